@@ -48,6 +48,13 @@ class Postgres(System):
             raise RuntimeError(f"psql: {done.stderr}")
         return done.stdout.strip()
 
+    def hold_snapshot(self):
+        """Somebody's transaction that stays open."""
+        sleeping = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_sleep(1000000)"
+        self.launch("holder", [f"{PROGRAMS}/psql", *self.connection(), "-d", "postgres", "-qAtX", "-c", sleeping])
+        await_true(lambda: self.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1",
+                   "a transaction to begin")
+
     def pgbench(self, script, options, **variables):
         """The script over as many connections, for as long, by as many threads as wrk has."""
         path = os.path.join(self.directory, "script.sql")

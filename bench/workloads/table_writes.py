@@ -12,6 +12,14 @@ CREATE = "CREATE TABLE entities (pk text NOT NULL, rk text NOT NULL, body text N
 BODY = azure.random_text(1024, "body")
 
 
+def fill(postgres):
+    """10,000 rows, with the keys 1 to 100."""
+    postgres.sql(CREATE)
+    postgres.sql(f"INSERT INTO entities SELECT p::text, r::text, '{BODY}' "
+                 "FROM generate_series(1, 100) p, generate_series(1, 100) r")
+    postgres.sql("VACUUM ANALYZE entities")
+
+
 class Insert(Workload):
     name, unit = "table-insert", "inserts/s"
     title = "insert of an entity of 1 KiB under a new key; PostgreSQL does the same by pgbench"
@@ -43,10 +51,7 @@ class Upsert(Workload):
 
     def prepare(self, system, subject):
         if subject.system is Postgres:
-            system.sql(CREATE)
-            system.sql(f"INSERT INTO entities SELECT p::text, r::text, '{BODY}' "
-                       "FROM generate_series(1, 100) p, generate_series(1, 100) r")
-            system.sql("VACUUM ANALYZE entities")
+            fill(system)
         else:
             azure.fill_table(system.table, TABLE, self.entities, self.per_partition)
 

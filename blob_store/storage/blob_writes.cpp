@@ -58,7 +58,7 @@ Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& curre
   if (current.blob) TRY(discard(txn, current, name, true));
   blob.version = TRY(next_version(txn));
   blob.created = current.blob ? current.blob->created : blob.version;
-  if (current.blob) blob.lease = current.blob->lease;
+  blob.lease = current.blob ? current.blob->lease : Lease();  // an earlier run may have seen another blob
   put_blob_row(txn, current.generation, name, current.blob ? current.blob->tags : Tags(), blob);
   return {};
 }

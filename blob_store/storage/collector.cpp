@@ -168,12 +168,13 @@ Task<Result<void>> Collector::settle_kept() {
 }
 
 Task<Result<void>> Collector::purge_deleted() {
-  const bool due = CO_TRY(any_row(*engine_.snapshot(), blob_keys::purges_until(ages_.now())));
+  const auto now = ages_.now();  // the same in each run of a body: what it reads reaches up to it
+  const bool due = CO_TRY(any_row(*engine_.snapshot(), blob_keys::purges_until(now)));
   std::size_t purged = due ? kKeptPerStep : 0;
   while (purged == kKeptPerStep) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
-          purged = TRY(purge_kept(txn, ages_.now(), kKeptPerStep));
+          purged = TRY(purge_kept(txn, now, kKeptPerStep));
           return {};
         },
         &kPurgeStep));

@@ -154,7 +154,15 @@ const KnownRows::Ranges::value_type* KnownRows::range_before(std::string_view ke
 
 void KnownRows::learn(std::string_view key, Value value) {
   const auto row = rows_.lower_bound(key);
-  if (row != rows_.end() && row->first == key) {
+  const bool noted = row != rows_.end() && row->first == key;
+  if (!value && range_from(key) != nullptr) {
+    // A range says by itself what is not in it. A queue's walk is not to pass by all that was ever deleted.
+    if (!noted) return;
+    bytes_ -= size_of(key, row->second);
+    rows_.erase(row);
+    return;
+  }
+  if (noted) {
     bytes_ += size_of(key, value);
     bytes_ -= size_of(key, row->second);
     row->second = std::move(value);
@@ -174,7 +182,9 @@ void KnownRows::learn(const MissingRange& missing, const Rows& rows) {
       range.lower = rows.back().first;
     }
   }
-  if (!is_nothing(range)) add(std::move(range));
+  if (is_nothing(range)) return;
+  erase_rows(range, [](const Value& value) { return !value; });
+  add(std::move(range));
 }
 
 void KnownRows::add(KeyRange range) {
@@ -192,12 +202,21 @@ void KnownRows::add(KeyRange range) {
 
 void KnownRows::learn_erased(const KeyRange& range) {
   if (is_nothing(range)) return;
+  erase_rows(range, [](const Value&) { return true; });
+  add(range);
+}
+
+template <class Which>
+void KnownRows::erase_rows(const KeyRange& range, Which which) {
   const auto last = range.upper.empty() ? rows_.end() : rows_.lower_bound(range.upper);
   for (auto row = rows_.lower_bound(range.lower); row != last;) {
+    if (!which(row->second)) {
+      ++row;
+      continue;
+    }
     bytes_ -= size_of(row->first, row->second);
     row = rows_.erase(row);
   }
-  add(range);
 }
 
 void KnownRows::clear() {

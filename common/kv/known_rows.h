@@ -60,6 +60,8 @@ class KnownRows {
   /// The range that holds the keys just before this one (empty: the end), or null.
   [[nodiscard]] const Ranges::value_type* range_before(std::string_view key) const;
   void add(KeyRange range);
+  template <class Which>
+  void erase_rows(const KeyRange& range, Which which);
 
   std::map<std::string, Value, std::less<>> rows_;
   Ranges ranges_;

@@ -29,6 +29,18 @@ Error trouble(std::string_view what, std::string_view why) {
   return error_for_log(ErrorCode::kServerBusy, "PostgreSQL: " + std::string(what) + ": " + one_line(why));
 }
 
+/// The library's own words about a string that it does not understand quote it, with the password.
+Result<void> check_connection_string(const std::string& url) {
+  auto* const options = PQconninfoParse(url.c_str(), nullptr);
+  if (options == nullptr) {
+    return fail(ErrorCode::kConfigInvalid,
+                "the database's connection string is neither postgresql://user:password@host/name, with special "
+                "characters as %XX, nor host=... dbname=..., with values that have spaces in '...'");
+  }
+  PQconninfoFree(options);
+  return {};
+}
+
 }  // namespace
 
 Parameters& Parameters::number(std::int64_t value) {
@@ -79,6 +91,7 @@ std::int64_t SqlRows::number(std::size_t row, int column) const {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& url) {
+  TRY(check_connection_string(url));
   // What stands before the address can be changed by it. A host that vanished is noticed within ten seconds.
   constexpr std::array kNames = {"connect_timeout",           "tcp_user_timeout", "keepalives_idle",
                                  "keepalives_interval",       "keepalives_count", "target_session_attrs",

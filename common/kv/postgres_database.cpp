@@ -1,6 +1,7 @@
 #include "common/kv/postgres_database.h"
 
 #include <spdlog/spdlog.h>
+#include <time.h>
 
 #include <algorithm>
 #include <thread>
@@ -11,36 +12,29 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::int64_t kFormat = 1;
-constexpr std::int64_t kOldestServer = 130000;
-constexpr std::size_t kMaxSchemaBytes = 63;
 constexpr std::int64_t kErasedAtOnce = 2000;
 constexpr int kMostTries = 5;
 constexpr milliseconds kFirstPause{20}, kLongestPause{1000};
-constexpr milliseconds kSetupPatience{30'000};
+constexpr milliseconds kPatienceOfRelease{2'000};
+/// Who takes over waits for so much of the lease beyond it: clocks of two machines do not run alike.
+constexpr int kMarginOfLease = 6;
+/// An owner may be killed, and its last commit land, after somebody began to watch.
+constexpr int kMostWatches = 2;
 
-// Statements are planned once and for any parameters: every one is to go by the primary key, also while the table is
-// small and when nobody has analysed it yet.
-const Prepared kSession{"session", R"(SELECT set_config('search_path', $1::text, false),
-  set_config('default_transaction_isolation', 'read committed', false),
-  set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
-  set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
-  set_config('enable_sort', 'off', false), set_config('statement_timeout', '0', false),
-  set_config('idle_in_transaction_session_timeout', '0', false),
-  set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-                                   ELSE current_setting('synchronous_commit') END, false))"};
-
-const Prepared kServer{"server", R"(SELECT version()::text, current_setting('server_version_num')::bigint,
-  (current_setting('fsync') = 'on')::int::bigint)"};
-const Prepared kIsThere{"is_there", "SELECT (to_regclass($1::text || '.about') IS NOT NULL)::int::bigint"};
-const Prepared kLock{"lock",
-                     "SELECT 1::bigint FROM pg_advisory_xact_lock(hashtextextended('tidemark ' || $1::text, 0))"};
-const Prepared kReadFormat{"read_format", "SELECT format FROM about"};
-
-const Prepared kClaim{"claim", R"(INSERT INTO owners AS o (shard, epoch, owner, last_group)
-  VALUES ($1::bigint, 1, $2::text, 0)
-  ON CONFLICT (shard) DO UPDATE SET epoch = o.epoch + 1, owner = excluded.owner, claimed_at = now()
+const Prepared kMakeOwner{"make_owner", R"(INSERT INTO owners (shard, epoch, owner, last_group, place)
+  VALUES ($1::bigint, 0, '', 0, '') ON CONFLICT (shard) DO NOTHING)"};
+const Prepared kReadOwner{
+    "read_owner", R"(SELECT epoch, last_group, renewals, lease_ms, (place <> '' AND place = $2::text)::int::bigint,
+  owner FROM owners WHERE shard = $1::bigint)"};
+// If the row is as it was read: then its owner has done nothing since.
+const Prepared kClaim{"claim", R"(UPDATE owners
+  SET epoch = epoch + 1, owner = $2::text, place = $3::text, lease_ms = $4::bigint, claimed_at = now()
+  WHERE shard = $1::bigint AND epoch = $5::bigint AND last_group = $6::bigint AND renewals = $7::bigint
   RETURNING epoch, last_group)"};
+const Prepared kRenew{"renew",
+                      R"(UPDATE owners SET renewals = renewals + 1 WHERE shard = $1::bigint AND epoch = $2::bigint
+  RETURNING 1::bigint)"};
+const Prepared kRelease{"release", "UPDATE owners SET lease_ms = 0 WHERE shard = $1::bigint AND epoch = $2::bigint"};
 const Prepared kClaimAgain{"claim_again", R"(UPDATE owners SET epoch = epoch + 1, claimed_at = now()
   WHERE shard = $1::bigint AND owner = $2::text RETURNING epoch, last_group)"};
 const Prepared kCheck{"check", "SELECT 1::bigint FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint"};
@@ -78,51 +72,10 @@ const Prepared kErase{"erase", ERASE_WHERE("key >= $4::bytea AND key < $5::bytea
 const Prepared kEraseToEnd{"erase_to_end", ERASE_WHERE("key >= $4::bytea")};
 #undef ERASE_WHERE
 
-Error not_usable(std::string message) { return make_error(ErrorCode::kConfigInvalid, std::move(message)); }
-
-Result<void> check_schema_name(const std::string& schema) {
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (schema.empty() || schema.size() > kMaxSchemaBytes || !std::ranges::all_of(schema, fits) ||
-      (schema.front() >= '0' && schema.front() <= '9')) {
-    return fail(not_usable("a schema's name has up to 63 small letters, digits and _: \"" + schema + "\""));
-  }
-  return {};
-}
-
-Result<void> check_server(Connection& connection, bool durable) {
-  const auto server = TRY(connection.run({kServer}, kSetupPatience));
-  TRY(check_version(std::string(server.bytes(0, 0)), server.number(0, 1)));
-  if (durable && server.number(0, 2) == 0) {
-    return fail(
-        not_usable("the server runs with fsync = off and would lose acknowledged writes: turn fsync on, or set "
-                   "durability to os"));
-  }
-  return {};
-}
-
-Result<void> make_tables(Connection& connection, const std::string& schema) {
-  const auto make_schema = "CREATE SCHEMA IF NOT EXISTS " + schema;
-  const Prepared statements[] = {
-      {"make_schema", make_schema.c_str()},
-      {"make_about", "CREATE TABLE IF NOT EXISTS about (format bigint NOT NULL)"},
-      {"note_format", "INSERT INTO about SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM about)"},
-      {"make_owners", R"(CREATE TABLE IF NOT EXISTS owners (shard bigint PRIMARY KEY, epoch bigint NOT NULL,
-        owner text NOT NULL, last_group bigint NOT NULL, claimed_at timestamptz NOT NULL DEFAULT now())
-        WITH (fillfactor = 10))"},  // one row, which every commit changes: there is room for many of its versions
-      {"make_entries", R"(CREATE TABLE IF NOT EXISTS entries (shard bigint NOT NULL, key bytea NOT NULL,
-        value bytea NOT NULL, PRIMARY KEY (shard, key)))"},
-      // The index takes keys up to a third of a page; a compressed one would fit by luck.
-      {"plain_keys", "ALTER TABLE entries ALTER COLUMN key SET STORAGE PLAIN"}};
-  std::vector<Statement> all = {{kLock, Parameters().bytes(schema)}};
-  for (const auto& statement : statements) all.push_back({statement});
-  TRY(connection.run(all, kSetupPatience));
-  return {};
-}
-
-/// What a person who starts the store reads.
-Error at_start(Error error) {
-  if (error.code != ErrorCode::kServerBusy) return error;
-  return make_error(ErrorCode::kStorageFailure, "cannot use the database: " + error.detail);
+std::chrono::nanoseconds boot_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 bool may_pass(const std::string& sqlstate) { return sqlstate == "40001" || sqlstate == "40P01"; }
@@ -135,22 +88,6 @@ Error refusal(Error error, const std::string& sqlstate) {
 
 }  // namespace
 
-/// Other servers that speak the protocol differ in what a transaction may do and in when it is final.
-Result<void> check_version(const std::string& version, std::int64_t number) {
-  std::string name = '"' + version + '"';
-  if (version.starts_with("CockroachDB")) name = "CockroachDB";
-  if (version.find("-YB-") != std::string::npos) name = "YugabyteDB";
-  const bool other = name.front() != '"' || !version.starts_with("PostgreSQL ");
-  if (!other && number >= kOldestServer) return {};
-  return fail(not_usable("the server is " + name + ", but engine postgres needs PostgreSQL 13 or later"));
-}
-
-Result<std::unique_ptr<Connection>> connect(const PostgresOptions& options) {
-  auto connection = TRY(Connection::open(options.url));
-  TRY(connection->run({kSession, Parameters().bytes(options.schema)}, kSetupPatience));
-  return connection;
-}
-
 Statement range_statement(std::int64_t shard, const KeyRange& range, Direction direction, std::size_t limit) {
   auto parameters = Parameters().number(shard).number(static_cast<std::int64_t>(limit)).bytes(range.lower);
   if (!range.upper.empty()) parameters.bytes(range.upper);
@@ -159,31 +96,11 @@ Statement range_statement(std::int64_t shard, const KeyRange& range, Direction d
   return {range.upper.empty() ? unbounded : bounded, std::move(parameters)};
 }
 
-Result<void> prepare_tables(const PostgresOptions& options) {
-  TRY(check_schema_name(options.schema));
-  const auto prepare = [&]() -> Result<void> {
-    // Which server it is comes first: another one need not understand the rest.
-    const auto opened = TRY(Connection::open(options.url));
-    TRY(check_server(*opened, options.durable));
-    const auto connection = TRY(connect(options));
-    const auto there = TRY(connection->run({kIsThere, Parameters().bytes(options.schema)}, kSetupPatience));
-    if (there.number(0, 0) == 0) TRY(make_tables(*connection, options.schema));
-    const auto format = TRY(connection->run({kReadFormat}, kSetupPatience));
-    if (format.size() == 1 && format.number(0, 0) == kFormat) return {};
-    return fail(not_usable("the tables in schema " + options.schema + " were made by another version of this program"));
-  };
-  auto prepared = prepare();
-  if (!prepared) return fail(at_start(std::move(prepared.error())));
-  return {};
-}
-
 Result<OwnedShard> OwnedShard::claim(const PostgresOptions& options) {
   const auto claim = [&]() -> Result<OwnedShard> {
     OwnedShard shard(options, TRY(connect(options)));
-    const auto claimed =
-        TRY(shard.connection_->run({kClaim, Parameters().number(options.shard).bytes(options.owner)}, kSetupPatience));
-    shard.epoch_ = claimed.number(0, 0);
-    shard.last_group_ = claimed.number(0, 1);
+    TRY(shard.connection_->run({kMakeOwner, Parameters().number(options.shard)}, kSetupPatience));
+    TRY(shard.take());
     return shard;
   };
   auto claimed = claim();
@@ -191,18 +108,63 @@ Result<OwnedShard> OwnedShard::claim(const PostgresOptions& options) {
   return claimed;
 }
 
+/// Watches the row until whoever had it has let go, has ended in this place, or cannot have a lease any more.
+Result<void> OwnedShard::take() {
+  const auto& o = *options_;
+  for (int watched = 0;;) {
+    const auto seen = TRY(connection_->run({kReadOwner, Parameters().number(o.shard).bytes(o.place)}, kSetupPatience));
+    const milliseconds lease(seen.number(0, 3));
+    const bool wait = lease.count() > 0 && seen.number(0, 4) == 0;
+    if (wait && ++watched > kMostWatches) {
+      return fail(
+          make_error(ErrorCode::kConfigInvalid, "the rows are in use by " + std::string(seen.bytes(0, 5)) +
+                                                    ", which still runs: stop it first, or name another database"));
+    }
+    if (wait) {
+      spdlog::info("waits for the end of a lease owner={} lease_ms={}", seen.bytes(0, 5), lease.count());
+      std::this_thread::sleep_for(lease + lease / kMarginOfLease);
+    }
+    auto parameters = Parameters().number(o.shard).bytes(o.owner).bytes(o.place).number(o.lease.count());
+    for (const int column : {0, 1, 2}) parameters.number(seen.number(0, column));
+    const auto sent = boot_time();
+    const auto claimed = TRY(connection_->run({kClaim, std::move(parameters)}, kSetupPatience));
+    if (claimed.size() == 0) continue;  // somebody has changed it
+    adopt(claimed, sent);
+    return {};
+  }
+}
+
+void OwnedShard::adopt(const SqlRows& claimed, std::chrono::nanoseconds sent) {
+  epoch_ = claimed.number(0, 0);
+  last_group_ = claimed.number(0, 1);
+  renewed(sent);
+}
+
+void OwnedShard::renewed(std::chrono::nanoseconds sent) { *lease_ends_ns_ = (sent + options_->lease).count(); }
+
+bool OwnedShard::sure() const { return boot_time().count() < lease_ends_ns_->load(); }
+
+void OwnedShard::release() {
+  if (fenced_ || unknown_ || connection_->lost() || options_->lease.count() == 0) return;
+  const Statement release{kRelease, Parameters().number(options_->shard).number(epoch_)};
+  if (const auto done = connection_->run(release, kPatienceOfRelease); !done) {
+    spdlog::warn("the next owner has to wait for the lease reason=\"{}\"", done.error().detail);
+  }
+}
+
 Error OwnedShard::taken_over() {
   fenced_ = true;
+  *lease_ends_ns_ = 0;
   return make_error(ErrorCode::kServerBusy, "Another process has taken this part of the store over.");
 }
 
 Result<bool> OwnedShard::try_to_claim_again() {
   connection_ = TRY(connect(*options_));
+  const auto sent = boot_time();
   const auto claimed = TRY(connection_->run({kClaimAgain, Parameters().number(options_->shard).bytes(options_->owner)},
                                             options_->settle_patience));
   if (claimed.size() == 0) return false;
-  epoch_ = claimed.number(0, 0);
-  last_group_ = claimed.number(0, 1);
+  adopt(claimed, sent);
   return true;
 }
 
@@ -210,9 +172,11 @@ Result<void> OwnedShard::claim_again() {
   const auto give_up = steady_clock::now() + options_->settle_patience;
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     auto claimed = try_to_claim_again();
+    *away_ = !claimed;
     if (claimed) return *claimed ? Result<void>() : fail(taken_over());
     if (steady_clock::now() + pause >= give_up) {
       unknown_ = true;
+      *lease_ends_ns_ = 0;
       return fail(error_for_log(ErrorCode::kOperationTimedOut, claimed.error().detail));
     }
     spdlog::warn("the database cannot be reached reason=\"{}\"", claimed.error().detail);
@@ -231,10 +195,12 @@ Result<void> OwnedShard::commit(const WriteOverlay& writes) {
     const Statement statement{
         kCommit,
         Parameters().number(options_->shard).number(epoch_).number(group).list(erased).list(keys).list(values)};
+    const auto sent = boot_time();
     const auto done = connection_->run(statement, std::nullopt);
     if (done) {
       if (done->number(0, 0) == 0) return fail(taken_over());
       last_group_ = group;
+      renewed(sent);
       return {};
     }
     if (!connection_->lost()) {
@@ -248,16 +214,45 @@ Result<void> OwnedShard::commit(const WriteOverlay& writes) {
   }
 }
 
+bool OwnedShard::due_for_renewal() const {
+  return (boot_time() + options_->lease * 2 / 3).count() >= lease_ends_ns_->load();
+}
+
+/// One round trip.
+Result<void> OwnedShard::ask_whether_owned(Connection::Patience patience) {
+  const auto& statement = options_->lease.count() > 0 ? kRenew : kCheck;
+  const auto sent = boot_time();
+  const auto checked = connection_->run({statement, Parameters().number(options_->shard).number(epoch_)}, patience);
+  if (!checked) return fail(checked.error());
+  if (checked->size() == 0) return fail(taken_over());
+  renewed(sent);
+  return {};
+}
+
 Result<void> OwnedShard::check() {
   for (;;) {
-    const auto checked = connection_->run({kCheck, Parameters().number(options_->shard).number(epoch_)}, std::nullopt);
-    if (checked) return checked->size() == 1 ? Result<void>() : fail(taken_over());
-    if (!connection_->lost()) return fail(checked.error());
+    if (!due_for_renewal()) return {};
+    auto asked = ask_whether_owned(std::nullopt);
+    if (!connection_->lost()) return asked;
     TRY(claim_again());
   }
 }
 
-Result<void> OwnedShard::fetch(const KnownRows::Missing& missing, KnownRows& known) {
+Result<void> OwnedShard::look() {
+  if (!connection_->lost()) {
+    auto asked = ask_whether_owned(options_->read_patience);
+    if (!connection_->lost()) return asked;
+  }
+  auto claimed = try_to_claim_again();
+  if (*away_ != !claimed) {
+    *away_ = !claimed;
+    if (claimed) spdlog::info("the database can be reached again");
+    if (!claimed) spdlog::error("the database cannot be reached reason=\"{}\"", claimed.error().detail);
+  }
+  return TRY(std::move(claimed)) ? Result<void>() : fail(taken_over());
+}
+
+Result<Fetched> OwnedShard::fetch(const KnownRows::Missing& missing) {
   std::vector<std::optional<std::string_view>> keys(missing.keys.begin(), missing.keys.end());
   std::vector<Statement> statements;
   statements.push_back({kFetchKeys, Parameters().number(options_->shard).list(keys)});
@@ -266,24 +261,25 @@ Result<void> OwnedShard::fetch(const KnownRows::Missing& missing, KnownRows& kno
   }
   for (;;) {
     auto fetched = connection_->run(statements, std::nullopt);
-    if (fetched) {
-      for (const auto& key : missing.keys) known.learn(key, std::nullopt);
-      const auto& found = fetched->front();
-      for (std::size_t row = 0; row < found.size(); ++row) {
-        known.learn(found.bytes(row, 0), std::string(found.bytes(row, 1)));
-      }
-      for (std::size_t i = 0; i < missing.ranges.size(); ++i) {
-        const auto& of_range = (*fetched)[i + 1];
-        KnownRows::Rows rows;
-        for (std::size_t row = 0; row < of_range.size(); ++row) {
-          rows.emplace_back(of_range.bytes(row, 0), of_range.bytes(row, 1));
-        }
-        known.learn(missing.ranges[i], rows);
-      }
-      return {};
-    }
+    if (fetched) return Fetched{std::move(*fetched)};
     if (!connection_->lost()) return fail(fetched.error());
     TRY(claim_again());
+  }
+}
+
+void Fetched::learn(const KnownRows::Missing& missing, KnownRows& known) const {
+  for (const auto& key : missing.keys) known.learn(key, std::nullopt);
+  const auto& found = rows.front();
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    known.learn(found.bytes(row, 0), std::string(found.bytes(row, 1)));
+  }
+  for (std::size_t i = 0; i < missing.ranges.size(); ++i) {
+    const auto& of_range = rows[i + 1];
+    KnownRows::Rows walked;
+    for (std::size_t row = 0; row < of_range.size(); ++row) {
+      walked.emplace_back(of_range.bytes(row, 0), of_range.bytes(row, 1));
+    }
+    known.learn(missing.ranges[i], walked);
   }
 }
 

@@ -1,23 +1,20 @@
-// Internal to postgres_*.cpp: the tables of a store in PostgreSQL, and who owns a shard.
-//   entries  (shard, key) -> value
-//   owners   shard -> epoch, owner, last_group     last_group numbers the group that was committed last
-//   about    format: of these tables
+// Internal to postgres_*.cpp: the rows of a shard (postgres_tables.h), and who owns it.
 #pragma once
+#include <atomic>
+
 #include "common/kv/known_rows.h"
-#include "common/kv/postgres_connection.h"
-#include "common/kv/postgres_engine.h"
+#include "common/kv/postgres_tables.h"
 #include "common/kv/write_overlay.h"
 
 namespace tidemark::kv::detail {
 
-/// Which server it is: version() and server_version_num. kConfigInvalid if the engine cannot work with it.
-Result<void> check_version(const std::string& version, std::int64_t number);
-/// A connection that is ready for statements on the tables.
-Result<std::unique_ptr<Connection>> connect(const PostgresOptions& options);
 /// The first rows of a range in the order of a walk: (key, value).
 Statement range_statement(std::int64_t shard, const KeyRange& range, Direction direction, std::size_t limit);
-/// Checks the server, and makes what is not there.
-Result<void> prepare_tables(const PostgresOptions& options);
+/// What was fetched: the rows of the keys, then those of each range.
+struct Fetched {
+  std::vector<SqlRows> rows;
+  void learn(const KnownRows::Missing& missing, KnownRows& known) const;
+};
 
 /// The shard as its owner uses it. A commit that fails leaves nothing behind. When a connection is lost, the shard is
 /// claimed again under a higher epoch, by the same owner: then whatever the lost connection had sent is either
@@ -29,13 +26,22 @@ class OwnedShard {
   /// Commits the writes. kServerBusy if another has taken the shard: then fenced(). kOperationTimedOut if the outcome
   /// is not known after settle_patience; nothing may be done with the shard then.
   Result<void> commit(const WriteOverlay& writes);
-  /// The shard is still this owner's: nobody else has written since it was claimed.
+  /// The shard is still this owner's: nobody else has written since it was claimed. Asks unless the lease says so.
   Result<void> check();
-  /// Adds what is missing to what is known, in one round trip.
-  Result<void> fetch(const KnownRows::Missing& missing, KnownRows& known);
+  /// The same while nothing is under way: renews the lease. A lost connection is claimed again, once. Waits at most
+  /// `read_patience`.
+  Result<void> look();
+  /// The next owner need not wait.
+  void release();
+  /// What is missing, in one round trip.
+  Result<Fetched> fetch(const KnownRows::Missing& missing);
   /// Erases the first rows of a range, and makes it begin behind them; false if none is left.
   Result<bool> erase_some(KeyRange& range);
 
+  /// The database cannot be reached, and was tried. From any thread.
+  [[nodiscard]] bool away() const { return *away_; }
+  /// Nobody else can have taken the shard before now. From any thread.
+  [[nodiscard]] bool sure() const;
   [[nodiscard]] bool fenced() const { return fenced_; }
   /// Nobody can tell any more what was committed.
   [[nodiscard]] bool unknown() const { return unknown_; }
@@ -44,6 +50,11 @@ class OwnedShard {
  private:
   OwnedShard(const PostgresOptions& options, std::unique_ptr<Connection> connection)
       : options_(&options), connection_(std::move(connection)) {}
+  Result<void> take();
+  [[nodiscard]] bool due_for_renewal() const;
+  Result<void> ask_whether_owned(Connection::Patience patience);
+  void renewed(std::chrono::nanoseconds sent);
+  void adopt(const SqlRows& claimed, std::chrono::nanoseconds sent);
   Result<void> claim_again();
   Result<bool> try_to_claim_again();
   Error taken_over();
@@ -53,6 +64,9 @@ class OwnedShard {
   std::int64_t epoch_ = 0;
   std::int64_t last_group_ = 0;
   std::uint64_t settled_ = 0;
+  // Of CLOCK_BOOTTIME, which goes on while a machine sleeps.
+  std::unique_ptr<std::atomic<std::int64_t>> lease_ends_ns_ = std::make_unique<std::atomic<std::int64_t>>(0);
+  std::unique_ptr<std::atomic<bool>> away_ = std::make_unique<std::atomic<bool>>(false);
   bool fenced_ = false;
   bool unknown_ = false;
 };

@@ -1,12 +1,14 @@
 #include "common/kv/postgres_engine.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <thread>
 
 #include "common/base/mutex.h"
 #include "common/kv/postgres_reads.h"
+#include "common/kv/shared_known_rows.h"
 
 namespace tidemark::kv {
 namespace {
@@ -19,6 +21,10 @@ constexpr std::size_t kMaxGroupBytes = 8UL << 20;
 // Rows that are fetched for a walk of a body; four times as many each time it is run again.
 constexpr std::size_t kFirstRows = 16;
 constexpr std::size_t kMostRows = 65536;
+/// A body that reads something else each time would never come to its end.
+constexpr int kMostRuns = 10'000;
+/// How often an owner that has nothing to do makes sure that it is one; more often if its lease is short.
+constexpr std::chrono::milliseconds kBetweenLooks{2'000};
 
 const FailStep kCommitStep("kv.postgres.commit");
 const FailStep kEraseStep("kv.postgres.erase");
@@ -82,6 +88,7 @@ class OwnerEngine final : public PostgresEngine {
       changed_.notify_one();
     }
     if (writer_.joinable()) writer_.join();
+    if (shard_) shard_->release();
   }
 
   Result<void> start() {
@@ -91,11 +98,25 @@ class OwnerEngine final : public PostgresEngine {
   }
 
   std::shared_ptr<const Reader> snapshot() const override { return reads_->snapshot(); }
-  Result<std::optional<std::string>> get(std::string_view key) const override { return reads_->get(key); }
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    // The lease is looked at afterwards: until then nobody else can have written.
+    if (auto known = known_.find(key); known && shard_->sure()) {
+      ++known_reads_;
+      return std::move(*known);
+    }
+    ++asked_reads_;
+    const auto forgotten = known_.forgotten();
+    auto found = reads_->get(key);
+    if (found && options_.lease.count() > 0 && known_.suggest(key, *found, forgotten)) {
+      MutexLock lock(mutex_);
+      changed_.notify_one();
+    }
+    return found;
+  }
 
   void submit(TransactionBody body, Completion done) override {
     MutexLock lock(mutex_);
-    auto refusal = failure_ ? failure_ : refusal_;
+    auto refusal = why_refused();
     if (!refusal && queue_.size() >= options_.max_queued_transactions) refusal = make_error(ErrorCode::kServerBusy);
     if (refusal) {
       lock.unlock();
@@ -114,7 +135,7 @@ class OwnerEngine final : public PostgresEngine {
 
   std::optional<Error> failure() const override {
     MutexLock lock(mutex_);
-    return failure_ ? failure_ : refusal_;
+    return why_refused();
   }
 
   void erase_ranges(std::vector<KeyRange> ranges, Completion done) override {
@@ -135,10 +156,11 @@ class OwnerEngine final : public PostgresEngine {
   std::optional<std::uint64_t> estimate_bytes(const KeyRange&) const override { return std::nullopt; }
   Result<std::vector<StoredFile>> files() const override { return std::vector<StoredFile>(); }
 
-  EngineMemory memory() const override { return {known_bytes_.load(), 0}; }
+  EngineMemory memory() const override { return {known_.bytes(), 0}; }
 
   PostgresFigures figures() const override {
-    return {groups_.load(), transactions_.load(), bodies_run_.load(), fetches_.load(), settled_.load()};
+    return {groups_.load(),      transactions_.load(), bodies_run_.load(), fetches_.load(),
+            known_reads_.load(), asked_reads_.load(),  settled_.load()};
   }
 
  private:
@@ -146,6 +168,7 @@ class OwnerEngine final : public PostgresEngine {
     TransactionBody body;
     Completion done;
     std::size_t walk_rows = kFirstRows;
+    int runs = 0;
   };
   struct Erasure {
     std::vector<KeyRange> ranges;
@@ -166,11 +189,25 @@ class OwnerEngine final : public PostgresEngine {
                 "The rows are in PostgreSQL: copy them with its own tools, such as pg_dump or pg_basebackup.");
   }
 
+  [[nodiscard]] std::optional<Error> why_refused() const REQUIRES(mutex_) {
+    if (failure_) return failure_;
+    if (shard_->away()) return make_error(ErrorCode::kServerBusy, "The database of this store cannot be reached.");
+    return refusal_;
+  }
+
+  void rest() REQUIRES(mutex_) {
+    if (changed_.wait_for(mutex_, look_every_) == std::cv_status::no_timeout || failure_) return;
+    mutex_.unlock();
+    if (const auto seen = shard_->look(); !seen) end_if_lost(seen.error());
+    known_.take_suggested();
+    mutex_.lock();
+  }
+
   void work() {
     MutexLock lock(mutex_);
     for (;;) {
-      while (queue_.empty() && erasures_.empty() && !stopping_) changed_.wait(mutex_);
-      if (queue_.empty() && erasures_.empty()) return;
+      while (queue_.empty() && erasures_.empty() && !known_.has_many_suggested() && !stopping_) rest();
+      if (queue_.empty() && erasures_.empty() && stopping_) return;
       Group group;
       for (; !queue_.empty() && group.members.size() < kMaxGroupTransactions; queue_.pop_front()) {
         group.members.push_back(std::move(queue_.front()));
@@ -178,6 +215,7 @@ class OwnerEngine final : public PostgresEngine {
       told_ += group.members.size();
       auto* const erasure = !erasures_.empty() && erasures_.front().after <= told_ ? &erasures_.front() : nullptr;
       lock.unlock();
+      known_.take_suggested();
       carry_out(std::move(group));
       if (erasure != nullptr) erase_some(*erasure);
       lock.lock();
@@ -186,11 +224,12 @@ class OwnerEngine final : public PostgresEngine {
 
   /// A group that grows too large is committed in parts.
   void carry_out(Group group) {
-    if (known_.bytes() > options_.known_bytes) known_.clear();
+    known_.keep_bound();
     while (!group.members.empty()) {
       auto failure = failure_now();
       if (!failure) failure = run_bodies(group);
       if (!failure) failure = commit(group.writes);
+      if (failure) end(*failure);
       const auto done = failure ? group.members.size() : group.outcomes.size();
       // Outcomes may rest on writes of the same group, so what fails it fails all of them, refusals included.
       if (failure) group.outcomes.assign(done, fail(*failure));
@@ -213,13 +252,18 @@ class OwnerEngine final : public PostgresEngine {
       }
       if (missing.empty()) return std::nullopt;
       ++fetches_;
-      if (auto fetched = shard_->fetch(missing, known_); !fetched) return remember(std::move(fetched.error()));
+      auto fetched = shard_->fetch(missing);
+      if (!fetched) return std::move(fetched.error());
+      known_.change([&](KnownRows& known) { fetched->learn(missing, known); });
     }
   }
 
   std::optional<Result<void>> run_body(Waiting& waiting, WriteOverlay& writes, KnownRows::Missing& missing) {
     ++bodies_run_;
-    KnownTransaction txn(known_, writes, missing, waiting.walk_rows);
+    if (++waiting.runs > kMostRuns) {
+      return fail(error_for_log(ErrorCode::kInternalError, "a transaction's body reads something new in each run"));
+    }
+    KnownTransaction txn(known_.rows(), writes, missing, waiting.walk_rows);
     Result<void> outcome;
     try {
       outcome = waiting.body(txn);
@@ -233,24 +277,26 @@ class OwnerEngine final : public PostgresEngine {
 
   std::optional<Error> commit(const WriteOverlay& writes) {
     kCommitStep.before.reach();
+    known_.begin_commit(writes);
     // What bodies only read must have been true, too: a former owner finds that it is not one any more.
     auto committed = writes.rows().empty() ? shard_->check() : shard_->commit(writes);
     kCommitStep.after.reach();
     settled_ = shard_->settled();
-    if (!committed) return remember(std::move(committed.error()));
-    for (const auto& [key, value] : writes.rows()) known_.learn(key, value);
-    known_bytes_ = known_.bytes();
+    known_.end_commit(committed.has_value());
+    if (!committed) return std::move(committed.error());
     ++groups_;
     reads_->committed();
     return std::nullopt;
   }
 
-  /// Once the shard is another's, or nobody knows what is in it, it stays so.
-  Error remember(Error error) {
-    if (!shard_->fenced() && !shard_->unknown()) return error;
+  /// Nothing more is done: the shard is another's, or nobody knows what is in it, or a store remembers what bodies of a
+  /// group saw that does not come to be.
+  void end(const Error& why) {
     MutexLock lock(mutex_);
-    if (!failure_) failure_ = shard_->fenced() ? error : error_for_log(ErrorCode::kStorageFailure, error.detail);
-    return error;
+    if (!failure_) failure_ = shard_->fenced() ? why : error_for_log(ErrorCode::kStorageFailure, why.detail);
+  }
+  void end_if_lost(const Error& why) {
+    if (shard_->fenced() || shard_->unknown()) end(why);
   }
 
   std::optional<Error> failure_now() const {
@@ -282,9 +328,10 @@ class OwnerEngine final : public PostgresEngine {
       const auto more = shard_->erase_some(*erasure.left);
       kEraseStep.after.reach();
       if (!more) {
-        failure = remember(more.error());
+        failure = more.error();
+        end_if_lost(*failure);
       } else if (!*more) {
-        known_.learn_erased(range);
+        known_.change([&](KnownRows& known) { known.learn_erased(range); });
         erasure.left.reset();
         ++erasure.at;
       }
@@ -299,26 +346,32 @@ class OwnerEngine final : public PostgresEngine {
   }
 
   const PostgresOptions options_;
+  const std::chrono::milliseconds look_every_ = options_.lease.count() > 0 ? std::min(kBetweenLooks, options_.lease / 3)
+                                                                           : kBetweenLooks;
   const std::shared_ptr<Reads> reads_;
   mutable Mutex mutex_;
-  CondVar changed_;
+  mutable std::condition_variable_any changed_;
   std::deque<Waiting> queue_ GUARDED_BY(mutex_);
   std::deque<Erasure> erasures_ GUARDED_BY(mutex_);  // the writer alone takes them away
   std::uint64_t submitted_ GUARDED_BY(mutex_) = 0;
   std::optional<Error> failure_ GUARDED_BY(mutex_);
   std::optional<Error> refusal_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
-  // Of the writer's thread.
+  mutable SharedKnownRows known_{options_.known_bytes};
+  // Of the writer's thread, but for what says that it is from any.
   std::optional<OwnedShard> shard_;
-  KnownRows known_;
   std::uint64_t told_ = 0;  // transactions
   // For metrics.
   std::atomic<std::uint64_t> groups_{0}, transactions_{0}, bodies_run_{0}, fetches_{0}, settled_{0};
-  std::atomic<std::size_t> known_bytes_{0};
+  mutable std::atomic<std::uint64_t> known_reads_{0}, asked_reads_{0};
   std::thread writer_;
 };
 
 }  // namespace
+
+Result<std::optional<std::string>> postgres_stamp(const PostgresOptions& options) {
+  return detail::find_stamp(options);
+}
 
 Result<std::unique_ptr<PostgresEngine>> open_postgres(const PostgresOptions& options) {
   TRY(detail::prepare_tables(options));

@@ -8,7 +8,10 @@
 // - Reads of snapshots and get() ask the database; the calling thread waits for the answer, at most `read_patience`.
 // - Transactions may be told before an erasure that was asked for earlier. drain() waits for both.
 // - If another process takes the shard over, every later transaction fails with kServerBusy, and failure() says so. If
-//   nobody can tell what was committed, that is kStorageFailure: open it again.
+// a
+//   group is refused, as by a full disk, or nobody can tell whether it was committed, that is kStorageFailure: open it
+//   again. While the database cannot be reached,
+//   new transactions fail with kServerBusy, and those that were submitted before wait.
 // - Keys of more than 2,600 bytes do not fit into an index of PostgreSQL: the transaction fails.
 #pragma once
 #include <chrono>
@@ -29,6 +32,14 @@ struct PostgresOptions {
   std::int64_t shard = 0;
   /// Names this opening of the shard in the table of owners. Never used twice.
   std::string owner;
+  /// Whose rows these are, in the caller's words: kept with the tables that are made. Tables that have another stamp
+  /// are refused.
+  std::string stamp;
+  /// For so long after it was last seen to be the owner, an owner may answer get() from memory; nobody else takes the
+  /// shard before. 0: it asks the database each time, and anybody may take the shard at once.
+  std::chrono::milliseconds lease{0};
+  /// Where this process runs, if whoever ran there before is known to have ended: it need not be waited for.
+  std::string place;
   /// Acknowledged writes are to survive a power cut: a server that promises less is refused.
   bool durable = true;
   std::size_t max_queued_transactions = 16384;
@@ -44,9 +55,10 @@ struct PostgresOptions {
 /// What the engine has done since it was opened.
 struct PostgresFigures {
   std::uint64_t groups = 0, transactions = 0;
-  std::uint64_t bodies_run = 0;  // a transaction whose body ran three times counts three
-  std::uint64_t fetches = 0;     // round trips for what bodies missed
-  std::uint64_t settled = 0;     // groups whose outcome was looked up after a lost connection
+  std::uint64_t bodies_run = 0;                    // a transaction whose body ran three times counts three
+  std::uint64_t fetches = 0;                       // round trips for what bodies missed
+  std::uint64_t known_reads = 0, asked_reads = 0;  // get() from memory, and from the database
+  std::uint64_t settled = 0;                       // groups whose outcome was looked up after a lost connection
 };
 
 /// Its files are the database's: files() names none, and what makes copies of files fails and says so.
@@ -55,8 +67,13 @@ class PostgresEngine : public StoredEngine {
   [[nodiscard]] virtual PostgresFigures figures() const = 0;
 };
 
-/// Makes schema and tables if they are not there, and takes the shard from whoever owns it: their next commit fails.
-/// kConfigInvalid if the server is not PostgreSQL, or not one that can be used; kServerBusy if it cannot be reached.
+/// The stamp of the tables; nothing if there are none. Claims no shard. kConfigInvalid, kStorageFailure as below.
+Result<std::optional<std::string>> postgres_stamp(const PostgresOptions& options);
+
+/// Makes schema and tables if they are not there, and takes the shard from whoever owned it: their next commit fails.
+/// Waits until an owner's lease is over; kConfigInvalid if it is renewed meanwhile, so that the owner lives.
+/// kConfigInvalid if the server is not PostgreSQL, or not one that can be used, or has other rows there;
+/// kStorageFailure if it cannot be reached.
 Result<std::unique_ptr<PostgresEngine>> open_postgres(const PostgresOptions& options);
 
 }  // namespace tidemark::kv

@@ -21,46 +21,49 @@ constexpr std::size_t kMaxStampBytes = 4096;
 constexpr std::size_t kMaxOwnerBytes = 64;
 
 struct Stamp {
-  std::string store, owner;
+  std::string store, owner, engine;
   std::uint64_t format = 0;
 };
 
-json document_of(const std::string& store, std::uint64_t format, const std::string& owner) {
-  return {{"store", store}, {"format", format}, {"owner", owner}};
-}
-
 std::string sum_of(const json& document) { return hex_encode(sha256(document.dump())); }
 
-Result<Stamp> read_stamp(const fs::path& path) {
-  const auto text = TRY(backup::read_file(path, kMaxStampBytes));
+Result<Stamp> parse_stamp(const std::string& text, const std::string& where) {
   auto document = json_or_discarded(text);
   const auto has = [&](const char* name) { return document.contains(name) && document[name].is_string(); };
-  const auto damage = fail(ErrorCode::kCorruption,
-                           "The file " + path.string() + " is damaged. Put it back from a backup of this directory.");
+  const auto damage =
+      fail(ErrorCode::kCorruption, "What " + where + " says about itself is damaged. Put it back from a backup.");
   if (!document.is_object() || !has("store") || !has("owner") || !has("sha256")) return damage;
+  if (document.contains("engine") && !has("engine")) return damage;
   if (!document.contains("format") || !document["format"].is_number_unsigned()) return damage;
   const auto sum = document["sha256"].get<std::string>();
   document.erase("sha256");
   if (sum_of(document) != sum) return damage;
-  return Stamp{document["store"], document["owner"], document["format"].get<std::uint64_t>()};
+  return Stamp{document["store"], document["owner"], document.value("engine", StampOf().engine),
+               document["format"].get<std::uint64_t>()};
 }
 
-Result<void> check_stamp(const Stamp& stamp, const fs::path& folder, const StampOf& expected) {
+Result<void> check(const Stamp& stamp, const std::string& where, const StampOf& expected) {
   if (stamp.store != expected.store) {
-    return fail(ErrorCode::kConfigInvalid, fmt::format("{} has the data of another store ({}), not of {}.",
-                                                       folder.string(), stamp.store, expected.store));
+    return fail(ErrorCode::kConfigInvalid,
+                fmt::format("{} has the data of another store ({}), not of {}.", where, stamp.store, expected.store));
+  }
+  if (stamp.engine != expected.engine) {
+    return fail(ErrorCode::kConfigInvalid,
+                fmt::format("{} belongs to a store that keeps its rows with engine {}, and the setting engine says {}. "
+                            "Rows do not move by themselves: set engine to {}, or begin with an empty directory.",
+                            where, stamp.engine, expected.engine, stamp.engine));
   }
   if (stamp.format > expected.format) {
     return fail(ErrorCode::kConfigInvalid,
                 fmt::format("{} has format {}, which a newer version of this program wrote; this one reads format {}. "
                             "Use that version, or restore a backup that was made before the upgrade.",
-                            folder.string(), stamp.format, expected.format));
+                            where, stamp.format, expected.format));
   }
   if (stamp.format < expected.format) {
     return fail(ErrorCode::kConfigInvalid,
                 fmt::format("{} has format {} of an older version, which this one does not read; it reads format {}. "
                             "Use the older version to copy what you need, and begin with an empty directory.",
-                            folder.string(), stamp.format, expected.format));
+                            where, stamp.format, expected.format));
   }
   return {};
 }
@@ -84,17 +87,24 @@ Result<std::string> owner_of(const fs::path& data, const std::string& suggested,
 
 }  // namespace
 
-Result<FolderStamp> check_folder(const fs::path& data, const StampOf& expected, bool make) {
+Result<FolderStamp> check_folder(const fs::path& data, const StampOf& expected, bool make, std::string suggested) {
   std::error_code unknown;
   if (fs::exists(data / backup::kRestoringName, unknown)) {
     return fail(ErrorCode::kConfigInvalid, "A restore into " + data.string() +
                                                " has not finished: empty the directory and restore the backup again.");
   }
   const auto folder = data / expected.store;
-  auto stamp = read_stamp(folder / kStampName);
-  if (!stamp && !stamp.failed_with(ErrorCode::kNotFound)) return fail(std::move(stamp.error()));
-  if (stamp) TRY(check_stamp(*stamp, folder, expected));
-  const auto owner = TRY(owner_of(data, stamp ? stamp->owner : make_system_random()->guid(), make));
+  const auto text = backup::read_file(folder / kStampName, kMaxStampBytes);
+  if (!text && !text.failed_with(ErrorCode::kNotFound)) return fail(text.error());
+  std::optional<Stamp> stamp;
+  if (text) {
+    stamp = TRY(parse_stamp(*text, "the file " + (folder / kStampName).string()));
+    TRY(check(*stamp, folder.string(), expected));
+    suggested = stamp->owner;
+  } else if (suggested.empty()) {
+    suggested = make_system_random()->guid();
+  }
+  const auto owner = TRY(owner_of(data, suggested, make));
   if (stamp && stamp->owner != owner) {
     return fail(ErrorCode::kConfigInvalid,
                 fmt::format("{} belongs to the stack {}, and {} to the stack {}: the folders of a data directory "
@@ -105,9 +115,20 @@ Result<FolderStamp> check_folder(const fs::path& data, const StampOf& expected, 
 }
 
 Result<void> stamp_folder(const fs::path& data, const StampOf& stamp, const std::string& owner) {
-  auto document = document_of(stamp.store, stamp.format, owner);
+  return backup::write_file(data / stamp.store / kStampName, make_stamp(stamp, owner) + "\n");
+}
+
+std::string make_stamp(const StampOf& stamp, const std::string& owner) {
+  json document{{"store", stamp.store}, {"format", stamp.format}, {"owner", owner}};
+  if (stamp.engine != StampOf().engine) document["engine"] = stamp.engine;
   document["sha256"] = sum_of(document);
-  return backup::write_file(data / stamp.store / kStampName, document.dump() + "\n");
+  return document.dump();
+}
+
+Result<std::string> check_stamp(const std::string& text, const std::string& where, const StampOf& expected) {
+  auto stamp = TRY(parse_stamp(text, where));
+  TRY(check(stamp, where, expected));
+  return std::move(stamp.owner);
 }
 
 }  // namespace tidemark::service

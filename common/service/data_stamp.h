@@ -1,7 +1,11 @@
-// What a data directory says about itself, so that none is misread or mixed up:
+// What a data directory says about itself, and a database that has the rows instead, so that none is misread or mixed
+// up:
 //
 //   DATA/owner                   the id of the stack whose data it is, made by the first store that starts on it
-//   DATA/STORE/tidemark.json     {"store","format","owner","sha256"}: whose folder it is and in which format
+//   DATA/STORE/tidemark.json     {"store","format","owner","sha256"}: whose folder it is and in which format; and
+//                                "engine", if that is not rocksdb
+//
+// The same document is the stamp of the tables in a database.
 //
 // A folder without a stamp was made before there were stamps: it gets one, once the store has found that it can read
 // it. All calls block. kConfigInvalid with a message that says what to do; kCorruption.
@@ -20,6 +24,7 @@ inline constexpr const char* kStampName = "tidemark.json";
 struct StampOf {
   std::string store;         // "table"
   std::uint32_t format = 1;  // what it writes; the only one that it reads
+  std::string engine = "rocksdb";
 };
 
 struct FolderStamp {
@@ -27,9 +32,15 @@ struct FolderStamp {
   bool stamped = false;  // false: there is no stamp yet
 };
 
-/// Before anything in DATA/STORE is touched. Makes DATA/owner if it is not there and `make` is true.
-Result<FolderStamp> check_folder(const std::filesystem::path& data, const StampOf& expected, bool make = true);
+/// Before anything in DATA/STORE is touched. Makes DATA/owner if it is not there and `make` is true: of the stamp, of
+/// the `suggested` owner, or of a new one.
+Result<FolderStamp> check_folder(const std::filesystem::path& data, const StampOf& expected, bool make = true,
+                                 std::string suggested = {});
 /// Once the store has found that it can read what is there.
 Result<void> stamp_folder(const std::filesystem::path& data, const StampOf& stamp, const std::string& owner);
+
+std::string make_stamp(const StampOf& stamp, const std::string& owner);
+/// Whose it is. `where`: what has the stamp, for people.
+Result<std::string> check_stamp(const std::string& text, const std::string& where, const StampOf& expected);
 
 }  // namespace tidemark::service

@@ -31,16 +31,16 @@ void DiskWatch::run(const std::stop_token& stop) {
   const auto began = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     const auto failure = engine_.failure();
-    if (!failure || failure->code == ErrorCode::kInsufficientStorage) {
+    if (!failure || failure->code != ErrorCode::kStorageFailure) {
       look_for_space();
     } else {
       if (!std::exchange(failed_, true)) {
-        spdlog::error("the disk failed a write; writes are refused until it takes them again detail=\"{}\"",
+        spdlog::error("the {} failed a write; writes are refused until it takes them again detail=\"{}\"", kind(),
                       failure->detail);
       }
       const bool too_soon = options_.restarted && std::chrono::steady_clock::now() - began < kBetweenRestarts;
-      if (!too_soon && takes_writes()) {
-        spdlog::warn("the disk takes writes again: the program starts again");
+      if (!too_soon && recovered()) {
+        spdlog::warn("the {} takes writes again: the program starts again", kind());
         return reopen_();
       }
     }
@@ -63,6 +63,10 @@ void DiskWatch::look_for_space() {
                 *free, options_.min_free_bytes);
   engine_.refuse_writes(make_error(ErrorCode::kInsufficientStorage));
 }
+
+const char* DiskWatch::kind() const { return options_.recovered ? "database" : "disk"; }
+
+bool DiskWatch::recovered() const { return options_.recovered ? options_.recovered() : takes_writes(); }
 
 bool DiskWatch::takes_writes() const {
   if (free_bytes(options_.directory).value_or(0) < std::max<std::uint64_t>(options_.min_free_bytes, 2 * kProbeBytes)) {

@@ -1,6 +1,7 @@
 // Watches the disk of a store. While little space is left, the engine refuses writes, so that the disk is never quite
 // full; reads go on, and so do writes once there is space again. After a write that the disk failed, nobody can tell
-// what it holds until the database is opened again: once the disk takes writes, the store is asked to do that.
+// what it holds until the database is opened again: once the disk takes writes, the store is asked to do that. So it is
+// with rows in PostgreSQL, once that answers.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -20,6 +21,8 @@ class DiskWatch {
     std::filesystem::path directory;   // of the database
     std::uint64_t min_free_bytes = 0;  // 0: any
     bool restarted = false;            // by an earlier watch: then it is not asked to restart again at once
+    std::function<bool()> recovered =
+        {};  // whether a failed engine can be opened again; empty: if the disk takes writes
     std::chrono::milliseconds interval{500};
   };
 
@@ -29,6 +32,8 @@ class DiskWatch {
  private:
   void run(const std::stop_token& stop);
   void look_for_space();
+  [[nodiscard]] const char* kind() const;
+  [[nodiscard]] bool recovered() const;
   [[nodiscard]] bool takes_writes() const;
 
   kv::Engine& engine_;

@@ -80,19 +80,42 @@ void add_lookups(const kv::EngineFigures& figures, std::vector<MetricFamily>& ou
                    {{"hit", figures.memtable_hits}, {"miss", figures.memtable_misses}}));
 }
 
-}  // namespace
-
-std::vector<MetricFamily> engine_figures(const kv::RocksDbEngine& engine) {
+std::vector<MetricFamily> figures_of_all(const kv::Engine& engine) {
   const auto used = engine.memory();
-  const auto figures = engine.figures();
   std::vector<MetricFamily> out;
   out.push_back(by("tidemark_database_memory_bytes", "Memory of the database, by part.", MetricType::Gauge, "part",
                    {{"cache", used.cache_bytes}, {"write_buffers", used.write_buffers_bytes}}));
   out.push_back(
       gauge("tidemark_database_waiting_transactions", "Transactions that wait for the writer.", engine.queue_depth()));
+  return out;
+}
+
+}  // namespace
+
+std::vector<MetricFamily> engine_figures(const kv::RocksDbEngine& engine) {
+  const auto figures = engine.figures();
+  auto out = figures_of_all(engine);
   add_writes(figures, out);
   add_files(figures, out);
   add_lookups(figures, out);
+  return out;
+}
+
+std::vector<MetricFamily> engine_figures(const kv::PostgresEngine& engine) {
+  const auto figures = engine.figures();
+  auto out = figures_of_all(engine);
+  const auto count = [&](const char* name, const char* help, std::uint64_t value) {
+    out.push_back(counter(name, help, static_cast<double>(value)));
+  };
+  count("tidemark_database_groups_total", "Groups of transactions that were committed.", figures.groups);
+  count("tidemark_database_transactions_total", "Transactions whose outcome was told.", figures.transactions);
+  count("tidemark_database_bodies_run_total", "How often their bodies were run: again, if something had to be fetched.",
+        figures.bodies_run);
+  count("tidemark_database_fetches_total", "Round trips for rows that bodies had to know.", figures.fetches);
+  out.push_back(by("tidemark_database_reads_total", "Point reads, answered from memory and by asking the database.",
+                   MetricType::Counter, "from", {{"memory", figures.known_reads}, {"database", figures.asked_reads}}));
+  count("tidemark_database_settled_groups_total", "Groups whose outcome was looked up after a lost connection.",
+        figures.settled);
   return out;
 }
 

@@ -1,10 +1,12 @@
 // The figures of the storage engine as metrics: tidemark_database_...
 #pragma once
+#include "common/kv/postgres_engine.h"
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/metrics.h"
 
 namespace tidemark::service {
 
 std::vector<prometheus::MetricFamily> engine_figures(const kv::RocksDbEngine& engine);
+std::vector<prometheus::MetricFamily> engine_figures(const kv::PostgresEngine& engine);
 
 }  // namespace tidemark::service

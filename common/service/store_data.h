@@ -1,10 +1,13 @@
-// The folder of a store: opened to be served, or checked while nothing else uses it.
+// The folder of a store: opened to be served, or checked while nothing else uses it. Its rows are in the folder, or in
+// the database that the settings name.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "common/kv/check.h"
-#include "common/kv/rocksdb_engine.h"
+#include "common/kv/stored_engine.h"
+#include "common/process/metrics.h"
 #include "common/service/maintenance.h"
 #include "common/service/store_process.h"
 #include "common/service/store_settings.h"
@@ -12,9 +15,14 @@
 namespace tidemark::service {
 
 struct StoreData {
-  std::unique_ptr<kv::RocksDbEngine> engine;
+  std::unique_ptr<kv::StoredEngine> engine;
   DataIdentity identity;
+  std::function<std::vector<prometheus::MetricFamily>()> figures = {};
+  /// Whether what the engine rests on answers again, once that has failed; empty: if the disk takes writes.
+  std::function<bool()> recovered = {};
 };
+
+[[nodiscard]] bool in_database(const StoreSettings& settings);
 
 /// Only data of this store, in a format that it reads, is ever touched. kConfigInvalid, kStorageFailure, kCorruption.
 Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem::path& data,

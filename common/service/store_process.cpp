@@ -11,7 +11,6 @@
 #include "common/rpc/zmq_transport.h"
 #include "common/service/call_span.h"
 #include "common/service/disk_watch.h"
-#include "common/service/engine_metrics.h"
 #include "common/service/maintenance.h"
 #include "common/service/metrics_access.h"
 #include "common/service/quota_watch.h"
@@ -188,7 +187,11 @@ struct Ground {
   std::unique_ptr<tracing::Tracer> tracer = {};
   std::unique_ptr<http::Server> server = {};
 
-  [[nodiscard]] kv::RocksDbEngine& engine() const { return *stored.engine; }
+  [[nodiscard]] kv::StoredEngine& engine() const { return *stored.engine; }
+  /// A walk over all rows would keep a database from removing what was deleted meanwhile.
+  [[nodiscard]] ScrubSettings scrub() const {
+    return in_database(settings) ? ScrubSettings{.mib_per_s = 0} : settings.scrub;
+  }
   [[nodiscard]] bool syncs() const { return settings.durability == "fsync"; }
 };
 
@@ -228,7 +231,7 @@ class RunningStore {
   Ground& ground_;
   const StoreSettings& settings_ = ground_.settings;
   const StoreDescription& description_ = ground_.description;
-  kv::RocksDbEngine& engine_ = ground_.engine();
+  kv::StoredEngine& engine_ = ground_.engine();
   http::Server& server_ = *ground_.server;
   kv::AgeClock ages_{engine_, *ground_.clock};
   analytics::Analytics analytics_{engine_, *ground_.clock, settings_.analytics, ground_.metrics};
@@ -238,7 +241,7 @@ class RunningStore {
                     place_of(settings_, server_, ground_.certificate != nullptr)};
   StoreBackup backup_{engine_, store_->files_beside(), ground_.folder, description_.folder};
   StoreCheck check_{[this](kv::CheckRun& run) { return check_all(engine_, description_, ground_.folder, run); },
-                    settings_.scrub, ground_.metrics};
+                    ground_.scrub(), ground_.metrics};
   Maintenance maintenance_{ground_.stored.identity, backup_, check_};
   Quotas quotas_{front_.service(), description_.unit, settings_.quotas, ground_.accounts, ground_.metrics};
   QuotaWatch quota_watch_{engine_, quotas_, description_.holdings,
@@ -311,7 +314,7 @@ Result<void> RunningStore::serve_internally() {
     figures_.push_back(std::make_shared<process::Figures>(std::move(read)));
     ground_.metrics.add(figures_.back());
   };
-  show([this] { return engine_figures(engine_); });
+  show(ground_.stored.figures);
   show([this] { return internal_figures(*internal_); });
   show([this] { return connection_figures(server_); });
   return {};
@@ -339,7 +342,8 @@ process::Waited RunningStore::wait() {
   const DiskWatch disk(engine_,
                        {.directory = ground_.folder,
                         .min_free_bytes = static_cast<std::uint64_t>(settings_.min_free_mib) << 20,
-                        .restarted = process::listener_before().has_value()},
+                        .restarted = process::listener_before().has_value(),
+                        .recovered = ground_.stored.recovered},
                        &process::interrupt_wait);
   return process::wait_for_shutdown([this] {
     if (ground_.certificate) ground_.certificate->reload();

@@ -56,9 +56,20 @@ void declare_bounds(process::Settings& settings, StoreSettings& s, const std::st
 void declare_storage(process::Settings& settings, StoreSettings& s) {
   settings.add_choice("durability", s.durability, {"fsync", "os"},
                       "fsync: acknowledged writes survive a power cut; os: they survive only a crash of the process");
+  settings.add_choice("engine", s.engine, {"rocksdb", "postgres"},
+                      "where the rows are kept: in files of the data directory, or in the PostgreSQL database that "
+                      "the setting database names. Chosen once: rows do not move from one to the other");
+  settings.add("database", s.database,
+               "for engine postgres: the connection string, postgresql://user:password@host/name or host=... "
+               "dbname=...; the tables are in the schema tidemark_table, tidemark_queue or tidemark_blob",
+               true);
+  settings.add("database_snapshots", s.database_snapshots, 2, 1000,
+               "for engine postgres: connections that queries, listings and checks may hold at once; beyond that, 503 "
+               "ServerBusy is the answer");
   settings.add("min_free_mib", s.min_free_mib, 0, 1048576,
                "free space on the disk below which writes are refused, with 507 InsufficientStorage; reads go on");
-  settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
+  settings.add("block_cache_mib", s.block_cache_mib, 1, 65536,
+               "memory for cached blocks of the database; with engine postgres, for the rows that the writer knows");
   settings.add(
       "operation_retention_h", s.operation_retention_h, 24, 87600,
       "how long the ledger of an operation is kept after its last change; must exceed the lifetime of the messages "

@@ -65,8 +65,9 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
 template <class Change, class Changed>
 Task<Changed> QueueService::change_queue(const FailStep& step, std::string account, std::string queue, Change change) {
   Changed changed;
+  const auto at = core_->moment();  // the same in each run: what a run reads reaches up to it
   CO_TRY(co_await core_->transact(step, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto rows = TRY(QueueRows::open(txn, effects, account, queue, core_->moment()));
+    auto rows = TRY(QueueRows::open(txn, effects, account, queue, at));
     changed = change(rows);
     if (!changed) return fail(std::move(changed.error()));
     rows.save();

@@ -50,6 +50,13 @@ function makeCertificate(directory) {
   };
 }
 
+// Where the rows are to be in PostgreSQL, in a database of their own there (tests/support/postgres.py).
+function engineSettings() {
+  if (!process.env.TIDEMARK_TEST_POSTGRES) return {};
+  const code = "import json, postgres; print(json.dumps(postgres.stack_settings()))";
+  return JSON.parse(execFileSync("/usr/bin/python3", ["-B", "-c", code], { cwd: path.join(here, "..", "support") }));
+}
+
 // Where the file will run its token issuer.
 async function placeIssuer(tls) {
   const probe = createServer().listen(0, "127.0.0.1");
@@ -62,9 +69,9 @@ async function placeIssuer(tls) {
 }
 
 // Resolves when the program printed its ready line, with its port if it has one.
-function startStore(bin, name, data, tls) {
+function startStore(bin, name, data, tls, engine) {
   const { program, arguments: line = ["--port", "0", ...(programs[name] ? ["--analytics-flush-s", "1"] : []), ...(tls?.arguments ?? [])] } = programs[name] ?? others[name];
-  const child = spawn(path.join(bin, program), ["--data", data, ...line], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(path.join(bin, program), ["--data", data, ...line], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...engine } });
   const store = { name, program, child, errors: "", expectedExit: false, exited: false };
   child.stderr.on("data", (piece) => (store.errors += piece));
   store.exit = new Promise((resolve) => {
@@ -131,13 +138,14 @@ async function runFile(bin, file) {
     const wanted = storesFor(file);
     const tls = wanted.includes("https") ? makeCertificate(data) : undefined;
     if (wanted.includes("bearer")) await placeIssuer(tls);
+    const engine = engineSettings();
     const origin = tls ? "https://localhost" : "http://127.0.0.1";
     Object.assign(environment, tls?.environment);
     for (const name of wanted.filter((each) => programs[each] || others[each])) {
       const { program, variable } = programs[name] ?? others[name];
       const foreign = Object.values(programs).some((each) => process.env[each.variable]);
       if (process.env[variable] || (others[name] && foreign)) continue;
-      const { store, ready } = startStore(bin, name, data, tls);
+      const { store, ready } = startStore(bin, name, data, tls, engine);
       stores.push(store);
       await ready;
       if (variable) environment[variable] = `${origin}:${store.port}${programs[name] ? `/${account}` : ""}`;

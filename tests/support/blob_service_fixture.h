@@ -10,6 +10,7 @@
 #include "blob_store/storage/blob_service.h"
 #include "blob_store/storage/contents.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/repeating_engine.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/task_runner.h"
 #include "tests/support/temporary_payloads.h"
@@ -116,7 +117,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
   }
 
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
-  std::unique_ptr<Clock> clock_ = make_system_clock();
+  std::unique_ptr<Clock> clock_ = kv::make_repeatable_clock();
   std::unique_ptr<Random> random_;
   TemporaryPayloads files_{io_.get_executor()};
   BlobService service_{*engine_, *clock_, *random_, files_, io_.get_executor()};

@@ -1,12 +1,19 @@
 #include "tests/support/memory_engine.h"
-#include "common/base/mutex.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <map>
 #include <set>
 #include <vector>
+
+#include "common/base/mutex.h"
+#include "tests/support/repeating_engine.h"
+#include "tests/support/waiting_engine.h"
 
 namespace tidemark::kv {
 
@@ -20,6 +27,8 @@ class MemoryDisk {
 
   /// Held while a transaction runs; taken before mutex_.
   Mutex& writer() { return writer_; }
+  /// That has its rows, in a cluster that the tests of several processes share.
+  [[nodiscard]] const std::string& schema() const { return schema_; }
 
   Version open_snapshot() {
     MutexLock lock(mutex_);
@@ -103,6 +112,12 @@ class MemoryDisk {
     }
   }
 
+  static std::string new_schema() {
+    static std::atomic<int> made{0};
+    return "disk_" + std::to_string(::getpid()) + "_" + std::to_string(++made);
+  }
+
+  const std::string schema_ = new_schema();
   Mutex writer_;
   mutable Mutex mutex_;
   std::map<std::string, History, std::less<>> keys_ GUARDED_BY(mutex_);
@@ -306,7 +321,10 @@ class MemoryEngine final : public Engine {
 std::shared_ptr<MemoryDisk> make_memory_disk() { return std::make_shared<MemoryDisk>(); }
 
 std::unique_ptr<Engine> make_memory_engine(std::shared_ptr<MemoryDisk> disk) {
-  return std::make_unique<MemoryEngine>(std::move(disk));
+  if (const auto* cluster = std::getenv("TIDEMARK_TEST_POSTGRES")) {
+    return open_waiting_postgres(cluster, disk->schema());  // which runs bodies again by itself
+  }
+  return repeat_bodies(std::make_unique<MemoryEngine>(std::move(disk)));
 }
 
 }  // namespace tidemark::kv

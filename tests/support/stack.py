@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+import postgres
+
 BIN = os.environ.get("TIDEMARK_BIN", "build/release/bin")
 SOURCE = os.environ.get("TIDEMARK_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 START_LIMIT_S = 30.0
@@ -149,6 +151,7 @@ class Stack:
         self.children = {}
         self.ports = {}
         self._arguments = {}
+        self._settings = postgres.stack_settings()
 
     def __enter__(self):
         return self
@@ -161,6 +164,7 @@ class Stack:
     def launch(self, name, program_name, *arguments, environment=None):
         """Starts a process without waiting for it."""
         line = [program(program_name), "--data", self.data, *arguments]
+        environment = {**self._settings, **(environment or {})}
         child = Child(name, line, os.path.join(self.directory, name + ".log"), environment)
         self.children[name] = child
         return child

@@ -11,11 +11,13 @@ import sys
 import time
 import unittest
 
+import postgres
 from stack import Stack, program, wait_until
 
 OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
            "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": "", "disk": False}
 REACH_LIMIT_S = 40.0
+OTHER_ENGINE = ("kv.write", "kv.erase_range") if os.environ.get(postgres.VARIABLE) else ("kv.postgres",)  # the one that is not used
 
 
 class StoreCrashTest(unittest.TestCase):
@@ -54,7 +56,7 @@ class StoreCrashTest(unittest.TestCase):
         listed = subprocess.run([program(self.program), "--list-fail-points"], capture_output=True, check=True, text=True)
         # Analytics is off here, and nobody makes a backup; both have tests of their own.
         points = [p for p in listed.stdout.split()
-                  if p.startswith(OPTIONS["points"]) and not p.startswith(("analytics.", "backup.", *but_not))]
+                  if p.startswith(OPTIONS["points"]) and not p.startswith(("analytics.", "backup.", *OTHER_ENGINE, *but_not))]
         self.assertGreater(len(points), 0 if OPTIONS["points"] else at_least)
         self.under_traffic(lambda: self._die_at_each(points))
 

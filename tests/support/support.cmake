@@ -1,5 +1,6 @@
 # What the tests of several areas share, beyond headers.
 tidemark_library(tidemark_memory_engine
   FOLDERS support
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/memory_engine.cpp
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/memory_engine.cpp ${CMAKE_CURRENT_LIST_DIR}/repeating_engine.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/waiting_engine.cpp
   LINK tidemark_kv)

@@ -8,6 +8,7 @@
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/storage/blob_service.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/repeating_engine.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temporary_payloads.h"
 
@@ -56,7 +57,7 @@ class BlobBrowserTest : public ::testing::Test {
   std::string etag(const std::string& name) { return run(browser_.inspect("box", name))->etag; }
 
   asio::io_context io_;
-  std::unique_ptr<Clock> clock_ = make_system_clock();
+  std::unique_ptr<Clock> clock_ = kv::make_repeatable_clock();
   std::unique_ptr<Random> random_ = make_seeded_random(7);
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
   TemporaryPayloads files_{io_.get_executor()};

@@ -60,10 +60,11 @@ class PageBlobTest : public BlobServiceTest {
   /// A blob of which every second page has an extent, all with one payload.
   void scatter(const std::string& name, std::uint64_t extents) {
     create(name, 2 * extents * kPage);
+    const auto bytes = content(kPage);
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
       auto current = TRY(find_current(txn, ref(name)));
       TRY(own_content(txn, current.blob->content, current.blob->size));
-      const auto payload = TRY(settle(txn, {0, kPage, content(kPage)}));
+      const auto payload = TRY(settle(txn, {0, kPage, bytes}));
       for (std::uint64_t i = 0; i < extents; ++i) {
         put_extent(txn, current.blob->content.id, {2 * i * kPage, kPage, payload, 0, {}}, 0);
         if (i > 0) TRY(share_payload(txn, payload));

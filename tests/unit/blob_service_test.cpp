@@ -50,9 +50,10 @@ TEST_F(BlobServiceTest, AnOlderFormatIsToldAsSuch) {
   for (const char kind : {'B', 'C'}) {
     const auto key = *keys_of(kind).begin();
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-      auto record = **txn.get(key);
-      record.front() = 1;
-      txn.put(key, record);
+      auto record = TRY(txn.get(key));
+      if (!record) return fail(ErrorCode::kBlobNotFound);
+      record->front() = 1;
+      txn.put(key, *record);
       return {};
     };
     ASSERT_TRUE(run(engine_->transact(body)));
@@ -67,9 +68,10 @@ TEST_F(BlobServiceTest, DamageToARowIsNoticed) {
     put("b", content(6000));
     const auto key = *keys_of('P').rbegin();
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-      auto chunk = **txn.get(key);
-      chunk[chunk.size() / 2] = static_cast<char>(chunk[chunk.size() / 2] ^ 1);
-      if (damage == std::string("flip")) txn.put(key, chunk);
+      auto chunk = TRY(txn.get(key));
+      if (!chunk) return fail(ErrorCode::kBlobNotFound);
+      (*chunk)[chunk->size() / 2] ^= 1;
+      if (damage == std::string("flip")) txn.put(key, *chunk);
       if (damage == std::string("lose")) txn.erase(key);
       return {};
     };

@@ -105,6 +105,21 @@ TEST(KnownRows, WhatIsWrittenAndErasedIsKnown) {
   EXPECT_EQ(known.find("a"), nullptr);
 }
 
+TEST(KnownRows, WhatIsErasedFromARangeTakesNoMemory) {
+  KnownRows known;
+  known.learn("b", std::nullopt);  // before it is in a range
+  int fetches = 0;
+  EXPECT_TRUE(walk({}, known, {"a", "z"}, Direction::kForward, 8, fetches).empty());
+  const auto empty = known.bytes();
+  for (int i = 0; i < 1000; ++i) {
+    known.learn("m" + std::to_string(i), "message");
+    known.learn("m" + std::to_string(i), std::nullopt);
+  }
+  EXPECT_EQ(known.bytes(), empty);
+  ASSERT_NE(known.find("m1"), nullptr);
+  EXPECT_EQ(*known.find("m1"), std::nullopt);
+}
+
 TEST(KnownRows, WalksAreThoseOfWhatIsStored) {
   std::mt19937 random(7);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };

@@ -4,10 +4,8 @@
 
 #include <latch>
 
-#include "common/kv/postgres_database.h"
 #include "tests/support/socket_proxy.h"
-#include "tests/support/temporary_postgres.h"
-#include "tests/unit/kv_test_support.h"
+#include "tests/unit/kv_postgres_fixture.h"
 
 namespace tidemark::kv {
 namespace {
@@ -15,6 +13,8 @@ namespace {
 using testing::Entries;
 using testing::entries;
 using testing::erase_range;
+using testing::increment;
+using testing::PostgresTest;
 using testing::put;
 using testing::run;
 using testing::start;
@@ -22,51 +22,7 @@ using testing::value_of;
 using tidemark::testing::SocketProxy;
 using tidemark::testing::TemporaryPostgres;
 
-class PostgresTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    server_ = TemporaryPostgres::shared();
-    if (server_ == nullptr) GTEST_SKIP() << TemporaryPostgres::kAbsent;
-    options_.url = server_->url();
-    options_.schema = server_->new_schema();
-    options_.owner = "first";
-  }
-  static std::unique_ptr<PostgresEngine> open(const PostgresOptions& options) {
-    auto opened = open_postgres(options);
-    EXPECT_TRUE(opened.has_value()) << opened.error().message << " | " << opened.error().detail;
-    return opened ? std::move(*opened) : nullptr;
-  }
-  std::unique_ptr<PostgresEngine> open_as(const std::string& owner) {
-    auto options = options_;
-    options.owner = owner;
-    return open(options);
-  }
-  Error open_failure() {
-    auto opened = open_postgres(options_);
-    EXPECT_FALSE(opened.has_value());
-    return opened ? Error{} : opened.error();
-  }
-  /// A session of somebody else.
-  std::unique_ptr<detail::Connection> session() { return std::move(*detail::connect(options_)); }
-  /// What a statement gives that has one number.
-  std::int64_t number(const char* sql) {
-    auto rows = session()->run({{"asked", sql}}, std::nullopt);
-    EXPECT_TRUE(rows.has_value()) << rows.error().detail;
-    return rows && rows->size() > 0 ? rows->number(0, 0) : -1;
-  }
-  std::int64_t groups() { return number("SELECT last_group FROM owners"); }
-
-  TemporaryPostgres* server_ = nullptr;
-  PostgresOptions options_;
-};
-
 #define EXPECT_MENTIONS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
-
-Result<void> increment(Transaction& txn) {
-  const auto n = TRY(txn.get("n"));
-  txn.put("n", std::to_string(std::stoi(n.value_or("0")) + 1));
-  return {};
-}
 
 TEST_F(PostgresTest, FindsEverythingAfterReopening) {
   ASSERT_TRUE(put(*open(options_), "a", "1").has_value());
@@ -236,6 +192,16 @@ TEST_F(PostgresTroubleTest, ADatabaseThatStaysAwayEndsTheEngine) {
   EXPECT_FALSE(engine_->get("n").has_value());
   proxy_->shut(false);
   EXPECT_FALSE(run(*engine_, increment).has_value()) << "only opening it again tells what is there";
+  engine_ = open_as("next");
+  expect_counted("1");
+}
+
+TEST_F(PostgresTroubleTest, AGroupThatIsRefusedEndsTheEngine) {
+  const detail::Prepared take{"refuse", "ALTER TABLE entries ADD CONSTRAINT full_disk CHECK (key <> '\\x78')"};
+  ASSERT_TRUE(session()->run({take}, std::nullopt).has_value());
+  EXPECT_FALSE(put(*engine_, "x", "1").has_value());
+  EXPECT_TRUE(run(*engine_, increment).failed_with(ErrorCode::kStorageFailure)) << "a store may remember what it saw";
+  EXPECT_EQ(engine_->failure()->code, ErrorCode::kStorageFailure);
   engine_ = open_as("next");
   expect_counted("1");
 }

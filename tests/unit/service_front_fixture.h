@@ -9,6 +9,7 @@
 #include "table_store/rest/table_routes.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/repeating_engine.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/task_runner.h"
 #include "tests/support/temporary_payloads.h"
@@ -98,7 +99,7 @@ class StoreFronts : public ::testing::Test, protected TaskRunner {
   }
 
   BreakableEngine engine_;
-  std::unique_ptr<Clock> clock_ = make_system_clock();
+  std::unique_ptr<Clock> clock_ = kv::make_repeatable_clock();
   std::unique_ptr<Random> random_ = make_seeded_random(7);
   auth::Account account_ = auth::development_account();
   std::vector<auth::Account> accounts_ = {account_};

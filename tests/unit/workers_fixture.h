@@ -15,6 +15,7 @@
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/repeating_engine.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temporary_payloads.h"
 #include "workers/runtime/job_runner.h"
@@ -191,7 +192,7 @@ class WorkersFixture : public ::testing::Test {
   std::uint64_t messages(const std::string& queue) { return run(queues_.figures(queue))->messages; }
 
   asio::io_context io_;
-  std::unique_ptr<Clock> clock_ = make_system_clock();
+  std::unique_ptr<Clock> clock_ = kv::make_repeatable_clock();
   std::unique_ptr<Random> random_ = make_seeded_random(7);
   std::unique_ptr<kv::Engine> table_engine_ = kv::make_memory_engine();
   std::unique_ptr<kv::Engine> queue_engine_ = kv::make_memory_engine();

@@ -1,0 +1,139 @@
+#include "common/kv/postgres_tables.h"
+
+#include <algorithm>
+
+namespace tidemark::kv::detail {
+namespace {
+
+constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kOldestServer = 130000;
+constexpr std::size_t kMaxSchemaBytes = 63;
+
+// Statements are planned once and for any parameters: every one is to go by the primary key, also while the table is
+// small and when nobody has analysed it yet.
+const Prepared kSession{"session", R"(SELECT set_config('search_path', $1::text, false),
+  set_config('default_transaction_isolation', 'read committed', false),
+  set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
+  set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
+  set_config('enable_sort', 'off', false), set_config('statement_timeout', '0', false),
+  set_config('idle_in_transaction_session_timeout', '0', false),
+  set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+                                   ELSE current_setting('synchronous_commit') END, false))"};
+
+const Prepared kServer{"server", R"(SELECT version()::text, current_setting('server_version_num')::bigint,
+  (current_setting('fsync') = 'on')::int::bigint)"};
+const Prepared kIsThere{"is_there", "SELECT (to_regclass($1::text || '.about') IS NOT NULL)::int::bigint"};
+const Prepared kLock{"lock",
+                     "SELECT 1::bigint FROM pg_advisory_xact_lock(hashtextextended('tidemark ' || $1::text, 0))"};
+const Prepared kReadAbout{"read_about", "SELECT format, stamp FROM about"};
+const Prepared kNoteAbout{"note_about",
+                          "INSERT INTO about SELECT $1::bigint, $2::text WHERE NOT EXISTS (SELECT FROM about)"};
+
+Error not_usable(std::string message) { return make_error(ErrorCode::kConfigInvalid, std::move(message)); }
+
+Result<void> check_schema_name(const std::string& schema) {
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (schema.empty() || schema.size() > kMaxSchemaBytes || !std::ranges::all_of(schema, fits) ||
+      (schema.front() >= '0' && schema.front() <= '9')) {
+    return fail(not_usable("a schema's name has up to 63 small letters, digits and _: \"" + schema + "\""));
+  }
+  return {};
+}
+
+Result<void> check_server(Connection& connection, bool durable) {
+  const auto server = TRY(connection.run({kServer}, kSetupPatience));
+  TRY(check_version(std::string(server.bytes(0, 0)), server.number(0, 1)));
+  if (durable && server.number(0, 2) == 0) {
+    return fail(
+        not_usable("the server runs with fsync = off and would lose acknowledged writes: turn fsync on, or set "
+                   "durability to os"));
+  }
+  return {};
+}
+
+Result<void> make_tables(Connection& connection, const PostgresOptions& options) {
+  const auto make_schema = "CREATE SCHEMA IF NOT EXISTS " + options.schema;
+  const Prepared statements[] = {
+      {"make_schema", make_schema.c_str()},
+      {"make_about", "CREATE TABLE IF NOT EXISTS about (format bigint NOT NULL, stamp text NOT NULL)"},
+      {"make_owners", R"(CREATE TABLE IF NOT EXISTS owners (shard bigint PRIMARY KEY, epoch bigint NOT NULL,
+        owner text NOT NULL, last_group bigint NOT NULL, renewals bigint NOT NULL DEFAULT 0,
+        lease_ms bigint NOT NULL DEFAULT 0, place text NOT NULL, claimed_at timestamptz NOT NULL DEFAULT now())
+        WITH (fillfactor = 10))"},  // one row, which every commit changes: there is room for many of its versions
+      {"make_entries", R"(CREATE TABLE IF NOT EXISTS entries (shard bigint NOT NULL, key bytea NOT NULL,
+        value bytea NOT NULL, PRIMARY KEY (shard, key)))"},
+      // The index takes keys up to a third of a page; a compressed one would fit by luck.
+      {"plain_keys", "ALTER TABLE entries ALTER COLUMN key SET STORAGE PLAIN"}};
+  std::vector<Statement> all = {{kLock, Parameters().bytes(options.schema)}};
+  for (const auto& statement : statements) all.push_back({statement});
+  all.push_back({kNoteAbout, Parameters().number(kFormat).bytes(options.stamp)});
+  TRY(connection.run(all, kSetupPatience));
+  return {};
+}
+
+Result<std::optional<std::string>> read_stamp(Connection& connection, const std::string& schema) {
+  const auto there = TRY(connection.run({kIsThere, Parameters().bytes(schema)}, kSetupPatience));
+  if (there.number(0, 0) == 0) return std::nullopt;
+  const auto about = TRY(connection.run({kReadAbout}, kSetupPatience));
+  if (about.size() == 1 && about.number(0, 0) == kFormat) return std::string(about.bytes(0, 1));
+  return fail(not_usable("the tables in schema " + schema + " were made by another version of this program"));
+}
+
+/// Which server it is comes first: another one need not understand the rest.
+Result<std::unique_ptr<Connection>> connect_first(const PostgresOptions& options) {
+  TRY(check_schema_name(options.schema));
+  const auto opened = TRY(Connection::open(options.url));
+  TRY(check_server(*opened, options.durable));
+  return connect(options);
+}
+
+}  // namespace
+
+Error at_start(Error error) {
+  if (error.code != ErrorCode::kServerBusy) return error;
+  return make_error(ErrorCode::kStorageFailure, "cannot use the database: " + error.detail);
+}
+
+/// Other servers that speak the protocol differ in what a transaction may do and in when it is final.
+Result<void> check_version(const std::string& version, std::int64_t number) {
+  std::string name = '"' + version + '"';
+  if (version.starts_with("CockroachDB")) name = "CockroachDB";
+  if (version.find("-YB-") != std::string::npos) name = "YugabyteDB";
+  const bool other = name.front() != '"' || !version.starts_with("PostgreSQL ");
+  if (!other && number >= kOldestServer) return {};
+  return fail(not_usable("the server is " + name + ", but engine postgres needs PostgreSQL 13 or later"));
+}
+
+Result<std::unique_ptr<Connection>> connect(const PostgresOptions& options) {
+  auto connection = TRY(Connection::open(options.url));
+  TRY(connection->run({kSession, Parameters().bytes(options.schema)}, kSetupPatience));
+  return connection;
+}
+
+Result<std::optional<std::string>> find_stamp(const PostgresOptions& options) {
+  const auto find = [&]() -> Result<std::optional<std::string>> {
+    const auto connection = TRY(connect_first(options));
+    return read_stamp(*connection, options.schema);
+  };
+  auto found = find();
+  if (!found) return fail(at_start(std::move(found.error())));
+  return found;
+}
+
+Result<void> prepare_tables(const PostgresOptions& options) {
+  const auto prepare = [&]() -> Result<void> {
+    const auto connection = TRY(connect_first(options));
+    auto stamp = TRY(read_stamp(*connection, options.schema));
+    if (!stamp) {
+      TRY(make_tables(*connection, options));
+      stamp = TRY(read_stamp(*connection, options.schema));
+    }
+    if (stamp == options.stamp) return {};
+    return fail(not_usable("the tables in schema " + options.schema + " have the rows of somebody else"));
+  };
+  auto prepared = prepare();
+  if (!prepared) return fail(at_start(std::move(prepared.error())));
+  return {};
+}
+
+}  // namespace tidemark::kv::detail

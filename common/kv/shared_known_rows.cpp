@@ -1,0 +1,75 @@
+#include "common/kv/shared_known_rows.h"
+
+#include <utility>
+
+namespace tidemark::kv {
+namespace {
+
+constexpr std::size_t kMostSuggested = 1024;
+constexpr std::size_t kManySuggested = 64;
+constexpr std::size_t kLearntAtOnce = 64;
+
+}  // namespace
+
+std::optional<KnownRows::Value> SharedKnownRows::find(std::string_view key) const {
+  const std::shared_lock lock(rows_mutex_);
+  if (committing_ != nullptr && committing_->find(key) != nullptr) return std::nullopt;
+  const auto* found = rows_.find(key);
+  if (found == nullptr) return std::nullopt;
+  return std::optional<KnownRows::Value>(std::in_place, *found);
+}
+
+bool SharedKnownRows::suggest(std::string_view key, const KnownRows::Value& value, std::uint64_t forgotten) {
+  const MutexLock lock(suggested_mutex_);
+  if (suggested_.size() >= kMostSuggested) return false;
+  suggested_.push_back({std::string(key), value, forgotten});
+  return suggested_.size() == kManySuggested;
+}
+
+bool SharedKnownRows::has_many_suggested() const {
+  const MutexLock lock(suggested_mutex_);
+  return suggested_.size() >= kManySuggested;
+}
+
+/// What is known of a row is newer than what was read of it. If nothing is, nobody has written it since it was read:
+/// the writer knows what it wrote, unless it has forgotten that since.
+void SharedKnownRows::take_suggested() {
+  std::vector<Suggested> suggested;
+  {
+    const MutexLock lock(suggested_mutex_);
+    suggested = std::exchange(suggested_, {});
+  }
+  if (suggested.empty()) return;
+  change([&](KnownRows& rows) {
+    for (auto& [key, value, forgotten] : suggested) {
+      if (rows.bytes() >= most_bytes_) return;
+      if (forgotten == forgotten_ && rows.find(key) == nullptr) rows.learn(key, std::move(value));
+    }
+  });
+}
+
+void SharedKnownRows::keep_bound() {
+  if (rows_.bytes() <= most_bytes_) return;
+  change([](KnownRows& rows) { rows.clear(); });
+  ++forgotten_;
+}
+
+void SharedKnownRows::begin_commit(const WriteOverlay& writes) {
+  const std::unique_lock lock(rows_mutex_);
+  committing_ = &writes;
+}
+
+void SharedKnownRows::end_commit(bool committed) {
+  // Nobody finds them before the end, so readers need not wait for all of them.
+  for (auto row = committing_->rows().begin(); committed && row != committing_->rows().end();) {
+    change([&](KnownRows& rows) {
+      for (std::size_t n = 0; n < kLearntAtOnce && row != committing_->rows().end(); ++n, ++row) {
+        rows.learn(row->first, row->second);
+      }
+    });
+  }
+  const std::unique_lock lock(rows_mutex_);
+  committing_ = nullptr;
+}
+
+}  // namespace tidemark::kv

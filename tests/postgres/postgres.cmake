@@ -1,0 +1,14 @@
+# The stores' own suites with their rows in PostgreSQL: a part of them, in less than two minutes. README.md says how to run all.
+set(in_postgres /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../support/postgres.py)
+function(tidemark_postgres_test name)
+  add_test(NAME postgres_${name} COMMAND ${in_postgres} ${ARGN})
+  set_tests_properties(postgres_${name} PROPERTIES LABELS postgres TIMEOUT 400
+    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR};TIDEMARK_CRASH_SECONDS=10")
+endfunction()
+
+foreach(store table queue blob)
+  tidemark_postgres_test(crash_${store} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/${store}_crash_test.py RandomKillTest)
+endforeach()
+foreach(suite tables_entities queues_messages blobs)
+  tidemark_postgres_test(sdk_${suite} ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${suite}.test.mjs)
+endforeach()
