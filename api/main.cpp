@@ -207,16 +207,23 @@ Result<void> run(const ApiSettings& settings) {
 
   auto links = TRY(service::StoreLinks::open(settings.stores, data.string(), kPatience));
   table_store::TableClient tables(*links.table, settings.account);
+  table_store::ListingClient listings(*links.table, settings.account);
   queue_service::QueueClient queues(*links.queue, settings.account);
   blob_store::BlobClient blobs(*links.blob, settings.account);
   const blob_store::BlobBrowser browser(*links.blob, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
-  Api api{std::move(entry), std::move(callbacks),
-          job_store,        poison,
-          queues,           tables,
-          metrics,          *clock,
-          *random,          {&blobs, std::move(directories)}};
+  Api api{std::move(entry),
+          std::move(callbacks),
+          job_store,
+          poison,
+          queues,
+          tables,
+          listings,
+          metrics,
+          *clock,
+          *random,
+          {&blobs, std::move(directories)}};
   const service::SasClient blob_sas(*links.blob, settings.account), queue_sas(*links.queue, settings.account),
       table_sas(*links.table, settings.account);
   api.sas_signers = {&blob_sas, &queue_sas, &table_sas};

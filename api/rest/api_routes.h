@@ -59,6 +59,7 @@ struct Api {
   jobs::PoisonStore& poison;
   queue_service::QueueClient& queues;
   table_store::TableClient& tables;
+  table_store::ListingClient& listings;
   process::Metrics& metrics;
   Clock& clock;
   Random& random;
@@ -67,7 +68,7 @@ struct Api {
   jobs::Limits limits{tables, clock};
   jobs::ScheduleStore schedules{tables, clock};
   indexes::IndexStore indexes{tables, clock, random};
-  indexes::Lookup lookup{tables, objects.blobs, indexes, clock};
+  indexes::Lookup lookup{tables, listings, objects.blobs, indexes, clock};
   feeds::ConsumerStore consumers{tables, clock};
   feeds::OnChangeStore on_changes{tables, clock, random};
   jobs::Groups groups{tables, clock};

@@ -174,35 +174,46 @@ Answer list_violations(Api& api, http::Request& request, std::string name) {
 }
 
 /// An entity as the table endpoint writes it, with its keys and the properties that were selected.
-void append_entity(std::string& out, table_store::Entity entity, const indexes::LookupRequest& request,
-                   bool keys_only) {
-  const auto& selected = request.projection;
-  if (!selected.empty()) {
-    std::erase_if(entity.properties,
-                  [&](const auto& property) { return std::ranges::find(selected, property.name) == selected.end(); });
-  }
-  if (!keys_only) return table_store::append_entity_text(out, entity);
+void append_entity(std::string& out, const indexes::FoundEntity& found, const std::vector<std::string>& selected) {
+  table_store::EntityView view;
+  view.partition_key = found.partition_key;
+  view.row_key = found.row_key;
+  view.version = found.version;
+  view.block = found.block;
+  if (selected.empty()) return table_store::append_list_element(out, {}, view);
+  auto entity = view.to_entity();
+  std::erase_if(entity.properties,
+                [&](const auto& property) { return std::ranges::find(selected, property.name) == selected.end(); });
+  table_store::append_entity_text(out, entity);
+}
+
+void append_keys(std::string& out, const indexes::FoundEntity& found) {
   out += R"({"partitionKey":)";
-  table_store::append_json_string(out, entity.partition_key);
+  table_store::append_json_string(out, found.partition_key);
   out += R"(,"rowKey":)";
-  table_store::append_json_string(out, entity.row_key);
+  table_store::append_json_string(out, found.row_key);
   out += '}';
 }
 
 /// The entities are written as text at once: they are most of the answer.
-http::Response lookup_response(indexes::LookupAnswer answer, const indexes::LookupRequest& request, Time now) {
+http::Response lookup_response(const indexes::LookupAnswer& answer, const indexes::LookupRequest& request, Time now) {
   auto head = freshness_json(answer.status, now);
-  head["leftOut"] = answer.left_out;
-  if (!answer.continuation.empty()) head["continuation"] = answer.continuation;
+  const auto& found = answer.found;
+  head["leftOut"] = found.left_out;
+  if (!found.continuation.empty()) head["continuation"] = found.continuation;
   const bool groups = std::holds_alternative<indexes::SummaryKind>(answer.status.index.definition.kind);
   const bool keys_only = request.keys_only && !groups;
   auto response = json_response(200, head);
   auto& body = response.body;
   body.pop_back();
   body += groups ? R"(,"groups":[)" : keys_only ? R"(,"keys":[)" : R"(,"entities":[)";
-  for (std::size_t i = 0; i < answer.entities.size(); ++i) {
+  for (std::size_t i = 0; i < found.entities.size(); ++i) {
     if (i > 0) body += ',';
-    append_entity(body, std::move(answer.entities[i]), request, keys_only);
+    if (keys_only) {
+      append_keys(body, found.entities[i]);
+    } else {
+      append_entity(body, found.entities[i], request.projection);
+    }
   }
   body += "]}";
   return response;
@@ -215,8 +226,8 @@ Answer look_up(Api& api, http::Request& request, std::string name) {
   const std::vector<std::pair<std::string, std::string>> parameters(given->begin(), given->end());
   const auto asked = CO_TRY(indexes::read_lookup(status.index.definition, parameters));
   const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
-  auto answer = CO_TRY(co_await api.lookup.find(std::move(status), asked, in_vain));
-  co_return lookup_response(std::move(answer), asked, api.clock.now());
+  const auto answer = CO_TRY(co_await api.lookup.find(std::move(status), asked, in_vain));
+  co_return lookup_response(answer, asked, api.clock.now());
 }
 
 }  // namespace

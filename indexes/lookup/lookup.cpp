@@ -78,11 +78,8 @@ Task<Result<Status>> Lookup::await_freshness(Status status, const LookupRequest&
 Task<Result<LookupAnswer>> Lookup::find(Status status, LookupRequest request, std::function<bool()> give_up) {
   LookupAnswer answer;
   answer.status = CO_TRY(co_await await_freshness(std::move(status), request, std::move(give_up)));
-  auto search = CO_TRY(make_search({tables_, blobs_, clock_}, answer.status.index, std::move(request)));
-  auto found = CO_TRY(co_await search->run());
-  answer.entities = std::move(found.entities);
-  answer.left_out = found.left_out;
-  answer.continuation = std::move(found.continuation);
+  auto search = CO_TRY(make_search({tables_, listings_, blobs_, clock_}, answer.status.index, std::move(request)));
+  answer.found = CO_TRY(co_await search->run());
   co_return answer;
 }
 

@@ -1,5 +1,5 @@
-// Finds entities by an index. The rows only say where to look: each entity is read and compared with what was asked
-// for, so none is found that does not match by now.
+// Finds entities by an index. The rows only say where to look. An entity is read and compared with what was asked for,
+// unless the log has no change of it that the index has not dealt with; so none is found that does not match by now.
 #pragma once
 #include <functional>
 #include <map>
@@ -8,23 +8,23 @@
 #include "blob_store/client/blob_client.h"
 #include "common/base/mutex.h"
 #include "indexes/lookup/lookup_request.h"
+#include "indexes/lookup/row_searches.h"
 #include "indexes/lookup/status.h"
 
 namespace tidemark::indexes {
 
 struct LookupAnswer {
-  Status status;                              // before the rows were read
-  std::vector<table_store::Entity> entities;  // of a summary: its rows
-  std::uint64_t left_out = 0;                 // entities in the rows that do not match by now
-  std::string continuation;                   // empty at the end; a page may be empty and still have one
+  Status status;        // before the rows were read
+  FoundEntities found;  // of a summary: its rows
 };
 
 /// Thread safe.
 class Lookup {
  public:
   /// `blobs`: null if this process reaches no containers.
-  Lookup(table_store::TableClient& tables, blob_store::BlobClient* blobs, IndexStore store, Clock& clock)
-      : tables_(tables), blobs_(blobs), store_(store), clock_(clock) {}
+  Lookup(table_store::TableClient& tables, table_store::ListingClient& listings, blob_store::BlobClient* blobs,
+         IndexStore store, Clock& clock)
+      : tables_(tables), listings_(listings), blobs_(blobs), store_(store), clock_(clock) {}
 
   /// It may be a moment old. kIndexNotFound.
   Task<Result<Status>> status(std::string name);
@@ -52,6 +52,7 @@ class Lookup {
   Task<Result<Status>> read_status(std::string name);
   Task<Result<Status>> await_freshness(Status status, const LookupRequest& request, std::function<bool()> give_up);
   table_store::TableClient& tables_;
+  table_store::ListingClient& listings_;
   blob_store::BlobClient* blobs_;
   IndexStore store_;
   Clock& clock_;

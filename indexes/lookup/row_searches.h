@@ -5,13 +5,22 @@
 #include "blob_store/client/blob_client.h"
 #include "indexes/lookup/lookup_request.h"
 #include "indexes/store/index_store.h"
+#include "table_store/client/listing_client.h"
 
 namespace tidemark::indexes {
 
+/// As it is stored, since most of them go into the answer without having been looked into. Where only the keys are
+/// asked for, there may be nothing else.
+struct FoundEntity {
+  std::string partition_key, row_key;
+  table_store::Version version = 0;
+  std::string block = {};  // of the properties (table_store/model/property_block.h)
+};
+
 struct FoundEntities {
-  std::vector<table_store::Entity> entities;
-  std::uint64_t left_out = 0;
-  std::string continuation;
+  std::vector<FoundEntity> entities;
+  std::uint64_t left_out = 0;  // entities in the rows that do not match by now
+  std::string continuation;    // empty at the end; a page may be empty and still have one
 };
 
 class Search {
@@ -26,6 +35,7 @@ class Search {
 /// What a search reads from; it outlives the search.
 struct SearchStores {
   table_store::TableClient& tables;
+  table_store::ListingClient& listings;
   blob_store::BlobClient* blobs;  // null if this process reaches no containers
   Clock& clock;
 };

@@ -2,8 +2,10 @@
 
 #include "common/base/encoding.h"
 #include "common/rpc/call.h"
+#include "table_store/client/listing_client.h"
 #include "table_store/client/table_calls.h"
 #include "table_store/model/limits.h"
+#include "table_store/odata/listed_keys.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
@@ -91,6 +93,10 @@ Task<Result<calls::Mutate::Reply>> mutate(TableService& service, calls::Mutate c
   co_return fail(std::move(done.error()));
 }
 
+Task<Result<ListedPage>> find_listed(TableService& service, calls::FindListed call) {
+  return service.find_listed(std::move(call.account), std::move(call.request), &listed_keys);
+}
+
 using Face = rpc::Face<TableService>;
 constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Get, &TableService::get>(),
@@ -99,6 +105,7 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Mutate, &mutate>(),
     Face::on<calls::MutateAll, &TableService::mutate_all>(),
     Face::on<calls::FindRows, &TableService::find_rows>(),
+    Face::on<calls::FindListed, &find_listed>(),
     Face::on<calls::Follow, &TableService::follow>(),
     Face::on<calls::Unfollow, &TableService::unfollow>(),
     Face::on<calls::Followers, &TableService::followers>(),

@@ -5,6 +5,7 @@
 #include "common/base/text.h"
 #include "common/kv/key_codec.h"
 #include "table_store/model/limits.h"
+#include "table_store/storage/row_searches.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 #include "table_store/storage/table_service.h"
@@ -14,6 +15,36 @@ namespace {
 
 constexpr std::size_t kSearchesInASlice = 64;
 constexpr std::size_t kMaxBoundUnits = kMaxKeyUnits + 1;  // just behind a key
+
+/// Keys have no control characters, so nothing but the key lies between it and the key with this behind it.
+bool is_for_one_key(const RowSearch& search) {
+  return search.before.size() == search.from.size() + 1 && search.before.starts_with(search.from) &&
+         search.before.back() == '\x01';
+}
+
+std::size_t size_of(std::string_view key, std::string_view record) { return key.size() + record.size(); }
+
+/// Adds what is found, and its size to `bytes`.
+Result<void> find_row(const kv::Reader& snapshot, std::uint64_t generation, const RowSearch& search,
+                      const Selection& selection, FoundRows& found, std::size_t& bytes) {
+  auto& row = found.rows.emplace_back();
+  if (is_for_one_key(search)) {
+    const auto key = entity_key(generation, search.partition_key, search.from);
+    const auto record = TRY(snapshot.get(key));
+    if (!record) return {};
+    bytes += size_of(key, *record);
+    row = TRY(entity_in(key, *record, selection));
+    return {};
+  }
+  const auto cursor = snapshot.scan(range_of(generation, search));
+  TRY(cursor->status());
+  if (!cursor->valid()) return {};
+  bytes += size_of(cursor->key(), cursor->value());
+  row = TRY(entity_in(cursor->key(), cursor->value(), selection));
+  return {};
+}
+
+}  // namespace
 
 Result<void> check_search(const RowSearch& search) {
   TRY(check_key(search.partition_key));
@@ -34,46 +65,15 @@ kv::KeyRange range_of(std::uint64_t generation, const RowSearch& search) {
   return range;
 }
 
-/// Keys have no control characters, so nothing but the key lies between it and the key with this behind it.
-bool is_for_one_key(const RowSearch& search) {
-  return search.before.size() == search.from.size() + 1 && search.before.starts_with(search.from) &&
-         search.before.back() == '\x01';
-}
-
-/// Adds what is found, and its size to `bytes`.
-Result<void> find_one(const kv::Reader& snapshot, std::uint64_t generation, const RowSearch& search,
-                      const Selection& selection, FoundRows& found, std::size_t& bytes) {
-  auto& row = found.rows.emplace_back();
-  const auto record = TRY(snapshot.get(entity_key(generation, search.partition_key, search.from)));
-  if (!record) return {};
-  auto view = TRY(view_entity(*record));
+Result<Entity> entity_in(std::string_view key, std::string_view record, const Selection& selection) {
+  EntityKeyReader keys;
+  if (!keys.read(key)) return corrupt_record("entity");
+  auto view = TRY(view_entity(record));
   if (!is_property_block(view.block)) return corrupt_record("entity");
-  view.partition_key = search.partition_key;
-  view.row_key = search.from;
-  row = view.to_entity(selection);
-  bytes += search.from.size() + record->size();
-  return {};
+  view.partition_key = keys.partition_key;
+  view.row_key = keys.row_key;
+  return view.to_entity(selection);
 }
-
-/// Likewise.
-Result<void> find_row(const kv::Reader& snapshot, const kv::KeyRange& range, const Selection& selection,
-                      FoundRows& found, std::size_t& bytes) {
-  auto& row = found.rows.emplace_back();
-  const auto cursor = snapshot.scan(range);
-  TRY(cursor->status());
-  if (!cursor->valid()) return {};
-  EntityKeyReader key;
-  if (!key.read(cursor->key())) return corrupt_record("entity");
-  auto view = TRY(view_entity(cursor->value()));
-  if (!is_property_block(view.block)) return corrupt_record("entity");
-  view.partition_key = key.partition_key;
-  view.row_key = key.row_key;
-  row = view.to_entity(selection);
-  bytes += cursor->key().size() + cursor->value().size();
-  return {};
-}
-
-}  // namespace
 
 Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string table, std::vector<RowSearch> searches,
                                                 Selection selection) {
@@ -90,8 +90,7 @@ Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string
   found.as_of = static_cast<Version>(CO_TRY(read_counter(*snapshot, kLastVersionKey)));
   std::size_t bytes = 0;
   for (const auto& search : searches) {
-    CO_TRY(is_for_one_key(search) ? find_one(*snapshot, generation, search, selection, found, bytes)
-                                  : find_row(*snapshot, range_of(generation, search), selection, found, bytes));
+    CO_TRY(find_row(*snapshot, generation, search, selection, found, bytes));
     if (bytes >= kMaxReplyBytes) break;
     if (found.rows.size() % kSearchesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
   }

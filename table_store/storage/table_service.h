@@ -15,6 +15,7 @@
 #include "table_store/model/changes.h"
 #include "table_store/model/feed.h"
 #include "table_store/model/filter.h"
+#include "table_store/model/listed.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/model/query.h"
@@ -99,6 +100,10 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// The first row of each of 1..1000 places, all of one snapshot. The reply may be cut short after the first.
   Task<Result<FoundRows>> find_rows(std::string account, std::string table, std::vector<RowSearch> searches,
                                     Selection selection = {});
+
+  /// Finds the first keys in the text of a row that lists entities; none if the text is not such a list.
+  using KeysIn = std::function<std::vector<ListedKey>(std::string_view text, std::size_t most)>;
+  Task<Result<ListedPage>> find_listed(std::string account, ListedRequest request, KeysIn keys_in);
 
   // Following a table: model/changes.h, client/table_client.h.
 

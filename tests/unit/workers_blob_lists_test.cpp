@@ -46,7 +46,8 @@ class WorkersBlobLists : public IndexRowsFixture {
   using Parameters = std::vector<std::pair<std::string, std::string>>;
   std::vector<std::string> found(const Index& index, Parameters parameters) {
     std::vector<std::string> out;
-    indexes::Lookup lookup(tables_, &blobs_, store_, *clock_);
+    table_store::ListingClient listings(table_link_, kAccount);
+    indexes::Lookup lookup(tables_, listings, &blobs_, store_, *clock_);
     parameters.emplace_back("continuation", "");
     do {
       const auto request = indexes::read_lookup(index.definition, parameters);
@@ -56,8 +57,8 @@ class WorkersBlobLists : public IndexRowsFixture {
       auto page = run_beside(lookup.find(std::move(*status), *request, [] { return false; }));
       EXPECT_TRUE(page.has_value()) << page.error().message;
       if (!page) break;
-      for (const auto& entity : page->entities) out.push_back(entity.partition_key + "/" + entity.row_key);
-      parameters.back().second = page->continuation;
+      for (const auto& entity : page->found.entities) out.push_back(entity.partition_key + "/" + entity.row_key);
+      parameters.back().second = page->found.continuation;
     } while (!parameters.back().second.empty());
     std::ranges::sort(out);
     return out;

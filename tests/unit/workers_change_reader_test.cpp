@@ -1,4 +1,5 @@
 // How an owner reads the log of its table: pages that are there already are joined.
+#include "workers/indexes/change_pace.h"
 #include "workers/indexes/change_reader.h"
 
 #include <gtest/gtest.h>
@@ -117,6 +118,46 @@ TEST_F(ReadChangesTest, ALossMeanwhileIsToldAtOnce) {
   const auto page = read();
   ASSERT_TRUE(page.has_value());
   EXPECT_TRUE(page->stale);
+}
+
+/// Of a log that gets a change every `apart`, and an owner that takes `work` for a page: the changes of a page, once
+/// that has settled.
+std::size_t changes_of_a_page(Duration apart, Duration work) {
+  ChangePace pace;
+  Duration now{};
+  Duration last{};
+  std::size_t changes = 0;
+  for (int pages = 0; pages < 100; ++pages) {
+    now += pace.rest(now);
+    changes = static_cast<std::size_t>((now - last) / apart);
+    last = now;
+    pace.read(now, changes, false);
+    now += work;
+  }
+  return changes;
+}
+
+TEST(ChangePaceTest, LetsWhatComesFastComeTogether) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(changes_of_a_page(500us, 2ms), 4U) << "2,000 a second: at once";
+  EXPECT_EQ(changes_of_a_page(250us, 2ms), 8U);
+  EXPECT_EQ(changes_of_a_page(100us, 2ms), 5000U) << "10,000 a second: in pages of half a second";
+  EXPECT_EQ(changes_of_a_page(50us, 2ms), 10'000U);
+  EXPECT_EQ(changes_of_a_page(50us, 600ms), 12'000U) << "who has work has no rest";
+}
+
+TEST(ChangePaceTest, IsInAHurryIfThereAreMore) {
+  using namespace std::chrono_literals;
+  ChangePace pace;
+  EXPECT_EQ(pace.rest(5s), Duration());
+  pace.read(5s, 10'000, true);
+  EXPECT_EQ(pace.rest(5s), Duration());
+  pace.read(5s, 10'000, false);
+  EXPECT_EQ(pace.rest(5s), 500ms);
+  EXPECT_EQ(pace.rest(5s + 450ms), 50ms);
+  EXPECT_EQ(pace.rest(6s), Duration());
+  pace.read(6s, 0, false);
+  EXPECT_EQ(pace.rest(6s), Duration());
 }
 
 }  // namespace

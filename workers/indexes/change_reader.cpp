@@ -1,5 +1,6 @@
 #include "workers/indexes/change_reader.h"
 
+#include <algorithm>
 #include <map>
 
 #include "jobs/plan/plan.h"
@@ -53,9 +54,11 @@ class JoinedPages {
 }  // namespace
 
 Task<Result<ChangesPage>> read_changes(table_store::TableClient& tables, ChangesRequest request) {
+  const auto limit =
+      static_cast<std::uint32_t>(std::clamp<std::size_t>(request.most, 1, table_store::kMaxChangedEntities));
   const auto read = [&] {
-    return tables.changed_entities(request.table, request.follower, request.after, request.skip,
-                                   table_store::kMaxChangedEntities, request.wait, request.selection);
+    return tables.changed_entities(request.table, request.follower, request.after, request.skip, limit, request.wait,
+                                   request.selection);
   };
   auto page = CO_TRY(co_await read());
   if (!page.more || page.dropped) co_return page;

@@ -246,10 +246,16 @@ Duration IndexOwner::until_next() const {
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (referred_log_) co_return co_await take_changes_of_two(wait);
   if (visits_.full()) co_return Result<void>{};
+  if (const auto rest = pace_.rest(services_.clock.monotonic()); rest > Duration::zero()) {
+    co_await wake_->wait(services_.clock, std::min(wait, rest));
+    if (pace_.rest(services_.clock.monotonic()) > Duration::zero()) co_return Result<void>{};
+    wait = Duration::zero();
+  }
   ChangesRequest request{index_.definition.entities(),      index_.id, position_, skip_, wait,
                          index_.definition.row_properties()};
   if (refers()) request.most = kPageEntities;
   auto page = CO_TRY(co_await read_changes(services_.tables, std::move(request)));
+  pace_.read(services_.clock.monotonic(), page.entities.size(), page.more);
   co_return co_await take_entities(std::move(page));
 }
 

@@ -17,6 +17,7 @@
 
 #include "indexes/store/index_store.h"
 #include "jobs/store/job_store.h"
+#include "workers/indexes/change_pace.h"
 #include "workers/indexes/change_reader.h"
 #include "workers/indexes/visits.h"
 #include "workers/runtime/retry_policy.h"
@@ -118,6 +119,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   bool scrub_again_ = false;           // likewise, since the walk under way began
   std::uint32_t skip_ = 0;             // of the position's page (ChangesPage)
   std::uint32_t pages_in_a_row_ = 0;
+  ChangePace pace_;
   bool more_ = false;    // changes are there already
   bool to_tell_ = true;  // an earlier owner may have left violations that nobody was told of
   Duration tell_at_{};

@@ -203,13 +203,13 @@ Task<Result<PartitionMutations>> ListRows::mutations_of(const PieceChange& chang
 Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const {
   const auto after = indexes::totals_of(change.piece.entries);
   auto read = change.summary ? indexes::read_summary(*change.summary) : GroupTotals{};
-  const bool whole_group = !read || indexes::loses_an_extreme(*read, change.before, after);
-  GroupTotals totals;
-  if (whole_group) {
+  const bool alone = read && read->count == change.before.count;  // the group is in this piece
+  GroupTotals totals;                                             // of the others
+  if (!alone && (!read || indexes::loses_an_extreme(*read, change.before, after))) {
     std::optional<std::string> this_piece;
     if (change.row) this_piece = change.row->row_key;
     totals = CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece)));
-  } else {
+  } else if (!alone) {
     totals = *read;
     totals.subtract(change.before);
   }

@@ -1,0 +1,13 @@
+// The search of a lookup through the pieces of lists. Private to this folder.
+#pragma once
+#include "indexes/lookup/search_parts.h"
+#include "indexes/store/piece_contents.h"
+
+namespace tidemark::indexes {
+
+/// `contents`: of lists in blobs.
+std::unique_ptr<Search> make_list_search(Source source, std::optional<PieceContents> contents, const Index& index,
+                                         std::vector<GroupRange> ranges, std::optional<Place> resume,
+                                         const LookupRequest& request);
+
+}  // namespace tidemark::indexes

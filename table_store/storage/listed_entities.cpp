@@ -1,0 +1,161 @@
+// Reads rows that list entities, and what they list (model/listed.h).
+#include <boost/asio/post.hpp>
+#include <unordered_set>
+
+#include "table_store/model/limits.h"
+#include "table_store/storage/change_records.h"
+#include "table_store/storage/query_plan.h"
+#include "table_store/storage/row_searches.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_rows.h"
+#include "table_store/storage/table_service.h"
+#include "table_store/storage/test_switches.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr std::size_t kReadInASlice = 128;
+constexpr std::size_t kMostRows = 100;  // others' included
+/// If more changes wait, it costs less to read what is listed.
+constexpr std::size_t kMostWaiting = 500;
+
+Result<void> check(const ListedRequest& request) {
+  TRY(check_search(request.rows));
+  TRY(check_key(request.beside.partition_key));
+  TRY(check_key(request.beside.row_key));
+  if (request.most == 0 || request.most > kMaxListed) {
+    return fail(ErrorCode::kInvalidInput, "A call looks at 1 to 1000 keys.");
+  }
+  return check_selection(request.selection);
+}
+
+Result<std::optional<std::uint64_t>> generation_if_there(const kv::Reader& snapshot, std::string_view account,
+                                                         std::string_view table) {
+  const auto generation = find_generation(snapshot, account, table);
+  if (generation.failed_with(ErrorCode::kTableNotFound)) return std::nullopt;
+  return TRY(generation);
+}
+
+/// The entities, as their keys are stored, whose changes a follower has not dealt with.
+class Unsettled {
+ public:
+  static Result<Unsettled> of(const kv::Reader& snapshot, std::string_view feed_key, const std::string& follower) {
+    Unsettled out;
+    const auto feed = TRY(read_feed(snapshot, feed_key));
+    const auto* known = feed ? feed->find(follower) : nullptr;
+    if (known == nullptr || (known->stale && !test_switches().hide_staleness.load(std::memory_order_relaxed))) {
+      return out;
+    }
+    const auto cursor = snapshot.scan(notes_after(feed->feed, known->position));
+    for (std::size_t notes = 0; cursor->valid(); cursor->next()) {
+      const auto note = TRY(decode_note(cursor->value()));
+      if (++notes > kMostWaiting || note.kind == NoteKind::kDropped) return out;
+      if (note.kind != NoteKind::kCreated) out.keys_.insert(encode_entity_key(note.partition_key, note.row_key));
+    }
+    TRY(cursor->status());
+    out.known_ = true;
+    return out;
+  }
+
+  [[nodiscard]] bool may_contain(const std::string& key) const { return !known_ || keys_.contains(key); }
+
+ private:
+  bool known_ = false;
+  std::unordered_set<std::string> keys_;
+};
+
+Result<std::optional<Entity>> read_beside(const kv::Reader& snapshot, std::string_view account,
+                                          const ListedRequest::Place& place) {
+  const auto generation = TRY(generation_if_there(snapshot, account, place.table));
+  if (!generation) return std::nullopt;
+  const auto key = entity_key(*generation, place.partition_key, place.row_key);
+  const auto record = TRY(snapshot.get(key));
+  if (!record) return std::nullopt;
+  return TRY(entity_in(key, *record));
+}
+
+/// What one request reads, a key at a time.
+class Listing {
+ public:
+  Listing(const kv::Reader& snapshot, std::optional<std::uint64_t> generation, const ListedRequest& request,
+          const Unsettled& unsettled)
+      : snapshot_(snapshot), generation_(generation), request_(request), unsettled_(unsettled) {}
+
+  [[nodiscard]] bool full() const { return left() == 0 || bytes_ >= kMaxReplyBytes; }
+  [[nodiscard]] std::size_t left() const { return request_.most - looked_at_; }
+  void add(const Entity& row) {
+    for (const auto& property : row.properties) {
+      if (const auto* text = std::get_if<std::string>(&property.value)) bytes_ += text->size();
+    }
+  }
+
+  Result<ListedEntity> look_at(const ListedKey& key) {
+    ++looked_at_;
+    ListedEntity out;
+    const auto stored_key = encode_entity_key(key.partition_key, key.row_key);
+    out.settled = !unsettled_.may_contain(stored_key);
+    if ((out.settled && !request_.all) || !generation_) return out;
+    ++read_;
+    const auto record = TRY(snapshot_.get(entity_prefix(*generation_) + stored_key));
+    if (!record) return out;
+    const auto view = TRY(view_entity(*record));
+    if (!is_property_block(view.block)) return corrupt_record("entity");
+    bytes_ += view.block.size();
+    out.now = StoredEntity{view.version, request_.selection ? selected(view) : std::string(view.block)};
+    return out;
+  }
+  /// Whether so much was read that the thread should be given away.
+  [[nodiscard]] bool slice_over() { return read_ >= kReadInASlice && std::exchange(read_, 0) > 0; }
+
+ private:
+  [[nodiscard]] std::string selected(const EntityView& view) const {
+    return property_block(view.to_entity(request_.selection).properties);
+  }
+
+  const kv::Reader& snapshot_;
+  const std::optional<std::uint64_t> generation_;
+  const ListedRequest& request_;
+  const Unsettled& unsettled_;
+  std::size_t looked_at_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t read_ = 0;
+};
+
+const std::string* text_in(const Entity& row, std::string_view property) {
+  const auto* value = row.find(property);
+  return value == nullptr ? nullptr : std::get_if<std::string>(value);
+}
+
+}  // namespace
+
+Task<Result<ListedPage>> TableService::find_listed(std::string account, ListedRequest request, KeysIn keys_in) {
+  CO_TRY(check(request));
+  const auto snapshot = engine_.snapshot();
+  const auto rows_generation = CO_TRY(find_generation(*snapshot, account, request.table));
+  const auto generation = CO_TRY(generation_if_there(*snapshot, account, request.entities));
+  const auto unsettled = CO_TRY(Unsettled::of(*snapshot, feed_key(account, request.entities), request.follower));
+  const auto executor = co_await asio::this_coro::executor;
+  ListedPage page;
+  page.beside = CO_TRY(read_beside(*snapshot, account, request.beside));
+  Listing listing(*snapshot, generation, request, unsettled);
+  const auto cursor = snapshot->scan(range_of(rows_generation, request.rows));
+  for (std::size_t rows = 0; cursor->valid() && !page.more; cursor->next()) {
+    page.more = listing.full() || ++rows > kMostRows;
+    if (page.more) break;
+    auto row = CO_TRY(entity_in(cursor->key(), cursor->value()));
+    if (!row.origin || row.origin->follower != request.follower) continue;
+    listing.add(row);
+    auto& out = page.rows.emplace_back(ListingRow{std::move(row), {}});
+    const auto* text = text_in(out.row, request.property);
+    for (const auto& key : text == nullptr ? std::vector<ListedKey>{} : keys_in(*text, listing.left() + 1)) {
+      page.more = listing.full();
+      if (page.more) break;
+      out.listed.push_back(CO_TRY(listing.look_at(key)));
+      if (listing.slice_over()) co_await asio::post(executor, asio::use_awaitable);
+    }
+  }
+  CO_TRY(cursor->status());
+  co_return page;
+}
+
+}  // namespace tidemark::table_store
