@@ -25,6 +25,18 @@ struct KnownJob {
   std::optional<JobRecord> record;  // of what was found by its message, only once somebody wants to know
 };
 
+PoisonFilter of_kind(std::string kind) {
+  PoisonFilter out;
+  out.kind = std::move(kind);
+  return out;
+}
+
+PoisonFilter that_read(std::string table) {
+  PoisonFilter out;
+  out.source = std::move(table);
+  return out;
+}
+
 /// One question under way; lives in explain()'s frame. What happened is told by the newest records, what may happen by
 /// the messages of jobs that wait, run or were given up, however old they are.
 class Explainer {
@@ -35,8 +47,8 @@ class Explainer {
   Task<Result<Explanation>> run(std::string table, EntityKey key) {
     CO_TRY(co_await read_records());
     for (const auto queue : {kHighQueue, kJobQueue, kLowQueue}) CO_TRY(co_await read_waiting(std::string(queue)));
-    CO_TRY(co_await read_poison({.kind = "unarchive"}));  // which reads no table
-    CO_TRY(co_await read_poison({.source = table}));
+    CO_TRY(co_await read_poison(of_kind("unarchive")));  // which reads no table
+    CO_TRY(co_await read_poison(that_read(table)));
     auto schedules = CO_TRY(co_await from_.schedules.all());
     out_.looked_at_schedules = schedules.size();
     for (const auto& job : jobs_) places_.connect(job.reach);
@@ -48,7 +60,7 @@ class Explainer {
     for (const auto& name : places_.tables()) {
       if (!iequals_ascii(name, table) && others.size() < kMostTables) others.insert(to_lower_ascii(name));
     }
-    for (const auto& other : others) CO_TRY(co_await read_poison({.source = other}));
+    for (const auto& other : others) CO_TRY(co_await read_poison(that_read(other)));
     for (auto& job : jobs_) {
       CO_TRY(co_await judge(std::move(job)));
     }

@@ -644,10 +644,11 @@ TEST_F(WorkersRedrive, AFilterFindsABodyHoweverItIsWritten) {
     EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
   }
   poison_some(1, "Other");
-  const auto kind = run(poison_.list(10, "", {.kind = "delete"}));
-  ASSERT_TRUE(kind.has_value());
-  EXPECT_EQ(kind->records.size(), 4U);
-  EXPECT_EQ(run(poison_.list(10, "", {.source = "mISSING"}))->records.size(), 4U);
+  jobs::PoisonFilter kind, source;
+  kind.kind = "delete";
+  source.source = "mISSING";
+  EXPECT_EQ(run(poison_.list(10, "", kind))->records.size(), 4U);
+  EXPECT_EQ(run(poison_.list(10, "", source))->records.size(), 4U);
 }
 
 TEST_F(WorkersRedrive, AHighPaceSendsManyAtOnceAndALimitIsKept) {
