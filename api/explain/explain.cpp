@@ -84,7 +84,8 @@ class Explainer {
       for (auto& record : page.jobs) {
         const bool over = is_terminal(record.state) && record.state != JobState::kPoisoned;
         const auto message = parse_job_message(record.spec);
-        add(record.id, message, over, std::move(record));
+        auto id = record.id;
+        add(std::move(id), message, over, std::move(record));
       }
       continuation = std::move(page.continuation);
     } while (!continuation.empty() && out_.looked_at_jobs < kMostRecords);
