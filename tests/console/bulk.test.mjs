@@ -1,6 +1,6 @@
 // Sending back very many poison messages from the page: they are counted first, go at a pace behind canaries, and can be
 // stopped in the middle; one entry of the trail tells of it.
-//   TIDEMARK_CONSOLE_MESSAGES=100000 TIDEMARK_CONSOLE_PACE=1000     as many, and as fast, as the page is meant for
+//   TIDEMARK_CONSOLE_MESSAGES=99995 TIDEMARK_CONSOLE_PACE=1000     with five others, as many as are counted
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Browser, inState } from "./browser.mjs";
