@@ -72,8 +72,9 @@ class Explainer {
 
  private:
   void add(std::string id, const Result<JobMessage>& message, bool over, std::optional<JobRecord> record) {
+    if (!known_.insert(id).second) return;
     ++out_.looked_at_jobs;
-    if (!message || !known_.insert(id).second) return;
+    if (!message) return;
     jobs_.push_back({std::move(id), reach_of(message->spec), over, std::move(record)});
   }
 
