@@ -29,7 +29,7 @@ async function poison(source, count) {
 
 async function redriveAll(source, { perSecond, reason, count }) {
   await sight.see("/poison");
-  await page.getByRole("row", { name: new RegExp(source) }).getByRole("button", { name: "Redrive all…" }).click();
+  await page.getByRole("row", { name: new RegExp(source) }).getByRole("button", { name: "Redrive all…" }).click({ timeout: patienceMs });  // of very many, groups are counted now and then
   await sight.dialog().getByLabel("Messages a second").fill(String(perSecond));
   await sight.dialog().getByLabel("Canaries first").fill(String(canaries));
   await sight.button("Count what matches", sight.dialog()).click();
