@@ -149,7 +149,7 @@ Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& li
   limits.answered_address(request, response);
   const auto taken = std::chrono::steady_clock::now() - begun;
   meter.record(request, response.status, taken);
-  recent.answered(std::chrono::duration_cast<Duration>(taken));
+  recent.answered(std::chrono::duration_cast<Duration>(taken), response.status);
   span.end(response.status);
   co_return response;
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/cli/commands.h"
+#include "api/cli/numbers.h"
 
 namespace tidemark::cli {
 namespace {
@@ -42,9 +43,7 @@ void add_audit(const Commands& program) {
   command.add_option("--actor", wanted->actor, "the name of a token");
   command.add_option("--operation", wanted->operation, "such as jobs.cancel");
   command.add_option("--target", wanted->target, "what it was done to, such as the id of a job");
-  command.add_option("--limit", wanted->limit, "how many; 0: all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  command.add_option("--limit", wanted->limit, "how many; 0: all")->check(whole_number())->capture_default_str();
 }
 
 /// What `tidemark sas` was told, as members of the order.

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "api/cli/commands.h"
+#include "api/cli/numbers.h"
 #include "common/base/descriptor.h"
 #include "common/base/encoding.h"
 
@@ -49,9 +50,7 @@ void add_lists(const Commands& blobs, const Commands& containers) {
   auto a = std::make_shared<Arguments>();
   const auto limit = [a](CLI::App& command) {
     command.add_option("--prefix", a->prefix, "whose names begin with this");
-    command.add_option("--limit", a->limit, "how many; 0 for all")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    command.add_option("--limit", a->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
   };
   const auto table =
       table_of({{"container", "/name"}, {"changed", "/changedAt", time_of}, {"public", "/publicAccess"}});

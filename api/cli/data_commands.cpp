@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "api/cli/commands.h"
+#include "api/cli/numbers.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -90,9 +91,7 @@ void add_list(const Commands& entities) {
         return list_and_print(options, which->path("/entities"), "entities", which->limit, print_entities);
       });
   which->declare(listing);
-  listing.add_option("--limit", which->limit, "how many; 0 for all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  listing.add_option("--limit", which->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
 }
 
 void add_plan(const Commands& entities) {
@@ -107,8 +106,32 @@ void add_plan(const Commands& entities) {
 
 std::string whole(const json& number) { return number.is_number() ? std::to_string(number.get<std::int64_t>()) : ""; }
 
+std::string seconds_of(const json& item, const char* member) { return whole(item.value(member, json(0))) + " s"; }
+
+/// A line for each thing that somebody should look at.
+void print_remarkable(const json& seen) {
+  for (const auto& queue : seen.value("queues", json::array())) {
+    std::string said;
+    if (queue.value("poison", 0) > 0) said += ", " + cell(queue, "poison") + " poison messages";
+    if (queue.value("paused", false)) said += ", paused";
+    const bool waits = queue.value("ready", 0) > 0;
+    if (waits) said += ", the next of " + cell(queue, "ready") + " has waited " + seconds_of(queue, "oldestAgeSeconds");
+    std::cout << "queue " << cell(queue, "name") << ":" << (said.empty() ? said : said.substr(1)) << "\n";
+  }
+  if (seen.value("untold", 0) > 0) std::cout << "and " << cell(seen, "untold") << " more queues\n";
+  for (const auto& reader : seen.value("readers", json::array())) {
+    std::cout << (cell(reader, "what") == "onChange" ? "on-change " : "consumer ") << cell(reader, "name")
+              << " of table " << cell(reader, "table") << ": "
+              << (reader.value("stopped", false)       ? "has stopped"
+                  : reader.value("lostChanges", false) ? "has lost changes"
+                                                       : seconds_of(reader, "seconds") + " behind")
+              << "\n";
+  }
+}
+
 void print_overview(const json& answer) {
   for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
+  print_remarkable(answer.value("remarkable", json::object()));
   static const auto kPoints =
       table_of({{"at", "/at", time_of},
                 {">ready", "/ready"},
@@ -117,7 +140,8 @@ void print_overview(const json& answer) {
                 {">in/s", "/inPerSecond", whole},
                 {">out/s", "/outPerSecond", whole},
                 {">oldest s", "/oldestSeconds", whole},
-                {">requests", "/requests"}},
+                {">requests", "/requests"},
+                {">refused", "/refused"}},
                "nothing is known yet: the first figures come ten seconds after the api's start");
   auto points = answer.value("points", json::array());
   std::reverse(points.begin(), points.end());
@@ -134,7 +158,7 @@ void add_data_commands(const Commands& program) {
   add_delete(entities);
   add_plan(entities);
   program.add(
-      "overview", "what is nearly full, and the last hour in figures, every ten seconds, newest first",
+      "overview", "what somebody should look at, and the last hour in figures, every ten seconds, newest first",
       [](const GlobalOptions& options) { return call_and_print(options, "GET", "/v1/overview", print_overview); });
 }
 

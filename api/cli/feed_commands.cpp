@@ -6,6 +6,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/event_reader.h"
 #include "api/cli/job_options.h"
+#include "api/cli/numbers.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -152,7 +153,7 @@ void add_changes(const Commands& program) {
   listing.add_flag("--new", a->new_values, "with the values after the change");
   listing.add_option("--select", a->select, "of the values, only these properties, separated by commas");
   listing.add_option("--limit", a->limit, "at most this many; 0 for all that are kept")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str();
 }
 
@@ -220,7 +221,7 @@ void add_read(const Commands& consumers) {
   reading.add_option("--reader", a->reader, "a name; it has the group for itself")->capture_default_str();
   reading.add_option("--epoch", a->epoch, "from the answer before; a new reader begins without it");
   reading.add_option("--acknowledge", a->token, "a token, acknowledged before the changes are read");
-  reading.add_option("--limit", a->limit, "at most this many")->check(CLI::NonNegativeNumber)->capture_default_str();
+  reading.add_option("--limit", a->limit, "at most this many")->check(whole_number())->capture_default_str();
   reading.add_option("--wait-s", a->wait, "how many seconds to wait for the first change");
   reading.add_option("--lease-s", a->lease, "how many seconds nobody else gets the group")->capture_default_str();
   reading.add_flag("--old", a->old_values, "with the values before the change");

@@ -5,6 +5,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
+#include "api/cli/numbers.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -274,9 +275,7 @@ void add_lookup(const Commands& indexes) {
   text("--min-version", "minVersion", "wait until it has this version: a Timestamp or an ETag");
   text("--max-lag", "maxLag", "wait until it is at most so many seconds behind");
   text("--wait-ms", "wait", "how long to wait, in milliseconds");
-  looking.add_option("--top", a->top, "at most this many; 0 for all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  looking.add_option("--top", a->top, "at most this many; 0 for all")->check(whole_number())->capture_default_str();
 }
 
 void add_violations(const Commands& indexes) {

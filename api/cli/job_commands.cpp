@@ -7,6 +7,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
 #include "api/cli/job_watch.h"
+#include "api/cli/numbers.h"
 #include "api/cli/print_plan.h"
 #include "api/cli/short_ids.h"
 
@@ -152,9 +153,7 @@ void add_list(const Commands& jobs) {
   auto which = std::make_shared<ListArguments>();
   auto& listing = jobs.add("list", "list jobs, newest first",
                            [which](const GlobalOptions& options) { return list(options, *which); });
-  listing.add_option("--limit", which->limit, "how many; 0 for all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  listing.add_option("--limit", which->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
   listing.add_option("--kind", which->kind, "only of this kind");
   listing.add_option("--state", which->state, "only in this state")
       ->check(CLI::IsMember({"queued", "running", "succeeded", "poisoned", "cancelled"}));

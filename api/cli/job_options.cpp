@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/cli/answers.h"
+#include "api/cli/numbers.h"
 #include "jobs/kinds/kinds.h"
 #include "jobs/spec/names.h"
 #include "jobs/spec/spec_members.h"
@@ -174,15 +175,6 @@ void add_callback(nlohmann::json& job, const JobArguments& a) {
 }
 
 }  // namespace
-
-CLI::Validator positive_number() {
-  return {[](std::string& text) -> std::string {
-            const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            const bool positive = digits && text.find_first_not_of('0') != std::string::npos;
-            return positive ? "" : "it must be a whole number from 1 on, not " + text;
-          },
-          "from 1 on"};
-}
 
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("kind", arguments.kind, jobs::joined(jobs::Kinds::kNames) + "; with --help after it, its options");

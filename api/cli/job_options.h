@@ -27,8 +27,6 @@ struct JobArguments {
   CLI::Option* filter_option = nullptr;         // '' is a filter too
 };
 
-/// A check with an answer that a person understands.
-CLI::Validator positive_number();
 /// With the kind as a positional argument; after it, --help shows the options of that kind alone. The arguments must
 /// live as long as the command.
 void add_job_options(CLI::App& command, JobArguments& arguments);

@@ -7,6 +7,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/environment_file.h"
 #include "api/cli/unknown_words.h"
+#include "common/process/config.h"
 
 namespace tidemark::cli {
 namespace {
@@ -69,6 +70,7 @@ void add_commands(CLI::App& app, Action& chosen) {
 }  // namespace tidemark::cli
 
 int main(int argc, char** argv) {
+  using namespace tidemark;
   using namespace tidemark::cli;
   constexpr std::size_t kHelpColumn = 36;
   read_environment_file();
@@ -93,6 +95,9 @@ int main(int argc, char** argv) {
     }
     const int code = app.exit(error);
     return code == 0 ? kOk : kUsage;
+  }
+  if (!options.json) {
+    for (const auto& warning : process::misspelt_variables()) std::cerr << "warning: " << warning << "\n";
   }
   const auto code = chosen(options);
   return code ? *code : report(options, code.error());

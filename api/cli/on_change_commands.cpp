@@ -3,6 +3,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
+#include "api/cli/numbers.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "api/cli/commands.h"
+#include "api/cli/numbers.h"
 
 namespace tidemark::cli {
 namespace {
@@ -52,7 +53,7 @@ void add_queue_commands(const Commands& program) {
                                                      *limit, messages);
                              });
   looking.add_option("queue", *name, "the queue's name")->required();
-  looking.add_option("--limit", *limit, "how many; 0 for all")->check(CLI::NonNegativeNumber)->capture_default_str();
+  looking.add_option("--limit", *limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
 }
 
 }  // namespace tidemark::cli

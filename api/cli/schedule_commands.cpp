@@ -3,6 +3,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
+#include "api/cli/numbers.h"
 
 namespace tidemark::cli {
 namespace {

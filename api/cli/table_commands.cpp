@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/cli/commands.h"
+#include "api/cli/numbers.h"
 #include "api/cli/package_index.h"
 #include "api/cli/table_http.h"
 
@@ -192,7 +193,7 @@ void add_query(const Commands& tables) {
   querying.add_option("table", arguments->table, "the table")->required();
   querying.add_option("--filter", arguments->filter, "OData filter");
   querying.add_option("--select", arguments->select, "properties, separated by commas");
-  querying.add_option("--top", arguments->top, "at most this many; 0 for all")->check(CLI::NonNegativeNumber);
+  querying.add_option("--top", arguments->top, "at most this many; 0 for all")->check(whole_number());
   querying.add_flag("--count", arguments->count, "print only their number");
 }
 

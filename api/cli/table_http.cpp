@@ -3,19 +3,23 @@
 #include "common/auth/authenticator.h"
 #include "common/base/encoding.h"
 #include "common/base/time.h"
+#include "jobs/spec/job_spec.h"
 
 namespace tidemark::cli {
 namespace {
 
-Error error_of(const HttpReply& reply) {
-  std::string message = "the table service answered with status " + std::to_string(reply.status);
+Error error_of(const HttpReply& reply, const std::string& table) {
+  auto error = make_error(reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidInput,
+                          "the table service answered with status " + std::to_string(reply.status));
   const auto body = nlohmann::json::parse(reply.body, nullptr, false);
   if (body.is_object() && body.contains("odata.error")) {
-    message =
-        body["odata.error"].value("code", "") + ": " + body["odata.error"].value("/message/value"_json_pointer, "");
-    message = message.substr(0, message.find('\n'));
+    const auto code = body["odata.error"].value("code", "");
+    const auto message = body["odata.error"].value("/message/value"_json_pointer, "");
+    error.message = code + ": " + message.substr(0, message.find('\n'));
+    error.fields.emplace_back("code", code);
   }
-  return make_error(reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidInput, message);
+  error.message += " (table " + table + ")";
+  return error;
 }
 
 // A key inside the quotes of a key predicate.
@@ -70,11 +74,15 @@ Result<HttpReply> TableHttp::signed_call(const std::string& method, const std::s
 }
 
 Result<void> TableHttp::ensure_table(const std::string& table) {
+  if (!jobs::is_table_name(table)) {
+    return fail(ErrorCode::kInvalidInput,
+                "\"" + table + "\" cannot be a table: a name has 3 to 63 letters and digits, a letter first");
+  }
   const HttpHeaders headers{{"Content-Type", "application/json"},
                             {"Accept", "application/json;odata=nometadata"},
                             {"Prefer", "return-no-content"}};
   auto reply = TRY(signed_call("POST", "/Tables", {}, headers, nlohmann::json{{"TableName", table}}.dump()));
-  if (reply.status >= 400 && reply.status != 409) return fail(error_of(reply));
+  if (reply.status >= 400 && reply.status != 409) return fail(error_of(reply, table));
   return {};
 }
 
@@ -82,12 +90,12 @@ Result<void> TableHttp::upsert(const std::string& table, const std::vector<nlohm
   const HttpHeaders headers{{"Content-Type", "multipart/mixed; boundary=batch_tidemark"},
                             {"Accept", "application/json"}};
   auto reply = TRY(signed_call("POST", "/$batch", {}, headers, batch_body(http_.base_url(), table, entities)));
-  if (reply.status >= 400) return fail(error_of(reply));
+  if (reply.status >= 400) return fail(error_of(reply, table));
   // A failed transaction answers 202 too; the failure is the only part inside.
   const auto failure = reply.body.find("{\"odata.error\"");
   if (failure == std::string::npos) return {};
   HttpReply inner{400, reply.body.substr(failure, reply.body.find("\r\n", failure) - failure)};
-  return fail(error_of(inner));
+  return fail(error_of(inner, table));
 }
 
 Result<void> TableHttp::query(const Query& query, const std::function<bool(const nlohmann::json&)>& each) {
@@ -99,7 +107,7 @@ Result<void> TableHttp::query(const Query& query, const std::function<bool(const
   for (;;) {
     const auto parameters = fixed + (fixed.empty() || from.empty() ? "" : "&") + from;
     auto reply = TRY(signed_call("GET", "/" + query.table + "()", parameters, headers, {}));
-    if (reply.status >= 400) return fail(error_of(reply));
+    if (reply.status >= 400) return fail(error_of(reply, query.table));
     const auto page = nlohmann::json::parse(reply.body, nullptr, false);
     if (!page.is_object() || !page.contains("value")) {
       return fail(ErrorCode::kInternalError, "the table service's answer is not a list of entities");

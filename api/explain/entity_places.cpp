@@ -229,6 +229,14 @@ bool EntityPlaces::any_at(const Location& location, const std::function<bool(con
   return false;
 }
 
+std::vector<std::string> EntityPlaces::tables() const {
+  std::vector<std::string> out;
+  for (const auto& place : places_) {
+    if (!place.location.archive) out.push_back(place.location.table);
+  }
+  return out;
+}
+
 bool EntityPlaces::present_at(const Location& location) const {
   return any_at(location, [](const Entity&) { return true; });
 }

@@ -25,6 +25,8 @@ class EntityPlaces {
   /// Whether the entity is there at all.
   [[nodiscard]] bool present_at(const Location& location) const;
   [[nodiscard]] bool complete() const { return complete_; }
+  /// Of the places that were found.
+  [[nodiscard]] std::vector<std::string> tables() const;
   std::vector<EntityPlace> take() { return std::move(places_); }
 
  private:

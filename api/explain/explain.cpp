@@ -1,43 +1,66 @@
 #include "api/explain/explain.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 
 #include "api/explain/entity_places.h"
+#include "common/base/encoding.h"
 #include "jobs/schedules/schedule_plan.h"
 
 namespace tidemark::jobs {
 namespace {
 
-constexpr std::size_t kMostRecords = 2000;  // of each state
-constexpr std::array kStates{JobState::kQueued, JobState::kRunning, JobState::kPoisoned, JobState::kSucceeded,
-                             JobState::kCancelled};
-constexpr int kMostDueTimes = 400;        // of one schedule
-constexpr int kMostEvaluations = 20'000;  // of all schedules
+constexpr std::size_t kMostRecords = 2000;  // the newest
+constexpr std::uint32_t kPage = 500;
+constexpr std::uint32_t kMostWaiting = 500;  // of each queue
+constexpr std::uint32_t kMostPoison = 500;   // of those that read one table
+constexpr std::size_t kMostTables = 4;       // beside the one that is asked for
+constexpr int kMostDueTimes = 400;           // of one schedule
+constexpr int kMostEvaluations = 20'000;     // of all schedules
 
 struct KnownJob {
-  JobRecord record;
-  JobSpec spec;
+  std::string id;
+  Reach reach;
+  bool over = false;                // as far as is known without its record
+  std::optional<JobRecord> record;  // of what was found by its message, only once somebody wants to know
 };
 
-/// One question under way; lives in explain()'s frame.
+PoisonFilter of_kind(std::string kind) {
+  PoisonFilter out;
+  out.kind = std::move(kind);
+  return out;
+}
+
+PoisonFilter that_read(std::string table) {
+  PoisonFilter out;
+  out.source = std::move(table);
+  return out;
+}
+
+/// One question under way; lives in explain()'s frame. What happened is told by the newest records, what may happen by
+/// the messages of jobs that wait, run or were given up, however old they are.
 class Explainer {
  public:
-  Explainer(JobStore& store, ScheduleStore& schedules, table_store::TableClient& tables, ObjectAccess access,
-            Clock& clock)
-      : store_(store), schedules_(schedules), clock_(clock), places_(store, tables, std::move(access)) {}
+  Explainer(const ExplainSources& sources, ObjectAccess access, Clock& clock)
+      : from_(sources), clock_(clock), places_(sources.jobs, sources.tables, std::move(access)) {}
 
   Task<Result<Explanation>> run(std::string table, EntityKey key) {
-    for (const auto state : kStates) {
-      CO_TRY(co_await read_jobs(state));
-    }
-    auto schedules = CO_TRY(co_await schedules_.all());
+    CO_TRY(co_await read_records());
+    for (const auto queue : {kHighQueue, kJobQueue, kLowQueue}) CO_TRY(co_await read_waiting(std::string(queue)));
+    CO_TRY(co_await read_poison(of_kind("unarchive")));  // which reads no table
+    CO_TRY(co_await read_poison(that_read(table)));
+    auto schedules = CO_TRY(co_await from_.schedules.all());
     out_.looked_at_schedules = schedules.size();
-    for (const auto& job : jobs_) places_.connect(reach_of(job.spec));
+    for (const auto& job : jobs_) places_.connect(job.reach);
     for (const auto& schedule : schedules) {
       if (const auto spec = jobs::job_of(schedule.spec, schedule.name, clock_.now())) places_.connect(reach_of(*spec));
     }
-    CO_TRY(co_await places_.search(std::move(table), std::move(key)));
+    CO_TRY(co_await places_.search(table, std::move(key)));
+    std::set<std::string> others;
+    for (const auto& name : places_.tables()) {
+      if (!iequals_ascii(name, table) && others.size() < kMostTables) others.insert(to_lower_ascii(name));
+    }
+    for (const auto& other : others) CO_TRY(co_await read_poison(that_read(other)));
     for (auto& job : jobs_) {
       CO_TRY(co_await judge(std::move(job)));
     }
@@ -48,45 +71,71 @@ class Explainer {
   }
 
  private:
-  Task<Result<void>> read_jobs(JobState state) {
-    std::size_t read = 0;
+  void add(std::string id, const Result<JobMessage>& message, bool over, std::optional<JobRecord> record) {
+    if (!known_.insert(id).second) return;
+    ++out_.looked_at_jobs;
+    if (!message) return;
+    jobs_.push_back({std::move(id), reach_of(message->spec), over, std::move(record)});
+  }
+
+  Task<Result<void>> read_records() {
     std::string continuation;
     do {
-      auto page = CO_TRY(co_await store_.list(1000, std::move(continuation), {}, std::string(state_name(state))));
+      auto page = CO_TRY(co_await from_.jobs.list(kPage, std::move(continuation)));
       for (auto& record : page.jobs) {
-        auto spec = parse_stored_spec(record.spec);
-        if (spec) jobs_.push_back({std::move(record), std::move(*spec)});
-        ++read;
+        const bool over = is_terminal(record.state) && record.state != JobState::kPoisoned;
+        const auto message = parse_job_message(record.spec);
+        auto id = record.id;
+        add(std::move(id), message, over, std::move(record));
       }
       continuation = std::move(page.continuation);
-    } while (!continuation.empty() && read < kMostRecords);
+    } while (!continuation.empty() && out_.looked_at_jobs < kMostRecords);
     if (!continuation.empty()) out_.complete = false;
-    out_.looked_at_jobs += read;
+    co_return Result<void>{};
+  }
+
+  Task<Result<void>> read_waiting(std::string queue) {
+    auto page = co_await from_.queues.list(queue, kMostWaiting, {});
+    if (page.failed_with(ErrorCode::kQueueNotFound)) co_return Result<void>{};
+    const auto found = CO_TRY(std::move(page));
+    for (const auto& message : found.messages) {
+      const auto parsed = parse_job_message(message.text);
+      // One that some SDK has put has no id of a job until a worker gives it this one.
+      auto id = parsed && !parsed->job_id.empty() ? parsed->job_id : job_id_of_message(message.inserted, message.id);
+      add(std::move(id), parsed, false, {});
+    }
+    if (!found.continuation.empty()) out_.complete = false;
+    co_return Result<void>{};
+  }
+
+  Task<Result<void>> read_poison(PoisonFilter which) {
+    auto page = CO_TRY(co_await from_.poison.list(kMostPoison, {}, std::move(which)));
+    for (auto& record : page.records) {
+      if (!record.job_id.empty()) add(std::move(record.job_id), parse_job_message(record.body), false, {});
+    }
+    if (!page.continuation.empty()) out_.complete = false;
     co_return Result<void>{};
   }
 
   Task<Result<void>> judge(KnownJob job) {
     EntityJob out;
-    const auto reach = reach_of(job.spec);
-    out.from = reach.from;
-    bool takes = places_.selected_by(reach);
-    const bool ended = is_terminal(job.record.state);
-    if (!reach.undoes.empty() && !ended) {
-      if (auto back = co_await resolve(store_, reach)) {
+    out.from = job.reach.from;
+    bool takes = places_.selected_by(job.reach);
+    const bool names = places_.named_by(job.reach);
+    if (!job.reach.undoes.empty() && !job.over) {
+      if (auto back = co_await resolve(from_.jobs, job.reach)) {
         out.from = std::move(back->from);
         takes = places_.written_by(back->operation, out.from);
       }
     }
-    const bool names = places_.named_by(reach);
-    if (ended && job.record.state != JobState::kPoisoned) {
-      if (!names) co_return Result<void>{};
-      out.relation = Relation::kNamed;
-    } else if (takes || names) {
-      out.relation = ended ? Relation::kGaveUp : Relation::kWouldTake;
-    } else {
-      co_return Result<void>{};
-    }
-    out.record = std::move(job.record);
+    if (!takes && !names) co_return Result<void>{};
+    if (!job.record) job.record = CO_TRY(co_await from_.jobs.find(job.id));
+    if (!job.record) co_return Result<void>{};
+    const bool poisoned = job.record->state == JobState::kPoisoned;
+    const bool ended = is_terminal(job.record->state);
+    if (ended && !poisoned && !names) co_return Result<void>{};
+    out.relation = poisoned ? Relation::kGaveUp : ended ? Relation::kNamed : Relation::kWouldTake;
+    out.record = std::move(*job.record);
     out_.jobs.push_back(std::move(out));
     co_return Result<void>{};
   }
@@ -117,24 +166,23 @@ class Explainer {
     }
   }
 
-  JobStore& store_;
-  ScheduleStore& schedules_;
+  const ExplainSources& from_;
   Clock& clock_;
   EntityPlaces places_;
   Explanation out_;
   std::vector<KnownJob> jobs_;
+  std::set<std::string> known_;  // their ids
   int evaluations_ = 0;
 };
 
 }  // namespace
 
-Task<Result<Explanation>> explain(JobStore& store, ScheduleStore& schedules, table_store::TableClient& tables,
-                                  ObjectAccess access, Clock& clock, std::string table, EntityKey key) {
-  Explainer explainer(store, schedules, tables, std::move(access), clock);
+Task<Result<Explanation>> explain(ExplainSources sources, ObjectAccess access, Clock& clock, std::string table,
+                                  EntityKey key) {
+  Explainer explainer(sources, std::move(access), clock);
   auto out = co_await explainer.run(std::move(table), std::move(key));
   if (out) {
-    std::stable_sort(out->jobs.begin(), out->jobs.end(),
-                     [](const EntityJob& a, const EntityJob& b) { return a.relation < b.relation; });
+    std::ranges::stable_sort(out->jobs, {}, [](const EntityJob& job) { return std::tie(job.relation, job.record.id); });
   }
   co_return out;
 }

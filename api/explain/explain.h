@@ -1,9 +1,9 @@
 // The story of one entity key across stores, from what they and the records of jobs know: where it is now, in tables
 // and in archives outside of them, which job put it there from which version, where copies of it lie, what is queued,
 // running or poisoned that selects it, and which schedule would take it when. Reads only, and a bounded number of
-// records, schedules, due times, places and objects: `complete` is false when a bound was met or something could not be
-// read. What a finished job did to an entity that its filter selected is known only as long as the copy it wrote is
-// there.
+// messages, records, schedules, due times, places and objects: `complete` is false when a bound was met or something
+// could not be read. What a finished job did to an entity that its filter selected is known only as long as the copy it
+// wrote is there.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,6 +11,7 @@
 #include "jobs/kinds/offload/blob_link.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/objects/object_store.h"
+#include "jobs/poison/poison.h"
 #include "jobs/schedules/schedule_store.h"
 #include "jobs/store/job_store.h"
 
@@ -68,8 +69,17 @@ struct Explanation {
   bool complete = true;
 };
 
+/// References; they must outlive the call.
+struct ExplainSources {
+  JobStore& jobs;
+  PoisonStore& poison;
+  ScheduleStore& schedules;
+  queue_service::QueueClient& queues;
+  table_store::TableClient& tables;
+};
+
 /// `access`: without it, of containers and directories only what tables tell of them is known.
-Task<Result<Explanation>> explain(JobStore& store, ScheduleStore& schedules, table_store::TableClient& tables,
-                                  ObjectAccess access, Clock& clock, std::string table, EntityKey key);
+Task<Result<Explanation>> explain(ExplainSources sources, ObjectAccess access, Clock& clock, std::string table,
+                                  EntityKey key);
 
 }  // namespace tidemark::jobs

@@ -13,6 +13,7 @@
 #include "api/access/strangers.h"
 #include "api/maintenance/backups.h"
 #include "api/rest/entry.h"
+#include "api/rest/lookout.h"
 #include "api/rest/recent_figures.h"
 #include "api/rest/stored_figures.h"
 #include "api/rest/waits.h"
@@ -80,6 +81,7 @@ struct Api {
   Slots streams = {};  // of events; each asks for its job several times a second
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
+  std::shared_ptr<Lookout> lookout = std::make_shared<Lookout>();
   std::shared_ptr<Backups> backups = {};
   std::shared_ptr<Waits> waits = std::make_shared<Waits>();
   std::shared_ptr<jobs::PoisonSummary> poison_summary = std::make_shared<jobs::PoisonSummary>(queues, clock);

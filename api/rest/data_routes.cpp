@@ -91,9 +91,11 @@ Result<EntityName> read_name(const http::Request& request) {
 }
 
 Answer show(Api& api, std::string table, EntityName name, unsigned status = 200) {
-  const auto found =
-      CO_TRY(co_await api.tables.get(std::move(table), std::move(name.partition_key), std::move(name.row_key)));
-  if (!found) co_return fail(ErrorCode::kResourceNotFound, "There is no entity with these keys.");
+  const auto found = CO_TRY(co_await api.tables.get(table, name.partition_key, name.row_key));
+  if (!found) {
+    co_return fail(ErrorCode::kResourceNotFound, "Table " + table + " has no entity with PartitionKey \"" +
+                                                     name.partition_key + "\" and RowKey \"" + name.row_key + "\".");
+  }
   std::string out;
   table_store::append_entity_text(out, *found);
   auto response = json_text_response(std::move(out));

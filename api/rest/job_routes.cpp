@@ -65,12 +65,25 @@ std::shared_ptr<void> Slots::take() const {
 
 namespace {
 
-/// For the audit trail: "archive Packages, PackagesArchive".
+/// For the audit trail: "archive Packages, PackagesArchive", "redrive poisonKind=archive fingerprint=...".
 std::string what_of(const jobs::JobSpec& spec) {
   std::string out(jobs::kind_name(spec));
   const auto tables = jobs::tables_of(spec);
   for (std::size_t i = 0; i < tables.size(); ++i) out += (i == 0 ? " " : ", ") + tables[i];
+  const auto* redrive = std::get_if<jobs::RedriveSpec>(&spec.work);
+  if (redrive == nullptr) return out;
+  const auto members = jobs::to_json(spec);
+  for (const auto* name : {"poisonKind", "poisonSource", "fingerprint", "movedAfter", "movedBefore"}) {
+    if (members.contains(name)) out += " " + std::string(name) + "=" + members[name].get<std::string>();
+  }
   return out;
+}
+
+/// How many it may touch, if the submission says so.
+std::optional<std::int64_t> most_of(const jobs::JobSpec& spec) {
+  const auto* redrive = std::get_if<jobs::RedriveSpec>(&spec.work);
+  const auto most = redrive != nullptr ? redrive->limit : spec.max_affected;
+  return most ? std::optional(static_cast<std::int64_t>(*most)) : std::nullopt;
 }
 
 Answer submit_job(Api& api, http::Request& request, Action& action, std::string) {
@@ -81,6 +94,7 @@ Answer submit_job(Api& api, http::Request& request, Action& action, std::string)
   CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // whether an undo is possible
   if (!spec.trace) spec.trace = request.trace;
   action.detail = what_of(spec);
+  action.count = most_of(spec);
   const auto submission = CO_TRY(co_await api.jobs.submit(std::move(spec)));
   action.target = submission.job.id;
   co_return submitted(submission);
@@ -139,9 +153,10 @@ Answer show_job(Api& api, http::Request&, std::string id) {
 }
 
 Answer show_group(Api& api, http::Request&, std::string id) {
-  if (!jobs::is_group_id(id)) co_return fail(ErrorCode::kNotFound);
+  const auto missing = make_error(ErrorCode::kNotFound, "There is no group of jobs: " + id);
+  if (!jobs::is_group_id(id)) co_return fail(missing);
   const auto status = CO_TRY(co_await api.groups.status(std::move(id)));
-  if (!status) co_return fail(ErrorCode::kNotFound);
+  if (!status) co_return fail(missing);
   co_return json_response(200, to_json(*status));
 }
 

@@ -46,8 +46,8 @@ Answer explain(Api& api, http::Request& request, std::string) {
                    "table must be a table name, partitionKey and rowKey the keys of an entity; all "
                    "three are needed.");
   }
-  const auto explanation = CO_TRY(co_await jobs::explain(api.jobs, api.schedules, api.tables, api.objects, api.clock,
-                                                         std::move(table), std::move(key)));
+  const auto explanation = CO_TRY(co_await jobs::explain({api.jobs, api.poison, api.schedules, api.queues, api.tables},
+                                                         api.objects, api.clock, std::move(table), std::move(key)));
   co_return json_response(200, to_json(explanation));
 }
 
@@ -70,6 +70,7 @@ nlohmann::json sample_json(const RecentSample& sample) {
           {"outPerSecond", sample.out_rate},
           {"oldestSeconds", seconds(sample.oldest)},
           {"requests", sample.requests},
+          {"refused", sample.refused},
           {"meanMs", seconds(sample.mean) * 1000}};
 }
 
@@ -120,14 +121,45 @@ Answer list_accounts(Api& api, http::Request&, std::string) {
   co_return json_response(200, {{"accounts", list_json(found, holding_json)}});
 }
 
+/// As they are now. What a queue service that does not answer leaves out is told of by /readyz.
+Task<nlohmann::json> queues_of_jobs(Api& api) {
+  auto out = nlohmann::json::array();
+  for (auto& name : jobs::all_job_queues()) {
+    const auto figures = co_await api.queues.figures(name);
+    if (!figures && !figures.failed_with(ErrorCode::kQueueNotFound)) co_return out;
+    if (figures) out.push_back(to_json(std::pair(std::move(name), *figures)));
+  }
+  co_return out;
+}
+
+nlohmann::json remarkable_json(const Remarkable& seen) {
+  const auto reader_json = [](const FeedLag& lag) {
+    return nlohmann::json{{"table", lag.table},
+                          {"name", lag.name},
+                          {"what", lag.of_group ? "consumerGroup" : "onChange"},
+                          {"stopped", lag.stopped},
+                          {"lostChanges", lag.gone},
+                          {"changes", lag.changes},
+                          {"seconds", std::chrono::duration<double>(lag.age).count()}};
+  };
+  return {{"queues", list_json(seen.queues)},
+          {"counted", seen.counted},
+          {"untold", seen.untold},
+          {"readers", list_json(seen.readers, reader_json)},
+          {"asOf", to_iso8601(seen.as_of)}};
+}
+
 /// A store that does not answer is told of by /readyz.
 Answer overview(Api& api, http::Request&, std::string) {
   std::optional<Error> trouble;
   auto near = co_await holdings(api, std::chrono::milliseconds(500), trouble);
   std::erase_if(near, [](const Holding& holding) { return !holding.near(); });
-  co_return json_response(200, {{"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
-                                {"points", list_json(api.recent->samples(), sample_json)},
-                                {"warnings", list_json(near, warning_json)}});
+  nlohmann::json out{{"queuesOfJobs", co_await queues_of_jobs(api)},
+                     {"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
+                     {"points", list_json(api.recent->samples(), sample_json)},
+                     {"warnings", list_json(near, warning_json)}};
+  if (const auto seen = co_await api.lookout->read(api)) out["remarkable"] = remarkable_json(*seen);
+  co_return json_response(200, out);
 }
 
 Answer healthy(Api&, http::Request&, std::string) { co_return text_response("ok\n"); }

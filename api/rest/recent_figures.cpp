@@ -6,9 +6,10 @@
 
 namespace tidemark::api {
 
-void RecentFigures::answered(Duration taken) {
+void RecentFigures::answered(Duration taken, unsigned status) {
   MutexLock lock(mutex_);
   ++requests_;
+  if (status == 403 || status == 429 || status == 503) ++refused_;
   taken_ += taken;
 }
 
@@ -37,6 +38,7 @@ Task<void> RecentFigures::take(queue_service::QueueClient& queues, Clock& clock)
   sample.at = clock.now();
   MutexLock lock(mutex_);
   sample.requests = std::exchange(requests_, 0);
+  sample.refused = std::exchange(refused_, 0);
   const auto taken = std::exchange(taken_, {});
   if (sample.requests > 0) sample.mean = taken / static_cast<std::int64_t>(sample.requests);
   samples_.push_back(sample);

@@ -20,6 +20,7 @@ struct RecentSample {
   double in_rate = 0, out_rate = 0;                    // jobs per second
   Duration oldest{};                                   // how long the job has waited that is next
   std::uint64_t requests = 0;                          // answered by the api since the sample before
+  std::uint64_t refused = 0;                           // of those: by rights, a limit, or for want of room
   Duration mean{};                                     // time to answer one; 0 if there were none
 };
 
@@ -28,8 +29,8 @@ class RecentFigures : public std::enable_shared_from_this<RecentFigures> {
   static constexpr Duration kStep = std::chrono::seconds(10);
   static constexpr std::size_t kMost = 360;
 
-  /// A request was answered.
-  void answered(Duration taken);
+  /// A request was answered, with this status.
+  void answered(Duration taken, unsigned status);
   /// Takes samples until stop(); a sample that the queue service does not answer is left out. Both must outlive it.
   static Task<void> run(std::shared_ptr<RecentFigures> self, queue_service::QueueClient& queues, Clock& clock);
   void stop() { stopping_.notify_all(); }
@@ -43,6 +44,7 @@ class RecentFigures : public std::enable_shared_from_this<RecentFigures> {
   mutable Mutex mutex_;
   std::deque<RecentSample> samples_ GUARDED_BY(mutex_);
   std::uint64_t requests_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t refused_ GUARDED_BY(mutex_) = 0;
   Duration taken_ GUARDED_BY(mutex_){};
 };
 

@@ -30,9 +30,9 @@ using Json = nlohmann::json;
 constexpr std::string_view kMask = "***";
 constexpr std::string_view kVariableBeginning = "TIDEMARK_";
 // TIDEMARK_ variables that are not settings of these programs: of the command line, scripts and the compose file.
-constexpr std::string_view kOtherVariables[] = {"api",        "api_port",   "blob_port", "ca_file",    "config",
-                                                "fail_point", "image",      "key",       "queue_port", "source",
-                                                "bin",        "table_port", "table_url"};
+constexpr std::string_view kOtherVariables[] = {"api",        "api_port", "blob_port",  "ca_file",    "config",
+                                                "fail_point", "image",    "key",        "queue_port", "source",
+                                                "bin",        "env_file", "table_port", "table_url"};
 
 bool contains(const auto& items, std::string_view wanted) {
   return std::ranges::find(items, wanted) != std::ranges::end(items);
@@ -308,13 +308,14 @@ Result<Settings::Outcome> Settings::parse(int argc, const char* const* argv) {
 }
 
 std::vector<std::string> misspelt_variables() {
-  const std::vector<std::string> known(std::begin(kKnownSettings), std::end(kKnownSettings));
+  std::vector<std::string> known(std::begin(kKnownSettings), std::end(kKnownSettings));
+  known.insert(known.end(), std::begin(kOtherVariables), std::end(kOtherVariables));
   std::vector<std::string> told;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view variable(*each, std::string_view(*each).find('='));
     if (!variable.starts_with(kVariableBeginning)) continue;
     const auto name = to_lower_ascii(variable.substr(kVariableBeginning.size()));
-    if (contains(known, name) || contains(kOtherVariables, name)) continue;
+    if (contains(known, name)) continue;
     if (const auto nearest = nearest_word(name, known)) {
       told.push_back(std::string(variable) + " is not a setting; did you mean " + variable_of(*nearest) + "?");
     }

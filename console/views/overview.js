@@ -10,28 +10,30 @@ import { count, rate, Text } from "../parts/text.js";
 
 const lanes = ["tidemark-jobs-high", "tidemark-jobs", "tidemark-jobs-low"];
 const patience = { oldest: 60, lag: 60 };  // seconds
-const optional = (promise) => promise.catch((error) => { if (error.status === 404) return null; throw error; });
 
 async function look(signal) {
-  const [ready, queues, workers, indexes, kinds] = await Promise.all([
+  const [ready, figures, workers, indexes, kinds] = await Promise.all([
     api.raw("/readyz", { signal }).then(() => null, (error) => error),
-    api.get("/v1/queues?limit=1000", { signal }), api.get("/v1/workers?limit=1000", { signal }),
+    api.get("/v1/overview", { signal }), api.get("/v1/workers?limit=1000", { signal }),
     api.get("/v1/indexes", { signal }), api.get("/v1/kinds", { signal })]);
-  return { ready, queues: queues.queues, moreQueues: Boolean(queues.continuation), workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
+  return { ready, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
 }
 
 /// [tone, what, where to look], the worst first.
-export function wrongs({ ready, queues, workers, indexes, kinds }, groups, warnings = []) {
+export function wrongs({ ready, jobs: ofJobs, remarkable, points, warnings, workers, indexes, kinds }, groups) {
   const out = [];
   const say = (tone, text, href) => out.push({ tone, text, href });
   if (ready) say("bad", html`Not serving: <${Text} value=${ready.message} />`);
   for (const warning of warnings) say(warning.full ? "bad" : "warn", html`<${Text} value=${warning.message} />`);
-  const jobs = queues.filter((queue) => lanes.includes(queue.name));
+  const jobs = ofJobs.filter((queue) => lanes.includes(queue.name));
+  const queues = [...jobs, ...remarkable.queues.filter((queue) => !lanes.includes(queue.name))];
   const waiting = jobs.reduce((sum, queue) => sum + queue.ready, 0);
   const alive = workers.filter((worker) => worker.alive);
   if (!alive.length && waiting) say("bad", `${count(waiting)} jobs wait and no worker lives`, "/workers");
   for (const worker of workers.filter((each) => !each.alive)) say("bad", html`Worker <${Text} value=${worker.name} /> on <${Text} value=${worker.host} /> is lost; last heard of <${When} at=${worker.heartbeatAt} />`, "/workers");
-  for (const group of groups || []) say("bad", html`<strong>${count(group.count)}</strong> ${group.kind} poisoned, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
+  for (const group of groups.slice(0, mostGroups)) say("bad", html`<strong>${count(group.count)}</strong> ${group.kind} poisoned, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
+  const rest = groups.slice(mostGroups);
+  if (rest.length) say("bad", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
   for (const queue of queues) {
     if (queue.poison && !lanes.includes(queue.name)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
     if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
@@ -46,6 +48,15 @@ export function wrongs({ ready, queues, workers, indexes, kinds }, groups, warni
     if (index.lag?.seconds > patience.lag) say("warn", html`Index <${Text} value=${index.name} /> is ${duration(index.lag.seconds)} behind`, where);
     if (index.paused) say("warn", html`Index <${Text} value=${index.name} /> is paused`, where);
   }
+  for (const reader of remarkable.readers) {
+    const what = html`${reader.what === "onChange" ? "What follows changes" : "Consumer group"} <${Text} value=${reader.name} /> of table <${Text} value=${reader.table} />`;
+    const where = `/tables/${part(reader.table)}`;
+    if (reader.stopped) say("bad", html`${what} has stopped: a change could not be told`, where);
+    else if (reader.lostChanges) say("bad", html`${what} has lost changes, which are not kept any more`, where);
+    else say("warn", html`${what} is ${duration(reader.seconds)} behind`, where);
+  }
+  const refused = points.slice(-refusalPoints).reduce((sum, point) => sum + point.refused, 0);
+  if (refused) say("warn", `${count(refused)} requests to the api were refused in the last ten minutes: by rights, a limit, or for want of room`, "/audit");
   return out.sort((a, b) => (a.tone === b.tone ? 0 : a.tone === "bad" ? -1 : 1));
 }
 
@@ -58,23 +69,25 @@ function usePoisonGroups(total) {
 }
 
 const mostShown = 12;
+const mostGroups = 5;
+const refusalPoints = 60;  // ten minutes
 
 export function Overview() {
   const now = useLive(look, []);
-  const hour = useLive((signal) => optional(api.get("/v1/overview", { signal })), [], 10_000);
-  const jobs = (now.value?.queues || []).filter((queue) => lanes.includes(queue.name));
+  const jobs = (now.value?.jobs || []).filter((queue) => lanes.includes(queue.name));
   const sum = (member) => jobs.reduce((total, queue) => total + queue[member], 0);
-  const poison = sum("poison") || (now.value?.queues || []).find((queue) => queue.name === "tidemark-jobs-poison")?.messages || 0;
+  const poison = now.value?.jobs.find((queue) => queue.name === "tidemark-jobs-poison")?.messages || 0;
   const groups = usePoisonGroups(now.value ? poison : undefined);
-  const wrong = now.value && groups ? wrongs(now.value, groups.groups, hour.value?.warnings) : undefined;
+  const wrong = now.value && groups ? wrongs(now.value, groups.groups) : undefined;
   const alive = now.value?.workers.filter((worker) => worker.alive) || [];
+  const row = (each) => html`<li><${Badge} tone=${each.tone} state=${each.tone === "bad" ? "act" : "watch"} /><div>${each.text} ${each.href && html`<a href=${each.href}>look</a>`}</div></li>`;
   const oldest = Math.max(0, ...jobs.map((queue) => queue.oldestAgeSeconds));
   return html`<${Head} title="Overview" />
     <${Failure} error=${now.error} retry=${now.refresh} />
     <${Card} title="Wrong now" tone=${!wrong ? "" : wrong.length ? wrong[0].tone : "good"}>
       ${!wrong ? html`<${Empty}>Looking…</${Empty}>` : !wrong.length ? html`<p>Nothing. All stores answer, nothing is poisoned, nothing waits for long.</p>`
-        : html`<ul class="wrong">${wrong.slice(0, mostShown).map((each) => html`<li><${Badge} tone=${each.tone} state=${each.tone === "bad" ? "act" : "watch"} /><div>${each.text} ${each.href && html`<a href=${each.href}>look</a>`}</div></li>`)}</ul>
-          ${wrong.length > mostShown && html`<p class="dim">and ${wrong.length - mostShown} more</p>`}`}</${Card}>
+        : html`<ul class="wrong">${wrong.slice(0, mostShown).map(row)}</ul>
+          ${wrong.length > mostShown && html`<details><summary>and ${count(wrong.length - mostShown)} more</summary><ul class="wrong">${wrong.slice(mostShown).map(row)}</ul></details>`}`}</${Card}>
     ${now.value && html`<div class="figures">
       <${Figure} name="jobs waiting" value=${count(sum("ready"))} note=${`${count(sum("delayed"))} delayed`} href="/jobs?state=queued" />
       <${Figure} name="jobs in flight" value=${count(sum("inFlight"))} href="/jobs?state=running" />
@@ -83,8 +96,8 @@ export function Overview() {
       <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
       <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />
       <${Figure} name="indexes" value=${count(now.value.indexes.length)} note=${`${now.value.indexes.filter((index) => index.state === "ready").length} ready`} href="/indexes" /></div>
-      ${now.value.moreQueues && html`<p class="dim small">The first 1,000 queues were looked at.</p>`}`}
-    ${hour.value?.points.length > 1 && html`<${LastHour} points=${hour.value.points} />`}`;
+      ${now.value.remarkable.untold > 0 && html`<p class="dim small">${count(now.value.remarkable.untold)} more queues have something wrong. <a href="/queues">All ${count(now.value.remarkable.counted)} queues</a></p>`}`}
+    ${now.value?.points.length > 1 && html`<${LastHour} points=${now.value.points} />`}`;
 }
 
 function LastHour({ points }) {

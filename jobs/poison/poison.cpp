@@ -14,9 +14,12 @@ namespace {
 using nlohmann::json;
 using queue_service::Message;
 
+// Of the messages that are looked at for a page of those that match, and when that page ends.
 constexpr int kPagesPerList = 20;
+constexpr Duration kListPatience = std::chrono::milliseconds(150);
 constexpr std::uint32_t kGroupingPage = 1000;
 constexpr std::size_t kGroupSamples = 5;
+constexpr const char* kUnknownKind = "unknown";  // of a message that is no job
 
 /// The message without what differs from one occurrence to the next: digits and whatever stands in quotes.
 std::string shape_of(std::string_view message) {
@@ -51,9 +54,14 @@ void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.samples.size() < kGroupSamples) group.samples.push_back(std::move(record.message_id));
 }
 
-/// Spares most of those that do not match from being parsed.
+/// Spares most of those that do not match from being parsed: a kind and a table stand in the text as they are, unless
+/// somebody wrote it in Base64 or with escapes.
 bool may_match(const PoisonFilter& filter, const Message& message) {
-  return message.annotation.find(filter.fingerprint) != std::string::npos;
+  if (message.annotation.find(filter.fingerprint) == std::string::npos) return false;
+  const bool plain = message.text.find('{') != std::string::npos && message.text.find('\\') == std::string::npos;
+  if (!plain) return true;
+  if (filter.kind != kUnknownKind && message.text.find(filter.kind) == std::string::npos) return false;
+  return filter.source.empty() || to_lower_ascii(message.text).find(to_lower_ascii(filter.source)) != std::string::npos;
 }
 
 /// Adds those that match until there are `limit` records; gives how many messages that took.
@@ -100,7 +108,7 @@ PoisonRecord poison_record_of(const Message& message) {
   record.message_id = message.id;
   record.body = message.text;
   record.epoch = message.epoch;
-  record.kind = "unknown";
+  record.kind = kUnknownKind;
   if (auto parsed = parse_job_message(message.text)) {
     record.kind = std::string(kind_name(parsed->spec));
     record.source = reach_of(parsed->spec).from.table;
@@ -137,7 +145,8 @@ Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string cont
   out.continuation = std::move(continuation);
   // Few of a page may match a filter, so it looks at more than there is room for.
   bool looks_far = which != PoisonFilter{};
-  for (int pages = 0; pages < kPagesPerList; ++pages) {
+  const auto until = jobs_.now() + kListPatience;
+  for (int pages = 0; pages < kPagesPerList && (pages == 0 || jobs_.now() < until); ++pages) {
     const auto before = out.records.size();
     const auto room = static_cast<std::uint32_t>(limit - before);
     auto page = CO_TRY(co_await page_of(queues_, looks_far ? kGroupingPage : room, out.continuation));

@@ -4,7 +4,7 @@
 # Node modules are installed once into node_modules beside this script (not tracked by git).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ $# -ge 2 ] && [ -f "$here/$2.test.mjs" ] || { echo "usage: $0 BIN_DIR views|rights|hostile|hour [SCREENSHOT_DIR]" >&2; exit 2; }
+[ $# -ge 2 ] && [ -f "$here/$2.test.mjs" ] || { echo "usage: $0 BIN_DIR views|rights|hostile|bulk|hour [SCREENSHOT_DIR]" >&2; exit 2; }
 export TIDEMARK_BIN=$(cd "$1" && pwd)
 export TIDEMARK_SCREENSHOTS=${3:+$(cd "$3" && pwd)}
 cd "$here"

@@ -582,6 +582,24 @@ class ApiTest(unittest.TestCase):
         overview = wait_until(lambda: (found := self.api.call("GET", "/v1/overview"))["points"] and found, "a point")
         self.assertEqual(overview["stepSeconds"], 10)
 
+    def test_queues_that_somebody_should_look_at_are_told(self):
+        for name in ("letters", "letters-poison", "held", "calm"):
+            self.queues.create(name)
+        self.queues.put("letters-poison", "one that failed")
+        self.api.call("POST", "/v1/queues/held/pause")
+
+        def told():
+            overview = self.api.call("GET", "/v1/overview")
+            self.assertIn("tidemark-jobs", [queue["name"] for queue in overview["queuesOfJobs"]])
+            seen = {queue["name"]: queue for queue in overview.get("remarkable", {}).get("queues", [])}
+            return "letters" in seen and "held" in seen and (overview["remarkable"], seen)
+        remarkable, seen = wait_until(told, "both are told")
+        self.assertEqual((seen["letters"]["poison"], seen["held"]["paused"]), (1, True))
+        self.assertNotIn("calm", seen)
+        self.assertNotIn("letters-poison", seen)
+        self.assertGreaterEqual(remarkable["counted"], len(seen) + 2)
+        self.assertEqual(remarkable["untold"], 0)
+
     def test_what_accounts_have_is_told(self):
         told = {(each["store"], each["of"]): each for each in self.api.call("GET", "/v1/accounts")["accounts"]}
         self.assertGreater(told["table", "tables"]["used"], 0)

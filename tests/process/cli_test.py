@@ -144,12 +144,23 @@ class EveryOperationTest(unittest.TestCase):
             self.assertEqual(wrong.returncode, 2, line)
             self.assertTrue(wrong.stderr.startswith("error: " + why), wrong.stderr)
 
+    def test_a_variable_that_was_misspelt(self):
+        for name, meant in (("TIDEMARK_TOKN", "TIDEMARK_TOKEN"), ("TIDEMARK_TABEL_URL", "TIDEMARK_TABLE_URL")):
+            warned = tidemark("--api", "http://127.0.0.1:1", "job", "list", environment={name: "x"})
+            self.assertTrue(warned.stderr.startswith(f"warning: {name} is not a setting; did you mean {meant}?\nerror: "), warned.stderr)
+        right = {"TIDEMARK_ENV_FILE": "/nowhere", "TIDEMARK_CA_FILE": "", "TIDEMARK_API": "http://127.0.0.1:1"}
+        self.assertTrue(tidemark("job", "list", environment=right).stderr.startswith("error: "))
+
     def test_wrong_arguments(self):
         for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
                           ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):
             self.assertEqual(tidemark(*arguments).returncode, 2, arguments)
         many = tidemark("job", "submit", "archive", "--max-attempts", "0")
         self.assertIn("--max-attempts: it must be a whole number from 1 on, not 0", many.stderr)
+        for line in ("job list --limit -1", "table query People --top -1", "poison list --limit 1.5", "audit --limit many"):
+            wrong = tidemark(*line.split())
+            self.assertEqual(wrong.returncode, 2, line)
+            self.assertRegex(wrong.stderr, r"^--(limit|top): it must be a whole number from 0 on, not ", line)
         gone = tidemark("--json", "--api", "http://127.0.0.1:1", "job", "list")
         self.assertEqual((gone.returncode, json.loads(gone.stderr)["error"]["code"]), (1, "Unavailable"))
 
@@ -261,6 +272,17 @@ class StackTest(StackCase):
         self.assertIn("no package", self.command("table", "import", "Refused", "--format", "debian-packages", code=1, stdin="rubbish\n").stderr)
         for arguments in (("table", "query", "Refused", "--top"), ("job", "list", "--limit"), ("poison", "list", "--limit")):
             self.assertIn("-3", self.command(*arguments, "-3", code=2).stderr)
+
+    def test_what_is_not_there_is_named(self):
+        for line, code, why in (("table query NotThere", 3, "(table NotThere)"), ("group show no-such", 3, "no-such"),
+                                ("entity show NotThere p r", 3, "NotThere"), ("schedule show no-such", 3, "no-such"),
+                                ("table import T", 1, '"T" cannot be a table: ')):
+            self.assertIn(why, self.command(*line.split(), code=code, stdin="{}").stderr, line)
+        self.command("table", "import", "Sparse", stdin='{"PartitionKey":"p","RowKey":"r"}')
+        self.assertIn('Table Sparse has no entity with PartitionKey "p" and RowKey "gone"',
+                      self.command("entity", "show", "Sparse", "p", "gone", code=3).stderr)
+        gone = self.command("--json", "table", "query", "NotThere", code=3)
+        self.assertEqual(json.loads(gone.stderr)["error"]["code"], "TableNotFound")
 
     def test_an_import_tells_what_it_stopped_at(self):
         good = [json.dumps({"PartitionKey": "p", "RowKey": f"{i:03}"}) for i in range(150)]

@@ -26,7 +26,7 @@ class WorkersExplain : public WorkersFixture {
     return finish(R"({"kind":"archive","source":"Source","filter":")" + filter + R"(","destination":)" + place + "}");
   }
   jobs::Explanation tell(const std::string& table, const std::string& row) {
-    auto told = run(jobs::explain(jobs_, schedules_, tables_, access_, *clock_, table, {"p", row}));
+    auto told = run(jobs::explain({jobs_, poison_, schedules_, queues_, tables_}, access_, *clock_, table, {"p", row}));
     EXPECT_TRUE(told) << told.error().message;
     return told ? std::move(*told) : jobs::Explanation{};
   }
@@ -245,6 +245,18 @@ TEST_F(WorkersExplain, KnowsTheBlobsOfLargeProperties) {
   EXPECT_FALSE(told.places[0].blobs[0].present);
   EXPECT_TRUE(told.places[0].blobs[1].present);
   EXPECT_TRUE(told.complete);
+}
+
+TEST_F(WorkersExplain, TellsOfWhatWasGivenUpAndOfWhatWaitsHoweverManyJobsCameLater) {
+  const auto gone = poisoned_by_a_missing_table();
+  const auto waiting = submit(R"({"kind":"delete","source":"Missing","filter":"Number lt 2"})");
+  std::vector<jobs::JobSpec> later(2'000, *jobs::parse_job_spec(R"({"kind":"delete","source":"Source","filter":""})"));
+  for (const auto& outcome : run(jobs_.submit_all(std::move(later)))) ASSERT_TRUE(outcome.has_value());
+  ASSERT_TRUE(run(tables_.create_table("Missing")).has_value());
+  put("p", "a", 1, "Missing");
+  const auto told = tell("Missing", "a");
+  EXPECT_EQ(found(told), (Found{{waiting.id, Relation::kWouldTake}, {gone.id, Relation::kGaveUp}}));
+  EXPECT_FALSE(told.complete);
 }
 
 TEST_F(WorkersExplain, FollowsTheKeyTemplatesOfCopies) {

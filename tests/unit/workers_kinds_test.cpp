@@ -635,6 +635,31 @@ TEST_F(WorkersRedrive, GroupsFiltersAndEdits) {
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
 }
 
+TEST_F(WorkersRedrive, AFilterFindsABodyHoweverItIsWritten) {
+  const std::string body = R"({"kind":"delete","source":"Missing","filter":""})";
+  const std::string escaped = R"({"kind":"del\u0065te","source":"Miss\u0069ng","filter":""})";
+  const std::string other = R"({"kind":"copy","source":"Missing","destination":"deleted","filter":""})";
+  for (const auto& text : {body, base64_encode(body), escaped, other}) {
+    ASSERT_TRUE(run(queues_.put("tidemark-jobs", text, Duration::zero())).has_value());
+    EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  }
+  poison_some(1, "Other");
+  jobs::PoisonFilter kind, source;
+  kind.kind = "delete";
+  source.source = "mISSING";
+  EXPECT_EQ(run(poison_.list(10, "", kind))->records.size(), 4U);
+  EXPECT_EQ(run(poison_.list(10, "", source))->records.size(), 4U);
+}
+
+TEST_F(WorkersRedrive, AHighPaceSendsManyAtOnceAndALimitIsKept) {
+  poison_some(150, "Missing");
+  ASSERT_TRUE(run(tables_.create_table("Missing")).has_value());
+  const auto job = submit(R"({"kind":"redrive","perSecond":2000,"canary":3,"limit":120})");
+  EXPECT_EQ(work_until_end(job.id), RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).done, 120U);
+  EXPECT_EQ(messages("tidemark-jobs-poison"), 30U);
+}
+
 TEST_F(WorkersRedrive, SendsBackWhatMatchesAndTheRestStays) {
   poison_some(3, "Missing");
   poison_some(2, "Other");

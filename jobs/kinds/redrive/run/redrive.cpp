@@ -1,7 +1,9 @@
 #include "jobs/kinds/redrive/redrive.h"
 
 #include <algorithm>
+#include <deque>
 
+#include "common/base/side_by_side.h"
 #include "jobs/poison/poison.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/job_context.h"
@@ -11,8 +13,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kBatch = 20;
+// Messages whose sending is noted at once: at a high pace more, so that notes are not what takes the time.
+constexpr std::uint32_t kSmallestBatch = 20, kLargestBatch = 100;
+constexpr std::uint32_t kBatchesPerSecond = 10;
+// Of a batch, so many are sent at once that the pace is held: the next wave comes when its time has.
+constexpr std::uint32_t kWavesPerSecond = 20;
 constexpr std::uint32_t kPage = 200;
+// What was read before is not sent unseen: by then a message may have failed anew.
+constexpr Duration kFresh = std::chrono::seconds(5);
 constexpr std::int64_t kCanaryPollMs = 1000;
 
 std::vector<std::string> texts_of(const json& object, const char* name) {
@@ -38,7 +46,10 @@ class Redrive {
   Task<Result<void>> await_canaries();
   /// The next messages to send; empty at the end.
   Task<Result<std::vector<jobs::PoisonRecord>>> next_batch();
+  /// Reads on until some are found, or the end.
+  Task<Result<void>> find_more();
   Task<Result<void>> send(std::vector<std::string> ids);
+  Task<Result<void>> send_one(std::string id);
   [[nodiscard]] bool wanted(const jobs::PoisonRecord& record) const;
   [[nodiscard]] json checkpoint(const std::vector<std::string>& pending) const {
     return {{"canaries", canaries_}, {"pending", pending}, {"sent", sent_}, {"passed", passed_}};
@@ -51,7 +62,9 @@ class Redrive {
   std::vector<std::string> canaries_;  // jobs
   std::uint64_t sent_ = 0;
   bool passed_ = false;
-  std::string continuation_;
+  std::deque<jobs::PoisonRecord> found_;  // of a page, and not sent yet
+  Time found_at_{};
+  std::string continuation_;  // of that page; what it left is found again there
   Time next_send_{};
 };
 
@@ -101,42 +114,61 @@ bool Redrive::wanted(const jobs::PoisonRecord& record) const {
 }
 
 Task<Result<std::vector<jobs::PoisonRecord>>> Redrive::next_batch() {
-  auto room = static_cast<std::uint64_t>(kBatch);
+  std::uint64_t room = std::clamp(spec_.per_second / kBatchesPerSecond, kSmallestBatch, kLargestBatch);
   if (spec_.limit) room = std::min(room, *spec_.limit - std::min(*spec_.limit, sent_));
   if (!passed_ && spec_.canary > 0) room = std::min<std::uint64_t>(room, spec_.canary - sent_);
   std::vector<jobs::PoisonRecord> batch;
-  bool from_start = continuation_.empty();
-  while (room > 0) {
-    auto page = CO_TRY(co_await poison_.list(kPage, continuation_, spec_.which));
-    for (auto& record : page.records) {
-      if (batch.size() < room && wanted(record)) batch.push_back(std::move(record));
-    }
-    // What was not taken of this page is found again: sent messages are gone from it.
-    if (!batch.empty()) co_return batch;
-    continuation_ = page.continuation;
-    if (continuation_.empty() && from_start) break;
-    if (continuation_.empty()) from_start = true;  // once more from the front, for what moved meanwhile
+  if (room == 0) co_return batch;
+  const bool stale = context_.clock.now() - found_at_ > kFresh;
+  if (found_.empty() || stale) CO_TRY(co_await find_more());
+  while (!found_.empty() && batch.size() < room) {
+    batch.push_back(std::move(found_.front()));
+    found_.pop_front();
   }
   co_return batch;
 }
 
+Task<Result<void>> Redrive::find_more() {
+  found_.clear();
+  bool from_start = continuation_.empty();
+  for (;;) {
+    found_at_ = context_.clock.now();
+    auto page = CO_TRY(co_await poison_.list(kPage, continuation_, spec_.which));
+    for (auto& record : page.records) {
+      if (wanted(record)) found_.push_back(std::move(record));
+    }
+    // The place stays: what was sent is gone from it by the next time.
+    if (!found_.empty()) co_return Result<void>{};
+    continuation_ = page.continuation;
+    if (continuation_.empty() && from_start) co_return Result<void>{};
+    if (continuation_.empty()) from_start = true;  // once more from the front, for what moved meanwhile
+  }
+}
+
 Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
   const auto gap = Duration(std::chrono::seconds(1)) / spec_.per_second;
-  for (const auto& id : ids) {
+  const auto wave = std::max(1U, spec_.per_second / kWavesPerSecond);
+  for (std::size_t from = 0; from < ids.size(); from += wave) {
     CO_TRY(context_.check());
     const auto now = context_.clock.now();
     next_send_ = std::max(next_send_, now);
-    if (next_send_ > now) {
-      co_await sleep_for(context_.clock, next_send_ - now);
-    }
-    next_send_ += gap;
-    auto sent = co_await fail_points::kRedriveSend.around(poison_.redrive(id, std::nullopt, context_.job_id()));
-    // Gone: sent by the delivery before this one, or by a person.
-    if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
-    ++sent_;
+    if (next_send_ > now) co_await sleep_for(context_.clock, next_send_ - now);
+    const auto count = std::min<std::size_t>(wave, ids.size() - from);
+    next_send_ += gap * static_cast<std::int64_t>(count);
+    Step step = [&](std::size_t number) { return send_one(std::move(ids[from + number])); };
+    CO_TRY(co_await side_by_side(context_.clock, count, std::move(step)));
+    sent_ += count;
     CO_TRY(co_await report("sending", false));
   }
   if (!ids.empty()) context_.save(checkpoint({}));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Redrive::send_one(std::string id) {
+  auto sent =
+      co_await fail_points::kRedriveSend.around(poison_.redrive(std::move(id), std::nullopt, context_.job_id()));
+  // Gone: sent by the delivery before this one, or by a person.
+  if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
   co_return Result<void>{};
 }
 

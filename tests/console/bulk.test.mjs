@@ -1,0 +1,125 @@
+// Sending back very many poison messages from the page: they are counted first, go at a pace behind canaries, and can be
+// stopped in the middle; one entry of the trail tells of it.
+//   TIDEMARK_CONSOLE_MESSAGES=99995 TIDEMARK_CONSOLE_PACE=1000     with five others, as many as are counted
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Browser, inState } from "./browser.mjs";
+import { Stack, until } from "./stack.mjs";
+
+const messages = Number(process.env.TIDEMARK_CONSOLE_MESSAGES || 300);
+const pace = Number(process.env.TIDEMARK_CONSOLE_PACE || 40);
+const canaries = 3;
+const patienceMs = 60_000 + messages * 10;
+const some = messages.toLocaleString("en");
+
+let stack, browser, sight, page;
+
+const figures = (queue) => stack.call("GET", `/v1/queues/${queue}`);
+const poisoned = async () => Number((await figures("tidemark-jobs-poison")).messages);
+
+/// Jobs that fail as long as their table is missing.
+async function poison(source, count) {
+  const already = await poisoned();
+  for (let from = 0; from < count; from += 1000) {
+    const jobs = Array.from({ length: Math.min(1000, count - from) }, (_, i) => ({ kind: "archive", source, destination: "Old", partitionKey: "p", rowKey: String(from + i), maxAttempts: 1 }));
+    await stack.call("POST", "/v1/jobs/batch", { jobs });
+  }
+  await until(async () => (await poisoned()) === already + count, `${count} of ${source} are poisoned`, patienceMs);
+}
+
+async function redriveAll(source, { perSecond, reason, count }) {
+  await sight.see("/poison");
+  await page.getByRole("row", { name: new RegExp(source) }).getByRole("button", { name: "Redrive all…" }).click({ timeout: patienceMs });  // of very many, groups are counted now and then
+  await sight.dialog().getByLabel("Messages a second").fill(String(perSecond));
+  await sight.dialog().getByLabel("Canaries first").fill(String(canaries));
+  await sight.button("Count what matches", sight.dialog()).click();
+  await sight.dialog().getByText(`${count} messages match`).waitFor({ timeout: patienceMs });
+  await sight.dialog().getByLabel("Reason").fill(reason);
+  await sight.button(`Redrive ${count}`, sight.dialog()).click();
+  await sight.heading(/^redrive/);
+  return page.url().split("/").at(-1);
+}
+
+before(async () => {
+  stack = new Stack();
+  await stack.up();
+  browser = await new Browser(stack).launch();
+  sight = await browser.page();
+  page = sight.page;
+  await sight.signIn();
+  await poison("Lost", messages);
+  await poison("Other", 5);
+});
+
+after(async () => {
+  await browser?.close();
+  await stack?.down();
+});
+
+describe("all that match", () => {
+  test("stay where they are if a canary fails", async () => {
+    const id = await redriveAll("Other", { perSecond: 100, reason: "to see whether it is mended", count: 5 });
+    await sight.badge("cancelled");
+    await page.getByText(/sent back as a canary, failed again/).first().waitFor();
+    await until(async () => (await poisoned()) === messages + 5, "all are poisoned again");
+    assert.equal((await stack.call("GET", `/v1/jobs/${id}`)).progress.done, canaries);
+  });
+
+  test("go at their pace behind the canaries, and stop when somebody says so", async () => {
+    await stack.call("PUT", "/v1/tables/Lost/entity?partitionKey=p&rowKey=0", {}, { "If-None-Match": "*" }).catch(() => stack.importEntities("Lost", [{ PartitionKey: "p", RowKey: "0" }]));
+    const id = await redriveAll("Lost", { perSecond: pace, reason: "the table is back", count: some });
+    const seen = [];  // how many were sent, and when
+    await until(async () => {
+      const { done } = (await stack.call("GET", `/v1/jobs/${id}`)).progress;
+      if (done > canaries && seen.at(-1)?.done !== done) seen.push({ at: performance.now(), done });
+      return done >= messages / 3;
+    }, "a third is sent", patienceMs);
+    await sight.button("Cancel…").click();
+    await sight.dialog().getByLabel("Reason").fill("enough for now");
+    await sight.button("Cancel the job", sight.dialog()).click();
+    await sight.badge("cancelled");
+    await until(async () => ["tidemark-jobs"].every(async (queue) => (await figures(queue)).messages === 0), "what was sent is done", patienceMs);
+    const rate = ((seen.at(-1).done - seen[0].done) / (seen.at(-1).at - seen[0].at)) * 1000;
+    console.log(`# sent ${Math.round(rate)} a second where ${pace} were asked for`);
+    assert.ok(rate < pace * 1.15, `${rate} a second`);
+  });
+
+  test("each was sent once or is still there", async () => {
+    const count = async (query, member) => {
+      let sum = 0, continuation = "";
+      do {
+        const answer = await stack.call("GET", `${query}&limit=1000&continuation=${encodeURIComponent(continuation)}`);
+        sum += answer[member].filter((each) => (each.spec || each.body).source === "Lost").length;
+        continuation = answer.continuation || "";
+      } while (continuation);
+      return sum;
+    };
+    let gone, left;
+    await until(async () => {
+      gone = await count("/v1/jobs?kind=archive&state=succeeded", "jobs");
+      left = await count("/v1/poison?source=Lost", "poison");
+      return gone + left === messages;
+    }, "all are accounted for", patienceMs);
+    assert.ok(gone > messages / 4 && left > messages / 4, `${gone} sent, ${left} left`);
+  });
+
+  test("leave one entry in the trail, which says who, why and how many", async () => {
+    const { entries } = await stack.call("GET", "/v1/audit?limit=100&operation=jobs.post");
+    const [entry, ...others] = entries.filter((each) => each.reason === "the table is back");
+    assert.deepEqual(others, []);
+    assert.equal(entry.count, messages);
+    assert.match(entry.detail, /^redrive poisonKind=archive poisonSource=Lost fingerprint=[0-9a-f]{16} movedBefore=/);
+    assert.equal(entry.actor, "stack");
+    const cancelled = (await stack.call("GET", "/v1/audit?limit=1&operation=jobs.cancel")).entries[0];
+    assert.equal(cancelled.reason, "enough for now");
+  });
+
+  test("the rest goes when it is asked for again", { skip: messages > 10_000 }, async () => {
+    const left = await poisoned();
+    await redriveAll("Lost", { perSecond: 2_000, reason: "the rest", count: (left - 5).toLocaleString("en") });
+    await sight.badge("succeeded");
+    await until(async () => (await poisoned()) === 5, "only the others are left");
+  });
+});
+
+test("nothing complained", () => browser.nothingComplained());
