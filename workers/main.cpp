@@ -183,13 +183,14 @@ std::string name_of_host() {
   return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
 }
 
-jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
+jobs::WorkerInfo describe_self(const WorkerConfig& config, const std::vector<Lane>& lanes, Clock& clock) {
   jobs::WorkerInfo self;
   self.name = config.name;
   self.host = name_of_host();
   self.pid = ::getpid();
   self.concurrency = static_cast<std::int32_t>(config.concurrency);
   self.version = TIDEMARK_VERSION;
+  for (const auto& lane : lanes) self.queues += (self.queues.empty() ? "" : ",") + lane.queue;
   self.started_at = clock.now();
   return self;
 }
@@ -268,7 +269,7 @@ Result<void> run(const WorkerConfig& config) {
   const auto tracer = TRY(tracing::Tracer::create(config.tracing, "worker", *clock, *random, metrics));
   declare_metrics(metrics);
   auto ready = std::make_shared<std::atomic<bool>>(false);
-  const auto lanes = TRY(lanes_of(config.priorities));
+  const auto lanes = TRY(lanes_of(config.priorities, config.queues));
   auto pid_file = TRY(process::PidFile::create(data, config.name));
   // Before what the jobs use, whose end gives back calls that are still under way; nothing runs any more then.
   asio::thread_pool runner(1);
@@ -291,7 +292,7 @@ Result<void> run(const WorkerConfig& config) {
                                    end_spans(*tracer, report, took);
                                  });
   const Beside beside{
-      Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),
+      Housekeeping::create(housekeeping_options(config, describe_self(config, lanes, *clock)), services, loop),
       IndexKeeper::create({.worker = config.name},
                           {stores.tables, stores.indexes, stores.jobs, *clock, *random, &stores.blobs}),
       OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},

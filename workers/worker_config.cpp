@@ -9,6 +9,9 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("account", config.account, "account whose jobs this worker carries out");
   settings.add("priorities", config.priorities,
                "priorities of the jobs that this worker takes; it leaves the others to other workers: high,normal");
+  settings.add("queues", config.queues,
+               "queues that this worker takes jobs from, by name: default stands for those of the priorities; "
+               "default,heavy");
   settings.add("concurrency", config.concurrency, 1, 256, "jobs at once");
   settings.add("lease_s", config.lease_s, 2, 3600,
                "length of a lease: another worker continues a crashed worker's job after this time");

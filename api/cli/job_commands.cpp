@@ -131,13 +131,14 @@ void add_show(const Commands& jobs) {
 
 struct ListArguments {
   std::size_t limit = 50;
-  std::string kind, state;
+  std::string kind, state, queue;
 };
 
 Result<int> list(const GlobalOptions& options, const ListArguments& a) {
   const auto table = table_of({{"job", "/id", id_of},
                                {"kind", "/kind"},
                                {"state", "/state"},
+                               {"queue", "/queue"},
                                {">done", "/progress/done"},
                                {">skipped", "/progress/skipped"},
                                {">attempts", "/attempts"},
@@ -145,7 +146,8 @@ Result<int> list(const GlobalOptions& options, const ListArguments& a) {
                                {"worker", "/worker"},
                                {"waiting", "/waiting/text"}},
                               "no jobs");
-  return list_and_print(options, "/v1/jobs" + query_of({{"kind", a.kind}, {"state", a.state}}), "jobs", a.limit, table);
+  return list_and_print(options, "/v1/jobs" + query_of({{"kind", a.kind}, {"state", a.state}, {"queue", a.queue}}),
+                        "jobs", a.limit, table);
 }
 
 void add_list(const Commands& jobs) {
@@ -156,6 +158,7 @@ void add_list(const Commands& jobs) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   listing.add_option("--kind", which->kind, "only of this kind");
+  listing.add_option("--queue", which->queue, "only on this queue; default: those of the priorities");
   listing.add_option("--state", which->state, "only in this state")
       ->check(CLI::IsMember({"queued", "running", "succeeded", "poisoned", "cancelled"}));
 }

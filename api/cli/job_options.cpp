@@ -23,6 +23,7 @@ constexpr KindOption kCommonOptions[] = {
     {"--row-key", "rowKey", "one entity"},
     {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
     {"--priority", "priority", "high, normal or low"},
+    {"--queue", "queue", "put it on a queue with workers of its own; default: those of the priorities"},
     {"--not-before", "notBefore", "time of the earliest start: 2026-01-31T22:00:00Z, or \"2026-01-31 23:00\" here",
      Form::kTime},
     {"--max-attempts", "maxAttempts", "attempts before the job becomes poison", Form::kNumber},

@@ -114,18 +114,22 @@ Answer submit_jobs(Api& api, http::Request& request, Action& action, std::string
 }
 
 Answer list_jobs(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "state"}));
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "state", "queue"}));
   const auto limit = CO_TRY(parameters.limit());
   auto kind = parameters.text("kind");
   auto state = parameters.text("state");
+  auto queue = parameters.text("queue");
+  if (!queue.empty() && queue != jobs::kDefaultQueue && !jobs::is_own_queue(queue)) {
+    co_return fail(ErrorCode::kInvalidQueryParameterValue, std::string("queue ").append(jobs::kQueueNameRule) + ".");
+  }
   const bool known_kind = kind.empty() || kind == "unknown" || jobs::is_kind(kind);
   if (!known_kind || (!state.empty() && !jobs::state_from_name(state))) {
     co_return fail(ErrorCode::kInvalidQueryParameterValue,
                    "kind must be a kind of job and state one of queued, running, succeeded, poisoned, "
                    "cancelled.");
   }
-  const auto found =
-      CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind), std::move(state)));
+  const auto found = CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind),
+                                                   std::move(state), std::move(queue)));
   nlohmann::json page{{"jobs", nlohmann::json::array()}};
   for (const auto& job : found.jobs) page["jobs"].push_back(co_await job_with_wait(api, job));
   if (!found.continuation.empty()) page["continuation"] = found.continuation;

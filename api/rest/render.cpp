@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/text.h"
 #include "jobs/schedules/schedule_plan.h"
 #include "jobs/spec/spec_members.h"
 
@@ -51,6 +52,7 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
   nlohmann::json out{{"id", job.id},
                      {"kind", job.kind},
                      {"state", jobs::state_name(job.state)},
+                     {"queue", job.queue},
                      {"spec", parsed_or_text(job.spec)},
                      {"attempts", job.attempts},
                      {"progress", {{"done", job.done}, {"skipped", job.skipped}, {"phase", job.phase}}},
@@ -139,6 +141,9 @@ nlohmann::json kind_json(const jobs::Limit& limit) {
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {
   nlohmann::json out{{"name", worker.name}, {"alive", alive}};
   jobs::add_members(out, worker, jobs::kWorkerFields);
+  auto left = std::string_view(worker.queues);
+  if (!left.empty()) out["queues"] = nlohmann::json::array();
+  while (!left.empty()) out["queues"].push_back(take_item(left));
   return out;
 }
 

@@ -80,6 +80,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "port",
     "priorities",
     "queue_address",
+    "queues",
     "retention_h",
     "retry_base_ms",
     "retry_cap_ms",

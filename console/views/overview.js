@@ -8,7 +8,7 @@ import { Chart } from "../parts/chart.js";
 import { duration, When } from "../parts/time.js";
 import { count, rate, Text } from "../parts/text.js";
 
-const lanes = ["tidemark-jobs-high", "tidemark-jobs", "tidemark-jobs-low"];
+const ofJobs = (queue) => queue.name.startsWith("tidemark-jobs") && queue.name !== "tidemark-jobs-poison";
 const patience = { oldest: 60, lag: 60 };  // seconds
 const optional = (promise) => promise.catch((error) => { if (error.status === 404) return null; throw error; });
 
@@ -26,14 +26,14 @@ export function wrongs({ ready, queues, workers, indexes, kinds }, groups, warni
   const say = (tone, text, href) => out.push({ tone, text, href });
   if (ready) say("bad", html`Not serving: <${Text} value=${ready.message} />`);
   for (const warning of warnings) say(warning.full ? "bad" : "warn", html`<${Text} value=${warning.message} />`);
-  const jobs = queues.filter((queue) => lanes.includes(queue.name));
+  const jobs = queues.filter(ofJobs);
   const waiting = jobs.reduce((sum, queue) => sum + queue.ready, 0);
   const alive = workers.filter((worker) => worker.alive);
   if (!alive.length && waiting) say("bad", `${count(waiting)} jobs wait and no worker lives`, "/workers");
   for (const worker of workers.filter((each) => !each.alive)) say("bad", html`Worker <${Text} value=${worker.name} /> on <${Text} value=${worker.host} /> is lost; last heard of <${When} at=${worker.heartbeatAt} />`, "/workers");
   for (const group of groups || []) say("bad", html`<strong>${count(group.count)}</strong> ${group.kind} poisoned, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
   for (const queue of queues) {
-    if (queue.poison && !lanes.includes(queue.name)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
+    if (queue.poison && !ofJobs(queue)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
     if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
@@ -62,7 +62,7 @@ const mostShown = 12;
 export function Overview() {
   const now = useLive(look, []);
   const hour = useLive((signal) => optional(api.get("/v1/overview", { signal })), [], 10_000);
-  const jobs = (now.value?.queues || []).filter((queue) => lanes.includes(queue.name));
+  const jobs = (now.value?.queues || []).filter(ofJobs);
   const sum = (member) => jobs.reduce((total, queue) => total + queue[member], 0);
   const poison = sum("poison") || (now.value?.queues || []).find((queue) => queue.name === "tidemark-jobs-poison")?.messages || 0;
   const groups = usePoisonGroups(now.value ? poison : undefined);

@@ -77,6 +77,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
   record.claimed_at = now;
   record.not_before = delivery.not_before;
   record.state = JobState::kRunning;
+  record.queue = delivery.queue;
   record.epoch = delivery.epoch;
   record.attempts = delivery.attempt;
   record.worker = delivery.worker;
@@ -95,6 +96,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
 JobRecord missing_record(const Delivery& delivery) {
   JobRecord record;
   record.id = delivery.job_id;
+  record.queue = delivery.queue;
   record.message_id = delivery.message_id;
   record.submitted_at = delivery.message_inserted;
   return record;
@@ -118,7 +120,7 @@ std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& del
 
 Task<Result<void>> JobStore::ensure_ready() {
   CO_TRY(co_await ensure_table(tables_, std::string(kJobTable)));
-  for (auto& name : all_job_queues()) {
+  for (auto& name : standing_queues()) {
     CO_TRY(co_await queues_.ensure_queue(std::move(name)));
   }
   co_return Result<void>{};
@@ -138,11 +140,28 @@ Task<Result<std::string>> JobStore::reserve(std::string key_hash, std::string fi
   co_return id;
 }
 
+Task<Result<queue_service::MessageName>> JobStore::put_message(std::string queue, queue_service::PutRequest message) {
+  auto put = co_await queues_.put_named(queue, message);
+  if (!put.failed_with(ErrorCode::kQueueNotFound)) co_return put;
+  CO_TRY(co_await queues_.ensure_queue(queue));
+  co_return co_await queues_.put_named(std::move(queue), std::move(message));
+}
+
+Task<Result<void>> JobStore::choose_queue(JobSpec& spec) {
+  auto undone = reach_of(spec).undoes;
+  if (undone.empty() || !spec.queue.empty() || spec.priority != Priority::kNormal) co_return Result<void>{};
+  const auto record = CO_TRY(co_await find(std::move(undone)));
+  if (record && is_own_queue(record->queue)) spec.queue = record->queue;
+  co_return Result<void>{};
+}
+
 Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
+  CO_TRY(co_await choose_queue(spec));
   JobRecord record;
   record.id = id.empty() ? new_job_id(clock_.now(), random_) : id;
   record.kind = std::string(kind_name(spec));
   record.spec = canonical_text(spec);
+  if (!spec.queue.empty()) record.queue = spec.queue;
   record.submitted_at = clock_.now();
   record.not_before = spec.not_before;
   if (!spec.idempotency_key.empty()) {
@@ -163,7 +182,7 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
   message.text = job_message_text(record.id, spec);
   message.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
   message.idempotency_key = std::move(id);
-  auto put = CO_TRY(co_await queues_.put_named(std::string(queue_of(spec.priority)), std::move(message)));
+  auto put = CO_TRY(co_await put_message(queue_of(spec), std::move(message)));
   record.message_id = std::move(put.id);
   record.receipt = std::move(put.receipt);
   // A worker, or the same submission sent twice, may have been faster: what is there then is the job.
@@ -217,11 +236,12 @@ Task<std::vector<Result<Submission>>> JobStore::submit_all(std::vector<JobSpec> 
   co_return outcomes;
 }
 
-Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind,
-                                     std::string state) {
+Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind, std::string state,
+                                     std::string queue) {
   auto request = rows_of(kJobPartition);
   if (!kind.empty()) request.filter += " and Kind eq '" + kind + "'";
   if (!state.empty()) request.filter += " and State eq '" + state + "'";
+  if (!queue.empty()) request.filter += " and Queue eq '" + queue + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
   auto read = co_await tables_.query(std::move(request));
@@ -296,7 +316,7 @@ Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   if (!co_await close_blobs(record, *spec)) co_return record;
   // A message that a worker holds is dropped by it, and so is one that could not be reached now.
   queue_service::MessageName message{record.message_id, record.receipt};
-  std::ignore = co_await queues_.withdraw(all_job_queues(), std::move(message));
+  std::ignore = co_await queues_.withdraw(possible_queues(record), std::move(message));
   co_return record;
 }
 
@@ -327,13 +347,23 @@ Task<Result<void>> JobStore::settle_cancelled(JobRecord record) {
 
 Task<Result<JobRecord>> JobStore::meet(Delivery delivery) {
   auto found = CO_TRY(co_await find(delivery.job_id));
-  if (found.has_value()) co_return std::move(*found);
+  if (found && found->message_id != delivery.message_id) co_return std::move(*found);
+  if (found) co_return co_await place(std::move(*found), std::move(delivery.queue));
   auto record = missing_record(delivery);
   record.kind = std::move(delivery.kind);
   record.spec = std::move(delivery.spec);
   record.not_before = delivery.not_before;
   auto stored = CO_TRY(co_await insert(std::move(record)));
   co_return std::move(stored.first);
+}
+
+Task<Result<JobRecord>> JobStore::place(JobRecord seen, std::string queue) {
+  auto id = seen.id;
+  co_return co_await update(std::move(id), std::move(seen), [&](JobRecord& record) -> Result<bool> {
+    if (record.queue == queue) return false;
+    record.queue = queue;
+    return true;
+  });
 }
 
 Task<Result<Claim>> JobStore::claim(Delivery delivery) {

@@ -1,5 +1,6 @@
 """What jobs do about entities that they did not write, and what their records tell: with the real programs."""
 import calendar
+import json
 import os
 import sys
 import time
@@ -7,7 +8,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, HttpFailure, TableClient, ended, job_if_known  # noqa: E402
+from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
+from command_line import tidemark  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
 
@@ -188,6 +190,82 @@ class PrioritiesTest(unittest.TestCase):
             stack.start_worker("heavy", "--priorities", "low")
             done = wait_until(lambda: (job := api.job(jobs["low"])) and ended(job) and job, "the heavy job's end")
             self.assertEqual((done["state"], done["worker"], done["attempts"]), ("succeeded", "heavy", 1), done)
+
+
+class QueuesTest(unittest.TestCase):
+    """Jobs on a queue of its own naming, and the workers that take from it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.stack.up()
+        cls.api, cls.tables = ApiClient(cls.stack.ports["api"]), TableClient(cls.stack.ports["table_store"])
+        cls.queues = QueueClient(cls.stack.ports["queue_service"])
+        cls.tables.create_table("Source")
+
+    def delete(self, key, **more):
+        self.tables.put("Source", row(key))
+        return self.api.submit({"kind": "delete", "source": "Source", "partitionKey": "p", "rowKey": key, **more})
+
+    def tidemark(self, *arguments):
+        done = tidemark("--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments, environment={})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def await_state(self, job_id, state):
+        return wait_until(lambda: (job := self.api.job(job_id))["state"] == state and job, f"the job to be {state}")
+
+    def test_only_its_workers_take_the_job(self):
+        self.stack.start_worker("general")
+        on_heavy = self.delete("1", queue="heavy")
+        general = self.await_state(self.delete("2"), "succeeded")
+        self.assertEqual((general["queue"], general["worker"]), ("default", "general"), general)
+        waiting = wait_until(lambda: self.api.job(on_heavy).get("waiting"), "why it waits")
+        self.assertEqual(waiting, {"reason": "noWorker", "text": "no worker takes jobs from queue tidemark-jobs-heavy"})
+        listed = self.api.call("GET", "/v1/jobs?queue=heavy")["jobs"]
+        self.assertEqual([(job["id"], job["queue"]) for job in listed], [(on_heavy, "heavy")])
+
+        heavy = self.stack.start_worker("heavy", "--queues", "heavy")
+        done = self.await_state(on_heavy, "succeeded")
+        self.assertEqual((done["worker"], done["attempts"]), ("heavy", 1), done)
+        workers = {w["name"]: w.get("queues") for w in self.api.call("GET", "/v1/workers")["workers"] if w["alive"]}
+        self.assertEqual(workers["heavy"], ["tidemark-jobs-heavy"])
+        self.assertEqual(workers["general"], ["tidemark-jobs-high", "tidemark-jobs", "tidemark-jobs-low"])
+
+        with self.subTest("an SDK's message on the queue is a job of it"):
+            self.tables.put("Source", row("3"))
+            self.queues.put("tidemark-jobs-heavy", json.dumps({"kind": "delete", "source": "Source", "filter": "RowKey eq '3'"}))
+            wait_until(lambda: len(self.api.call("GET", "/v1/jobs?queue=heavy&state=succeeded")["jobs"]) == 2, "its end")
+        with self.subTest("the command line"):
+            submitted = self.tidemark("job", "submit", "delete", "--source", "Source", "--filter", "", "--queue", "heavy", "--wait")
+            self.assertIn("queue: heavy", submitted)
+            self.assertIn("heavy", self.tidemark("worker", "list"))
+            self.assertEqual(len(self.tidemark("job", "list", "--queue", "heavy").splitlines()), 4)
+            self.assertIn("heavy", self.tidemark("kind", "queue", "delete", "heavy"))
+        with self.subTest("a kind with a queue"):
+            wait_until(lambda: self.await_state(self.delete("4"), "succeeded")["worker"] == "heavy", "the queue to be known")
+            routed = self.await_state(self.delete("5"), "succeeded")
+            self.assertEqual((routed["worker"], routed["queue"], routed["attempts"]), ("heavy", "heavy", 1), routed)
+            self.assertNotIn("queue", self.api.call("PATCH", "/v1/kinds/delete", {"queue": "default"}))
+        with self.subTest("poison goes back to its queue"):
+            lost = self.api.submit({"kind": "delete", "source": "Later", "filter": "", "queue": "heavy"})
+            poison = wait_until(lambda: next((p for p in self.api.poison() if p["jobId"] == lost), None), "poison")
+            self.assertEqual(poison["queue"], "tidemark-jobs-heavy")
+            self.tables.create_table("Later")
+            self.api.call("POST", f"/v1/poison/{lost}/redrive")
+            self.assertEqual(self.await_state(lost, "succeeded")["worker"], "heavy")
+        self.assertEqual(heavy.terminate(), 0, heavy.log())
+
+    def test_names_that_are_no_queues(self):
+        for wrong in ("Heavy", "high", "x-poison", "a" * 41):
+            with self.subTest(wrong=wrong), self.assertRaises(HttpFailure) as refused:
+                self.api.submit({"kind": "delete", "source": "Source", "filter": "", "queue": wrong})
+            self.assertIn("queue must have 1 to 40", refused.exception.body.decode())
+        for method, path, body in (("GET", "/v1/jobs?queue=No", None), ("PATCH", "/v1/kinds/delete", {"queue": "no-poison"})):
+            with self.subTest(path=path), self.assertRaises(HttpFailure) as refused:
+                self.api.call(method, path, body)
+            self.assertEqual(refused.exception.status, 400)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
   plain.max_attempts = spec.max_attempts;
   plain.idempotency_key = spec.idempotency_key;
   plain.priority = spec.priority;
+  plain.queue = spec.queue;
   plain.retry_base_ms = spec.retry_base_ms;
   plain.retry_cap_ms = spec.retry_cap_ms;
   if (plain != spec) return std::nullopt;
@@ -32,10 +33,11 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
 
 }  // namespace
 
-std::optional<SmallJob> small_job(const queue_service::Message& message) {
+std::optional<SmallJob> small_job(const queue_service::Message& message, std::string_view queue) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);
   if (!parsed) return std::nullopt;
+  if (!parsed->spec.queue.empty() && parsed->spec.queue != jobs::name_of_queue(queue)) return std::nullopt;
   auto move = small_move(parsed->spec);
   if (!move) return std::nullopt;
   SmallJob job;
@@ -91,6 +93,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     auto& record = records[i];
     auto text = record ? record->spec : std::string();
     auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name, std::move(text));
+    delivery.queue = jobs::name_of_queue(batch.queue);
     jobs::RecordChange change;
     change.state = jobs::JobState::kSucceeded;
     change.done = 1;

@@ -20,8 +20,9 @@ struct SmallJob {
   jobs::JobSpec spec;
   table_store::Move move;
 };
-/// Nothing if the message is not such a job, or was delivered before.
-std::optional<SmallJob> small_job(const queue_service::Message& message);
+/// Nothing if the message is not such a job, was delivered before, or belongs into another queue than the one it came
+/// from.
+std::optional<SmallJob> small_job(const queue_service::Message& message, std::string_view queue = jobs::kJobQueue);
 
 struct BatchOutcome {
   std::vector<RunReport> ended;

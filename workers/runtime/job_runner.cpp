@@ -90,6 +90,10 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   }
   if (run.story.giving_up) co_return co_await move_to_poison(run, jobs::poison_record_of(run.message));
   if (!run.spec) co_return co_await claim(run);
+  co_await gate_.refresh();
+  if (auto queue = queue_for(run); queue != jobs::name_of_queue(run.queue)) {
+    co_return co_await pass_on(run, std::move(queue));
+  }
   if (run.spec->not_before && *run.spec->not_before > run.started) {
     co_return co_await put_off(run, *run.spec->not_before - run.started);
   }
@@ -117,6 +121,7 @@ jobs::Delivery JobRunner::delivery_for(const Run& run) const {
   auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   delivery.story = run.story.attempts;
   delivery.edited_epoch = run.story.edited_epoch;
+  delivery.queue = jobs::name_of_queue(run.queue);
   return delivery;
 }
 
@@ -242,13 +247,40 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   co_return co_await fail_points::kRetryMessage.around(release(run, decision.delay, decision.count_attempt));
 }
 
-Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
+Task<Result<std::optional<RunEnd>>> JobRunner::meet(Run& run, std::string queue) {
   co_await run.lease->stop();
+  auto delivery = delivery_for(run);
+  delivery.queue = std::move(queue);
   // If its job is over, nobody has to wait for this message, and the record not for its end.
-  auto record = co_await services_.jobs.meet(delivery_for(run));
-  if (record && record->message_id != run.message.id) co_return co_await drop(run, std::nullopt);
-  if (record && is_over(record->state)) co_return co_await drop(run, std::move(*record));
+  auto record = CO_TRY(co_await services_.jobs.meet(std::move(delivery)));
+  if (record.message_id != run.message.id) co_return co_await drop(run, std::nullopt);
+  if (is_over(record.state)) co_return co_await drop(run, std::move(record));
+  co_return std::optional<RunEnd>();
+}
+
+Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
+  const auto met = co_await meet(run, std::string(jobs::name_of_queue(run.queue)));
+  if (met && *met) co_return **met;
   co_return co_await release(run, std::min(delay, kLongestDelay), false);
+}
+
+std::string JobRunner::queue_for(const Run& run) const {
+  const auto at = jobs::name_of_queue(run.queue);
+  auto wanted = run.spec->queue;
+  if (wanted.empty() && at == jobs::kDefaultQueue) wanted = gate_.queue_of_kind(run.kind);
+  return wanted.empty() ? std::string(at) : wanted;
+}
+
+Task<RunEnd> JobRunner::pass_on(Run& run, std::string queue) {
+  const auto met = co_await meet(run, queue);
+  if (!met) co_return co_await release(run, kShortestPause, false);
+  if (*met) co_return **met;
+  auto target = *run.spec;
+  target.queue = std::move(queue);
+  const auto moved = co_await fail_points::kPassOn.around(
+      services_.queues.move(run.lease->lease(), jobs::queue_of(target), story_text(run.story), false));
+  if (!moved && may_pass(moved.error())) co_return co_await release(run, kShortestPause, false);
+  co_return moved ? RunEnd::kRetried : RunEnd::kAbandoned;
 }
 
 Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {

@@ -67,8 +67,8 @@ Task<Result<bool>> Collector::removable(Rows rows, Time now, Entity entity) {
   // Whatever somebody else put there is not ours to remove.
   if (!record || !is_terminal(record->state)) co_return false;
   // Without a record its message would be a job that nobody has done, or cancelled.
-  queue_service::MessageName message{std::move(record->message_id), std::move(record->receipt)};
-  const auto waits = CO_TRY(co_await queues_.holds(all_job_queues(), std::move(message)));
+  queue_service::MessageName message{record->message_id, record->receipt};
+  const auto waits = CO_TRY(co_await queues_.holds(possible_queues(*record), std::move(message)));
   co_return !waits;
 }
 
