@@ -18,6 +18,7 @@
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
 #include "jobs/spec/job_trace.h"
+#include "jobs/spec/spec_members.h"
 #include "workers/analytics/collector.h"
 #include "workers/indexes/keeper.h"
 #include "workers/on_change/on_change_owner.h"
@@ -274,6 +275,7 @@ Result<void> run(const WorkerConfig& config) {
   // Before what the jobs use, whose end gives back calls that are still under way; nothing runs any more then.
   asio::thread_pool runner(1);
   asio::thread_pool files(kFileThreads);
+  auto accounts = TRY(jobs::parse_account_list(config.job_accounts));
   auto directories = TRY(jobs::open_directories(config.archive_directories, files.get_executor()));
   Stores stores(TRY(service::StoreLinks::open(config.stores, data)), config.account, *clock, *random);
   auto callbacks = TRY(make_callbacks(config));
@@ -283,7 +285,7 @@ Result<void> run(const WorkerConfig& config) {
   }
   JobServices services{stores.tables, stores.queues, stores.jobs, *clock, *random};
   services.callbacks = callbacks ? &callbacks->services : nullptr;
-  services.objects = {&stores.blobs, std::move(directories)};
+  services.objects = {&stores.blobs, std::move(directories), std::move(accounts)};
   auto options = worker_options(config);
   options.lanes = lanes;
   auto loop = WorkerLoop::create(std::move(options), services, runner.get_executor(),

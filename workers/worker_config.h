@@ -18,6 +18,7 @@ struct WorkerConfig {
   std::string name;  // empty: process::unique_name("worker")
   std::string account = "devstoreaccount1";
   std::string priorities{kAllPriorities};
+  std::string job_accounts;
   std::string queues{jobs::kDefaultQueue};
   std::int64_t concurrency = 4;
   std::int64_t lease_s = 30;

@@ -19,6 +19,8 @@ using Form = KindOption::Form;
 constexpr KindOption kCommonOptions[] = {
     {"--source", "source", "table to read"},
     {"--destination", "destination", "table to write; created if absent"},
+    {"--source-account", "sourceAccount", "account of the source, if it is not that of the jobs"},
+    {"--destination-account", "destinationAccount", "account of the destination, likewise"},
     {"--partition-key", "partitionKey", "one entity"},
     {"--row-key", "rowKey", "one entity"},
     {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
@@ -111,8 +113,9 @@ void add_option(CLI::App& command, JobArguments& arguments, const KindOption& op
 
 /// The kinds that take an option; nothing if all do.
 std::optional<std::vector<std::string_view>> takers_of(std::string_view flag) {
-  constexpr std::string_view kOfMany[] = {"--source", "--destination",  "--partition-key", "--row-key",
-                                          "--filter", "--max-affected", "--max-per-second"};
+  constexpr std::string_view kOfMany[] = {
+      "--source",  "--destination", "--source-account", "--destination-account", "--partition-key",
+      "--row-key", "--filter",      "--max-affected",   "--max-per-second"};
   std::vector<std::string_view> out;
   bool special = std::ranges::find(kOfMany, flag) != std::end(kOfMany);
   if (flag == "--header" || flag == "--body") return std::vector{jobs::CallbackSpec::kName};

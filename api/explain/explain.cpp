@@ -67,7 +67,7 @@ class Explainer {
 
   Task<Result<void>> judge(KnownJob job) {
     EntityJob out;
-    const auto reach = reach_of(job.spec);
+    const auto reach = seen_from(store_.account(), reach_of(job.spec));
     out.from = reach.from;
     bool takes = places_.selected_by(reach);
     const bool ended = is_terminal(job.record.state);
@@ -103,7 +103,7 @@ class Explainer {
       }
       auto spec = jobs::job_of(schedule.spec, schedule.name, *due);
       if (!spec) return;
-      const auto reach = reach_of(*spec);
+      const auto reach = seen_from(store_.account(), reach_of(*spec));
       if (!places_.present_at(reach.from)) return;
       if (places_.selected_by(reach)) {
         out_.schedules.push_back({schedule.name, std::string(kind_name(*spec)), reach.from, *due});

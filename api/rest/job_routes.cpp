@@ -16,7 +16,11 @@ Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
     const auto outcome = url ? callbacks.admit(*url) : Result<void>(fail(url.error()));
     if (!outcome) problems.push_back(at + outcome.error().message);
   };
-  if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
+  const auto reach = jobs::seen_from(jobs.account(), jobs::reach_of(spec));
+  if (!reach.url.empty()) look_at(reach.url, "url: ");
+  if (const auto allowed = jobs::check_accounts(reach, objects.accounts); !allowed) {
+    problems.push_back(allowed.error().fields.front().second);
+  }
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!spec.then.empty()) {
     auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
@@ -68,6 +72,9 @@ namespace {
 /// For the audit trail: "archive Packages, PackagesArchive".
 std::string what_of(const jobs::JobSpec& spec) {
   std::string out(jobs::kind_name(spec));
+  const auto reach = jobs::reach_of(spec);
+  if (!reach.from.account.empty()) out += " from account " + reach.from.account;
+  if (!reach.to.account.empty()) out += " to account " + reach.to.account;
   const auto tables = jobs::tables_of(spec);
   for (std::size_t i = 0; i < tables.size(); ++i) out += (i == 0 ? " " : ", ") + tables[i];
   return out;

@@ -155,6 +155,7 @@ constexpr jobs::Names<jobs::Relation, 3> kRelations{{{jobs::Relation::kWouldTake
 
 /// A table or, of an archive outside of tables, the archive.
 void put_location(nlohmann::json& out, const jobs::Location& location) {
+  put(out, "account", location.account);
   if (location.archive) {
     out["archive"] = jobs::members_json(*location.archive);
   } else {
@@ -168,6 +169,7 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
                      {"partitionKey", place.key.partition_key},
                      {"rowKey", place.key.row_key},
                      {"present", place.present}};
+  put(out, "account", place.location.account);
   if (place.version != 0) out["timestamp"] = to_iso8601(Time(Ticks(place.version)));
   if (place.source_version) out["sourceTimestamp"] = to_iso8601(Time(Ticks(*place.source_version)));
   put(out, "job", place.job);

@@ -48,6 +48,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "internal_allowed_keys",
     "internal_key_file",
     "internal_max_connections",
+    "job_accounts",
     "lease_s",
     "log_format",
     "log_level",

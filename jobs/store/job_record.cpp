@@ -7,6 +7,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/text.h"
 #include "jobs/spec/names.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
@@ -36,6 +37,7 @@ constexpr std::tuple kFields{
     Field{"Kind", &JobRecord::kind},
     Field{"Spec", &JobRecord::spec},
     Field{"Queue", &JobRecord::queue},
+    Field{"Accounts", &JobRecord::accounts, kSparse},
     Field{"MessageId", &JobRecord::message_id},
     Field{"Receipt", &JobRecord::receipt, kSparse},
     Field{"Epoch", &JobRecord::epoch},
@@ -101,6 +103,15 @@ Result<JobRecord> record_from_entity(const Entity& entity) {
   record.state = *state;
   if (history != nullptr) record.history = parse_history(std::get<std::string>(*history));
   return record;
+}
+
+std::vector<std::string> ledger_accounts(const JobRecord& record) {
+  std::vector<std::string> out;
+  auto left = std::string_view(record.accounts);
+  do {
+    out.emplace_back(take_item(left));
+  } while (!left.empty());
+  return out;
 }
 
 std::vector<std::string> standing_queues() {

@@ -46,11 +46,12 @@ struct JobRecord {
   std::string kind;                  // of kinds.h; "unknown" for a message that could not be read
   std::string spec;                  // JSON text, canonical
   std::string queue{kDefaultQueue};  // of its message, by name; before the message goes to another, that one
-  std::string message_id;            // the job's one message
-  std::string receipt;               // of its putting, until a delivery has claimed the record
-  std::uint64_t epoch = 0;           // of the last delivery that changed the record
-  std::uint64_t edited_epoch = 0;    // the last delivery before its text was edited (Fence::since); 0: it never was
-  std::uint32_t attempts = 0;        // since submission or the last redrive
+  std::string accounts;  // as ledger_accounts() has them, noted before the job writes there; empty: the jobs' own alone
+  std::string message_id;          // the job's one message
+  std::string receipt;             // of its putting, until a delivery has claimed the record
+  std::uint64_t epoch = 0;         // of the last delivery that changed the record
+  std::uint64_t edited_epoch = 0;  // the last delivery before its text was edited (Fence::since); 0: it never was
+  std::uint32_t attempts = 0;      // since submission or the last redrive
   std::uint64_t done = 0;
   std::uint64_t done_before = 0;  // when the last delivery claimed it: what it has done since tells its rate
   std::uint64_t skipped = 0;
@@ -72,6 +73,9 @@ struct JobRecord {
 std::vector<table_store::Property> record_properties(JobRecord record);
 /// kCorruption for an entity that is not a job record.
 Result<JobRecord> record_from_entity(const table_store::Entity& entity);
+
+/// Where the job has ledgers, that which counts what is done first; "" stands for the jobs' own account.
+std::vector<std::string> ledger_accounts(const JobRecord& record);
 
 /// The queues that are always there: those of the priorities, and that of poison.
 std::vector<std::string> standing_queues();

@@ -41,6 +41,7 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   if (change.error) record.error = *change.error;
   if (change.skips && !behind) record.skips = *change.skips;
   if (change.result) record.result = *change.result;
+  if (change.accounts) record.accounts = *change.accounts;
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
@@ -320,11 +321,22 @@ Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   co_return record;
 }
 
+std::shared_ptr<table_store::TableClient> JobStore::tables_in(const std::string& account) const {
+  if (!account.empty() && account != this->account()) return tables_.as(account);
+  return {std::shared_ptr<void>(), &tables_};
+}
+
 Task<Result<table_store::OperationLedger>> JobStore::close_operation(const JobRecord& record) {
-  auto ledger = co_await tables_.close_operation(record.id, INT64_MAX, record.edited_epoch);
-  // Its worker had just closed it: all that it did is in there.
-  if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables_.read_operation(record.id);
-  co_return ledger;
+  std::optional<table_store::OperationLedger> counting;
+  for (const auto& account : ledger_accounts(record)) {
+    const auto tables = tables_in(account);
+    auto ledger = co_await tables->close_operation(record.id, INT64_MAX, record.edited_epoch);
+    // Its worker had just closed it: all that it did is in there.
+    if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables->read_operation(record.id);
+    if (!ledger) co_return ledger;
+    if (!counting) counting = std::move(*ledger);
+  }
+  co_return std::move(*counting);
 }
 
 Task<Result<void>> JobStore::close_blobs(const JobRecord& record, const JobSpec& spec) {
@@ -333,8 +345,11 @@ Task<Result<void>> JobStore::close_blobs(const JobRecord& record, const JobSpec&
   auto reach = co_await resolve(*this, reach_of(spec));
   if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));
   if (!reach || !reach->writes_blobs) co_return Result<void>{};
-  auto closed = co_await blobs_->close_for_good(record.id, record.edited_epoch, kWaitForBlobs);
-  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  for (const auto& account : ledger_accounts(record)) {
+    const auto blobs = blobs_->as(account.empty() ? blobs_->account() : account);
+    auto closed = co_await blobs->close_for_good(record.id, record.edited_epoch, kWaitForBlobs);
+    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  }
   co_return Result<void>{};
 }
 

@@ -66,6 +66,7 @@ struct RecordChange {
   std::optional<std::string> error;
   std::optional<std::string> skips;
   std::optional<std::string> result;
+  std::optional<std::string> accounts;
   std::optional<Attempt> attempt;  // added to the history
 };
 
@@ -128,6 +129,9 @@ class JobStore {
   /// there, too.
   Task<Result<JobRecord>> place(JobRecord seen, std::string queue);
   [[nodiscard]] Time now() const { return clock_.now(); }
+  /// That of the jobs, and the tables of an account; "" is that of the jobs.
+  [[nodiscard]] const std::string& account() const { return tables_.account(); }
+  [[nodiscard]] std::shared_ptr<table_store::TableClient> tables_in(const std::string& account) const;
 
  private:
   /// Puts the message; a queue that is not there is made.
@@ -142,7 +146,8 @@ class JobStore {
   Task<Result<JobRecord>> settle(JobRecord record);
   template <class Change>
   Task<Result<JobRecord>> update(std::string id, std::optional<JobRecord> seen, Change change);
-  /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch.
+  /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch. Gives
+  /// the ledger that counts what is done.
   Task<Result<table_store::OperationLedger>> close_operation(const JobRecord& record);
   Task<Result<void>> close_blobs(const JobRecord& record, const JobSpec& spec);
   /// Inserts the record or replaces the version that was read; nothing if it has changed meanwhile.

@@ -20,7 +20,8 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
   plain.retry_cap_ms = spec.retry_cap_ms;
   if (plain != spec) return std::nullopt;
   auto reach = jobs::reach_of(spec);
-  const bool one = reach.selection.entity && !reach.from.archive && !reach.to.archive;
+  const bool one_account = reach.from.account.empty() && reach.to.account.empty();
+  const bool one = reach.selection.entity && !reach.from.archive && !reach.to.archive && one_account;
   if (!one || !(reach.moves() || reach.step == jobs::Step::kErase)) return std::nullopt;
   table_store::Move move;
   move.source = std::move(reach.from.table);

@@ -1,5 +1,6 @@
 #include "workers/runtime/job_runner.h"
 
+#include "jobs/kinds/reach.h"
 #include "jobs/spec/names.h"
 #include "workers/runtime/fail_points.h"
 
@@ -27,6 +28,7 @@ struct JobRunner::Run {
   std::string kind = "unknown";
   Time started{};
   std::optional<jobs::JobRecord> claimed;  // the record as the claim left it
+  std::optional<std::string> counts_in;    // the account in which the job counts, once that is known
   std::optional<Error> unreadable;
   RunReport report;
 };
@@ -139,6 +141,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
       break;
   }
   run.claimed = std::move(claim->record);
+  run.counts_in = jobs::ledger_accounts(*run.claimed).front();
   if (run.unreadable) co_return co_await settle(run, std::move(*run.unreadable));
   if (co_await deaths_in_vain(run) <= run.spec->max_attempts) co_return co_await work(run);
   // Workers died over it without being able to say why.
@@ -163,8 +166,26 @@ Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
   co_return attempts_in_vain(run.story, run.message.dequeue_count);
 }
 
-Task<Result<table_store::OperationLedger>> JobRunner::open_operation(const Run& run) {
-  return services_.tables.open_operation(run.story.job_id, run.message.epoch, run.story.edited_epoch);
+Task<Result<table_store::OperationLedger>> JobRunner::open_operation(Run& run) {
+  if (!run.counts_in) {
+    const auto record = CO_TRY(co_await services_.jobs.find(run.story.job_id));
+    run.counts_in = record ? jobs::ledger_accounts(*record).front() : std::string();
+  }
+  const auto tables = services_.jobs.tables_in(*run.counts_in);
+  co_return co_await tables->open_operation(run.story.job_id, run.message.epoch, run.story.edited_epoch);
+}
+
+Task<Result<void>> JobRunner::choose_accounts(Run& run) {
+  const auto reach = CO_TRY(co_await jobs::resolve(services_.jobs, jobs::reach_of(*run.spec)));
+  CO_TRY(jobs::check_accounts(reach, services_.objects.accounts));
+  auto accounts = jobs::joined(jobs::ledger_accounts(reach, services_.jobs.account()), ",");
+  if (accounts == run.claimed->accounts) co_return Result<void>{};
+  jobs::RecordChange change;
+  change.accounts = std::move(accounts);
+  run.claimed =
+      CO_TRY(co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change), run.claimed));
+  run.counts_in = jobs::ledger_accounts(*run.claimed).front();
+  co_return Result<void>{};
 }
 
 Task<Result<jobs::JobRecord>> JobRunner::end_record(Run& run, jobs::RecordChange change) {
@@ -177,6 +198,7 @@ Task<Result<jobs::JobRecord>> JobRunner::end_record(Run& run, jobs::RecordChange
 }
 
 Task<RunEnd> JobRunner::work(Run& run) {
+  if (auto chosen = co_await choose_accounts(run); !chosen) co_return co_await settle(run, std::move(chosen.error()));
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, *run.claimed, *run.spec);
   auto outcome = co_await std::visit([&](auto work) { return workers::run(context, std::move(work)); }, run.spec->work);
   if (!outcome) co_return co_await settle(run, std::move(outcome.error()));

@@ -61,6 +61,9 @@ class JobRunner {
   [[nodiscard]] jobs::Delivery delivery_for(const Run& run) const;
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> work(Run& run);
+  /// Notes in the record, before the job writes there, which accounts it has ledgers in. kJobInvalid if this worker may
+  /// not reach one.
+  Task<Result<void>> choose_accounts(Run& run);
   /// attempts_in_vain(); but if workers die over a job, work that was not noted counts too if the operation's ledger
   /// has it.
   Task<std::uint32_t> deaths_in_vain(Run& run);
@@ -74,7 +77,7 @@ class JobRunner {
   /// Gives the message back with the story. While the queue is busy or away, tries again as long as the lease lasts.
   Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
   /// What the job has done so far; no earlier delivery adds to it any more.
-  Task<Result<table_store::OperationLedger>> open_operation(const Run& run);
+  Task<Result<table_store::OperationLedger>> open_operation(Run& run);
   /// The change that ends the record, which is made anew if it is gone.
   Task<Result<jobs::JobRecord>> end_record(Run& run, jobs::RecordChange change);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
