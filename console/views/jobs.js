@@ -32,7 +32,8 @@ function findJobs(filter, text, continuation, signal, tell) {
   return search(load, continuation, { tell, ...textSearch(text) });
 }
 
-export const target = (spec) => [spec?.source, spec?.destination].filter((each) => typeof each === "string").join(" → ");
+const inAccount = (name, account) => (typeof name === "string" && account ? `${account}/${name}` : name);
+export const target = (spec) => [inAccount(spec?.source, spec?.sourceAccount), inAccount(spec?.destination, spec?.destinationAccount)].filter((each) => typeof each === "string").join(" → ");
 
 function JobList({ query }) {
   const filter = { kind: query.kind, state: query.state, queue: query.queue };
