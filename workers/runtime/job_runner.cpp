@@ -178,10 +178,11 @@ Task<Result<table_store::OperationLedger>> JobRunner::open_operation(Run& run) {
 Task<Result<void>> JobRunner::choose_accounts(Run& run) {
   const auto reach = CO_TRY(co_await jobs::resolve(services_.jobs, jobs::reach_of(*run.spec)));
   CO_TRY(jobs::check_accounts(reach, services_.objects.accounts));
-  auto accounts = jobs::joined(jobs::ledger_accounts(reach, services_.jobs.account()), ",");
-  if (accounts == run.claimed->accounts) co_return Result<void>{};
+  auto accounts = jobs::ledger_accounts(reach, services_.jobs.account());
+  if (run.story.edited_epoch > 0) CO_TRY(co_await leave_accounts(run, accounts));
   jobs::RecordChange change;
-  change.accounts = std::move(accounts);
+  change.accounts = jobs::joined(accounts, ",");
+  if (*change.accounts == run.claimed->accounts) co_return Result<void>{};
   run.claimed =
       CO_TRY(co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change), run.claimed));
   run.counts_in = jobs::ledger_accounts(*run.claimed).front();
@@ -195,6 +196,21 @@ Task<Result<jobs::JobRecord>> JobRunner::end_record(Run& run, jobs::RecordChange
   // Somebody dropped the table. A job that has no record would be in no list.
   CO_TRY(co_await services_.jobs.claim(delivery_for(run)));
   co_return co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
+}
+
+Task<Result<void>> JobRunner::leave_accounts(Run& run, std::vector<std::string>& accounts) {
+  const auto& home = services_.jobs.account();
+  for (auto& before : jobs::ledger_accounts(*run.claimed)) {
+    if (before.empty()) before = home;
+    const bool stays = accounts.empty() ? before == home : std::ranges::find(accounts, before) != accounts.end();
+    if (stays) continue;
+    auto closed = co_await services_.jobs.tables_in(before)->close_operation(run.story.job_id, run.message.epoch,
+                                                                             run.story.edited_epoch);
+    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+    if (accounts.empty()) accounts.push_back(home);
+    accounts.push_back(std::move(before));
+  }
+  co_return Result<void>{};
 }
 
 Task<RunEnd> JobRunner::work(Run& run) {

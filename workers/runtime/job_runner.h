@@ -64,6 +64,9 @@ class JobRunner {
   /// Notes in the record, before the job writes there, which accounts it has ledgers in. kJobInvalid if this worker may
   /// not reach one.
   Task<Result<void>> choose_accounts(Run& run);
+  /// Another text may name others: in those that the job has left, nothing of it takes effect any more. They stay in
+  /// the list, behind `accounts`, since their ledgers are there.
+  Task<Result<void>> leave_accounts(Run& run, std::vector<std::string>& accounts);
   /// attempts_in_vain(); but if workers die over a job, work that was not noted counts too if the operation's ledger
   /// has it.
   Task<std::uint32_t> deaths_in_vain(Run& run);
