@@ -1,4 +1,5 @@
 """What jobs do about entities that they did not write, and what their records tell: with the real programs."""
+import base64
 import calendar
 import json
 import os
@@ -8,9 +9,14 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
+from clients import ACCOUNT, KEY, ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from command_line import tidemark  # noqa: E402
+from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
+
+
+class OtherTables(TableClient):
+    account, key = "other", b"k" * 64
 
 
 def row(row_key, **properties):
@@ -192,6 +198,67 @@ class PrioritiesTest(unittest.TestCase):
             self.assertEqual((done["state"], done["worker"], done["attempts"]), ("succeeded", "heavy", 1), done)
 
 
+class AccountsTest(unittest.TestCase):
+    """Jobs between the accounts that the operator allows."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        accounts = ",".join(f"{name}:{base64.b64encode(key).decode()}"
+                            for name, key in ((ACCOUNT, KEY), ("other", OtherTables.key)))
+        for name in Stack.STORES:
+            cls.stack.start(name, "--accounts", accounts)
+        cls.stack.start("api", "--job-accounts", "other")
+        cls.stack.start_worker("worker", "--job-accounts", "other", "--retry-base-ms", "20")
+        cls.api, cls.tables = CheckedApiClient(cls.stack.ports["api"]), TableClient(cls.stack.ports["table_store"])
+        cls.others, cls.queues = OtherTables(cls.tables.port), QueueClient(cls.stack.ports["queue_service"])
+
+    def ended(self, job_id):
+        return wait_until(lambda: (job := self.api.job(job_id)) and ended(job) and job, "the job's end")
+
+    def test_there_and_back(self):
+        self.tables.create_table("Staff")
+        staff = [row(str(i), Number=i) for i in range(5)]
+        self.tables.put_many("Staff", staff)
+        spec = {"kind": "archive", "source": "Staff", "destination": "Staff", "destinationAccount": "other",
+                "filter": "Number ge 2"}
+        plan = self.api.call("POST", "/v1/jobs?dryRun=true", spec)
+        self.assertEqual((plan["keys"], plan["problems"]), (3, []), plan)
+        self.assertEqual(plan["samples"][0]["steps"][0], "copy to other/Staff: nothing is there")
+        job = self.ended(self.api.submit(spec))
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 3), job)
+        self.assertEqual(self.others.scan("Staff"), {("p", e["RowKey"]): e for e in staff[2:]})
+        where = self.api.call("GET", "/v1/explain?table=Staff&partitionKey=p&rowKey=3")["places"]
+        self.assertEqual([(p.get("account"), p["present"]) for p in where], [(None, False), ("other", True)], where)
+        done = tidemark("--api", f"http://127.0.0.1:{self.stack.ports['api']}", "explain", "Staff", "p", "3", environment={})
+        self.assertIn("table Staff of account other", done.stdout, done.stderr)
+        undone = self.ended(self.api.submit({"kind": "undo", "job": job["id"]}))
+        self.assertEqual((undone["state"], undone["progress"]["done"]), ("succeeded", 3), undone)
+        self.assertEqual(self.tables.scan("Staff"), {("p", e["RowKey"]): e for e in staff})
+        self.assertEqual(self.others.scan("Staff"), {})
+        trail = self.api.call("GET", "/v1/audit?operation=jobs.submit")["entries"]
+        self.assertTrue(any("to account other" in entry.get("detail", "") for entry in trail), trail)
+
+    def test_what_is_refused(self):
+        spec = {"kind": "archive", "source": "Staff", "destination": "Former", "filter": ""}
+        for more, why in (({"destinationAccount": "third"}, "jobs may not reach account 'third'"),
+                          ({"destinationAccount": "other", "then": {**spec, "sourceAccount": "third"}}, "then: jobs may not"),
+                          ({"destinationAccount": "No"}, "must be the name of an account"),
+                          ({"destination": "Staff", "destinationAccount": ACCOUNT}, "two tables"),
+                          ({"kind": "delete", "destination": None, "sourceAccount": "other"}, "archive, unarchive and copy alone")):
+            with self.subTest(more=more), self.assertRaises(HttpFailure) as refused:
+                ApiClient(self.api.port).submit({k: v for k, v in {**spec, **more}.items() if v is not None})
+            self.assertEqual(refused.exception.status, 400)
+            self.assertIn(why, refused.exception.body.decode())
+
+    def test_a_message_of_an_sdk_reaches_no_further(self):
+        self.queues.put("tidemark-jobs", json.dumps({"kind": "copy", "source": "Secret", "destination": "Mine", "filter": "",
+                                                     "sourceAccount": "third"}))
+        poison = wait_until(lambda: next((p for p in self.api.poison() if p["source"] == "Secret"), None), "poison")
+        self.assertIn("job_accounts", poison["reason"])
+
+
 class QueuesTest(unittest.TestCase):
     """Jobs on a queue of its own naming, and the workers that take from it."""
 
@@ -200,7 +267,7 @@ class QueuesTest(unittest.TestCase):
         cls.stack = Stack()
         cls.addClassCleanup(cls.stack.close)
         cls.stack.up()
-        cls.api, cls.tables = ApiClient(cls.stack.ports["api"]), TableClient(cls.stack.ports["table_store"])
+        cls.api, cls.tables = CheckedApiClient(cls.stack.ports["api"]), TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])
         cls.tables.create_table("Source")
 
@@ -260,11 +327,11 @@ class QueuesTest(unittest.TestCase):
     def test_names_that_are_no_queues(self):
         for wrong in ("Heavy", "high", "x-poison", "a" * 41):
             with self.subTest(wrong=wrong), self.assertRaises(HttpFailure) as refused:
-                self.api.submit({"kind": "delete", "source": "Source", "filter": "", "queue": wrong})
+                ApiClient(self.api.port).submit({"kind": "delete", "source": "Source", "filter": "", "queue": wrong})
             self.assertIn("queue must have 1 to 40", refused.exception.body.decode())
         for method, path, body in (("GET", "/v1/jobs?queue=No", None), ("PATCH", "/v1/kinds/delete", {"queue": "no-poison"})):
             with self.subTest(path=path), self.assertRaises(HttpFailure) as refused:
-                self.api.call(method, path, body)
+                ApiClient(self.api.port).call(method, path, body)
             self.assertEqual(refused.exception.status, 400)
 
 
