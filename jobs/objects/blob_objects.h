@@ -10,6 +10,9 @@ class BlobObjects final : public ObjectStore {
  public:
   BlobObjects(std::shared_ptr<blob_store::BlobClient> blobs, std::string container)
       : blobs_(std::move(blobs)), container_(std::move(container)) {}
+  /// `blobs` must outlive it.
+  BlobObjects(blob_store::BlobClient& blobs, std::string container)
+      : BlobObjects(std::shared_ptr<blob_store::BlobClient>(std::shared_ptr<void>(), &blobs), std::move(container)) {}
   Task<Result<void>> prepare() override { return blobs_->ensure_container(container_); }
   Task<Result<bool>> open(Fence fence) override;
   Task<Result<void>> close(Fence fence) override;

@@ -72,7 +72,9 @@ TEST(Waits, OnlyWorkersOfItsQueueCount) {
   EXPECT_EQ(nobody->reason, WaitReason::kNoWorker);
   EXPECT_NE(nobody->text.find("tidemark-jobs-heavy"), std::string::npos) << nobody->text;
   auto two = with_worker();
-  two.workers.push_back({.concurrency = 1, .running = 1, .queues = "tidemark-jobs-heavy"});
+  auto& heavy = two.workers.emplace_back();
+  heavy.concurrency = heavy.running = 1;
+  heavy.queues = "tidemark-jobs-heavy";
   EXPECT_EQ(wait_of(job, two, kNow)->reason, WaitReason::kBusy);
   EXPECT_FALSE(wait_of(queued(), two, kNow)) << "the other has room";
   two.workers.back().running = 0;
