@@ -200,7 +200,7 @@ TEST_F(WorkersAccounts, ALaterDeliveryFencesTheEarlierOneInBothAccounts) {
   queue_service::Lease lease{"tidemark-jobs", first->id, first->epoch};
   ASSERT_TRUE(run(queues_.release(lease, Duration::zero(), "", true)).has_value());
   table_link_.before = [](const std::string& method) -> Task<Result<void>> {
-    if (method == "table.mutate") co_return fail(ErrorCode::kUnavailable);
+    if (method == "table.exists") co_return fail(ErrorCode::kUnavailable);  // it asks after it has opened both
     co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kRetried);
