@@ -46,7 +46,7 @@ struct ApiSettings {
   std::int64_t threads = 1;
   std::int64_t max_event_streams = 256;
   service::AddressRates of_address;
-  std::string archive_directories;
+  std::string archive_directories, job_accounts;
   std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
   service::StoreAddresses stores;
@@ -77,6 +77,8 @@ void declare(process::Settings& settings, ApiSettings& s) {
                "web pages that may use this api, beside its own: https://name:port,https://name");
   settings.add("archive_directories", s.archive_directories,
                "directories of archives that plans and explain may read: name=path,name=path");
+  settings.add("job_accounts", s.job_accounts,
+               "further accounts that jobs may name, as for the workers; jobs that name others are refused");
   settings.add("callback_hosts", s.callback_hosts,
                "hosts that callbacks may go to, as for the workers; jobs that name other hosts are refused");
   settings.add("callback_private_hosts", s.callback_private_hosts,
@@ -194,6 +196,7 @@ Result<void> run(const ApiSettings& settings) {
                                                     settings.callback_http_hosts));
   const auto seed_callbacks = callbacks;
   asio::thread_pool files(kFileThreads);
+  auto accounts = TRY(jobs::parse_account_list(settings.job_accounts));
   auto directories = TRY(jobs::open_directories(settings.archive_directories, files.get_executor()));
   auto clock = make_system_clock();
   const SessionLimits session_limits{std::chrono::seconds(settings.session_idle_s),
@@ -223,7 +226,7 @@ Result<void> run(const ApiSettings& settings) {
           metrics,
           *clock,
           *random,
-          {&blobs, std::move(directories)}};
+          {&blobs, std::move(directories), std::move(accounts)}};
   const service::SasClient blob_sas(*links.blob, settings.account), queue_sas(*links.queue, settings.account),
       table_sas(*links.table, settings.account);
   api.sas_signers = {&blob_sas, &queue_sas, &table_sas};

@@ -18,6 +18,7 @@
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
 #include "jobs/spec/job_trace.h"
+#include "jobs/spec/spec_members.h"
 #include "workers/analytics/collector.h"
 #include "workers/indexes/keeper.h"
 #include "workers/on_change/on_change_owner.h"
@@ -183,13 +184,14 @@ std::string name_of_host() {
   return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
 }
 
-jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
+jobs::WorkerInfo describe_self(const WorkerConfig& config, const std::vector<Lane>& lanes, Clock& clock) {
   jobs::WorkerInfo self;
   self.name = config.name;
   self.host = name_of_host();
   self.pid = ::getpid();
   self.concurrency = static_cast<std::int32_t>(config.concurrency);
   self.version = TIDEMARK_VERSION;
+  for (const auto& lane : lanes) self.queues += (self.queues.empty() ? "" : ",") + lane.queue;
   self.started_at = clock.now();
   return self;
 }
@@ -268,11 +270,12 @@ Result<void> run(const WorkerConfig& config) {
   const auto tracer = TRY(tracing::Tracer::create(config.tracing, "worker", *clock, *random, metrics));
   declare_metrics(metrics);
   auto ready = std::make_shared<std::atomic<bool>>(false);
-  const auto lanes = TRY(lanes_of(config.priorities));
+  const auto lanes = TRY(lanes_of(config.priorities, config.queues));
   auto pid_file = TRY(process::PidFile::create(data, config.name));
   // Before what the jobs use, whose end gives back calls that are still under way; nothing runs any more then.
   asio::thread_pool runner(1);
   asio::thread_pool files(kFileThreads);
+  auto accounts = TRY(jobs::parse_account_list(config.job_accounts));
   auto directories = TRY(jobs::open_directories(config.archive_directories, files.get_executor()));
   Stores stores(TRY(service::StoreLinks::open(config.stores, data)), config.account, *clock, *random);
   auto callbacks = TRY(make_callbacks(config));
@@ -282,7 +285,7 @@ Result<void> run(const WorkerConfig& config) {
   }
   JobServices services{stores.tables, stores.queues, stores.jobs, *clock, *random};
   services.callbacks = callbacks ? &callbacks->services : nullptr;
-  services.objects = {&stores.blobs, std::move(directories)};
+  services.objects = {&stores.blobs, std::move(directories), std::move(accounts)};
   auto options = worker_options(config);
   options.lanes = lanes;
   auto loop = WorkerLoop::create(std::move(options), services, runner.get_executor(),
@@ -291,7 +294,7 @@ Result<void> run(const WorkerConfig& config) {
                                    end_spans(*tracer, report, took);
                                  });
   const Beside beside{
-      Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),
+      Housekeeping::create(housekeeping_options(config, describe_self(config, lanes, *clock)), services, loop),
       IndexKeeper::create({.worker = config.name},
                           {stores.tables, stores.indexes, stores.jobs, *clock, *random, &stores.blobs}),
       OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},

@@ -7,8 +7,13 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("name", config.name,
                "name of this worker in job records, logs and the run folder; empty: worker-HOST-PID");
   settings.add("account", config.account, "account whose jobs this worker carries out");
+  settings.add("job_accounts", config.job_accounts,
+               "further accounts that archive, unarchive and copy jobs may name: account,account; empty: none");
   settings.add("priorities", config.priorities,
                "priorities of the jobs that this worker takes; it leaves the others to other workers: high,normal");
+  settings.add("queues", config.queues,
+               "queues that this worker takes jobs from, by name: default stands for those of the priorities; "
+               "default,heavy");
   settings.add("concurrency", config.concurrency, 1, 256, "jobs at once");
   settings.add("lease_s", config.lease_s, 2, 3600,
                "length of a lease: another worker continues a crashed worker's job after this time");

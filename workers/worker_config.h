@@ -17,7 +17,9 @@ struct WorkerConfig {
   std::string data = "data";
   std::string name;  // empty: process::unique_name("worker")
   std::string account = "devstoreaccount1";
-  std::string priorities = "high,normal,low";
+  std::string priorities{kAllPriorities};
+  std::string job_accounts;
+  std::string queues{jobs::kDefaultQueue};
   std::int64_t concurrency = 4;
   std::int64_t lease_s = 30;
   std::int64_t poll_s = 20;

@@ -9,12 +9,13 @@ namespace {
 
 using nlohmann::json;
 
-/// "table Employees", "container old-people/2026/"
+/// "table Employees", "container old-people/2026/ of account other"
 std::string where(const json& found) {
-  if (!found.contains("archive")) return "table " + cell(found, found.contains("table") ? "table" : "name");
+  const auto account = found.contains("account") ? " of account " + cell(found, "account") : "";
+  if (!found.contains("archive")) return "table " + cell(found, found.contains("table") ? "table" : "name") + account;
   const auto& archive = found["archive"];
   const auto* store = archive.contains("container") ? "container" : "directory";
-  return std::string(store) + " " + cell(archive, store) + "/" + cell(archive, "prefix");
+  return std::string(store) + " " + cell(archive, store) + "/" + cell(archive, "prefix") + account;
 }
 
 /// Which blobs, documents and parts of archives it is about.

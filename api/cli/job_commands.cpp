@@ -132,13 +132,14 @@ void add_show(const Commands& jobs) {
 
 struct ListArguments {
   std::size_t limit = 50;
-  std::string kind, state;
+  std::string kind, state, queue;
 };
 
 Result<int> list(const GlobalOptions& options, const ListArguments& a) {
   const auto table = table_of({{"job", "/id", id_of},
                                {"kind", "/kind"},
                                {"state", "/state"},
+                               {"queue", "/queue"},
                                {">done", "/progress/done"},
                                {">skipped", "/progress/skipped"},
                                {">attempts", "/attempts"},
@@ -146,7 +147,8 @@ Result<int> list(const GlobalOptions& options, const ListArguments& a) {
                                {"worker", "/worker"},
                                {"waiting", "/waiting/text"}},
                               "no jobs");
-  return list_and_print(options, "/v1/jobs" + query_of({{"kind", a.kind}, {"state", a.state}}), "jobs", a.limit, table);
+  return list_and_print(options, "/v1/jobs" + query_of({{"kind", a.kind}, {"state", a.state}, {"queue", a.queue}}),
+                        "jobs", a.limit, table);
 }
 
 void add_list(const Commands& jobs) {
@@ -155,6 +157,7 @@ void add_list(const Commands& jobs) {
                            [which](const GlobalOptions& options) { return list(options, *which); });
   listing.add_option("--limit", which->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
   listing.add_option("--kind", which->kind, "only of this kind");
+  listing.add_option("--queue", which->queue, "only on this queue; default: those of the priorities");
   listing.add_option("--state", which->state, "only in this state")
       ->check(CLI::IsMember({"queued", "running", "succeeded", "poisoned", "cancelled"}));
 }

@@ -20,10 +20,13 @@ using Form = KindOption::Form;
 constexpr KindOption kCommonOptions[] = {
     {"--source", "source", "table to read"},
     {"--destination", "destination", "table to write; created if absent"},
+    {"--source-account", "sourceAccount", "account of the source, if it is not that of the jobs"},
+    {"--destination-account", "destinationAccount", "account of the destination, likewise"},
     {"--partition-key", "partitionKey", "one entity"},
     {"--row-key", "rowKey", "one entity"},
     {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
     {"--priority", "priority", "high, normal or low"},
+    {"--queue", "queue", "put it on a queue with workers of its own; default: those of the priorities"},
     {"--not-before", "notBefore", "time of the earliest start: 2026-01-31T22:00:00Z, or \"2026-01-31 23:00\" here",
      Form::kTime},
     {"--max-attempts", "maxAttempts", "attempts before the job becomes poison", Form::kNumber},
@@ -111,8 +114,9 @@ void add_option(CLI::App& command, JobArguments& arguments, const KindOption& op
 
 /// The kinds that take an option; nothing if all do.
 std::optional<std::vector<std::string_view>> takers_of(std::string_view flag) {
-  constexpr std::string_view kOfMany[] = {"--source", "--destination",  "--partition-key", "--row-key",
-                                          "--filter", "--max-affected", "--max-per-second"};
+  constexpr std::string_view kOfMany[] = {
+      "--source",  "--destination", "--source-account", "--destination-account", "--partition-key",
+      "--row-key", "--filter",      "--max-affected",   "--max-per-second"};
   std::vector<std::string_view> out;
   bool special = std::ranges::find(kOfMany, flag) != std::end(kOfMany);
   if (flag == "--header" || flag == "--body") return std::vector{jobs::CallbackSpec::kName};

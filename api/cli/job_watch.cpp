@@ -164,7 +164,7 @@ std::string job_details(const json& job) {
   for (const auto& [name, shown] : kTimes) {
     if (job.contains(name)) text += std::string(shown) + ": " + time_cell(job, name) + "\n";
   }
-  for (const auto* name : {"worker", "error"}) {
+  for (const auto* name : {"queue", "worker", "error"}) {
     if (job.contains(name)) text += std::string(name) + ": " + cell(job, name) + "\n";
   }
   if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";

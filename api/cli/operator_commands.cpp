@@ -14,13 +14,25 @@ std::string part_used(const json& holding) {
   return std::to_string(static_cast<int>(percent)) + " %";
 }
 
+/// "high, normal, low, heavy", as settings name them.
+std::string queues_of(const json& queues) {
+  std::string out;
+  for (const auto& queue : queues) {
+    auto name = text_of(queue);
+    const std::string prefix = "tidemark-jobs";
+    name = name == prefix ? "normal" : name.substr(std::min(name.size(), prefix.size() + 1));
+    out += (out.empty() ? "" : ", ") + name;
+  }
+  return out;
+}
+
 std::string life(const json& alive) { return alive == true ? "alive" : "lost"; }
 
 }  // namespace
 
 void add_operator_commands(const Commands& program) {
-  const auto kind_table = table_of({{"kind", "/kind"}, {"state", "/paused", activity}});
-  const auto kinds = program.family("kind", "pause and resume kinds of job");
+  const auto kind_table = table_of({{"kind", "/kind"}, {"state", "/paused", activity}, {"queue", "/queue"}});
+  const auto kinds = program.family("kind", "pause and resume kinds of job, and give them queues");
   kinds.add("list", "all kinds, and whether they are paused", [kind_table](const GlobalOptions& options) {
     return call_and_print(options, "GET", "/v1/kinds", member_of("kinds", kind_table));
   });
@@ -29,11 +41,21 @@ void add_operator_commands(const Commands& program) {
                       R"({"paused":true})"},
                      {"resume", "jobs of this kind continue, within about a second", "PATCH", "", kind_table,
                       R"({"paused":false})"}});
+  auto kind = std::make_shared<std::string>();
+  auto queue = std::make_shared<std::string>();
+  auto& route = kinds.add("queue", "jobs of this kind that name no queue wait in this one from now on",
+                          [kind, queue, kind_table](const GlobalOptions& options) {
+                            return call_and_print(options, "PATCH", item_path("kinds", *kind), kind_table,
+                                                  json{{"queue", *queue}}.dump());
+                          });
+  route.add_option("kind", *kind, "the kind of job")->required();
+  route.add_option("queue", *queue, "the queue's name; default: those of the priorities")->required();
 
   const auto worker_table = table_of({{"worker", "/name"},
                                       {"state", "/alive", life},
                                       {">running", "/running"},
                                       {">of", "/concurrency"},
+                                      {"takes from", "/queues", queues_of},
                                       {"host", "/host"},
                                       {">pid", "/pid"},
                                       {"version", "/version"},

@@ -18,7 +18,8 @@ constexpr std::size_t kMostBlobs = 16;  // of one entity
 constexpr LookBounds kArchiveBounds{.keys = 1000, .samples = 1000, .reads = 64, .bytes = 16UL << 20};
 
 std::string text_of(const Location& location) {
-  return location.archive ? members_json(*location.archive).dump() : to_lower_ascii(location.table);
+  return location.account + "/" +
+         (location.archive ? members_json(*location.archive).dump() : to_lower_ascii(location.table));
 }
 
 std::string text_of(const Reach& reach) {
@@ -39,6 +40,8 @@ table_store::Version origin_of(const table_store::Entity& entity) {
 }  // namespace
 
 void EntityPlaces::connect(Reach reach) {
+  reach = seen_from(store_.account(), std::move(reach));
+  if (!check_accounts(reach, access_.accounts)) return;
   const bool leads_on = !reach.from.empty() && !reach.to.empty() && (reach.keeps_key || reach.templates);
   if (leads_on && known_reaches_.insert(text_of(reach)).second) reaches_.push_back(std::move(reach));
 }
@@ -111,7 +114,8 @@ Task<Result<void>> EntityPlaces::look(std::size_t place) {
 
 Task<Result<void>> EntityPlaces::look_into_table(std::size_t place) {
   const auto& there = places_[place];
-  auto entity = co_await tables_.get(there.location.table, there.key.partition_key, there.key.row_key);
+  const auto tables = store_.tables_in(there.location.account);
+  auto entity = co_await tables->get(there.location.table, there.key.partition_key, there.key.row_key);
   if (entity.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
   if (!entity) co_return fail(std::move(entity.error()));
   if (!entity->has_value()) co_return Result<void>{};
@@ -135,7 +139,9 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
       co_return;
     }
     // From its end on: nothing of its bytes.
-    auto blob = co_await access_.blobs->read(link->container, link->name, link->size, {});
+    const auto blobs =
+        access_.blobs->as(there.location.account.empty() ? access_.blobs->account() : there.location.account);
+    auto blob = co_await blobs->read(link->container, link->name, link->size, {});
     if (!blob && !blob.failed_with(ErrorCode::kContainerNotFound)) {
       complete_ = false;
       give_up_on_blobs(blob.error());
@@ -154,7 +160,7 @@ void EntityPlaces::give_up_on_blobs(const Error& error) {
 
 Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   const auto archive = *places_[place].location.archive;
-  auto objects = open_archive(access_, tables_, archive);
+  auto objects = open_archive(access_, tables_, archive, places_[place].location.account);
   if (!objects && !archive.directory.empty()) {
     co_return co_await look_into_catalog(place);
   }

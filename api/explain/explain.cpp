@@ -46,7 +46,7 @@ class Explainer {
 
   Task<Result<Explanation>> run(std::string table, EntityKey key) {
     CO_TRY(co_await read_records());
-    for (const auto queue : {kHighQueue, kJobQueue, kLowQueue}) CO_TRY(co_await read_waiting(std::string(queue)));
+    for (const auto& queue : from_.job_queues) CO_TRY(co_await read_waiting(queue));
     CO_TRY(co_await read_poison(of_kind("unarchive")));  // which reads no table
     CO_TRY(co_await read_poison(that_read(table)));
     auto schedules = CO_TRY(co_await from_.schedules.all());
@@ -75,7 +75,7 @@ class Explainer {
     if (!known_.insert(id).second) return;
     ++out_.looked_at_jobs;
     if (!message) return;
-    jobs_.push_back({std::move(id), reach_of(message->spec), over, std::move(record)});
+    jobs_.push_back({std::move(id), seen_from(from_.jobs.account(), reach_of(message->spec)), over, std::move(record)});
   }
 
   Task<Result<void>> read_records() {
@@ -152,7 +152,7 @@ class Explainer {
       }
       auto spec = jobs::job_of(schedule.spec, schedule.name, *due);
       if (!spec) return;
-      const auto reach = reach_of(*spec);
+      const auto reach = seen_from(from_.jobs.account(), reach_of(*spec));
       if (!places_.present_at(reach.from)) return;
       if (places_.selected_by(reach)) {
         out_.schedules.push_back({schedule.name, std::string(kind_name(*spec)), reach.from, *due});

@@ -13,6 +13,7 @@
 #include "jobs/objects/object_store.h"
 #include "jobs/poison/poison.h"
 #include "jobs/schedules/schedule_store.h"
+#include "jobs/spec/job_queues.h"
 #include "jobs/store/job_store.h"
 
 namespace tidemark::jobs {
@@ -76,6 +77,8 @@ struct ExplainSources {
   ScheduleStore& schedules;
   queue_service::QueueClient& queues;
   table_store::TableClient& tables;
+  /// Where jobs wait.
+  std::vector<std::string> job_queues{std::string(kHighQueue), std::string(kJobQueue), std::string(kLowQueue)};
 };
 
 /// `access`: without it, of containers and directories only what tables tell of them is known.

@@ -16,7 +16,11 @@ Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
     const auto outcome = url ? callbacks.admit(*url) : Result<void>(fail(url.error()));
     if (!outcome) problems.push_back(at + outcome.error().message);
   };
-  if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
+  const auto reach = jobs::seen_from(jobs.account(), jobs::reach_of(spec));
+  if (!reach.url.empty()) look_at(reach.url, "url: ");
+  if (const auto allowed = jobs::check_accounts(reach, objects.accounts); !allowed) {
+    problems.push_back(allowed.error().fields.front().second);
+  }
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!spec.then.empty()) {
     auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
@@ -68,6 +72,9 @@ namespace {
 /// For the audit trail: "archive Packages, PackagesArchive", "redrive poisonKind=archive fingerprint=...".
 std::string what_of(const jobs::JobSpec& spec) {
   std::string out(jobs::kind_name(spec));
+  const auto reach = jobs::reach_of(spec);
+  if (!reach.from.account.empty()) out += " from account " + reach.from.account;
+  if (!reach.to.account.empty()) out += " to account " + reach.to.account;
   const auto tables = jobs::tables_of(spec);
   for (std::size_t i = 0; i < tables.size(); ++i) out += (i == 0 ? " " : ", ") + tables[i];
   const auto* redrive = std::get_if<jobs::RedriveSpec>(&spec.work);
@@ -128,18 +135,22 @@ Answer submit_jobs(Api& api, http::Request& request, Action& action, std::string
 }
 
 Answer list_jobs(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "state"}));
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "state", "queue"}));
   const auto limit = CO_TRY(parameters.limit());
   auto kind = parameters.text("kind");
   auto state = parameters.text("state");
+  auto queue = parameters.text("queue");
+  if (!queue.empty() && queue != jobs::kDefaultQueue && !jobs::is_own_queue(queue)) {
+    co_return fail(ErrorCode::kInvalidQueryParameterValue, std::string("queue ").append(jobs::kQueueNameRule) + ".");
+  }
   const bool known_kind = kind.empty() || kind == "unknown" || jobs::is_kind(kind);
   if (!known_kind || (!state.empty() && !jobs::state_from_name(state))) {
     co_return fail(ErrorCode::kInvalidQueryParameterValue,
                    "kind must be a kind of job and state one of queued, running, succeeded, poisoned, "
                    "cancelled.");
   }
-  const auto found =
-      CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind), std::move(state)));
+  const auto found = CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind),
+                                                   std::move(state), std::move(queue)));
   nlohmann::json page{{"jobs", nlohmann::json::array()}};
   for (const auto& job : found.jobs) page["jobs"].push_back(co_await job_with_wait(api, job));
   if (!found.continuation.empty()) page["continuation"] = found.continuation;

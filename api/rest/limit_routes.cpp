@@ -4,6 +4,7 @@
 #include "api/rest/render.h"
 #include "common/base/json.h"
 #include "jobs/kinds/kinds.h"
+#include "jobs/spec/job_queues.h"
 
 namespace tidemark::api {
 namespace {
@@ -24,6 +25,13 @@ bool read_member(const std::string& name, const json& value, jobs::LimitChange& 
   return false;
 }
 
+/// As it is stored: "default" is no choice.
+Result<std::string> read_queue(std::string name) {
+  if (name == jobs::kDefaultQueue) return std::string();
+  if (jobs::is_own_queue(name)) return name;
+  return fail(ErrorCode::kInvalidInput, std::string("queue ").append(jobs::kQueueNameRule) + ".");
+}
+
 Result<jobs::LimitChange> read_kind_change(const std::string& body) {
   const auto parsed = json_or_discarded(body);
   if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
@@ -31,9 +39,12 @@ Result<jobs::LimitChange> read_kind_change(const std::string& body) {
   for (const auto& [name, value] : parsed.items()) {
     if (name == "paused" && value.is_boolean()) {
       change.paused = value.get<bool>();
+    } else if (name == "queue" && value.is_string()) {
+      change.queue = TRY(read_queue(value.get<std::string>()));
     } else if (!read_member(name, value, change)) {
       return fail(ErrorCode::kInvalidInput,
-                  "paused (true or false), maxRunning (0 to 1000) and maxPerSecond (0 to 10000000) can be set.");
+                  "paused (true or false), maxRunning (0 to 1000), maxPerSecond (0 to 10000000) and queue (a name) can "
+                  "be set.");
     }
   }
   return change;
@@ -120,8 +131,8 @@ Answer set_kind(Api& api, http::Request& request, Action& action, std::string ki
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto change = CO_TRY(read_kind_change(body));
-  // Whoever keeps the work going may pause a kind; how fast it goes otherwise is an admin's decision.
-  if (change.max_running || change.max_per_second) CO_TRY(action.caller.must_be(Role::kAdmin));
+  // Whoever keeps the work going may pause a kind; where and how fast it goes otherwise is an admin's decision.
+  if (change.max_running || change.max_per_second || change.queue) CO_TRY(action.caller.must_be(Role::kAdmin));
   action.detail = body;
   const auto limit = CO_TRY(co_await api.limits.set(jobs::kind_target(kind), change));
   co_return json_response(200, kind_json(limit));

@@ -2,6 +2,7 @@
 // description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
+#include "api/rest/job_queues.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
@@ -46,8 +47,10 @@ Answer explain(Api& api, http::Request& request, std::string) {
                    "table must be a table name, partitionKey and rowKey the keys of an entity; all "
                    "three are needed.");
   }
-  const auto explanation = CO_TRY(co_await jobs::explain({api.jobs, api.poison, api.schedules, api.queues, api.tables},
-                                                         api.objects, api.clock, std::move(table), std::move(key)));
+  auto queues = CO_TRY(co_await job_queues(api.queues));
+  const auto explanation =
+      CO_TRY(co_await jobs::explain({api.jobs, api.poison, api.schedules, api.queues, api.tables, std::move(queues)},
+                                    api.objects, api.clock, std::move(table), std::move(key)));
   co_return json_response(200, to_json(explanation));
 }
 
@@ -124,7 +127,10 @@ Answer list_accounts(Api& api, http::Request&, std::string) {
 /// As they are now. What a queue service that does not answer leaves out is told of by /readyz.
 Task<nlohmann::json> queues_of_jobs(Api& api) {
   auto out = nlohmann::json::array();
-  for (auto& name : jobs::all_job_queues()) {
+  auto names = co_await job_queues(api.queues);
+  if (!names) co_return out;
+  names->emplace_back(jobs::kPoisonQueue);
+  for (auto& name : *names) {
     const auto figures = co_await api.queues.figures(name);
     if (!figures && !figures.failed_with(ErrorCode::kQueueNotFound)) co_return out;
     if (figures) out.push_back(to_json(std::pair(std::move(name), *figures)));

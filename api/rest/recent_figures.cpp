@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "jobs/store/job_record.h"
+#include "api/rest/job_queues.h"
+#include "jobs/spec/job_queues.h"
 
 namespace tidemark::api {
 
@@ -22,9 +23,11 @@ Task<void> RecentFigures::run(std::shared_ptr<RecentFigures> self, queue_service
 
 Task<void> RecentFigures::take(queue_service::QueueClient& queues, Clock& clock) {
   RecentSample sample;
-  for (const auto name : {jobs::kHighQueue, jobs::kJobQueue, jobs::kLowQueue}) {
-    const auto figures = co_await queues.figures(std::string(name));
-    // A queue that was never used is not there.
+  auto names = co_await job_queues(queues);
+  if (!names) co_return;
+  for (auto& name : *names) {
+    const auto figures = co_await queues.figures(std::move(name));
+    // Somebody may just have deleted it.
     if (!figures && figures.error().code != ErrorCode::kQueueNotFound) co_return;
     if (!figures) continue;
     sample.ready += figures->ready;

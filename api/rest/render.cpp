@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/text.h"
 #include "jobs/schedules/schedule_plan.h"
 #include "jobs/spec/spec_members.h"
 
@@ -51,6 +52,7 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
   nlohmann::json out{{"id", job.id},
                      {"kind", job.kind},
                      {"state", jobs::state_name(job.state)},
+                     {"queue", job.queue},
                      {"spec", parsed_or_text(job.spec)},
                      {"attempts", job.attempts},
                      {"progress", {{"done", job.done}, {"skipped", job.skipped}, {"phase", job.phase}}},
@@ -139,6 +141,9 @@ nlohmann::json kind_json(const jobs::Limit& limit) {
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {
   nlohmann::json out{{"name", worker.name}, {"alive", alive}};
   jobs::add_members(out, worker, jobs::kWorkerFields);
+  auto left = std::string_view(worker.queues);
+  if (!left.empty()) out["queues"] = nlohmann::json::array();
+  while (!left.empty()) out["queues"].push_back(take_item(left));
   return out;
 }
 
@@ -150,6 +155,7 @@ constexpr jobs::Names<jobs::Relation, 3> kRelations{{{jobs::Relation::kWouldTake
 
 /// A table or, of an archive outside of tables, the archive.
 void put_location(nlohmann::json& out, const jobs::Location& location) {
+  put(out, "account", location.account);
   if (location.archive) {
     out["archive"] = jobs::members_json(*location.archive);
   } else {
@@ -163,6 +169,7 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
                      {"partitionKey", place.key.partition_key},
                      {"rowKey", place.key.row_key},
                      {"present", place.present}};
+  put(out, "account", place.location.account);
   if (place.version != 0) out["timestamp"] = to_iso8601(Time(Ticks(place.version)));
   if (place.source_version) out["sourceTimestamp"] = to_iso8601(Time(Ticks(*place.source_version)));
   put(out, "job", place.job);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/rest/api_routes.h"
+#include "api/rest/job_queues.h"
 #include "api/rest/render.h"
 #include "jobs/spec/names.h"
 
@@ -32,10 +33,11 @@ Task<Result<Obstacles>> look(Api& api) {
   const auto now = api.clock.now();
   std::erase_if(workers.workers, [now](const auto& each) { return now - each.heartbeat_at >= jobs::kHeartbeatLost; });
   out.workers = std::move(workers.workers);
-  for (const auto name : {jobs::kHighQueue, jobs::kJobQueue, jobs::kLowQueue}) {
-    std::string queue(name);
-    const auto figures = CO_TRY(co_await api.queues.figures(queue));
-    if (figures.paused) out.paused_queues.push_back(std::move(queue));
+  for (auto& queue : CO_TRY(co_await job_queues(api.queues))) {
+    const auto figures = co_await api.queues.figures(queue);
+    if (figures && figures->paused) out.paused_queues.push_back(std::move(queue));
+    // Somebody may just have deleted it.
+    if (!figures && figures.error().code != ErrorCode::kQueueNotFound) co_return fail(figures.error());
   }
   co_return out;
 }
@@ -57,6 +59,14 @@ std::optional<std::string> full_limit(const jobs::JobRecord& job, const std::vec
   return std::nullopt;
 }
 
+/// Where the job waits.
+std::string queue_of(const jobs::JobRecord& job, const Result<jobs::JobSpec>& spec) {
+  if (job.queue != jobs::kDefaultQueue) return jobs::own_queue(job.queue);
+  auto by_priority = spec ? *spec : jobs::JobSpec();
+  by_priority.queue.clear();
+  return jobs::queue_of(by_priority);
+}
+
 bool all_busy(const std::vector<jobs::WorkerInfo>& workers) {
   return std::ranges::all_of(workers, [](const auto& each) { return each.running >= each.concurrency; });
 }
@@ -76,7 +86,10 @@ std::optional<Wait> wait_of(const jobs::JobRecord& job, const Obstacles& obstacl
   }
   if (obstacles.workers.empty()) return Wait{WaitReason::kNoWorker, "no worker is running", {}};
   const auto spec = jobs::parse_stored_spec(job.spec);
-  const std::string queue(spec ? jobs::queue_of(spec->priority) : jobs::kJobQueue);
+  const auto queue = queue_of(job, spec);
+  auto workers = obstacles.workers;
+  std::erase_if(workers, [&](const jobs::WorkerInfo& each) { return !each.serves(queue); });
+  if (workers.empty()) return Wait{WaitReason::kNoWorker, "no worker takes jobs from queue " + queue, {}};
   if (std::ranges::find(obstacles.paused_queues, queue) != obstacles.paused_queues.end()) {
     return Wait{WaitReason::kQueuePaused, "queue " + queue + " is paused", {}};
   }
@@ -88,10 +101,11 @@ std::optional<Wait> wait_of(const jobs::JobRecord& job, const Obstacles& obstacl
     return Wait{WaitReason::kLimit, std::move(*full), {}};
   }
   if (!job.error.empty()) return Wait{WaitReason::kRetry, "it is tried again: " + job.error, {}};
-  if (all_busy(obstacles.workers)) {
-    return Wait{WaitReason::kBusy,
-                "all " + std::to_string(obstacles.workers.size()) + " workers have as many jobs as they take",
-                {}};
+  if (all_busy(workers)) {
+    return Wait{
+        WaitReason::kBusy,
+        "all " + std::to_string(workers.size()) + " workers of queue " + queue + " have as many jobs as they take",
+        {}};
   }
   return std::nullopt;
 }

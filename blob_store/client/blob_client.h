@@ -2,6 +2,8 @@
 // or kUnavailable may have taken effect or not, and every write may be repeated. Content is sent in pieces of at most
 // kMaxPieceBytes. Larger blobs are staged piece by piece and published at once, so no partial blob is ever visible.
 #pragma once
+#include <memory>
+
 #include "blob_store/client/blob_calls.h"
 #include "common/rpc/call.h"
 
@@ -16,6 +18,12 @@ class BlobClient {
       : caller_{transport, std::move(account), std::chrono::seconds(20)} {}
   BlobClient(const BlobClient&) = delete;
   BlobClient& operator=(const BlobClient&) = delete;
+
+  [[nodiscard]] const std::string& account() const { return caller_.account; }
+  /// The same store as another account sees it.
+  [[nodiscard]] std::shared_ptr<BlobClient> as(std::string account) const {
+    return std::make_shared<BlobClient>(caller_.transport, std::move(account));
+  }
 
   /// Succeeds if the container exists already.
   rpc::Method<calls::EnsureContainer> ensure_container{caller_};

@@ -32,18 +32,19 @@ function findJobs(filter, text, continuation, signal, tell) {
   return search(load, continuation, { tell, ...textSearch(text) });
 }
 
-export const target = (spec) => [spec?.source, spec?.destination].filter((each) => typeof each === "string").join(" → ");
+const inAccount = (name, account) => (typeof name === "string" && account ? `${account}/${name}` : name);
+export const target = (spec) => [inAccount(spec?.source, spec?.sourceAccount), inAccount(spec?.destination, spec?.destinationAccount)].filter((each) => typeof each === "string").join(" → ");
 
 function JobList({ query }) {
-  const filter = { kind: query.kind, state: query.state };
-  const pages = usePages((continuation, signal, tell) => findJobs(filter, query.q || "", continuation, signal, tell), [query.kind, query.state, query.q], 3_000);
+  const filter = { kind: query.kind, state: query.state, queue: query.queue };
+  const pages = usePages((continuation, signal, tell) => findJobs(filter, query.q || "", continuation, signal, tell), [query.kind, query.state, query.queue, query.q], 3_000);
   const may = useMay("operator");
   const find = (q) => { if (/^[0-9a-f-]{36}$/.test(q)) go(`/jobs/${q}`); else refine({ q }); };
   return html`<${Head} title="Jobs" actions=${may && html`<a class="button primary" href="/jobs/new">Submit a job</a>`} />
     <div class="filters"><${Search} label="Search in specs, errors and ids" value=${query.q} onChange=${find} />
       <${Choice} label="state" value=${query.state} options=${states} onChange=${(state) => refine({ state })} /><${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} /></div>
     <${List} label="Jobs" failed=${pages.error} items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? (pages.next ? "No job matches so far." : "No job matches.") : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
-      { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
+      { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "Queue", of: (job) => job.queue }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
       { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.waiting && html`<div class="small dim">waits: <${Text} value=${job.waiting.text} most=${160} /></div>`}${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
       { name: "Done", number: true, of: (job) => html`${count(job.progress.done)}${job.progress.total !== undefined ? ` of ${count(job.progress.total)}` : ""}${job.state === "running" && job.progress.total ? html`<${Bar} done=${job.progress.done} total=${job.progress.total} />` : ""}` },
       { name: "Attempts", number: true, of: (job) => job.attempts }, { name: "Submitted", of: (job) => html`<${When} at=${job.submittedAt} />` }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }]} />
@@ -107,7 +108,7 @@ function Job({ id }) {
     ${job.progress.total !== undefined && !ended(job) && html`<p><${Bar} done=${Number(job.progress.done) + Number(job.progress.skipped)} total=${job.progress.total} /></p>`}
     <${Card}><${Facts} items=${[["Job", html`<${Copyable} value=${job.id} />`], ["Submitted", html`<${When} at=${job.submittedAt} both />`], job.notBefore && ["Not before", html`<${When} at=${job.notBefore} both />`],
       job.startedAt && ["Started", html`<${When} at=${job.startedAt} both />`], job.finishedAt && ["Ended", html`<${When} at=${job.finishedAt} both />`],
-      job.startedAt && job.finishedAt && ["Took", duration((new Date(job.finishedAt) - new Date(job.startedAt)) / 1000)], job.worker && ["Worker", html`<${Text} value=${job.worker} />`], ["Message", html`<${Id} value=${job.messageId} />`],
+      job.startedAt && job.finishedAt && ["Took", duration((new Date(job.finishedAt) - new Date(job.startedAt)) / 1000)], ["Queue", job.queue], job.worker && ["Worker", html`<${Text} value=${job.worker} />`], ["Message", html`<${Id} value=${job.messageId} />`],
       job.thenJob && ["Followed by", html`<${Id} value=${job.thenJob} href=${`/jobs/${part(job.thenJob)}`} />`], job.callbackJob && ["Its end is told by", html`<${Id} value=${job.callbackJob} href=${`/jobs/${part(job.callbackJob)}`} />`]]} /></${Card}>
     <div class="columns"><${Card} title="History"><${Story} attempts=${job.history} before=${html`<li><strong>submitted</strong> <span class="dim"><${When} at=${job.submittedAt} both /></span></li>`}
         after=${ended(job) && job.finishedAt ? html`<li class=${job.state === "succeeded" ? "good" : job.state === "poisoned" ? "bad" : ""}><strong>${job.state}</strong> <span class="dim"><${When} at=${job.finishedAt} both /></span></li>` : ""} /></${Card}>
@@ -117,7 +118,7 @@ function Job({ id }) {
     ${acting === "cancel" && html`<${Confirm} title="Cancel this job?" verb="Cancel the job" needsReason run=${async (reason) => take(await api.post(`/v1/jobs/${part(id)}/cancel`, undefined, reason))} onClose=${() => setActing("")}><p>What it has done stays done.</p></${Confirm}>`}`;
 }
 
-const shared = ["maxAttempts", "idempotencyKey", "priority", "notBefore", "retryBaseMs", "retryCapMs", "keepHours", "maxAffected", "maxPerSecond", "onEnd", "then", "traceparent", "tracestate"];
+const shared = ["maxAttempts", "idempotencyKey", "priority", "queue", "notBefore", "retryBaseMs", "retryCapMs", "keepHours", "maxAffected", "maxPerSecond", "onEnd", "then", "traceparent", "tracestate"];
 
 function draft() {
   try { return parseExact(sessionStorage.getItem(draftKey)) || {}; } catch { return {}; }

@@ -8,7 +8,7 @@ import { Chart } from "../parts/chart.js";
 import { duration, When } from "../parts/time.js";
 import { count, rate, Text } from "../parts/text.js";
 
-const lanes = ["tidemark-jobs-high", "tidemark-jobs", "tidemark-jobs-low"];
+const isOfJobs = (queue) => queue.name.startsWith("tidemark-jobs") && queue.name !== "tidemark-jobs-poison";
 const patience = { oldest: 60, lag: 60 };  // seconds
 
 async function look(signal) {
@@ -25,8 +25,8 @@ export function wrongs({ ready, jobs: ofJobs, remarkable, points, warnings, work
   const say = (tone, text, href) => out.push({ tone, text, href });
   if (ready) say("bad", html`Not serving: <${Text} value=${ready.message} />`);
   for (const warning of warnings) say(warning.full ? "bad" : "warn", html`<${Text} value=${warning.message} />`);
-  const jobs = ofJobs.filter((queue) => lanes.includes(queue.name));
-  const queues = [...jobs, ...remarkable.queues.filter((queue) => !lanes.includes(queue.name))];
+  const jobs = ofJobs.filter(isOfJobs);
+  const queues = [...jobs, ...remarkable.queues.filter((queue) => !isOfJobs(queue))];
   const waiting = jobs.reduce((sum, queue) => sum + queue.ready, 0);
   const alive = workers.filter((worker) => worker.alive);
   if (!alive.length && waiting) say("bad", `${count(waiting)} jobs wait and no worker lives`, "/workers");
@@ -35,7 +35,7 @@ export function wrongs({ ready, jobs: ofJobs, remarkable, points, warnings, work
   const rest = groups.slice(mostGroups);
   if (rest.length) say("bad", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
   for (const queue of queues) {
-    if (queue.poison && !lanes.includes(queue.name)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
+    if (queue.poison && !isOfJobs(queue)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
     if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
@@ -74,7 +74,7 @@ const refusalPoints = 60;  // ten minutes
 
 export function Overview() {
   const now = useLive(look, []);
-  const jobs = (now.value?.jobs || []).filter((queue) => lanes.includes(queue.name));
+  const jobs = (now.value?.jobs || []).filter(isOfJobs);
   const sum = (member) => jobs.reduce((total, queue) => total + queue[member], 0);
   const poison = now.value?.jobs.find((queue) => queue.name === "tidemark-jobs-poison")?.messages || 0;
   const groups = usePoisonGroups(now.value ? poison : undefined);

@@ -1,10 +1,14 @@
 #include "jobs/kinds/reach.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
+#include "jobs/spec/spec_members.h"
 #include "table_store/model/filter.h"
 
 namespace tidemark::jobs {
 bool is_same(const Location& a, const Location& b) {
+  if (a.account != b.account) return false;
   if (!a.archive || !b.archive) return !a.archive && !b.archive && iequals_ascii(a.table, b.table);
   const auto& x = *a.archive;
   const auto& y = *b.archive;
@@ -47,6 +51,44 @@ Reach reach_of(const JobSpec& spec) {
         return reach;
       },
       spec.work);
+}
+
+Reach seen_from(const std::string& home, Reach reach) {
+  for (auto* place : {&reach.from, &reach.to}) {
+    if (place->account == home) place->account.clear();
+  }
+  return reach;
+}
+
+std::vector<std::string> other_accounts(const Reach& reach) {
+  std::vector<std::string> out;
+  for (const auto* place : {&reach.from, &reach.to}) {
+    if (!place->account.empty() && std::ranges::find(out, place->account) == out.end()) out.push_back(place->account);
+  }
+  return out;
+}
+
+Result<void> check_accounts(const Reach& reach, const std::vector<std::string>& allowed) {
+  for (const auto& account : other_accounts(reach)) {
+    if (std::ranges::find(allowed, account) != allowed.end()) continue;
+    return invalid_job({"jobs may not reach account '" + account + "', which the setting job_accounts does not name"});
+  }
+  return {};
+}
+
+std::vector<std::string> ledger_accounts(const Reach& reach, const std::string& home) {
+  // Of a move, whatever is removed from a table is counted in its account, and what comes from objects where it is put.
+  std::vector<const Location*> written{&reach.from};
+  if (reach.step == Step::kCopy) written = {&reach.to};
+  if (reach.moves()) written = {&reach.from, &reach.to};
+  if (reach.moves() && reach.from.archive) std::swap(written.front(), written.back());
+  std::vector<std::string> out;
+  for (const auto* place : written) {
+    const auto& account = place->account.empty() ? home : place->account;
+    if (std::ranges::find(out, account) == out.end()) out.push_back(account);
+  }
+  if (out == std::vector{home}) out.clear();
+  return out;
 }
 
 }  // namespace tidemark::jobs

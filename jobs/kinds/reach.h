@@ -14,6 +14,7 @@ namespace tidemark::jobs {
 struct Location {
   std::string table = {};
   std::optional<ObjectArchive> archive = {};
+  std::string account = {};  // empty: that of the jobs
   [[nodiscard]] bool empty() const { return table.empty() && !archive; }
 };
 /// True if both are the same place. Table names match in any case.
@@ -52,8 +53,18 @@ struct Reach {
 Reach reach_of(const JobSpec& spec);
 
 class JobStore;
-/// What an undo reaches, from the records of the jobs it goes back to; any other reach as it is. kJobNotFound,
-/// kJobNotEnded, kJobInvalid (a kind that cannot be undone).
+/// What an undo reaches, from the records of the jobs it goes back to; any other reach as it is, but for the name of
+/// the jobs' own account, which is left out. kJobNotFound, kJobNotEnded, kJobInvalid (a kind that cannot be undone, or
+/// a move from a place to itself).
 Task<Result<Reach>> resolve(JobStore& store, Reach reach);
+/// Leaves the name of the jobs' account out of both sides.
+Reach seen_from(const std::string& home, Reach reach);
+/// The accounts that it reaches besides that of the jobs.
+std::vector<std::string> other_accounts(const Reach& reach);
+/// kJobInvalid if the process that was given these may not reach one of them.
+Result<void> check_accounts(const Reach& reach, const std::vector<std::string>& allowed);
+/// If the job writes in other accounts, those in which it has an operation with a ledger; the one in which it counts
+/// what is done comes first. `home`: that of the jobs.
+std::vector<std::string> ledger_accounts(const Reach& reach, const std::string& home);
 
 }  // namespace tidemark::jobs

@@ -90,6 +90,7 @@ Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
     if (change.paused) limit.paused = *change.paused;
     if (change.max_running) limit.max_running = std::min(*change.max_running, kMaxRunningLimit);
     if (change.max_per_second) limit.max_per_second = std::min(*change.max_per_second, kMaxPerSecondLimit);
+    if (change.queue) limit.queue = *change.queue;
     if (limit.nothing_set() && !seen) co_return limit;
     if (!seen) {
       auto others = CO_TRY(co_await list());

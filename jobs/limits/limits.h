@@ -1,7 +1,8 @@
 // The limits that operators set for a kind of job, a table, or a partition of a table, so that bulk work leaves room
-// for others: how much may happen at once and how fast, for all workers together. A kind can also be paused. Rows of
-// the jobs' table:
-//   'control' / KEY          Scope Name Key (of a partition), Paused, MaxRunning, MaxPerSecond; only if one is set
+// for others: how much may happen at once and how fast, for all workers together. A kind can also be paused, or have a
+// queue of its own (jobs/spec/job_queues.h). Rows of the jobs' table:
+//   'control' / KEY          Scope Name Key (of a partition), Paused, MaxRunning, MaxPerSecond, Queue; only if one is
+//                            set
 //   'slots' / KEY-NNNN       JobId, HeldUntil: who runs. A slot whose time has passed is free, so a limit may be
 //                            exceeded for a moment when a worker stalls.
 //   'rates' / KEY            BookedUntil: the time that is spoken for. Whoever will make changes moves it on by what
@@ -47,17 +48,20 @@ struct Limit {
   bool paused = false;               // kinds
   std::uint32_t max_running = 0;     // jobs, or transactions for a partition; 0 for no limit
   std::uint32_t max_per_second = 0;  // entities; 0 for no limit
-  [[nodiscard]] bool nothing_set() const { return !paused && max_running == 0 && max_per_second == 0; }
+  std::string queue;                 // kinds: where jobs wait that name no queue; empty: in those of the priorities
+  [[nodiscard]] bool nothing_set() const { return !paused && max_running == 0 && max_per_second == 0 && queue.empty(); }
 };
 
 inline constexpr std::tuple kLimitFields{Field{"Paused", &Limit::paused}, Field{"MaxRunning", &Limit::max_running},
-                                         Field{"MaxPerSecond", &Limit::max_per_second}};
+                                         Field{"MaxPerSecond", &Limit::max_per_second},
+                                         Field{"Queue", &Limit::queue, kSparse}};
 
 /// Members that are absent stay as they are.
 struct LimitChange {
   std::optional<bool> paused;
   std::optional<std::uint32_t> max_running;
   std::optional<std::uint32_t> max_per_second;
+  std::optional<std::string> queue = {};  // empty: none
 };
 
 struct LimitSlot {

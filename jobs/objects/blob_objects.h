@@ -8,8 +8,12 @@ namespace tidemark::jobs {
 
 class BlobObjects final : public ObjectStore {
  public:
-  BlobObjects(blob_store::BlobClient& blobs, std::string container) : blobs_(blobs), container_(std::move(container)) {}
-  Task<Result<void>> prepare() override { return blobs_.ensure_container(container_); }
+  BlobObjects(std::shared_ptr<blob_store::BlobClient> blobs, std::string container)
+      : blobs_(std::move(blobs)), container_(std::move(container)) {}
+  /// `blobs` must outlive it.
+  BlobObjects(blob_store::BlobClient& blobs, std::string container)
+      : BlobObjects(std::shared_ptr<blob_store::BlobClient>(std::shared_ptr<void>(), &blobs), std::move(container)) {}
+  Task<Result<void>> prepare() override { return blobs_->ensure_container(container_); }
   Task<Result<bool>> open(Fence fence) override;
   Task<Result<void>> close(Fence fence) override;
   Task<Result<WriteOutcome>> put(ObjectWrite write, Fence fence) override;
@@ -21,7 +25,7 @@ class BlobObjects final : public ObjectStore {
  private:
   Task<Result<WriteOutcome>> put_once(ObjectWrite write, Fence fence);
   Task<Result<WriteOutcome>> put_pieces(ObjectWrite write, blob_store::NewContent content, Fence fence);
-  blob_store::BlobClient& blobs_;
+  std::shared_ptr<blob_store::BlobClient> blobs_;
   std::string container_;
 };
 

@@ -17,14 +17,15 @@ std::unexpected<Error> no_directory(const std::string& name) {
 }
 
 Result<std::unique_ptr<ObjectStore>> open_archive(const ObjectAccess& access, table_store::TableClient& tables,
-                                                  const ObjectArchive& archive) {
+                                                  const ObjectArchive& archive, const std::string& account) {
   if (!archive.directory.empty()) {
     const auto* directory = find_directory(access, archive.directory);
     if (directory == nullptr) return no_directory(archive.directory);
     return std::make_unique<FileObjects>(tables, *directory);
   }
   if (access.blobs == nullptr) return fail(ErrorCode::kJobInvalid, "This process reaches no blob store.");
-  return std::make_unique<BlobObjects>(*access.blobs, archive.container);
+  auto blobs = access.blobs->as(account.empty() ? access.blobs->account() : account);
+  return std::make_unique<BlobObjects>(std::move(blobs), archive.container);
 }
 
 }  // namespace tidemark::jobs

@@ -57,18 +57,19 @@ class ObjectStore {
   virtual Task<Result<void>> require() = 0;
 };
 
-/// The archives outside of tables that a process can reach: containers of the blob store, and directories that its
-/// operator allows. Used from one strand.
+/// What a process can reach outside of the tables of the jobs' account: containers of the blob store, and directories
+/// and accounts that its operator allows. Used from one strand.
 struct ObjectAccess {
   blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers; outlives all use
   std::vector<FileDirectory> directories = {};
+  std::vector<std::string> accounts = {};
 };
 
 /// Null if this process may not use it.
 const FileDirectory* find_directory(const ObjectAccess& access, std::string_view name);
 std::unexpected<Error> no_directory(const std::string& name);
-/// kJobInvalid if this process cannot reach it.
+/// `account`: of a container; empty: that of the jobs. kJobInvalid if this process cannot reach it.
 Result<std::unique_ptr<ObjectStore>> open_archive(const ObjectAccess& access, table_store::TableClient& tables,
-                                                  const ObjectArchive& archive);
+                                                  const ObjectArchive& archive, const std::string& account = {});
 
 }  // namespace tidemark::jobs

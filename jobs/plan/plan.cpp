@@ -54,7 +54,15 @@ Task<Result<bool>> add_rekey_step(table_store::TableClient& tables, const Reach&
   co_return !there.has_value();
 }
 
-Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Reach& reach, Entity entity) {
+/// "Former", or "other/Former" in another account.
+std::string place_text(const Location& location) {
+  const auto where = location.archive ? text_of(*location.archive) : location.table;
+  return location.account.empty() ? where : location.account + "/" + where;
+}
+
+Task<Result<PlanSample>> sample_of(const PlanSources& sources, const Reach& reach, Entity entity) {
+  const auto tables_there = sources.store.tables_in(reach.to.account);
+  auto& tables = *tables_there;
   PlanSample sample;
   sample.key = {entity.partition_key, entity.row_key};
   sample.bytes = entity_bytes(entity);
@@ -63,34 +71,34 @@ Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Reach
   } else if (reach.moves()) {
     auto there = co_await tables.get(reach.to.table, entity.partition_key, entity.row_key);
     if (!there && !there.failed_with(ErrorCode::kTableNotFound)) co_return fail(std::move(there.error()));
-    sample.steps.push_back("copy to " + reach.to.table + ": " +
+    sample.steps.push_back("copy to " + place_text(reach.to) + ": " +
                            there_now(reach.step == Step::kRestore, entity, there ? *there : std::nullopt));
   }
   if (reach.step == Step::kCopy) {
-    sample.steps.push_back("write a copy to " + reach.to.table + ", unless a newer one is there");
+    sample.steps.push_back("write a copy to " + place_text(reach.to) + ", unless a newer one is there");
   }
   if (reach.step == Step::kRekey && !CO_TRY(co_await add_rekey_step(tables, reach, entity, sample))) co_return sample;
   if (reach.moves() || reach.step == Step::kErase || reach.step == Step::kRekey) {
-    const auto from = reach.from.archive ? text_of(*reach.from.archive) : reach.from.table;
-    sample.steps.push_back("remove from " + from + " if it still is the version of " +
+    sample.steps.push_back("remove from " + place_text(reach.from) + " if it still is the version of " +
                            to_iso8601(Time(Ticks(entity.version))));
   }
   if (!reach.note.empty()) sample.steps.push_back(reach.note);
   co_return sample;
 }
 
-Task<Result<void>> look_into_table(table_store::TableClient& tables, const Reach& reach, JobPlan& plan) {
+Task<Result<void>> look_into_table(const PlanSources& sources, const Reach& reach, JobPlan& plan) {
+  const auto tables = sources.store.tables_in(reach.from.account);
   table_store::QueryRequest request;
   request.table = reach.from.table;
   request.filter = reach.selection.filter.value_or("");
   request.operation = reach.operation;
   do {
-    auto page = CO_TRY(co_await tables.query(request));
+    auto page = CO_TRY(co_await tables->query(request));
     for (const auto& entity : page.entities) {
       ++plan.keys;
       plan.bytes += entity_bytes(entity);
       if (plan.samples.size() == kPlanSamples) continue;
-      plan.samples.push_back(CO_TRY(co_await sample_of(tables, reach, entity)));
+      plan.samples.push_back(CO_TRY(co_await sample_of(sources, reach, entity)));
     }
     request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty() && plan.keys < kPlannedKeys);
@@ -101,7 +109,7 @@ Task<Result<void>> look_into_table(table_store::TableClient& tables, const Reach
 Task<Result<void>> look_into_archive(const PlanSources& sources, const Reach& reach, JobPlan& plan) {
   const auto& archive = *reach.from.archive;
   const auto& one = reach.selection.entity;
-  auto objects = open_archive(sources.access, sources.tables, archive);
+  auto objects = open_archive(sources.access, sources.tables, archive, reach.from.account);
   if (!objects) {
     plan.complete = false;
     // Not a reason to fail: the workers may reach what a plan does not.
@@ -122,21 +130,22 @@ Task<Result<void>> look_into_archive(const PlanSources& sources, const Reach& re
   plan.bytes = found.bytes;
   plan.complete = found.complete;
   for (auto& [entity, object] : found.samples) {
-    plan.samples.push_back(CO_TRY(co_await sample_of(sources.tables, reach, std::move(entity))));
+    plan.samples.push_back(CO_TRY(co_await sample_of(sources, reach, std::move(entity))));
   }
   if (one && plan.keys == 0) plan.samples.push_back({*one, 0, {"not found: skipped"}});
   co_return Result<void>{};
 }
 
-Task<Result<void>> look_at_one(table_store::TableClient& tables, const Reach& reach, JobPlan& plan) {
+Task<Result<void>> look_at_one(const PlanSources& sources, const Reach& reach, JobPlan& plan) {
+  const auto tables = sources.store.tables_in(reach.from.account);
   const auto& key = *reach.selection.entity;
-  auto entity = CO_TRY(co_await tables.get(reach.from.table, key.partition_key, key.row_key));
+  auto entity = CO_TRY(co_await tables->get(reach.from.table, key.partition_key, key.row_key));
   if (!entity.has_value()) {
     plan.samples.push_back({key, 0, {"not found: skipped"}});
     co_return Result<void>{};
   }
   plan.keys = 1;
-  auto sample = CO_TRY(co_await sample_of(tables, reach, std::move(*entity)));
+  auto sample = CO_TRY(co_await sample_of(sources, reach, std::move(*entity)));
   plan.bytes = sample.bytes;
   plan.samples.push_back(std::move(sample));
   co_return Result<void>{};
@@ -162,11 +171,15 @@ Task<Result<void>> plan_entities(PlanSources& sources, const JobSpec& spec, JobP
     plan.problems.push_back(reach.error().message);
     co_return Result<void>{};
   }
+  if (const auto allowed = check_accounts(*reach, sources.access.accounts); !allowed) {
+    plan.problems.push_back(allowed.error().message);
+    co_return Result<void>{};
+  }
   auto looked = co_await (reach->from.archive       ? look_into_archive(sources, *reach, plan)
-                          : reach->selection.entity ? look_at_one(sources.tables, *reach, plan)
-                                                    : look_into_table(sources.tables, *reach, plan));
+                          : reach->selection.entity ? look_at_one(sources, *reach, plan)
+                                                    : look_into_table(sources, *reach, plan));
   if (looked.failed_with(ErrorCode::kTableNotFound)) {
-    plan.problems.push_back("The source table '" + reach->from.table + "' does not exist.");
+    plan.problems.push_back("The source table '" + place_text(reach->from) + "' does not exist.");
     co_return Result<void>{};
   }
   if (!looked) co_return fail(std::move(looked.error()));

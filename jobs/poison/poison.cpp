@@ -86,6 +86,16 @@ Result<T> or_not_found(Result<T> outcome) {
   return outcome;
 }
 
+/// The queue that the job names; otherwise the one that it came from, unless its text is another one.
+std::string way_back(const PoisonRecord& poison, const std::optional<JobSpec>& edited) {
+  auto text = parse_job_message(poison.body);
+  const auto* spec = edited ? &*edited : text ? &text->spec : nullptr;
+  const auto from = name_of_queue(poison.queue);
+  const bool by_text = spec != nullptr && (!spec->queue.empty() || (edited && from == kDefaultQueue));
+  if (by_text) return queue_of(*spec);
+  return from.empty() ? std::string(kJobQueue) : poison.queue;
+}
+
 Task<Result<queue_service::MessagePage>> page_of(queue_service::QueueClient& queues, std::uint32_t limit,
                                                  std::string continuation) {
   auto page = co_await queues.list(std::string(kPoisonQueue), limit, std::move(continuation));
@@ -248,11 +258,12 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
   // The beginning of the message's next story, which the worker goes on with.
   json annotation = {{"jobId", poison.job_id}, {"redrives", poison.redrives}, {"attempts", kept_json(poison.attempts)}};
   if (poison.edited_epoch != 0) annotation["editedEpoch"] = poison.edited_epoch;
-  auto queue = is_job_queue(poison.queue) ? poison.queue : std::string(kJobQueue);
-  if (edited) queue = std::string(queue_of(edited->priority));
+  auto queue = way_back(poison, edited);
+  const bool own_record = record && record->message_id == message_id;
+  if (own_record) record = CO_TRY(co_await jobs_.place(std::move(*record), std::string(name_of_queue(queue))));
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
                                                annotation.dump(-1, ' ', false, json::error_handler_t::ignore))));
-  if (record && record->message_id == message_id) {
+  if (own_record) {
     auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.edited_epoch, poison.attempts);
     // The message is on its way, so the redrive has happened whatever became of the note.
     if (!requeued && requeued.error().code == ErrorCode::kCorruption) co_return fail(std::move(requeued.error()));

@@ -3,6 +3,7 @@
 #include "common/base/encoding.h"
 #include "common/base/json.h"
 #include "jobs/kinds/reach.h"
+#include "jobs/spec/job_queues.h"
 #include "jobs/spec/names.h"
 #include "jobs/spec/spec_members.h"
 #include "jobs/store/job_record.h"
@@ -21,6 +22,14 @@ constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).co
 constexpr Names<Priority, 3> kPriorities{
     {{Priority::kHigh, "high"}, {Priority::kNormal, "normal"}, {Priority::kLow, "low"}}};
 
+/// `spec` has its priority already.
+void read_queue(SpecMembers& in, JobSpec& spec) {
+  if (!in.text("queue", spec.queue) || spec.queue == kDefaultQueue) return;
+  if (!is_own_queue(spec.queue)) return in.problem("queue " + std::string(kQueueNameRule));
+  if (spec.priority == Priority::kNormal) return;
+  in.problem("priority and queue cannot both be given: only the queue default has priorities");
+}
+
 void read_common(SpecMembers& in, JobSpec& spec) {
   in.number("maxAttempts", spec.max_attempts, 1, kMaxAttemptsLimit);
   const auto& chosen = spec.idempotency_key;
@@ -33,6 +42,7 @@ void read_common(SpecMembers& in, JobSpec& spec) {
     if (!priority) in.problem("priority must be high, normal or low");
     spec.priority = priority.value_or(Priority::kNormal);
   }
+  read_queue(in, spec);
   in.time("notBefore", spec.not_before);
   in.number("retryBaseMs", spec.retry_base_ms, 1, kMaxRetryMs);
   in.number("retryCapMs", spec.retry_cap_ms, 1, kMaxRetryMs);
@@ -56,7 +66,7 @@ JobSpec without_trace(JobSpec spec) {
   return spec;
 }
 
-Result<JobSpec> read_spec(const json& object, std::string* job_id, int following = 0);
+Result<JobSpec> read_spec(const json& object, std::string* job_id, int following = 0, std::string queue = {});
 
 /// The job that follows, whose problems are this one's; `following`: how many are before it.
 void read_then(SpecMembers& in, JobSpec& spec, int following) {
@@ -66,14 +76,15 @@ void read_then(SpecMembers& in, JobSpec& spec, int following) {
   if (given->is_object() && given->contains("idempotencyKey")) {
     return in.problem("then: idempotencyKey cannot be given: the job before has one such job");
   }
-  const auto next = read_spec(*given, nullptr, following + 1);
+  const auto next = read_spec(*given, nullptr, following + 1, spec.queue);
   if (next) spec.then = canonical_text(*next);
   if (next) return;
   for (const auto& [name, problem] : next.error().fields) in.problem("then: " + problem);
 }
 
-/// `job_id`: where a message's jobId goes; a submission (null) must not have one.
-Result<JobSpec> read_spec(const json& object, std::string* job_id, int following) {
+/// `job_id`: where a message's jobId goes; a submission (null) must not have one. `queue`: of the job before it, in
+/// which it stays unless it says otherwise.
+Result<JobSpec> read_spec(const json& object, std::string* job_id, int following, std::string queue) {
   if (!object.is_object()) return invalid_job({"it must be a JSON object"});
   SpecMembers in(object);
   JobSpec spec;
@@ -85,6 +96,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, int following
   std::string name;
   const bool named = in.text("kind", name, true);
   read_common(in, spec);
+  if (spec.queue.empty() && spec.priority == Priority::kNormal) spec.queue = std::move(queue);
   read_trace(in, spec);
   read_then(in, spec, following);
   if (!is_kind(name)) {
@@ -122,6 +134,7 @@ ordered_json ordered(const JobSpec& spec) {
   std::visit([&](auto work) { work.members(members); }, spec.work);
   out["maxAttempts"] = spec.max_attempts;
   if (spec.priority != Priority::kNormal) out["priority"] = priority_name(spec.priority);
+  if (!spec.queue.empty()) out["queue"] = spec.queue;
   if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
   if (spec.retry_base_ms) out["retryBaseMs"] = *spec.retry_base_ms;
   if (spec.retry_cap_ms) out["retryCapMs"] = *spec.retry_cap_ms;

@@ -16,9 +16,9 @@
 //   discard    source SELECTION property container
 //   orphans    source property container prefix? graceHours? remove?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent tracestate;
-// where entities are selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a
-// message written by any SDK may leave it out.
+// maxAttempts idempotencyKey priority queue notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent
+// tracestate; where entities are selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId"
+// added; a message written by any SDK may leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -56,6 +56,7 @@ struct JobSpec {
   std::uint32_t max_attempts = kDefaultMaxAttempts;
   std::string idempotency_key;  // empty: none
   Priority priority = Priority::kNormal;
+  std::string queue;  // of one's own naming, or "default"; empty: nothing said (job_queues.h)
   std::optional<Time> not_before;
   /// Of this job's back-off, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;

@@ -39,9 +39,9 @@ inline bool is_simple_name(std::string_view text, std::size_t most) {
 }
 
 /// "a, b, c"
-std::string joined(const auto& texts) {
+std::string joined(const auto& texts, const char* between = ", ") {
   std::string out;
-  for (const auto& text : texts) out += (out.empty() ? "" : ", ") + std::string(text);
+  for (const auto& text : texts) out += (out.empty() ? "" : between) + std::string(text);
   return out;
 }
 

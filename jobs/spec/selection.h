@@ -18,4 +18,10 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
+/// Of the two sides of a job. Empty: that of the jobs.
+struct Accounts {
+  std::string source, destination;
+  bool operator==(const Accounts&) const = default;
+};
+
 }  // namespace tidemark::jobs

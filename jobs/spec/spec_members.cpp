@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "jobs/audit/audit_store.h"
 #include "jobs/store/job_record.h"
 #include "table_store/model/filter.h"
@@ -10,6 +11,18 @@
 namespace tidemark::jobs {
 
 using nlohmann::json;
+
+namespace {
+
+constexpr const char* kSourceAccount = "sourceAccount";
+constexpr const char* kDestinationAccount = "destinationAccount";
+
+bool is_account_name(std::string_view name) {
+  return name.size() >= 3 && name.size() <= 24 &&
+         std::ranges::all_of(name, [](char c) { return is_lower(c) || is_digit(c); });
+}
+
+}  // namespace
 
 std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std::vector<std::string>& problems) {
   auto error = make_error(code, std::string(what));
@@ -24,6 +37,18 @@ std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std:
 
 std::unexpected<Error> invalid_job(const std::vector<std::string>& problems) {
   return invalid(ErrorCode::kJobInvalid, "The job is not valid: ", problems);
+}
+
+Result<std::vector<std::string>> parse_account_list(std::string_view setting) {
+  std::vector<std::string> accounts;
+  for (auto left = setting; !left.empty();) {
+    const auto& name = accounts.emplace_back(trimmed(take_item(left)));
+    if (is_account_name(name)) continue;
+    return fail(ErrorCode::kConfigInvalid,
+                "The setting job_accounts cannot be '" + std::string(setting) +
+                    "'; give names of accounts, of 3 to 24 lower-case letters and digits: one,another.");
+  }
+  return accounts;
 }
 
 bool is_table_name(std::string_view name) { return table_store::check_table_name(name).has_value(); }
@@ -190,13 +215,27 @@ void SpecMembers::entity_or_filter(Selection& value) {
   filter(value);
 }
 
+void SpecMembers::accounts(Accounts& value) {
+  for (const auto& [name, account] :
+       {std::pair{kSourceAccount, &value.source}, {kDestinationAccount, &value.destination}}) {
+    if (text(name, *account) && !is_account_name(*account)) {
+      problem(std::string(name) + " must be the name of an account: 3 to 24 lower-case letters and digits");
+    }
+  }
+}
+
 void SpecMembers::two_tables(const std::string& source, const std::string& destination) {
   if (!source.empty() && iequals_ascii(source, destination)) problem("source and destination must be two tables");
 }
 
 void SpecMembers::refuse_unknown() {
   for (const auto& [name, value] : from_->items()) {
-    if (std::ranges::find(known_, name) == known_.end()) problem("unknown member '" + name.substr(0, 64) + "'");
+    if (std::ranges::find(known_, name) != known_.end()) continue;
+    if (name == kSourceAccount || name == kDestinationAccount) {
+      problem(name + " is for archive, unarchive and copy alone: jobs of other kinds stay in the account of the jobs");
+    } else {
+      problem("unknown member '" + name.substr(0, 64) + "'");
+    }
   }
 }
 

@@ -18,6 +18,9 @@
 
 namespace tidemark::jobs {
 
+/// The setting job_accounts: "one,another". kConfigInvalid.
+Result<std::vector<std::string>> parse_account_list(std::string_view setting);
+
 /// Each call names a member. When reading, it takes the member's value if that is there and has the right form, and
 /// notes the problem if it does not; true if it took one. When writing, it writes the value if it says anything.
 class SpecMembers {
@@ -71,6 +74,8 @@ class SpecMembers {
   void selection(Selection& value, bool alternative = false);
   /// The same where partitionKey and rowKey mean something else: {"entity":{"partitionKey":...}}, or filter.
   void entity_or_filter(Selection& value);
+  /// sourceAccount and destinationAccount.
+  void accounts(Accounts& value);
   void two_tables(const std::string& source, const std::string& destination);
   /// A member that has members of its own, which `value.members()` describes; `object` is what is read.
   template <class T>

@@ -22,18 +22,18 @@ constexpr std::size_t kMaxErrorBytes = 800;
 
 FollowUp message_of(std::string id, const JobSpec& spec) {
   FollowUp next;
-  next.queue = std::string(queue_of(spec.priority));
+  next.queue = queue_of(spec);
   next.message.text = job_message_text(id, spec);
   next.message.idempotency_key = std::move(id);
   next.message.retention = kKeyRetention;
   return next;
 }
 
-FollowUp callback_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority,
-                     TraceContext trace = {}) {
-  auto spec = telling_job(endpoint, body, priority);
-  spec.trace = std::move(trace);
-  return message_of(std::move(id), spec);
+/// It waits where the job waited.
+JobSpec callback_of(const JobSpec& ended, const json& body) {
+  auto spec = telling_job(*ended.on_end, body, ended.priority);
+  spec.queue = ended.queue;
+  return spec;
 }
 
 /// As Standard Webhooks has it: type, timestamp, data. Made of what no longer changes, so that it is the same again.
@@ -91,23 +91,33 @@ std::string following_job_id(const JobRecord& succeeded) {
   return job_id_of_message(succeeded.finished_at.value_or(succeeded.submitted_at), "then\n" + succeeded.id);
 }
 
+Task<Result<void>> Endings::add(std::vector<FollowUp>& out, std::string id, JobSpec spec) {
+  auto next = message_of(std::move(id), spec);
+  if (name_of_queue(next.queue) != kDefaultQueue) CO_TRY(co_await queues_.ensure_queue(next.queue));
+  out.push_back(std::move(next));
+  co_return Result<void>{};
+}
+
 Task<Result<std::vector<FollowUp>>> Endings::follow_ups(JobRecord ended, JobSpec spec) {
   std::vector<FollowUp> out;
   const auto trace = job_trace(spec.trace, ended.id);
   if (spec.on_end) {
-    out.push_back(callback_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority, trace));
+    auto callback = callback_of(spec, summary_of(ended, spec));
+    callback.trace = trace;
+    CO_TRY(co_await add(out, ending_job_id(ended), std::move(callback)));
   }
   if (!spec.then.empty() && ended.state == JobState::kSucceeded) {
     auto next = CO_TRY(parse_job_spec(spec.then));
     next.after = ended.id;
     next.trace = trace;
-    out.push_back(message_of(following_job_id(ended), next));
+    CO_TRY(co_await add(out, following_job_id(ended), std::move(next)));
   }
   if (!spec.group) co_return out;
   auto over = CO_TRY(co_await groups_.count_end(*spec.group, ended.id, ended.state));
   if (over && over->group.on_end) {
     const auto& group = over->group;
-    out.push_back(callback_of(ending_job_id(group), *group.on_end, summary_of(*over), Priority::kNormal));
+    auto callback = telling_job(*group.on_end, summary_of(*over), Priority::kNormal);
+    CO_TRY(co_await add(out, ending_job_id(group), std::move(callback)));
   }
   co_return out;
 }

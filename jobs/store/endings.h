@@ -29,6 +29,8 @@ class Endings {
   Task<Result<void>> put(std::vector<queue_service::FollowUp> messages);
 
  private:
+  /// Adds the message of a job. Its queue must be there when the message is put, together with what ends another.
+  Task<Result<void>> add(std::vector<queue_service::FollowUp>& out, std::string id, JobSpec spec);
   Groups groups_;
   queue_service::QueueClient& queues_;
 };

@@ -7,6 +7,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/text.h"
 #include "jobs/spec/names.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
@@ -35,6 +36,8 @@ constexpr Names<JobState, 5> kStates{{{JobState::kQueued, "queued"},
 constexpr std::tuple kFields{
     Field{"Kind", &JobRecord::kind},
     Field{"Spec", &JobRecord::spec},
+    Field{"Queue", &JobRecord::queue},
+    Field{"Accounts", &JobRecord::accounts, kSparse},
     Field{"MessageId", &JobRecord::message_id},
     Field{"Receipt", &JobRecord::receipt, kSparse},
     Field{"Epoch", &JobRecord::epoch},
@@ -102,16 +105,25 @@ Result<JobRecord> record_from_entity(const Entity& entity) {
   return record;
 }
 
-std::vector<std::string> all_job_queues() {
+std::vector<std::string> ledger_accounts(const JobRecord& record) {
+  std::vector<std::string> out;
+  auto left = std::string_view(record.accounts);
+  do {
+    out.emplace_back(take_item(left));
+  } while (!left.empty());
+  return out;
+}
+
+std::vector<std::string> standing_queues() {
   return {std::string(kHighQueue), std::string(kJobQueue), std::string(kLowQueue), std::string(kPoisonQueue)};
 }
 
-std::string_view queue_of(Priority priority) {
-  if (priority == Priority::kHigh) return kHighQueue;
-  return priority == Priority::kLow ? kLowQueue : kJobQueue;
+std::vector<std::string> possible_queues(const JobRecord& record) {
+  auto queues = standing_queues();
+  // It came by one of the others if it is on its way from there.
+  if (is_own_queue(record.queue)) queues.push_back(own_queue(record.queue));
+  return queues;
 }
-
-bool is_job_queue(std::string_view queue) { return queue == kHighQueue || queue == kJobQueue || queue == kLowQueue; }
 
 std::string new_job_id(Time now, Random& random) {
   char digits[9];

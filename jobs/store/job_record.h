@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/random.h"
 #include "common/base/time.h"
+#include "jobs/spec/job_queues.h"
 #include "jobs/spec/job_spec.h"
 #include "jobs/store/attempt.h"
 #include "table_store/model/entity.h"
@@ -23,11 +24,6 @@ inline constexpr std::string_view kFileTable = "TidemarkFiles";
 inline constexpr std::string_view kIndexTable = "TidemarkIndexes";
 inline constexpr std::string_view kJobPartition = "jobs";
 inline constexpr std::string_view kIdempotencyPartition = "idempotency";
-// One queue for each priority; a message that any SDK writes to one of them is a job.
-inline constexpr std::string_view kHighQueue = "tidemark-jobs-high";
-inline constexpr std::string_view kJobQueue = "tidemark-jobs";
-inline constexpr std::string_view kLowQueue = "tidemark-jobs-low";
-inline constexpr std::string_view kPoisonQueue = "tidemark-jobs-poison";
 
 // Counters in the ledger of a job's operation, raised in the transactions that do what they count.
 inline constexpr std::string_view kDone = "done";        // entities that the job is done with
@@ -47,8 +43,10 @@ inline bool is_terminal(JobState state) {
 struct JobRecord {
   std::string id;
   JobState state = JobState::kQueued;
-  std::string kind;                // of kinds.h; "unknown" for a message that could not be read
-  std::string spec;                // JSON text, canonical
+  std::string kind;                  // of kinds.h; "unknown" for a message that could not be read
+  std::string spec;                  // JSON text, canonical
+  std::string queue{kDefaultQueue};  // of its message, by name; before the message goes to another, that one
+  std::string accounts;  // as ledger_accounts() has them, noted before the job writes there; empty: the jobs' own alone
   std::string message_id;          // the job's one message
   std::string receipt;             // of its putting, until a delivery has claimed the record
   std::uint64_t epoch = 0;         // of the last delivery that changed the record
@@ -76,11 +74,13 @@ std::vector<table_store::Property> record_properties(JobRecord record);
 /// kCorruption for an entity that is not a job record.
 Result<JobRecord> record_from_entity(const table_store::Entity& entity);
 
-/// Whichever queue it may be in.
-std::vector<std::string> all_job_queues();
-/// The queue of a priority, and whether a queue is one of these.
-std::string_view queue_of(Priority priority);
-bool is_job_queue(std::string_view queue);
+/// Where the job has ledgers, that which counts what is done first; "" stands for the jobs' own account.
+std::vector<std::string> ledger_accounts(const JobRecord& record);
+
+/// The queues that are always there: those of the priorities, and that of poison.
+std::vector<std::string> standing_queues();
+/// Those in which the message of a job may be, whatever became of it.
+std::vector<std::string> possible_queues(const JobRecord& record);
 
 /// 16 hex digits of (greatest tick - now), '-', 8 random hex digits: newest first in key order.
 std::string new_job_id(Time now, Random& random);

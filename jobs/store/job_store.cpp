@@ -1,7 +1,5 @@
 #include "jobs/store/job_store.h"
 
-#include "common/base/encoding.h"
-#include "common/base/side_by_side.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
@@ -14,9 +12,6 @@ using table_store::Mutation;
 
 // A record is changed by its worker and, rarely, by a person; losing this often means that something else is wrong.
 constexpr int kMaxRaces = 16;
-// The protocol's limit on a visibility delay; a worker puts a message that comes too early back again.
-constexpr Duration kMaxDelay = std::chrono::hours(24 * 7);
-constexpr std::size_t kSubmissionLanes = 32;
 // Nobody who cancels a job should have to wait for a store that is away.
 constexpr Duration kWaitForBlobs = std::chrono::seconds(1);
 
@@ -41,6 +36,7 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   if (change.error) record.error = *change.error;
   if (change.skips && !behind) record.skips = *change.skips;
   if (change.result) record.result = *change.result;
+  if (change.accounts) record.accounts = *change.accounts;
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
@@ -77,6 +73,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
   record.claimed_at = now;
   record.not_before = delivery.not_before;
   record.state = JobState::kRunning;
+  record.queue = delivery.queue;
   record.epoch = delivery.epoch;
   record.attempts = delivery.attempt;
   record.worker = delivery.worker;
@@ -95,6 +92,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
 JobRecord missing_record(const Delivery& delivery) {
   JobRecord record;
   record.id = delivery.job_id;
+  record.queue = delivery.queue;
   record.message_id = delivery.message_id;
   record.submitted_at = delivery.message_inserted;
   return record;
@@ -118,57 +116,10 @@ std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& del
 
 Task<Result<void>> JobStore::ensure_ready() {
   CO_TRY(co_await ensure_table(tables_, std::string(kJobTable)));
-  for (auto& name : all_job_queues()) {
+  for (auto& name : standing_queues()) {
     CO_TRY(co_await queues_.ensure_queue(std::move(name)));
   }
   co_return Result<void>{};
-}
-
-Task<Result<std::string>> JobStore::reserve(std::string key_hash, std::string fingerprint, std::string fresh_id) {
-  std::vector<table_store::Property> properties{{"JobId", fresh_id}, {"SpecSha256", fingerprint}};
-  const auto inserted = CO_TRY(
-      co_await change_row(tables_, std::string(kIdempotencyPartition), write_of(key_hash, {}, std::move(properties))));
-  if (inserted.has_value()) co_return fresh_id;
-
-  auto row = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kIdempotencyPartition), key_hash));
-  if (!row.has_value()) co_return fail(ErrorCode::kServerBusy);
-  auto id = property_or<std::string>(*row, "JobId");
-  if (!is_job_id(id)) co_return fail(ErrorCode::kCorruption, "The idempotency row does not name a job.");
-  if (property_or<std::string>(*row, "SpecSha256") != fingerprint) co_return fail(ErrorCode::kIdempotencyKeyReused);
-  co_return id;
-}
-
-Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
-  JobRecord record;
-  record.id = id.empty() ? new_job_id(clock_.now(), random_) : id;
-  record.kind = std::string(kind_name(spec));
-  record.spec = canonical_text(spec);
-  record.submitted_at = clock_.now();
-  record.not_before = spec.not_before;
-  if (!spec.idempotency_key.empty()) {
-    auto key_hash = hex_encode(sha256(spec.idempotency_key));
-    auto reserved = CO_TRY(co_await reserve(std::move(key_hash), spec_fingerprint(spec), record.id));
-    if (reserved != record.id) {
-      auto existing = CO_TRY(co_await find(reserved));
-      if (existing.has_value()) co_return Submission{std::move(*existing), false};
-      record.id = reserved;  // reserved by a submission that did not get further
-    }
-  }
-  if (!id.empty()) {
-    auto existing = CO_TRY(co_await find(id));
-    if (existing.has_value()) co_return Submission{std::move(*existing), false};
-  }
-  const auto delay = spec.not_before ? *spec.not_before - record.submitted_at : Duration::zero();
-  queue_service::PutRequest message;
-  message.text = job_message_text(record.id, spec);
-  message.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
-  message.idempotency_key = std::move(id);
-  auto put = CO_TRY(co_await queues_.put_named(std::string(queue_of(spec.priority)), std::move(message)));
-  record.message_id = std::move(put.id);
-  record.receipt = std::move(put.receipt);
-  // A worker, or the same submission sent twice, may have been faster: what is there then is the job.
-  auto stored = CO_TRY(co_await insert(std::move(record)));
-  co_return Submission{std::move(stored.first), true};
 }
 
 Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
@@ -190,38 +141,12 @@ Task<Result<std::vector<std::optional<JobRecord>>>> JobStore::find_all(std::vect
   co_return records;
 }
 
-Task<Result<std::vector<Result<Submission>>>> JobStore::submit_group(JobBatch batch) {
-  Group group;
-  group.id = batch.group;
-  group.members = static_cast<std::uint32_t>(batch.specs.size());
-  group.fingerprint = batch_fingerprint(batch);
-  group.submitted_at = clock_.now();
-  group.on_end = std::move(batch.on_end);
-  Groups groups(tables_, clock_);
-  auto created = CO_TRY(co_await groups.create(std::move(group)));
-  std::vector<std::string> ids;
-  for (std::uint32_t i = 0; i < created.members; ++i) {
-    batch.specs[i].group = GroupMember{created.id, i};
-    ids.push_back(member_job_id(created, i));
-  }
-  co_return co_await submit_all(std::move(batch.specs), std::move(ids));
-}
-
-Task<std::vector<Result<Submission>>> JobStore::submit_all(std::vector<JobSpec> specs, std::vector<std::string> ids) {
-  std::vector<Result<Submission>> outcomes(specs.size(), fail(ErrorCode::kInternalError));
-  const auto submit_one = [&](std::size_t i) -> Task<Result<void>> {
-    outcomes[i] = co_await submit(std::move(specs[i]), ids.empty() ? std::string() : std::move(ids[i]));
-    co_return Result<void>{};
-  };
-  std::ignore = co_await side_by_side(clock_, specs.size(), submit_one, kSubmissionLanes);  // each has its own outcome
-  co_return outcomes;
-}
-
-Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind,
-                                     std::string state) {
+Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind, std::string state,
+                                     std::string queue) {
   auto request = rows_of(kJobPartition);
   if (!kind.empty()) request.filter += " and Kind eq '" + kind + "'";
   if (!state.empty()) request.filter += " and State eq '" + state + "'";
+  if (!queue.empty()) request.filter += " and Queue eq '" + queue + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
   auto read = co_await tables_.query(std::move(request));
@@ -296,15 +221,26 @@ Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   if (!co_await close_blobs(record, *spec)) co_return record;
   // A message that a worker holds is dropped by it, and so is one that could not be reached now.
   queue_service::MessageName message{record.message_id, record.receipt};
-  std::ignore = co_await queues_.withdraw(all_job_queues(), std::move(message));
+  std::ignore = co_await queues_.withdraw(possible_queues(record), std::move(message));
   co_return record;
 }
 
+std::shared_ptr<table_store::TableClient> JobStore::tables_in(const std::string& account) const {
+  if (!account.empty() && account != this->account()) return tables_.as(account);
+  return {std::shared_ptr<void>(), &tables_};
+}
+
 Task<Result<table_store::OperationLedger>> JobStore::close_operation(const JobRecord& record) {
-  auto ledger = co_await tables_.close_operation(record.id, INT64_MAX, record.edited_epoch);
-  // Its worker had just closed it: all that it did is in there.
-  if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables_.read_operation(record.id);
-  co_return ledger;
+  std::optional<table_store::OperationLedger> counting;
+  for (const auto& account : ledger_accounts(record)) {
+    const auto tables = tables_in(account);
+    auto ledger = co_await tables->close_operation(record.id, INT64_MAX, record.edited_epoch);
+    // Its worker had just closed it: all that it did is in there.
+    if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables->read_operation(record.id);
+    if (!ledger) co_return ledger;
+    if (!counting) counting = std::move(*ledger);
+  }
+  co_return std::move(*counting);
 }
 
 Task<Result<void>> JobStore::close_blobs(const JobRecord& record, const JobSpec& spec) {
@@ -313,8 +249,11 @@ Task<Result<void>> JobStore::close_blobs(const JobRecord& record, const JobSpec&
   auto reach = co_await resolve(*this, reach_of(spec));
   if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));
   if (!reach || !reach->writes_blobs) co_return Result<void>{};
-  auto closed = co_await blobs_->close_for_good(record.id, record.edited_epoch, kWaitForBlobs);
-  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  for (const auto& account : ledger_accounts(record)) {
+    const auto blobs = blobs_->as(account.empty() ? blobs_->account() : account);
+    auto closed = co_await blobs->close_for_good(record.id, record.edited_epoch, kWaitForBlobs);
+    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  }
   co_return Result<void>{};
 }
 
@@ -327,13 +266,23 @@ Task<Result<void>> JobStore::settle_cancelled(JobRecord record) {
 
 Task<Result<JobRecord>> JobStore::meet(Delivery delivery) {
   auto found = CO_TRY(co_await find(delivery.job_id));
-  if (found.has_value()) co_return std::move(*found);
+  if (found && found->message_id != delivery.message_id) co_return std::move(*found);
+  if (found) co_return co_await place(std::move(*found), std::move(delivery.queue));
   auto record = missing_record(delivery);
   record.kind = std::move(delivery.kind);
   record.spec = std::move(delivery.spec);
   record.not_before = delivery.not_before;
   auto stored = CO_TRY(co_await insert(std::move(record)));
   co_return std::move(stored.first);
+}
+
+Task<Result<JobRecord>> JobStore::place(JobRecord seen, std::string queue) {
+  auto id = seen.id;
+  co_return co_await update(std::move(id), std::move(seen), [&](JobRecord& record) -> Result<bool> {
+    if (record.queue == queue) return false;
+    record.queue = queue;
+    return true;
+  });
 }
 
 Task<Result<Claim>> JobStore::claim(Delivery delivery) {

@@ -39,7 +39,8 @@ struct Delivery {
   std::string worker;
   std::optional<Time> not_before;
   std::uint64_t edited_epoch = 0;
-  std::vector<Attempt> story;  // of the message: what happened to it before
+  std::vector<Attempt> story;        // of the message: what happened to it before
+  std::string queue{kDefaultQueue};  // where the message is or goes next, by name
 };
 
 enum class ClaimVerdict : std::uint8_t {
@@ -65,6 +66,7 @@ struct RecordChange {
   std::optional<std::string> error;
   std::optional<std::string> skips;
   std::optional<std::string> result;
+  std::optional<std::string> accounts;
   std::optional<Attempt> attempt;  // added to the history
 };
 
@@ -89,9 +91,9 @@ class JobStore {
   Task<Result<std::optional<JobRecord>>> find(std::string id);
   /// Finds 1..100 jobs, in the order of `ids`.
   Task<Result<std::vector<std::optional<JobRecord>>>> find_all(std::vector<std::string> ids);
-  /// `limit` 1..1000; `kind` and `state` restrict unless empty.
+  /// `limit` 1..1000; the others restrict unless they are empty.
   Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
-                             std::string state = {});
+                             std::string state = {}, std::string queue = {});
   /// Ends a queued or running job, and puts the callbacks of its end. A worker that runs it stops within a page, and no
   /// write of the job takes effect once this has returned; in a blob store that is away, none once the job's message is
   /// gone. A job that has already ended is returned as it is. kJobNotFound.
@@ -102,8 +104,9 @@ class JobStore {
   /// For workers, before they drop the message of a job that is over: does what its cancelling could not.
   Task<Result<void>> settle_cancelled(JobRecord record);
 
-  /// For workers: the record of a job whose delivery has to wait. It is made if the submission did not get that far or
-  /// if there was none, so that the job can be seen, and keeps its idempotency key, while it waits.
+  /// For workers: the record of a job whose delivery has to wait, or goes to another queue, and which says where it is
+  /// from now on. It is made if the submission did not get that far or if there was none, so that the job can be seen,
+  /// and keeps its idempotency key, while it waits.
   Task<Result<JobRecord>> meet(Delivery delivery);
   /// For workers: claims the record for this delivery, and creates it if the submission did not get that far.
   Task<Result<Claim>> claim(Delivery delivery);
@@ -122,9 +125,19 @@ class JobStore {
   /// nothing, since a worker was faster, whose claim brings the marks. `edited_epoch`: of the message.
   Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited, std::uint64_t edited_epoch,
                              std::vector<Attempt> story);
+  /// Before its message goes to the queue with this name, so that whoever looks for the message by the record finds it
+  /// there, too.
+  Task<Result<JobRecord>> place(JobRecord seen, std::string queue);
   [[nodiscard]] Time now() const { return clock_.now(); }
+  /// That of the jobs, and the tables of an account; "" is that of the jobs.
+  [[nodiscard]] const std::string& account() const { return tables_.account(); }
+  [[nodiscard]] std::shared_ptr<table_store::TableClient> tables_in(const std::string& account) const;
 
  private:
+  /// Puts the message; a queue that is not there is made.
+  Task<Result<queue_service::MessageName>> put_message(std::string queue, queue_service::PutRequest message);
+  /// An undo has the queue of the job that it takes back, unless it says otherwise.
+  Task<Result<void>> choose_queue(JobSpec& spec);
   /// Registers the key for this spec; returns the id of its job, new or old.
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts the record, or returns the one that is there.
@@ -133,7 +146,8 @@ class JobStore {
   Task<Result<JobRecord>> settle(JobRecord record);
   template <class Change>
   Task<Result<JobRecord>> update(std::string id, std::optional<JobRecord> seen, Change change);
-  /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch.
+  /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch. Gives
+  /// the ledger that counts what is done.
   Task<Result<table_store::OperationLedger>> close_operation(const JobRecord& record);
   Task<Result<void>> close_blobs(const JobRecord& record, const JobSpec& spec);
   /// Inserts the record or replaces the version that was read; nothing if it has changed meanwhile.

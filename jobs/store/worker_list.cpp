@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 
@@ -14,6 +15,15 @@ using table_store::MutationKind;
 constexpr const char* kWorkerPartition = "workers";
 
 }  // namespace
+
+bool WorkerInfo::serves(std::string_view queue) const {
+  if (queues.empty()) return name_of_queue(queue) == kDefaultQueue;  // it is of an older version
+  auto left = std::string_view(queues);
+  while (!left.empty()) {
+    if (take_item(left) == queue) return true;
+  }
+  return false;
+}
 
 Task<Result<void>> WorkerList::beat(WorkerInfo info) {
   Mutation mutation;

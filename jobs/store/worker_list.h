@@ -20,8 +20,11 @@ struct WorkerInfo {
   std::int32_t concurrency = 0;
   std::int32_t running = 0;
   std::string version;
+  std::string queues;  // that it takes jobs from, separated by commas
   Time started_at{};
   Time heartbeat_at{};
+  /// Whether it takes jobs from this queue.
+  [[nodiscard]] bool serves(std::string_view queue) const;
 };
 
 inline constexpr std::tuple kWorkerFields{Field{"Host", &WorkerInfo::host},
@@ -29,6 +32,7 @@ inline constexpr std::tuple kWorkerFields{Field{"Host", &WorkerInfo::host},
                                           Field{"Concurrency", &WorkerInfo::concurrency},
                                           Field{"Running", &WorkerInfo::running},
                                           Field{"Version", &WorkerInfo::version},
+                                          Field{"Queues", &WorkerInfo::queues, kSparse},
                                           Field{"StartedAt", &WorkerInfo::started_at},
                                           Field{"HeartbeatAt", &WorkerInfo::heartbeat_at}};
 

@@ -114,8 +114,9 @@ Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string
   return rpc::call(caller_, calls::Release{key_of(std::move(lease)), delay, std::move(annotation), count_attempt});
 }
 
-Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::string annotation) {
-  MoveRequest move{.to_queue = std::move(to_queue), .annotation = std::move(annotation)};
+Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::string annotation, bool count_attempt) {
+  MoveRequest move{
+      .to_queue = std::move(to_queue), .annotation = std::move(annotation), .count_attempt = count_attempt};
   return rpc::call(caller_, calls::Move{key_of(std::move(lease)), std::move(move)});
 }
 

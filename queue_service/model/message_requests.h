@@ -47,6 +47,7 @@ struct MoveRequest {
   std::optional<std::string> reason = {};
   bool reset_dequeue_count = false;
   std::optional<std::string> text = {};
+  bool count_attempt = true;  // false: the delivery that moves it is none
 };
 
 /// Messages of a queue, visible or not.

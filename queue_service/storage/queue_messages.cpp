@@ -251,6 +251,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
       message.dequeue_count = 0;
       record.deliveries.clear();
     }
+    if (!request.count_attempt && message.dequeue_count > 0) --message.dequeue_count;
     if (request.text) message.text = *request.text;
     placed = {message.id, {}, message.inserted, message.expires, {}};
     auto place = TRY(target.insert(std::move(record), std::nullopt));

@@ -1,6 +1,8 @@
 // The table store as the workers and the api see it. Every call crosses a rpc::Transport and may fail with
 // kDeadlineExceeded or kUnavailable, in which case it may have taken effect or not. Table names match in any case.
 #pragma once
+#include <memory>
+
 #include "common/rpc/call.h"
 #include "table_store/client/table_calls.h"
 
@@ -17,6 +19,10 @@ class TableClient {
   TableClient& operator=(const TableClient&) = delete;
 
   [[nodiscard]] const std::string& account() const { return caller_.account; }
+  /// The same store as another account sees it.
+  [[nodiscard]] std::shared_ptr<TableClient> as(std::string account) const {
+    return std::make_shared<TableClient>(caller_.transport, std::move(account));
+  }
 
   rpc::Method<calls::CreateTable> create_table{caller_};  // kTableAlreadyExists
   rpc::Method<calls::DeleteTable> delete_table{caller_};  // kResourceNotFound

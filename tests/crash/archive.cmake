@@ -8,3 +8,6 @@ endforeach()
 add_test(NAME crash_archive_pairs COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/fail_point_pairs_test.py)
 set_tests_properties(crash_archive_pairs PROPERTIES LABELS crash TIMEOUT 600
   ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
+add_test(NAME crash_archive_accounts COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/account_crash_test.py)
+set_tests_properties(crash_archive_accounts PROPERTIES LABELS crash TIMEOUT 600
+  ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")

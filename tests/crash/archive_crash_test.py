@@ -145,7 +145,7 @@ class FailPointTest(CrashTest):
             "redrive": [self.redrive_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
             "move": [self.archive_case, self.unarchive_case, self.undo_case, self.rekey_case],
             "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
-            "finish": [self.archive_case, self.then_case],
+            "finish": [self.archive_case, self.then_case], "pass_on": [self.pass_on_case],
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):
@@ -173,6 +173,21 @@ class FailPointTest(CrashTest):
         here, there = self.tables.scan(source), self.tables.scan(destination)
         self.assertEqual(set(here) | set(there), set(by_key(entities)), "an entity is in neither table")
         self.check_archived(self.finish(job_id), entities, source, destination)
+
+    def pass_on_case(self, point):
+        """A worker dies while it moves a job to the queue that its text names."""
+        entities = entities_of(2, 4)
+        source, destination = self.fill(entities)
+        dying = self.worker("dying", fail_point=point)
+        self.queues.put(JOB_QUEUE, json.dumps(dict(self.archive(source, destination), queue="heavy")))
+        self.await_death(dying)
+        job = wait_until(lambda: next((j for j in self.api.jobs() if j["spec"].get("source") == source), None), "its record")
+        self.assertEqual((job["state"], job["queue"]), ("queued", "heavy"), job)
+        worker = self.worker("heavy", *WORKER, "--queues", "heavy")
+        self.check_archived(self.finish(job["id"]), entities, source, destination)
+        self.assertEqual(self.api.job(job["id"])["worker"], "w-heavy")
+        wait_until(lambda: patiently(self.queues.length, "tidemark-jobs-heavy") == 0, "an empty queue")
+        self.assertEqual(worker.terminate(), 0, worker.log())
 
     def rivals_case(self, point):
         """A job to another destination is faster: each entity ends in one of them."""
@@ -521,6 +536,25 @@ class ProcessDeathTest(CrashTest):
         job = self.await_end(job_id)
         self.await_empty_queue()
         self.check_archived(job, self.ENTITIES, source, destination)
+
+    def test_worker_of_a_queue_killed(self):
+        """Another that takes from the queue goes on; one that does not leaves the job alone, however free it is."""
+        source, destination = self.fill(self.ENTITIES)
+        self.worker("idle")
+        heavy = self.worker("heavy-1", *WORKER, "--queues", "heavy")
+        job_id = self.api.submit(dict(self.archive(source, destination), queue="heavy"))
+        self.await_progress(destination, self.ENTITIES)
+        heavy.kill()
+        self.assertTrue(self.tables.scan(source), "the job was over before the worker died")
+        wait_until(lambda: patiently(self.queues.visible, "tidemark-jobs-heavy") == 1, "the end of its lease")
+        self.await_end(self.api.submit({"kind": "delete", "source": source, "filter": "Number lt 0"}))
+        self.assertEqual(self.api.job(job_id)["worker"], "w-heavy-1")
+        self.worker("heavy-2", *WORKER, "--queues", "default,heavy")
+        job = self.await_end(job_id)
+        self.check_archived(job, self.ENTITIES, source, destination)
+        self.assertEqual([a["worker"] for a in job["history"]], ["w-heavy-1", "w-heavy-2"], job)
+        self.assertEqual((job["queue"], job["history"][0]["outcome"]), ("heavy", "lost"), job)
+        wait_until(lambda: patiently(self.queues.length, "tidemark-jobs-heavy") == 0, "an empty queue")
 
     def test_worker_killed_while_it_waits(self):
         """A long poll that nobody listens to any more must not keep a job for the length of a lease."""

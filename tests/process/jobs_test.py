@@ -1,5 +1,7 @@
 """What jobs do about entities that they did not write, and what their records tell: with the real programs."""
+import base64
 import calendar
+import json
 import os
 import sys
 import time
@@ -7,8 +9,14 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, HttpFailure, TableClient, ended, job_if_known  # noqa: E402
+from clients import ACCOUNT, KEY, ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
+from command_line import tidemark  # noqa: E402
+from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
+
+
+class OtherTables(TableClient):
+    account, key = "other", b"k" * 64
 
 
 def row(row_key, **properties):
@@ -188,6 +196,143 @@ class PrioritiesTest(unittest.TestCase):
             stack.start_worker("heavy", "--priorities", "low")
             done = wait_until(lambda: (job := api.job(jobs["low"])) and ended(job) and job, "the heavy job's end")
             self.assertEqual((done["state"], done["worker"], done["attempts"]), ("succeeded", "heavy", 1), done)
+
+
+class AccountsTest(unittest.TestCase):
+    """Jobs between the accounts that the operator allows."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        accounts = ",".join(f"{name}:{base64.b64encode(key).decode()}"
+                            for name, key in ((ACCOUNT, KEY), ("other", OtherTables.key)))
+        for name in Stack.STORES:
+            cls.stack.start(name, "--accounts", accounts)
+        cls.stack.start("api", "--job-accounts", "other")
+        cls.stack.start_worker("worker", "--job-accounts", "other", "--retry-base-ms", "20")
+        cls.api, cls.tables = CheckedApiClient(cls.stack.ports["api"]), TableClient(cls.stack.ports["table_store"])
+        cls.others, cls.queues = OtherTables(cls.tables.port), QueueClient(cls.stack.ports["queue_service"])
+
+    def ended(self, job_id):
+        return wait_until(lambda: (job := self.api.job(job_id)) and ended(job) and job, "the job's end")
+
+    def test_there_and_back(self):
+        self.tables.create_table("Staff")
+        staff = [row(str(i), Number=i) for i in range(5)]
+        self.tables.put_many("Staff", staff)
+        spec = {"kind": "archive", "source": "Staff", "destination": "Staff", "destinationAccount": "other",
+                "filter": "Number ge 2"}
+        plan = self.api.call("POST", "/v1/jobs?dryRun=true", spec)
+        self.assertEqual((plan["keys"], plan["problems"]), (3, []), plan)
+        self.assertEqual(plan["samples"][0]["steps"][0], "copy to other/Staff: nothing is there")
+        job = self.ended(self.api.submit(spec))
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 3), job)
+        self.assertEqual(self.others.scan("Staff"), {("p", e["RowKey"]): e for e in staff[2:]})
+        where = self.api.call("GET", "/v1/explain?table=Staff&partitionKey=p&rowKey=3")["places"]
+        self.assertEqual([(p.get("account"), p["present"]) for p in where], [(None, False), ("other", True)], where)
+        done = tidemark("--api", f"http://127.0.0.1:{self.stack.ports['api']}", "explain", "Staff", "p", "3", environment={})
+        self.assertIn("table Staff of account other", done.stdout, done.stderr)
+        undone = self.ended(self.api.submit({"kind": "undo", "job": job["id"]}))
+        self.assertEqual((undone["state"], undone["progress"]["done"]), ("succeeded", 3), undone)
+        self.assertEqual(self.tables.scan("Staff"), {("p", e["RowKey"]): e for e in staff})
+        self.assertEqual(self.others.scan("Staff"), {})
+        trail = self.api.call("GET", "/v1/audit")["entries"]
+        self.assertTrue(any("to account other" in entry.get("detail", "") for entry in trail), trail)
+
+    def test_what_is_refused(self):
+        spec = {"kind": "archive", "source": "Staff", "destination": "Former", "filter": ""}
+        for more, why in (({"destinationAccount": "third"}, "jobs may not reach account 'third'"),
+                          ({"destinationAccount": "other", "then": {**spec, "sourceAccount": "third"}}, "then: jobs may not"),
+                          ({"destinationAccount": "No"}, "must be the name of an account"),
+                          ({"destination": "Staff", "destinationAccount": ACCOUNT}, "two tables"),
+                          ({"kind": "delete", "destination": None, "sourceAccount": "other"}, "archive, unarchive and copy alone")):
+            with self.subTest(more=more), self.assertRaises(HttpFailure) as refused:
+                ApiClient(self.api.port).submit({k: v for k, v in {**spec, **more}.items() if v is not None})
+            self.assertEqual(refused.exception.status, 400)
+            self.assertIn(why, refused.exception.body.decode())
+
+    def test_a_message_of_an_sdk_reaches_no_further(self):
+        self.queues.put("tidemark-jobs", json.dumps({"kind": "copy", "source": "Secret", "destination": "Mine", "filter": "",
+                                                     "sourceAccount": "third"}))
+        poison = wait_until(lambda: next((p for p in self.api.poison() if p["source"] == "Secret"), None), "poison")
+        self.assertIn("job_accounts", poison["reason"])
+
+
+class QueuesTest(unittest.TestCase):
+    """Jobs on a queue of its own naming, and the workers that take from it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.stack.up()
+        cls.api, cls.tables = CheckedApiClient(cls.stack.ports["api"]), TableClient(cls.stack.ports["table_store"])
+        cls.queues = QueueClient(cls.stack.ports["queue_service"])
+        cls.tables.create_table("Source")
+
+    def delete(self, key, **more):
+        self.tables.put("Source", row(key))
+        return self.api.submit({"kind": "delete", "source": "Source", "partitionKey": "p", "rowKey": key, **more})
+
+    def tidemark(self, *arguments):
+        done = tidemark("--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments, environment={})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def await_state(self, job_id, state):
+        return wait_until(lambda: (job := self.api.job(job_id))["state"] == state and job, f"the job to be {state}")
+
+    def test_only_its_workers_take_the_job(self):
+        self.stack.start_worker("general")
+        on_heavy = self.delete("1", queue="heavy")
+        general = self.await_state(self.delete("2"), "succeeded")
+        self.assertEqual((general["queue"], general["worker"]), ("default", "general"), general)
+        waiting = wait_until(lambda: self.api.job(on_heavy).get("waiting"), "why it waits")
+        self.assertEqual(waiting, {"reason": "noWorker", "text": "no worker takes jobs from queue tidemark-jobs-heavy"})
+        listed = self.api.call("GET", "/v1/jobs?queue=heavy")["jobs"]
+        self.assertEqual([(job["id"], job["queue"]) for job in listed], [(on_heavy, "heavy")])
+
+        heavy = self.stack.start_worker("heavy", "--queues", "heavy")
+        done = self.await_state(on_heavy, "succeeded")
+        self.assertEqual((done["worker"], done["attempts"]), ("heavy", 1), done)
+        workers = {w["name"]: w.get("queues") for w in self.api.call("GET", "/v1/workers")["workers"] if w["alive"]}
+        self.assertEqual(workers["heavy"], ["tidemark-jobs-heavy"])
+        self.assertEqual(workers["general"], ["tidemark-jobs-high", "tidemark-jobs", "tidemark-jobs-low"])
+
+        with self.subTest("an SDK's message on the queue is a job of it"):
+            self.tables.put("Source", row("3"))
+            self.queues.put("tidemark-jobs-heavy", json.dumps({"kind": "delete", "source": "Source", "filter": "RowKey eq '3'"}))
+            wait_until(lambda: len(self.api.call("GET", "/v1/jobs?queue=heavy&state=succeeded")["jobs"]) == 2, "its end")
+        with self.subTest("the command line"):
+            submitted = self.tidemark("job", "submit", "delete", "--source", "Source", "--filter", "", "--queue", "heavy", "--wait")
+            self.assertIn("queue: heavy", submitted)
+            self.assertIn("heavy", self.tidemark("worker", "list"))
+            self.assertEqual(len(self.tidemark("job", "list", "--queue", "heavy").splitlines()), 4)
+            self.assertIn("heavy", self.tidemark("kind", "queue", "delete", "heavy"))
+        with self.subTest("a kind with a queue"):
+            wait_until(lambda: self.await_state(self.delete("4"), "succeeded")["worker"] == "heavy", "the queue to be known")
+            routed = self.await_state(self.delete("5"), "succeeded")
+            self.assertEqual((routed["worker"], routed["queue"], routed["attempts"]), ("heavy", "heavy", 1), routed)
+            self.assertNotIn("queue", self.api.call("PATCH", "/v1/kinds/delete", {"queue": "default"}))
+        with self.subTest("poison goes back to its queue"):
+            lost = self.api.submit({"kind": "delete", "source": "Later", "filter": "", "queue": "heavy"})
+            poison = wait_until(lambda: next((p for p in self.api.poison() if p["jobId"] == lost), None), "poison")
+            self.assertEqual(poison["queue"], "tidemark-jobs-heavy")
+            self.tables.create_table("Later")
+            self.api.call("POST", f"/v1/poison/{lost}/redrive")
+            self.assertEqual(self.await_state(lost, "succeeded")["worker"], "heavy")
+        self.assertEqual(heavy.terminate(), 0, heavy.log())
+
+    def test_names_that_are_no_queues(self):
+        for wrong in ("Heavy", "high", "x-poison", "a" * 41):
+            with self.subTest(wrong=wrong), self.assertRaises(HttpFailure) as refused:
+                ApiClient(self.api.port).submit({"kind": "delete", "source": "Source", "filter": "", "queue": wrong})
+            self.assertIn("queue must have 1 to 40", refused.exception.body.decode())
+        for method, path, body in (("GET", "/v1/jobs?queue=No", None), ("PATCH", "/v1/kinds/delete", {"queue": "no-poison"})):
+            with self.subTest(path=path), self.assertRaises(HttpFailure) as refused:
+                ApiClient(self.api.port).call(method, path, body)
+            self.assertEqual(refused.exception.status, 400)
 
 
 if __name__ == "__main__":

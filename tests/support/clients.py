@@ -96,8 +96,8 @@ def patiently(call, *arguments, limit_s=RETRY_LIMIT_S, meanwhile=lambda: None):
         time.sleep(0.02)
 
 
-def _signature(text):
-    return base64.b64encode(hmac.new(KEY, text.encode(), hashlib.sha256).digest()).decode()
+def _signature(text, key=KEY):
+    return base64.b64encode(hmac.new(key, text.encode(), hashlib.sha256).digest()).decode()
 
 
 def key_path(text):
@@ -106,19 +106,20 @@ def key_path(text):
 
 class TableClient(HttpClient):
     """Entities are dicts with PartitionKey and RowKey; answers without metadata and Timestamp."""
+    account, key = ACCOUNT, KEY
 
     def _ask(self, method, path, query="", body=None, headers=None, **expected):
         date = email.utils.formatdate(usegmt=True)
         comp = "?" + query.split("&")[0] if query.startswith("comp=") else ""
-        resource = f"/{ACCOUNT}/{ACCOUNT}{path}{comp}"
+        resource = f"/{self.account}/{self.account}{path}{comp}"
         signed = {
             "x-ms-date": date, "x-ms-version": "2019-02-02", "Accept": "application/json;odata=nometadata",
-            "Authorization": f"SharedKeyLite {ACCOUNT}:" + _signature(f"{date}\n{resource}"),
+            "Authorization": f"SharedKeyLite {self.account}:" + _signature(f"{date}\n{resource}", self.key),
         }
         if body is not None:
             signed["Content-Type"] = "application/json"
         signed.update(headers or {})
-        return self.ask(method, f"/{ACCOUNT}{path}" + (f"?{query}" if query else ""), signed, body, **expected)
+        return self.ask(method, f"/{self.account}{path}" + (f"?{query}" if query else ""), signed, body, **expected)
 
     def create_table(self, name):
         self._ask("POST", "/Tables", body=json.dumps({"TableName": name}), headers={"Prefer": "return-no-content"})
@@ -153,7 +154,7 @@ class TableClient(HttpClient):
         lines = [f"--{batch}", f"Content-Type: multipart/mixed; boundary={change}", ""]
         for number, entity in enumerate(entities):
             path = self._path(table, entity["PartitionKey"], entity["RowKey"])
-            url = f"http://127.0.0.1:{self.port}/{ACCOUNT}{path}"
+            url = f"http://127.0.0.1:{self.port}/{self.account}{path}"
             lines += [f"--{change}", "Content-Type: application/http", "Content-Transfer-Encoding: binary",
                       f"Content-ID: {number}", "", f"PUT {url} HTTP/1.1", "Accept: application/json;odata=nometadata",
                       "Content-Type: application/json", "", json.dumps(entity)]
@@ -189,7 +190,7 @@ class TableClient(HttpClient):
                 headers["Content-Type"] = "application/json"
                 body = json.dumps({"PartitionKey": partition_key, "RowKey": row_key, **properties})
             lines += [f"--{change}", "Content-Type: application/http", "Content-Transfer-Encoding: binary", "",
-                      f"{method} http://127.0.0.1:{self.port}/{ACCOUNT}{path} HTTP/1.1",
+                      f"{method} http://127.0.0.1:{self.port}/{self.account}{path} HTTP/1.1",
                       *(f"{name}: {value}" for name, value in headers.items()), "", body]
         lines += [f"--{change}--", f"--{batch}--", ""]
         _, body = self._ask("POST", "/$batch", body="\r\n".join(lines),

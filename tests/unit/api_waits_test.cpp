@@ -64,6 +64,28 @@ TEST(Waits, EachReason) {
   EXPECT_EQ(wait_of(queued(), of_kind, kNow)->reason, WaitReason::kKindPaused);
 }
 
+TEST(Waits, OnlyWorkersOfItsQueueCount) {
+  auto job = queued();
+  job.queue = "heavy";
+  const auto nobody = wait_of(job, with_worker(), kNow);
+  ASSERT_TRUE(nobody);
+  EXPECT_EQ(nobody->reason, WaitReason::kNoWorker);
+  EXPECT_NE(nobody->text.find("tidemark-jobs-heavy"), std::string::npos) << nobody->text;
+  auto two = with_worker();
+  auto& heavy = two.workers.emplace_back();
+  heavy.concurrency = heavy.running = 1;
+  heavy.queues = "tidemark-jobs-heavy";
+  EXPECT_EQ(wait_of(job, two, kNow)->reason, WaitReason::kBusy);
+  EXPECT_FALSE(wait_of(queued(), two, kNow)) << "the other has room";
+  two.workers.back().running = 0;
+  EXPECT_FALSE(wait_of(job, two, kNow));
+  two.paused_queues = {"tidemark-jobs-heavy"};
+  EXPECT_EQ(wait_of(job, two, kNow)->reason, WaitReason::kQueuePaused);
+  two.workers.back().queues = "tidemark-jobs-high";
+  two.workers.erase(two.workers.begin());
+  EXPECT_EQ(wait_of(queued(), two, kNow)->reason, WaitReason::kNoWorker) << "it takes another priority only";
+}
+
 TEST(Waits, ALimitCountsOnceItIsReached) {
   for (const auto& target : {jobs::kind_target("delete"), jobs::table_target("ORDERS")}) {
     auto room = with_worker();

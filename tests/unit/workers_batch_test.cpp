@@ -28,7 +28,7 @@ class WorkersBatch : public WorkersFixture {
   BatchOutcome run_batch(const std::vector<queue_service::Message>& messages, Duration age = {}) {
     std::vector<SmallJob> small;
     for (const auto& message : messages) {
-      auto job = small_job(message, false);
+      auto job = small_job(message, jobs::kJobQueue, false);
       EXPECT_TRUE(job.has_value()) << message.text;
       if (job) small.push_back(std::move(*job));
     }
@@ -168,15 +168,16 @@ TEST_F(WorkersBatch, TakesOnlyJobsThatAskForNothingElseAndAreNew) {
   submit(R"({"kind":"archive","source":"Source","destination":"Archive","filter":""})");
   submit(R"({"kind":"delete","source":"Source","filter":"RowKey eq 'r'"})");
   submit(R"({"kind":"copy","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r"})");
-  for (const auto& message : receive_all()) EXPECT_FALSE(small_job(message, false).has_value()) << message.text;
+  for (const auto& message : receive_all())
+    EXPECT_FALSE(small_job(message, jobs::kJobQueue, false).has_value()) << message.text;
   submit(archive("r"));
   auto first = receive();
-  ASSERT_TRUE(first && small_job(*first, false));
+  ASSERT_TRUE(first && small_job(*first, jobs::kJobQueue, false));
   ASSERT_TRUE(run(queues_.release({std::string(jobs::kJobQueue), first->id, first->epoch}, Duration::zero(), "", false))
                   .has_value());
   auto second = receive();
   ASSERT_TRUE(second.has_value());
-  EXPECT_FALSE(small_job(*second, false).has_value());
+  EXPECT_FALSE(small_job(*second, jobs::kJobQueue, false).has_value());
 }
 
 TEST_F(WorkersBatch, LeavesWhatItHasNoMoreTimeFor) {

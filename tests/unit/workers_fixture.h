@@ -97,7 +97,7 @@ class WorkersFixture : public ::testing::Test {
   }
 
   JobServices services() {
-    return JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_, {&blobs_, directories_}};
+    return JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_, {&blobs_, directories_, accounts_}};
   }
   RunReport work(queue_service::Message message, std::string queue = std::string(jobs::kJobQueue)) {
     LimitGate gate(tables_, *clock_, options_.lease);
@@ -210,6 +210,7 @@ class WorkersFixture : public ::testing::Test {
   jobs::JobStore jobs_{tables_, queues_, *clock_, *random_, &blobs_};
   jobs::PoisonStore poison_{jobs_, queues_};
   std::vector<jobs::FileDirectory> directories_;
+  std::vector<std::string> accounts_;  // others that jobs may reach
   RunnerOptions options_;
   const CallbackServices* callbacks_ = nullptr;
 };

@@ -4,7 +4,6 @@
 #include "common/base/encoding.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/key_template.h"
-#include "workers/runtime/lanes.h"
 #include "workers/upkeep/collector.h"
 #include "workers_fixture.h"
 
@@ -447,54 +446,6 @@ TEST_F(WorkersKinds, APausedKindWaitsAndGoesOn) {
                   .has_value());
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(record(job.id).attempts, 1U);
-}
-
-TEST_F(WorkersKinds, LanesShareByWeightAndNoneStarves) {
-  LaneChoice choice;
-  std::array<int, 3> taken{};
-  for (int i = 0; i < 100; ++i) ++taken[*choice.next()];
-  EXPECT_EQ(taken, (std::array<int, 3>{60, 30, 10}));
-  choice.set_filled(0, false);
-  taken = {};
-  for (int i = 0; i < 100; ++i) ++taken[*choice.next()];
-  EXPECT_EQ(taken, (std::array<int, 3>{0, 75, 25}));
-  choice.set_filled(1, false);
-  choice.set_filled(2, false);
-  EXPECT_FALSE(choice.next());
-}
-
-TEST_F(WorkersKinds, LanesThatAWorkerDoesNotServeAreNeverChosen) {
-  const auto served = lanes_of("low, high");
-  ASSERT_TRUE(served) << served.error().message;
-  LaneChoice choice(*served);
-  std::array<int, 3> taken{};
-  for (int i = 0; i < 70; ++i) ++taken[*choice.next()];
-  EXPECT_EQ(taken, (std::array<int, 3>{60, 0, 10}));
-  choice.set_filled(0, false);
-  choice.set_filled(2, false);
-  EXPECT_FALSE(choice.next());
-  for (const auto* wrong : {"", "urgent", "high,,low", "HIGH"}) {
-    EXPECT_TRUE(lanes_of(wrong).failed_with(ErrorCode::kConfigInvalid)) << wrong;
-  }
-}
-
-TEST_F(WorkersKinds, LanesShareByWeightWhenManyAreTakenAtOnce) {
-  LaneChoice choice;
-  std::array<std::size_t, 3> taken{};
-  for (std::size_t slots = 16; taken[0] + taken[1] + taken[2] < 10000; slots = slots % 31 + 1) {
-    const auto lane = *choice.next();
-    const auto share = choice.share(lane, slots);
-    ASSERT_GE(share, 1U);
-    ASSERT_LE(share, slots);
-    choice.took_more(lane, share - 1);
-    taken[lane] += share;
-  }
-  EXPECT_NEAR(static_cast<double>(taken[0]), 6000, 60);
-  EXPECT_NEAR(static_cast<double>(taken[1]), 3000, 60);
-  EXPECT_NEAR(static_cast<double>(taken[2]), 1000, 60);
-  choice.set_filled(0, false);
-  choice.set_filled(2, false);
-  EXPECT_EQ(choice.share(*choice.next(), 16), 16U);
 }
 
 TEST_F(WorkersKinds, PriorityChoosesTheQueue) {

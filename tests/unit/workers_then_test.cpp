@@ -132,7 +132,7 @@ TEST_F(WorkersThen, SmallJobsThatAreFollowedAreNotCarriedOutTogether) {
   put("p", "r", 1);
   submit(R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":"r",
              "then":{"kind":"delete","source":"Source","filter":""}})");
-  EXPECT_FALSE(small_job(*receive(), false).has_value());
+  EXPECT_FALSE(small_job(*receive(), jobs::kJobQueue, false).has_value());
 }
 
 }  // namespace

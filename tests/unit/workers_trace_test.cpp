@@ -62,12 +62,12 @@ TEST_F(WorkersTrace, OnlyARecordedJobHasItsCallsToItself) {
   submit(remove_one("1"));
   const auto recorded = receive();
   ASSERT_TRUE(recorded.has_value());
-  EXPECT_FALSE(small_job(*recorded, true).has_value());
-  EXPECT_TRUE(small_job(*recorded, false).has_value());
+  EXPECT_FALSE(small_job(*recorded, jobs::kJobQueue, true).has_value());
+  EXPECT_TRUE(small_job(*recorded, jobs::kJobQueue, false).has_value());
   submit(remove_one("0"));
   const auto unrecorded = receive();
   ASSERT_TRUE(unrecorded.has_value());
-  EXPECT_TRUE(small_job(*unrecorded, true).has_value());
+  EXPECT_TRUE(small_job(*unrecorded, jobs::kJobQueue, true).has_value());
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ Task<Result<void>> BulkJob::account() {
   // The figures are in the record before the operation closes: nobody could count them again afterwards.
   CO_TRY(co_await report(true));
   if (!traits_.entity || skips_.count() == 0) co_return Result<void>{};
-  CO_TRY(co_await context_.tables.count(context_.fence(std::string(kSkipped)), 1));
+  CO_TRY(co_await context_.ledger().count(context_.fence(std::string(kSkipped)), 1));
   co_return Result<void>{};
 }
 

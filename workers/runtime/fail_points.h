@@ -55,6 +55,7 @@ inline const FailStep kRetryMessage("retry.message");
 inline const FailStep kPoisonNote("poison.note");
 inline const FailPoint kPoisonRecordAfter("poison.record", "after");
 inline const FailPoint kPoisonMoveAfter("poison.move", "after");
+inline const FailStep kPassOn("pass_on");
 inline const FailStep kRenew("renew");
 inline const FailStep kAnalyticsDeliver("analytics.deliver");
 inline const FailStep kScheduleClaim("schedule.claim");

@@ -15,12 +15,14 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
   plain.max_attempts = spec.max_attempts;
   plain.idempotency_key = spec.idempotency_key;
   plain.priority = spec.priority;
+  plain.queue = spec.queue;
   plain.retry_base_ms = spec.retry_base_ms;
   plain.retry_cap_ms = spec.retry_cap_ms;
   plain.trace = spec.trace;
   if (plain != spec) return std::nullopt;
   auto reach = jobs::reach_of(spec);
-  const bool one = reach.selection.entity && !reach.from.archive && !reach.to.archive;
+  const bool one_account = reach.from.account.empty() && reach.to.account.empty();
+  const bool one = reach.selection.entity && !reach.from.archive && !reach.to.archive && one_account;
   if (!one || !(reach.moves() || reach.step == jobs::Step::kErase)) return std::nullopt;
   table_store::Move move;
   move.source = std::move(reach.from.table);
@@ -33,10 +35,11 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
 
 }  // namespace
 
-std::optional<SmallJob> small_job(const queue_service::Message& message, bool traces) {
+std::optional<SmallJob> small_job(const queue_service::Message& message, std::string_view queue, bool traces) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);
   if (!parsed || (traces && parsed->spec.trace.sampled)) return std::nullopt;
+  if (!parsed->spec.queue.empty() && parsed->spec.queue != jobs::name_of_queue(queue)) return std::nullopt;
   auto move = small_move(parsed->spec);
   if (!move) return std::nullopt;
   SmallJob job;
@@ -92,6 +95,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     auto& record = records[i];
     auto text = record ? record->spec : std::string();
     auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name, std::move(text));
+    delivery.queue = jobs::name_of_queue(batch.queue);
     jobs::RecordChange change;
     change.state = jobs::JobState::kSucceeded;
     change.done = 1;

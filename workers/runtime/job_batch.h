@@ -20,9 +20,9 @@ struct SmallJob {
   jobs::JobSpec spec;
   table_store::Move move;
 };
-/// Nothing if the message is not such a job, or was delivered before, or if the worker makes spans and the job's trace
-/// is recorded: such a job has its calls to itself.
-std::optional<SmallJob> small_job(const queue_service::Message& message, bool traces);
+/// Nothing if the message is not such a job, was delivered before, belongs into another queue than the one it came
+/// from, or if the worker makes spans and the job's trace is recorded: such a job has its calls to itself.
+std::optional<SmallJob> small_job(const queue_service::Message& message, std::string_view queue, bool traces);
 
 struct BatchOutcome {
   std::vector<RunReport> ended;

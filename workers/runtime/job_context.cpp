@@ -87,12 +87,27 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(jobs::Recor
 Task<Result<table_store::OperationLedger>> JobContext::open() {
   // Nobody was here before the first delivery, and its first fenced write opens the operation.
   if (record_.epoch == 1) co_return table_store::OperationLedger{};
+  co_return co_await open_operation(*ledger_);
+}
+
+Task<Result<table_store::OperationLedger>> JobContext::open_operation(table_store::TableClient& tables_there) {
   auto opened =
-      co_await fail_points::kOpen.around(tables.open_operation(record_.id, record_.epoch, record_.edited_epoch));
+      co_await fail_points::kOpen.around(tables_there.open_operation(record_.id, record_.epoch, record_.edited_epoch));
   if (!opened.failed_with(ErrorCode::kFenced)) co_return opened;
-  auto ledger = co_await tables.read_operation(record_.id);
+  auto ledger = co_await tables_there.read_operation(record_.id);
   if (ledger && !ledger->closed) co_return opened;  // a later delivery has it
   co_return ledger;
+}
+
+Task<Result<bool>> JobContext::open_in(table_store::TableClient& tables_there) {
+  const auto opened = CO_TRY(co_await open_operation(tables_there));
+  co_return opened.closed;
+}
+
+Task<Result<void>> JobContext::close_in(table_store::TableClient& tables_there) {
+  CO_TRY(co_await fail_points::kClose.around(
+      tables_there.close_operation(record_.id, record_.epoch, record_.edited_epoch)));
+  co_return Result<void>{};
 }
 
 Task<Result<table_store::OperationLedger>> JobContext::complete(Work work) {
@@ -101,7 +116,7 @@ Task<Result<table_store::OperationLedger>> JobContext::complete(Work work) {
   CO_TRY(co_await work(std::move(*ledger)));
   CO_TRY(check());
   co_return co_await fail_points::kClose.around(
-      tables.close_operation(record_.id, record_.epoch, record_.edited_epoch));
+      ledger_->close_operation(record_.id, record_.epoch, record_.edited_epoch));
 }
 
 }  // namespace tidemark::workers

@@ -51,7 +51,8 @@ class JobContext : public JobServices {
         give_back_(std::move(give_back)),
         story_(story),
         record_(record),
-        spec_(spec) {}
+        spec_(spec),
+        ledger_(this->jobs.tables_in(jobs::ledger_accounts(record).front())) {}
 
   [[nodiscard]] const std::string& job_id() const { return record_.id; }
   [[nodiscard]] std::uint64_t epoch() const { return record_.epoch; }
@@ -85,6 +86,12 @@ class JobContext : public JobServices {
   /// Writes the progress to the record if the last report is long enough ago, or if `force`; returns the record's
   /// version if it did. kFenced if the job was cancelled or a later delivery has it.
   Task<Result<std::optional<table_store::Version>>> report(jobs::RecordChange progress, bool force);
+  /// The tables of the account in which the job counts what is done.
+  [[nodiscard]] table_store::TableClient& ledger() const { return *ledger_; }
+  /// Opens the operation in the tables of another account that the job writes into, under this delivery's epoch. True
+  /// if it is closed there, because the work was completed.
+  Task<Result<bool>> open_in(table_store::TableClient& tables_there);
+  Task<Result<void>> close_in(table_store::TableClient& tables_there);
   /// Opens the operation, does the work unless it was completed before, and closes the operation; returns the ledger.
   /// `work` gets the ledger as earlier deliveries left it.
   using Work = std::function<Task<Result<void>>(table_store::OperationLedger)>;
@@ -94,6 +101,7 @@ class JobContext : public JobServices {
   /// Opens the operation under this delivery's epoch. The ledger says what earlier deliveries did, and is closed if the
   /// work was completed.
   Task<Result<table_store::OperationLedger>> open();
+  Task<Result<table_store::OperationLedger>> open_operation(table_store::TableClient& tables_there);
   /// Waits until `when`, or until check() fails.
   Task<Result<void>> wait_until(Time when);
   Time book_own(std::uint64_t count);
@@ -104,6 +112,7 @@ class JobContext : public JobServices {
   MessageStory& story_;
   const jobs::JobRecord& record_;
   const jobs::JobSpec& spec_;
+  std::shared_ptr<table_store::TableClient> ledger_;
   std::optional<Time> reported_;
   std::uint64_t done_ = 0;  // as in the last report()
   Time next_change_{};

@@ -1,6 +1,7 @@
 #include "workers/runtime/job_runner.h"
 
 #include "common/rpc/call_trace.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/spec/job_trace.h"
 #include "jobs/spec/names.h"
 #include "workers/runtime/fail_points.h"
@@ -29,6 +30,7 @@ struct JobRunner::Run {
   std::string kind = "unknown";
   Time started{};
   std::optional<jobs::JobRecord> claimed;  // the record as the claim left it
+  std::optional<std::string> counts_in;    // the account in which the job counts, once that is known
   std::optional<Error> unreadable;
   RunReport report;
 };
@@ -100,6 +102,10 @@ void JobRunner::read_message(Run& run) {
 Task<RunEnd> JobRunner::steps(Run& run) {
   if (run.story.giving_up) co_return co_await move_to_poison(run, jobs::poison_record_of(run.message));
   if (!run.spec) co_return co_await claim(run);
+  co_await gate_.refresh();
+  if (auto queue = queue_for(run); queue != jobs::name_of_queue(run.queue)) {
+    co_return co_await pass_on(run, std::move(queue));
+  }
   if (run.spec->not_before && *run.spec->not_before > run.started) {
     co_return co_await put_off(run, *run.spec->not_before - run.started);
   }
@@ -127,6 +133,7 @@ jobs::Delivery JobRunner::delivery_for(const Run& run) const {
   auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   delivery.story = run.story.attempts;
   delivery.edited_epoch = run.story.edited_epoch;
+  delivery.queue = jobs::name_of_queue(run.queue);
   return delivery;
 }
 
@@ -144,6 +151,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
       break;
   }
   run.claimed = std::move(claim->record);
+  run.counts_in = jobs::ledger_accounts(*run.claimed).front();
   if (run.unreadable) co_return co_await settle(run, std::move(*run.unreadable));
   if (co_await deaths_in_vain(run) <= run.spec->max_attempts) co_return co_await work(run);
   // Workers died over it without being able to say why.
@@ -168,8 +176,27 @@ Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
   co_return attempts_in_vain(run.story, run.message.dequeue_count);
 }
 
-Task<Result<table_store::OperationLedger>> JobRunner::open_operation(const Run& run) {
-  return services_.tables.open_operation(run.story.job_id, run.message.epoch, run.story.edited_epoch);
+Task<Result<table_store::OperationLedger>> JobRunner::open_operation(Run& run) {
+  if (!run.counts_in) {
+    const auto record = CO_TRY(co_await services_.jobs.find(run.story.job_id));
+    run.counts_in = record ? jobs::ledger_accounts(*record).front() : std::string();
+  }
+  const auto tables = services_.jobs.tables_in(*run.counts_in);
+  co_return co_await tables->open_operation(run.story.job_id, run.message.epoch, run.story.edited_epoch);
+}
+
+Task<Result<void>> JobRunner::choose_accounts(Run& run) {
+  const auto reach = CO_TRY(co_await jobs::resolve(services_.jobs, jobs::reach_of(*run.spec)));
+  CO_TRY(jobs::check_accounts(reach, services_.objects.accounts));
+  auto accounts = jobs::ledger_accounts(reach, services_.jobs.account());
+  if (run.story.edited_epoch > 0) CO_TRY(co_await leave_accounts(run, accounts));
+  jobs::RecordChange change;
+  change.accounts = jobs::joined(accounts, ",");
+  if (*change.accounts == run.claimed->accounts) co_return Result<void>{};
+  run.claimed =
+      CO_TRY(co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change), run.claimed));
+  run.counts_in = jobs::ledger_accounts(*run.claimed).front();
+  co_return Result<void>{};
 }
 
 Task<Result<jobs::JobRecord>> JobRunner::end_record(Run& run, jobs::RecordChange change) {
@@ -181,7 +208,23 @@ Task<Result<jobs::JobRecord>> JobRunner::end_record(Run& run, jobs::RecordChange
   co_return co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
 }
 
+Task<Result<void>> JobRunner::leave_accounts(Run& run, std::vector<std::string>& accounts) {
+  const auto& home = services_.jobs.account();
+  for (auto& before : jobs::ledger_accounts(*run.claimed)) {
+    if (before.empty()) before = home;
+    const bool stays = accounts.empty() ? before == home : std::ranges::find(accounts, before) != accounts.end();
+    if (stays) continue;
+    auto closed = co_await services_.jobs.tables_in(before)->close_operation(run.story.job_id, run.message.epoch,
+                                                                             run.story.edited_epoch);
+    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+    if (accounts.empty()) accounts.push_back(home);
+    accounts.push_back(std::move(before));
+  }
+  co_return Result<void>{};
+}
+
 Task<RunEnd> JobRunner::work(Run& run) {
+  if (auto chosen = co_await choose_accounts(run); !chosen) co_return co_await settle(run, std::move(chosen.error()));
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, *run.claimed, *run.spec);
   auto outcome = co_await std::visit([&](auto work) { return workers::run(context, std::move(work)); }, run.spec->work);
   if (!outcome) co_return co_await settle(run, std::move(outcome.error()));
@@ -252,13 +295,40 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   co_return co_await fail_points::kRetryMessage.around(release(run, decision.delay, decision.count_attempt));
 }
 
-Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
+Task<Result<std::optional<RunEnd>>> JobRunner::meet(Run& run, std::string queue) {
   co_await run.lease->stop();
+  auto delivery = delivery_for(run);
+  delivery.queue = std::move(queue);
   // If its job is over, nobody has to wait for this message, and the record not for its end.
-  auto record = co_await services_.jobs.meet(delivery_for(run));
-  if (record && record->message_id != run.message.id) co_return co_await drop(run, std::nullopt);
-  if (record && is_over(record->state)) co_return co_await drop(run, std::move(*record));
+  auto record = CO_TRY(co_await services_.jobs.meet(std::move(delivery)));
+  if (record.message_id != run.message.id) co_return co_await drop(run, std::nullopt);
+  if (is_over(record.state)) co_return co_await drop(run, std::move(record));
+  co_return std::optional<RunEnd>();
+}
+
+Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
+  const auto met = co_await meet(run, std::string(jobs::name_of_queue(run.queue)));
+  if (met && *met) co_return **met;
   co_return co_await release(run, std::min(delay, kLongestDelay), false);
+}
+
+std::string JobRunner::queue_for(const Run& run) const {
+  const auto at = jobs::name_of_queue(run.queue);
+  auto wanted = run.spec->queue;
+  if (wanted.empty() && at == jobs::kDefaultQueue) wanted = gate_.queue_of_kind(run.kind);
+  return wanted.empty() ? std::string(at) : wanted;
+}
+
+Task<RunEnd> JobRunner::pass_on(Run& run, std::string queue) {
+  const auto met = co_await meet(run, queue);
+  if (!met) co_return co_await release(run, kShortestPause, false);
+  if (*met) co_return **met;
+  auto target = *run.spec;
+  target.queue = std::move(queue);
+  const auto moved = co_await fail_points::kPassOn.around(
+      services_.queues.move(run.lease->lease(), jobs::queue_of(target), story_text(run.story), false));
+  if (!moved && may_pass(moved.error())) co_return co_await release(run, kShortestPause, false);
+  co_return moved ? RunEnd::kRetried : RunEnd::kAbandoned;
 }
 
 Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {

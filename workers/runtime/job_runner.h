@@ -4,6 +4,7 @@
 //   success   close the operation; record succeeded; delete the message and put what tells of the end, in one step
 //   retry     record queued; message back with a delay, the attempt noted in it
 //   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
+//   pass on   it belongs into another queue: the record names that one; message moved there, no attempt counted
 //   give up   note in the message; record poisoned; put what tells of the end; move the message
 // Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
 #pragma once
@@ -62,14 +63,26 @@ class JobRunner {
   [[nodiscard]] jobs::Delivery delivery_for(const Run& run) const;
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> work(Run& run);
+  /// Notes in the record, before the job writes there, which accounts it has ledgers in. kJobInvalid if this worker may
+  /// not reach one.
+  Task<Result<void>> choose_accounts(Run& run);
+  /// Another text may name others: in those that the job has left, nothing of it takes effect any more. They stay in
+  /// the list, behind `accounts`, since their ledgers are there.
+  Task<Result<void>> leave_accounts(Run& run, std::vector<std::string>& accounts);
   /// attempts_in_vain(); but if workers die over a job, work that was not noted counts too if the operation's ledger
   /// has it.
   Task<std::uint32_t> deaths_in_vain(Run& run);
   Task<RunEnd> put_off(Run& run, Duration delay);
+  /// The name of the queue that the job should wait in: the one that it names, or its kind's, or where it is.
+  [[nodiscard]] std::string queue_for(const Run& run) const;
+  Task<RunEnd> pass_on(Run& run, std::string queue);
+  /// Makes the record of a job that does not run now say that it waits in the queue of this name. If nobody needs the
+  /// message, gives how the delivery ended.
+  Task<Result<std::optional<RunEnd>>> meet(Run& run, std::string queue);
   /// Gives the message back with the story. While the queue is busy or away, tries again as long as the lease lasts.
   Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
   /// What the job has done so far; no earlier delivery adds to it any more.
-  Task<Result<table_store::OperationLedger>> open_operation(const Run& run);
+  Task<Result<table_store::OperationLedger>> open_operation(Run& run);
   /// The change that ends the record, which is made anew if it is gone.
   Task<Result<jobs::JobRecord>> end_record(Run& run, jobs::RecordChange change);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;

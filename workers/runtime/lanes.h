@@ -1,39 +1,39 @@
-// Decides which of the job queues to take from next, by smooth weighted round robin over those that may have messages.
-// While all have some, six of ten messages are of high priority, three normal and one low. So bulk work of low priority
-// continues under any load, and urgent work waits for only a few others. Pure.
+// Decides which of its queues a worker takes from next, by smooth weighted round robin over those that may have
+// messages. While all have some, six of ten messages of the queues of the priorities are of high priority, three normal
+// and one low, so bulk work of low priority continues under any load, and urgent work waits for only a few others. A
+// queue that people named counts as much as normal priority. Pure.
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/error.h"
-#include "jobs/store/job_record.h"
 
 namespace tidemark::workers {
 
 struct Lane {
-  std::string_view queue;
+  std::string queue;
   int weight = 0;
-  std::string_view priority;
 };
-inline constexpr std::array<Lane, 3> kLanes{Lane{jobs::kHighQueue, 6, "high"}, Lane{jobs::kJobQueue, 3, "normal"},
-                                            Lane{jobs::kLowQueue, 1, "low"}};
+/// Each is watched by a call of its own while it is empty.
+inline constexpr std::size_t kMostQueues = 16;
 
-/// Which of the lanes a worker takes from.
-using LaneSet = std::array<bool, kLanes.size()>;
-inline constexpr LaneSet kAllLanes{true, true, true};
-/// From a list of priorities, such as "high,normal". kConfigInvalid.
-Result<LaneSet> lanes_of(std::string_view priorities);
+inline constexpr std::string_view kAllPriorities = "high,normal,low";
+/// From the settings: the names of queues, such as "default,heavy", and the priorities of the default ones, such as
+/// "high,normal". kConfigInvalid.
+Result<std::vector<Lane>> lanes_of(std::string_view priorities, std::string_view queues);
+/// The queues of the priorities.
+std::vector<Lane> default_lanes();
 
 class LaneChoice {
  public:
-  /// The other lanes count as empty for ever, so their messages are left to other workers, untouched.
-  explicit LaneChoice(LaneSet served = kAllLanes) : filled_(served) {}
+  explicit LaneChoice(const std::vector<Lane>& lanes);
   /// True until the queue was found empty.
   void set_filled(std::size_t lane, bool filled);
-  [[nodiscard]] bool filled(std::size_t lane) const { return filled_[lane]; }
+  [[nodiscard]] bool filled(std::size_t lane) const { return lanes_[lane].filled; }
   /// Nothing if all are empty.
   std::optional<std::size_t> next();
   /// How many of `slots` messages should come from `lane`, which next() has just returned; at least 1.
@@ -42,9 +42,13 @@ class LaneChoice {
   void took_more(std::size_t lane, std::size_t more);
 
  private:
+  struct State {
+    int weight = 0;
+    int credit = 0;
+    bool filled = true;
+  };
   int raise();  // raises every filled lane by its weight; returns their sum
-  LaneSet filled_;
-  std::array<int, kLanes.size()> credit_{};
+  std::vector<State> lanes_;
 };
 
 }  // namespace tidemark::workers

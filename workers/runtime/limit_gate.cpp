@@ -32,6 +32,11 @@ bool LimitGate::paused(const std::string& kind) const {
   return limit != nullptr && limit->paused;
 }
 
+std::string LimitGate::queue_of_kind(const std::string& kind) const {
+  const auto* limit = find(jobs::kind_target(kind));
+  return limit == nullptr ? std::string() : limit->queue;
+}
+
 bool LimitGate::unrestricted(const std::string& kind, const std::vector<PartitionRef>& places) const {
   if (known_.empty()) return true;
   const auto targets = targets_of(kind, places);

@@ -33,6 +33,8 @@ class LimitGate {
   /// Reads the limits if what is known is too old.
   Task<void> refresh();
   [[nodiscard]] bool paused(const std::string& kind) const;
+  /// The queue that operators chose for the kind, by name; empty if they chose none.
+  [[nodiscard]] std::string queue_of_kind(const std::string& kind) const;
   /// True if there are no limits for a job of the kind at these places.
   [[nodiscard]] bool unrestricted(const std::string& kind, const std::vector<PartitionRef>& places) const;
   /// A job that entered under limits, of its kind and of the tables it names, has slots until leave().

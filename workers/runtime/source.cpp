@@ -36,11 +36,12 @@ Task<Result<void>> Source::begin(std::string, std::uint64_t) {
 }
 
 std::unexpected<Error> TableSource::missing_table() const {
-  return fail(ErrorCode::kTableNotFound, "The source table '" + selected_.table + "' does not exist.");
+  const auto where = selected_.account.empty() ? std::string() : " in account " + selected_.account;
+  return fail(ErrorCode::kTableNotFound, "The source table '" + selected_.table + "' does not exist" + where + ".");
 }
 
 Task<Result<void>> TableSource::require() {
-  if (!CO_TRY(co_await context_.tables.table_exists(selected_.table))) co_return missing_table();
+  if (!CO_TRY(co_await tables_->table_exists(selected_.table))) co_return missing_table();
   co_return Result<void>{};
 }
 
@@ -57,7 +58,7 @@ Task<Result<Page>> TableSource::read(std::string continuation) {
   while (true) {
     auto wanted = request(continuation);
     wanted.top = page_size_;
-    auto found = CO_TRY(co_await context_.tables.query(std::move(wanted)));
+    auto found = CO_TRY(co_await tables_->query(std::move(wanted)));
     std::size_t key_bytes = 0;
     for (const auto& entity : found.entities) {
       key_bytes += entity.partition_key.size() + entity.row_key.size() + 8;
@@ -71,7 +72,7 @@ Task<Result<Page>> TableSource::read(std::string continuation) {
 }
 
 Task<Result<std::optional<Entity>>> TableSource::get(jobs::EntityKey key) {
-  auto entity = co_await context_.tables.get(selected_.table, std::move(key.partition_key), std::move(key.row_key));
+  auto entity = co_await tables_->get(selected_.table, std::move(key.partition_key), std::move(key.row_key));
   if (entity.failed_with(ErrorCode::kTableNotFound)) co_return missing_table();
   if (!entity) co_return entity;
   const bool selected =
@@ -89,14 +90,15 @@ Task<Result<void>> TableSource::begin(std::string continuation, std::uint64_t be
   }
   if (context_.refused()) co_return Result<void>{};
   count_->found = before;
-  spawn(co_await asio::this_coro::executor, count(context_.tables, request(std::move(continuation)), count_));
+  spawn(co_await asio::this_coro::executor, count(tables_, request(std::move(continuation)), count_));
   co_return Result<void>{};
 }
 
-Task<void> TableSource::count(table_store::TableClient& tables, QueryRequest request, std::shared_ptr<Count> into) {
+Task<void> TableSource::count(std::shared_ptr<table_store::TableClient> tables, QueryRequest request,
+                              std::shared_ptr<Count> into) {
   request.count_only = true;
   do {
-    auto page = co_await tables.query(request);
+    auto page = co_await tables->query(request);
     // Without an answer there is no total; the job goes on.
     if (!page || into->stopped) co_return;
     into->found += page->count;
@@ -118,7 +120,7 @@ Task<Result<void>> TableSource::check_affected(std::uint64_t done) {
   counting.count_only = true;
   do {
     CO_TRY(context_.check());
-    auto page = CO_TRY(co_await context_.tables.query(counting));
+    auto page = CO_TRY(co_await tables_->query(counting));
     count_->found += page.count;
     if (count_->found > limit) co_return too_many_selected(limit);
     counting.continuation = std::move(page.continuation);

@@ -51,11 +51,13 @@ struct Selected {
   std::string operation;  // if given: only copies that this operation wrote
   /// What the job notes of an entity beside its key; a page has room for it.
   std::function<std::size_t(const Entity&)> noted_bytes = {};
+  std::string account = {};  // empty: that of the jobs
 };
 
 class TableSource final : public Source {
  public:
-  TableSource(JobContext& context, Selected selected) : Source(context), selected_(std::move(selected)) {}
+  TableSource(JobContext& context, Selected selected)
+      : Source(context), selected_(std::move(selected)), tables_(context.jobs.tables_in(selected_.account)) {}
   ~TableSource() override { count_->stopped = true; }
   TableSource(const TableSource&) = delete;
   TableSource& operator=(const TableSource&) = delete;
@@ -74,13 +76,14 @@ class TableSource final : public Source {
     bool through = false;
     bool stopped = false;
   };
-  static Task<void> count(table_store::TableClient& tables, table_store::QueryRequest request,
+  static Task<void> count(std::shared_ptr<table_store::TableClient> tables, table_store::QueryRequest request,
                           std::shared_ptr<Count> into);
   Task<Result<void>> check_affected(std::uint64_t done);
   [[nodiscard]] table_store::QueryRequest request(std::string continuation) const;
   [[nodiscard]] std::unexpected<Error> missing_table() const;
 
   Selected selected_;
+  std::shared_ptr<table_store::TableClient> tables_;
   std::shared_ptr<Count> count_ = std::make_shared<Count>();
   std::uint32_t page_size_ = 1000;
 };

@@ -39,9 +39,9 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
     const auto slots =
         self->small_jobs_ ? kMostAtOnce : std::min(self->options_.concurrency - self->busy_, kMostAtOnce);
     auto received = co_await self->services_.queues.receive_some(
-        std::string(kLanes[*lane].queue), self->options_.runner.lease, self->lanes_.share(*lane, slots));
+        self->options_.lanes[*lane].queue, self->options_.runner.lease, self->lanes_.share(*lane, slots));
     if (!received) {
-      co_await self->back_off(std::move(received.error()));
+      co_await self->back_off(*lane, std::move(received.error()));
       continue;
     }
     self->failures_ = 0;
@@ -57,10 +57,10 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
 
 Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane) {
   while (!self->stopping_) {
-    auto received = co_await self->services_.queues.receive(std::string(kLanes[lane].queue),
+    auto received = co_await self->services_.queues.receive(self->options_.lanes[lane].queue,
                                                             self->options_.runner.lease, self->options_.poll);
     if (!received) {
-      co_await self->back_off(std::move(received.error()));
+      co_await self->back_off(lane, std::move(received.error()));
       continue;
     }
     self->failures_ = 0;
@@ -75,17 +75,17 @@ Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane)
 }
 
 Task<void> WorkerLoop::take_all(std::size_t lane, std::vector<queue_service::Message> messages) {
+  auto queue = options_.lanes[lane].queue;
   std::vector<SmallJob> small;
   std::vector<queue_service::Message> others;
   for (auto& message : messages) {
-    if (auto job = small_job(message, options_.runner.traces)) {
+    if (auto job = small_job(message, queue, options_.runner.traces)) {
       small.push_back(std::move(*job));
     } else {
       others.push_back(std::move(message));
     }
   }
   small_jobs_ = others.empty();
-  auto queue = std::string(kLanes[lane].queue);
   if (!small.empty() && !stopping_ && busy_ < options_.concurrency) {
     ++busy_;
     spawn(strand_, serve_together(shared_from_this(), queue, std::move(small), services_.clock.now()));
@@ -98,7 +98,7 @@ Task<void> WorkerLoop::take_all(std::size_t lane, std::vector<queue_service::Mes
 }
 
 Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
-  auto queue = std::string(kLanes[lane].queue);
+  auto queue = options_.lanes[lane].queue;
   if (stopping_ || busy_ >= options_.concurrency) {
     co_await give_back(std::move(queue), std::move(message));
     co_return;
@@ -143,11 +143,12 @@ Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue
   self->changed_.notify_all();
 }
 
-Task<void> WorkerLoop::back_off(Error error) {
+Task<void> WorkerLoop::back_off(std::size_t lane, Error error) {
   if (error.code == ErrorCode::kQueueNotFound) {
-    // Somebody deleted it, or the store was replaced by an empty one.
-    auto ready = co_await services_.jobs.ensure_ready();
-    if (ready) co_return;
+    // Nobody has used it yet, somebody deleted it, or the store was replaced by an empty one.
+    const auto made = co_await services_.queues.ensure_queue(options_.lanes[lane].queue);
+    const auto ready = co_await services_.jobs.ensure_ready();
+    if (made && ready) co_return;
   }
   const auto pause = options_.runner.retry.backoff(++failures_, services_.random);
   co_await changed_.wait(services_.clock, std::max<Duration>(pause, std::chrono::milliseconds(10)));

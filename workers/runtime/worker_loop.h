@@ -1,5 +1,5 @@
-// Takes messages from the job queues, one for each priority, and runs up to `concurrency` of them at once. Of the
-// queues that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty queue is watched by
+// Takes messages from the queues of jobs that it serves, and runs up to `concurrency` of them at once. Of the queues
+// that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty queue is watched by
 // a long poll. Small jobs that arrive together count as one (job_batch.h). While they do, the loop takes more messages
 // than it has room for, and gives other jobs back at once if there is no room for them. When a store cannot be reached,
 // the loop backs off with jitter. Everything runs on one strand of the executor, all waiting goes through the Clock,
@@ -19,7 +19,7 @@ struct WorkerOptions {
   RunnerOptions runner;
   std::size_t concurrency = 4;
   Duration poll = std::chrono::seconds(20);
-  LaneSet lanes = kAllLanes;  // jobs of other priorities are left to other workers
+  std::vector<Lane> lanes = default_lanes();  // jobs in other queues are left to other workers
 };
 
 /// Called on the loop's strand after each delivery.
@@ -54,7 +54,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   static Task<void> serve_together(std::shared_ptr<WorkerLoop> self, std::string queue, std::vector<SmallJob> jobs,
                                    Time taken);
   Task<Result<void>> serve_one(std::string queue, queue_service::Message message, Time taken);
-  Task<void> back_off(Error error);
+  Task<void> back_off(std::size_t lane, Error error);
   Task<void> wait_idle(Duration limit);
 
   WorkerOptions options_;

@@ -67,17 +67,23 @@ Task<Result<bool>> Collector::removable(Rows rows, Time now, Entity entity) {
   // Whatever somebody else put there is not ours to remove.
   if (!record || !is_terminal(record->state)) co_return false;
   // Without a record its message would be a job that nobody has done, or cancelled.
-  queue_service::MessageName message{std::move(record->message_id), std::move(record->receipt)};
-  const auto waits = CO_TRY(co_await queues_.holds(all_job_queues(), std::move(message)));
+  queue_service::MessageName message{record->message_id, record->receipt};
+  const auto waits = CO_TRY(co_await queues_.holds(possible_queues(*record), std::move(message)));
   co_return !waits;
+}
+
+Task<Result<void>> Collector::forget_operation(std::string id, std::string account) {
+  const auto tables = tables_.as(account.empty() ? tables_.account() : std::move(account));
+  auto closed = co_await tables->close_operation(id, INT64_MAX, 0);
+  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  co_return co_await tables->forget_operation(std::move(id));
 }
 
 Task<Result<bool>> Collector::remove(Rows rows, Entity entity) {
   if (rows == Rows::kJobs) {
-    // The ledger first: a record that is left is found again, a ledger without one would never be.
-    auto closed = co_await tables_.close_operation(entity.row_key, INT64_MAX, 0);
-    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
-    CO_TRY(co_await tables_.forget_operation(entity.row_key));
+    // The ledgers first: a record that is left is found again, a ledger without one would never be.
+    const auto record = CO_TRY(record_from_entity(entity));
+    for (const auto& account : ledger_accounts(record)) CO_TRY(co_await forget_operation(record.id, account));
   }
   auto gone = CO_TRY(co_await change_row(tables_, entity.partition_key, erasure_of(entity.row_key, entity.version)));
   co_return gone.has_value();

@@ -34,6 +34,7 @@ class Collector {
   Task<Result<std::uint64_t>> sweep(Rows rows, Time now, table_store::QueryRequest request);
   Task<Result<bool>> removable(Rows rows, Time now, table_store::Entity entity);
   Task<Result<bool>> remove(Rows rows, table_store::Entity entity);
+  Task<Result<void>> forget_operation(std::string id, std::string account);
 
   table_store::TableClient& tables_;
   queue_service::QueueClient& queues_;

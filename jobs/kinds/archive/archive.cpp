@@ -7,6 +7,8 @@ namespace tidemark::jobs {
 
 namespace {
 
+constexpr const char* kDirectoryHasNone = "a directory belongs to no account: leave its account out";
+
 /// A table's name, or an archive outside of tables.
 void place_member(SpecMembers& in, const char* name, std::string& table, std::optional<ObjectArchive>& archive) {
   if (in.writes() && archive) {
@@ -27,26 +29,36 @@ void ArchiveSpec::members(SpecMembers& in) {
   in.table("source", source);
   place_member(in, "destination", destination, archive);
   if (archive && archive->table.empty()) archive->table = source;
-  in.two_tables(source, destination);
+  in.accounts(accounts);
+  if (archive && !archive->directory.empty() && !accounts.destination.empty()) in.problem(kDirectoryHasNone);
+  if (accounts.source == accounts.destination) in.two_tables(source, destination);
   in.selection(*this);
 }
 
 Reach ArchiveSpec::reach() const {
-  return {
-      .from = {source}, .to = {destination, archive}, .selection = *this, .step = Step::kArchive, .keeps_key = true};
+  return {.from = {source, {}, accounts.source},
+          .to = {destination, archive, accounts.destination},
+          .selection = *this,
+          .step = Step::kArchive,
+          .keeps_key = true};
 }
 
 void UnarchiveSpec::members(SpecMembers& in) {
   place_member(in, "source", source, archive);
   in.table("destination", destination);
   if (archive && archive->table.empty()) archive->table = destination;
-  in.two_tables(source, destination);
+  in.accounts(accounts);
+  if (archive && !archive->directory.empty() && !accounts.source.empty()) in.problem(kDirectoryHasNone);
+  if (accounts.source == accounts.destination) in.two_tables(source, destination);
   in.selection(*this);
 }
 
 Reach UnarchiveSpec::reach() const {
-  return {
-      .from = {source, archive}, .to = {destination}, .selection = *this, .step = Step::kRestore, .keeps_key = true};
+  return {.from = {source, archive, accounts.source},
+          .to = {destination, {}, accounts.destination},
+          .selection = *this,
+          .step = Step::kRestore,
+          .keeps_key = true};
 }
 
 }  // namespace tidemark::jobs

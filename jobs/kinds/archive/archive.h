@@ -23,6 +23,7 @@ struct ArchiveSpec : Selection {
   std::string source;
   std::string destination;  // a table, or empty:
   std::optional<ObjectArchive> archive = {};
+  Accounts accounts = {};
   bool operator==(const ArchiveSpec&) const = default;
 
   static constexpr std::string_view kName = "archive";
@@ -38,6 +39,7 @@ struct UnarchiveSpec : Selection {
   std::string source;  // a table, or empty:
   std::optional<ObjectArchive> archive = {};
   std::string destination;
+  Accounts accounts = {};
   bool operator==(const UnarchiveSpec&) const = default;
 
   static constexpr std::string_view kName = "unarchive";

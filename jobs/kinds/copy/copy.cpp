@@ -16,18 +16,23 @@ bool keeps_key(const CopySpec& spec) {
 void CopySpec::members(SpecMembers& in) {
   in.table("source", source);
   in.table("destination", destination);
+  in.accounts(accounts);
   in.selection(*this);
   template_member(in, "partitionKeyTemplate", partition_key_template);
   template_member(in, "rowKeyTemplate", row_key_template);
   in.property_names("properties", properties);
-  if (keeps_key(*this) && !source.empty() && iequals_ascii(source, destination)) {
+  const bool one_account = accounts.source == accounts.destination;
+  if (keeps_key(*this) && one_account && !source.empty() && iequals_ascii(source, destination)) {
     in.problem("a copy within one table needs a key template, or it would be the original");
   }
 }
 
 Reach CopySpec::reach() const {
-  Reach out{
-      .from = {source}, .to = {destination}, .selection = *this, .step = Step::kCopy, .keeps_key = keeps_key(*this)};
+  Reach out{.from = {source, {}, accounts.source},
+            .to = {destination, {}, accounts.destination},
+            .selection = *this,
+            .step = Step::kCopy,
+            .keeps_key = keeps_key(*this)};
   if (out.keeps_key) return out;
   if (auto templates = parse_key_templates(partition_key_template, row_key_template))
     out.templates = std::move(*templates);

@@ -16,6 +16,7 @@ struct CopySpec : Selection {
   std::string partition_key_template = "{PartitionKey}";  // key_template.h
   std::string row_key_template = "{RowKey}";
   std::vector<std::string> properties;  // empty: all
+  Accounts accounts;
   bool operator==(const CopySpec&) const = default;
 
   static constexpr std::string_view kName = "copy";

@@ -62,6 +62,10 @@ Task<Result<Reach>> resolve(JobStore& store, Reach reach) {
     reach = std::move(*back);
     kind = "undo of a copy";
   }
+  reach = seen_from(store.account(), std::move(reach));
+  if ((reach.moves() || reach.keeps_key) && is_same(reach.from, reach.to)) {
+    co_return invalid_job({"source and destination must be two tables, or in two accounts"});
+  }
   co_return reach;
 }
 

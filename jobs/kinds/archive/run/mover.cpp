@@ -17,10 +17,11 @@ using nlohmann::json;
 // An entity that changes between every read and removal is tried this often before its page is read again.
 constexpr int kEntityRounds = 8;
 
-Result<std::unique_ptr<Side>> make_object_side(JobContext& context, const jobs::ObjectArchive& archive,
+Result<std::unique_ptr<Side>> make_object_side(JobContext& context, const jobs::Location& location,
                                                Selected selection) {
+  const auto& archive = *location.archive;
   auto filter = TRY(table_store::Filter::parse(selection.filter));
-  auto store = TRY(jobs::open_archive(context.objects, context.tables, archive));
+  auto store = TRY(jobs::open_archive(context.objects, context.tables, archive, location.account));
   if (archive.format == jobs::ArchiveFormat::kLines) {
     return std::make_unique<PartSide>(context, std::move(store), archive, std::move(selection), std::move(filter));
   }
@@ -29,7 +30,7 @@ Result<std::unique_ptr<Side>> make_object_side(JobContext& context, const jobs::
 
 Result<std::unique_ptr<Side>> make_side(JobContext& context, const jobs::Location& location, Selected selection,
                                         TableRole role) {
-  if (location.archive) return make_object_side(context, *location.archive, std::move(selection));
+  if (location.archive) return make_object_side(context, location, std::move(selection));
   return std::make_unique<TableSide>(context, std::move(selection), role);
 }
 
@@ -296,7 +297,7 @@ Task<Result<void>> Mover::settle_gone(std::uint64_t unheard) {
   if (gone == 0 || relied_on) co_return Result<void>{};
   // The ledger counts each removal in its transaction. So it says whether all of ours are known, even if an answer was
   // about the second arrival of a request.
-  const auto ledger = CO_TRY(co_await context_.tables.read_operation(context_.job_id()));
+  const auto ledger = CO_TRY(co_await context_.ledger().read_operation(context_.job_id()));
   unheard += ledger.counter(kDone) - std::min(ledger.counter(kDone), done());
   if (unheard >= gone) co_return Result<void>{};
   if (unheard > 0) {
@@ -354,10 +355,11 @@ Task<Result<std::vector<Entity>>> Mover::read_changed() {
 Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach) {
   const bool back = reach.step == jobs::Step::kRestore;
   Selected selected{reach.from.table, reach.selection.filter.value_or(""), reach.operation};
+  selected.account = reach.from.account;
   auto from = CO_TRY(make_side(context, reach.from, std::move(selected), {.back = back}));
   // Objects are not counted in the transaction that erases them, so the restored entities are.
   const TableRole role{back, reach.from.archive.has_value(), reach.selection.entity.has_value()};
-  auto to = CO_TRY(make_side(context, reach.to, {reach.to.table, "", ""}, role));
+  auto to = CO_TRY(make_side(context, reach.to, {reach.to.table, "", "", {}, reach.to.account}, role));
   co_return co_await run_move(context, std::move(reach), std::move(from), std::move(to));
 }
 
@@ -366,8 +368,12 @@ Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach, std::u
   co_return co_await run_as<Mover>(context, std::move(reach), std::move(from), std::move(to));
 }
 
-Task<Result<JobOutcome>> run(JobContext& context, jobs::ArchiveSpec spec) { return run_move(context, spec.reach()); }
+Task<Result<JobOutcome>> run(JobContext& context, jobs::ArchiveSpec spec) {
+  return run_move(context, jobs::seen_from(context.jobs.account(), spec.reach()));
+}
 
-Task<Result<JobOutcome>> run(JobContext& context, jobs::UnarchiveSpec spec) { return run_move(context, spec.reach()); }
+Task<Result<JobOutcome>> run(JobContext& context, jobs::UnarchiveSpec spec) {
+  return run_move(context, jobs::seen_from(context.jobs.account(), spec.reach()));
+}
 
 }  // namespace tidemark::workers

@@ -110,8 +110,9 @@ class Side : public Source {
  protected:
   using Source::Source;
   /// Of a version that was here already, written by `operation`. Two jobs that share a copy cannot tell who may take it
-  /// back, so only the job that wrote it removes the entity from the source, unless it is over.
-  Task<Result<PutEnd>> end_of_shared(std::string operation);
+  /// back, so only the job that wrote it removes the entity from the source, unless it is over. `there`: the tables
+  /// that it is in; null for objects.
+  Task<Result<PutEnd>> end_of_shared(std::string operation, const table_store::TableClient* there = nullptr);
 };
 
 /// Reads what note() writes unless the side has a form of its own: [[pk,rk],...]. Tolerant.

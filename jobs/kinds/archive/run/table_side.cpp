@@ -21,13 +21,24 @@ Mutation copy_of(const Entity& entity, bool back) {
 
 }  // namespace
 
+Task<Result<bool>> TableSide::open() {
+  // Where the job counts, its operation is open already.
+  if (tables_->account() == context_.ledger().account()) co_return false;
+  co_return co_await context_.open_in(*tables_);
+}
+
+Task<Result<void>> TableSide::close() {
+  if (tables_->account() == context_.ledger().account()) co_return Result<void>{};
+  co_return co_await context_.close_in(*tables_);
+}
+
 Task<Result<RemoveOutcome>> TableSide::remove(std::vector<Entity> entities) {
   auto partition_key = entities.front().partition_key;
   std::vector<Mutation> removals;
   for (const auto& entity : entities) removals.push_back(jobs::erasure_of(entity.row_key, entity.version));
   auto fence = context_.fence(role_.counts_puts ? std::string() : std::string(kDone));
   const auto outcomes = CO_TRY(co_await fail_points::kMoveErase.around(
-      context_.tables.mutate(table_, std::move(partition_key), std::move(removals), std::move(fence))));
+      tables_->mutate(table_, std::move(partition_key), std::move(removals), std::move(fence))));
   if (outcomes.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
   RemoveOutcome out;
   for (const auto& outcome : outcomes) {
@@ -45,7 +56,7 @@ Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
   CO_TRY(co_await context_.side_by_side(keys.size(), [&](std::size_t number) -> Task<Result<void>> {
     CO_TRY(context_.check());
     const auto& key = keys[number];
-    const auto copy = CO_TRY(co_await context_.tables.get(table_, key.partition_key, key.row_key));
+    const auto copy = CO_TRY(co_await tables_->get(table_, key.partition_key, key.row_key));
     // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
     copied[number] = copy.has_value() && copy->source_version ? 1 : 0;
     co_return Result<void>{};
@@ -78,18 +89,18 @@ Task<Result<std::vector<MutationOutcome>>> TableSide::put_copies(std::string par
   if (role_.make_when_missing) again = copies;
   auto fence = context_.fence(role_.counts_puts ? std::string(kDone) : std::string());
   auto copied =
-      co_await fail_points::kMoveCopy.around(context_.tables.mutate(table_, partition_key, std::move(copies), fence));
+      co_await fail_points::kMoveCopy.around(tables_->mutate(table_, partition_key, std::move(copies), fence));
   if (again.empty() || !copied.failed_with(ErrorCode::kTableNotFound)) co_return copied;
   CO_TRY(co_await prepare());
-  co_return co_await context_.tables.mutate(table_, std::move(partition_key), std::move(again), std::move(fence));
+  co_return co_await tables_->mutate(table_, std::move(partition_key), std::move(again), std::move(fence));
 }
 
 Task<Result<PutEnd>> TableSide::end_of(MutationOutcome outcome, jobs::EntityKey key, table_store::Version version) {
   if (outcome.kind == WriteOutcome::kUnchanged && !role_.back) {
-    auto copy = CO_TRY(co_await context_.tables.get(table_, std::move(key.partition_key), std::move(key.row_key)));
+    auto copy = CO_TRY(co_await tables_->get(table_, std::move(key.partition_key), std::move(key.row_key)));
     // Whoever wrote it has taken it back.
     if (!copy.has_value() || copy->source_version != version) co_return PutEnd::kReadAgain;
-    co_return co_await end_of_shared(std::move(copy->operation));
+    co_return co_await end_of_shared(std::move(copy->operation), tables_.get());
   }
   if (outcome.kind == WriteOutcome::kApplied || outcome.kind == WriteOutcome::kUnchanged) co_return PutEnd::kThere;
   if (outcome.kind == WriteOutcome::kConflict) co_return PutEnd::kInTheWay;
@@ -100,12 +111,12 @@ Task<Result<PutEnd>> TableSide::end_of(MutationOutcome outcome, jobs::EntityKey 
 Task<Result<void>> TableSide::take_back(std::string, std::vector<jobs::EntityKey> keys) {
   for (auto& key : keys) {
     CO_TRY(context_.check());
-    const auto copy = CO_TRY(co_await context_.tables.get(table_, key.partition_key, key.row_key));
+    const auto copy = CO_TRY(co_await tables_->get(table_, key.partition_key, key.row_key));
     const bool own = copy.has_value() && copy->source_version && copy->operation == context_.job_id();
     if (!own) continue;
     std::vector<Mutation> erasures{jobs::erasure_of(std::move(key.row_key), copy->version)};
     CO_TRY(co_await fail_points::kMoveTakeBack.around(
-        context_.tables.mutate(table_, std::move(key.partition_key), std::move(erasures), context_.fence({}))));
+        tables_->mutate(table_, std::move(key.partition_key), std::move(erasures), context_.fence({}))));
   }
   co_return Result<void>{};
 }

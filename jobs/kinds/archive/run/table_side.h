@@ -14,7 +14,14 @@ struct TableRole {
 class TableSide final : public Side {
  public:
   TableSide(JobContext& context, Selected selected, TableRole role)
-      : Side(context), table_(selected.table), role_(role), entities_(context, std::move(selected)) {}
+      : Side(context),
+        table_(selected.table),
+        role_(role),
+        tables_(context.jobs.tables_in(selected.account)),
+        entities_(context, std::move(selected)) {}
+
+  Task<Result<bool>> open() override;
+  Task<Result<void>> close() override;
 
   Task<Result<void>> require() override { return entities_.require(); }
   Task<Result<void>> begin(std::string continuation, std::uint64_t before) override {
@@ -25,7 +32,7 @@ class TableSide final : public Side {
   [[nodiscard]] std::optional<std::uint64_t> total() const override { return entities_.total(); }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
 
-  Task<Result<void>> prepare() override { return jobs::ensure_table(context_.tables, table_); }
+  Task<Result<void>> prepare() override { return jobs::ensure_table(*tables_, table_); }
   Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
   Task<Result<PutOutcome>> put(Unit unit) override;
   Task<Result<void>> take_back(std::string unit_name, std::vector<jobs::EntityKey> keys) override;
@@ -37,6 +44,7 @@ class TableSide final : public Side {
 
   std::string table_;
   TableRole role_;
+  std::shared_ptr<table_store::TableClient> tables_;
   TableSource entities_;
 };
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "common/base/encoding.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/key_template.h"
 #include "workers/runtime/bulk_job.h"
@@ -28,7 +29,8 @@ class Copier final : public BulkJob {
       : BulkJob(context, source_,
                 {.entity = spec.entity, .doing = "copying", .changed = "copied", .ledger_counts = false}),
         spec_(std::move(spec)),
-        source_(context, {spec_.source, spec_.filter.value_or(""), ""}) {}
+        reach_(jobs::seen_from(context.jobs.account(), spec_.reach())),
+        source_(context, {spec_.source, spec_.filter.value_or(""), "", {}, reach_.from.account}) {}
 
  private:
   using Partitions = std::map<std::string, std::vector<Target>>;
@@ -39,6 +41,7 @@ class Copier final : public BulkJob {
   std::vector<table_store::Property> projected(std::vector<table_store::Property> properties) const;
 
   jobs::CopySpec spec_;
+  jobs::Reach reach_;
   TableSource source_;
   jobs::KeyTemplates templates_;
 };
@@ -60,7 +63,7 @@ std::vector<std::vector<Target>> groups_of(std::vector<Target> targets) {
 
 Task<Result<void>> Copier::prepare() {
   templates_ = CO_TRY(jobs::parse_key_templates(spec_.partition_key_template, spec_.row_key_template));
-  co_return co_await jobs::ensure_table(context_.tables, spec_.destination);
+  co_return co_await jobs::ensure_table(context_.ledger(), spec_.destination);
 }
 
 Task<Result<void>> Copier::work_on(std::vector<Entity> entities) {
@@ -80,7 +83,7 @@ Task<Result<void>> Copier::work_on(std::vector<Entity> entities) {
 }
 
 Copier::Partitions Copier::targets_of(std::vector<Entity> entities) {
-  const bool one_table = iequals_ascii(spec_.source, spec_.destination);
+  const bool one_table = jobs::is_same(reach_.from, reach_.to);
   Partitions out;
   for (auto& entity : entities) {
     if (one_table && entity.is_copy()) {
@@ -123,7 +126,7 @@ std::vector<table_store::Property> Copier::projected(std::vector<table_store::Pr
 Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> group) {
   std::vector<Mutation> mutations;
   for (auto& target : group) mutations.push_back(std::move(target.mutation));
-  const auto outcomes = CO_TRY(co_await fail_points::kCopyWrite.around(context_.tables.mutate(
+  const auto outcomes = CO_TRY(co_await fail_points::kCopyWrite.around(context_.ledger().mutate(
       spec_.destination, std::move(partition_key), std::move(mutations), context_.fence(std::string(kWritten)))));
   if (outcomes.size() != group.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < group.size(); ++i) {

@@ -15,7 +15,8 @@ class Eraser final : public BulkJob {
   Eraser(JobContext& context, jobs::Reach reach)
       : BulkJob(context, source_, {.entity = reach.selection.entity, .doing = "deleting", .changed = "deleted"}),
         table_(reach.from.table),
-        source_(context, {reach.from.table, reach.selection.filter.value_or(""), reach.operation}) {}
+        source_(context,
+                {reach.from.table, reach.selection.filter.value_or(""), reach.operation, {}, reach.from.account}) {}
 
  private:
   Task<Result<void>> work_on(std::vector<Entity> entities) override;
@@ -40,7 +41,7 @@ Task<Result<void>> Eraser::work_on(std::vector<Entity> entities) {
 Task<Result<void>> Eraser::erase(std::vector<Entity> group) {
   std::vector<Mutation> mutations;
   for (auto& entity : group) mutations.push_back(jobs::erasure_of(std::move(entity.row_key), entity.version));
-  const auto outcomes = CO_TRY(co_await fail_points::kDeleteErase.around(context_.tables.mutate(
+  const auto outcomes = CO_TRY(co_await fail_points::kDeleteErase.around(context_.ledger().mutate(
       table_, group.front().partition_key, std::move(mutations), context_.fence(std::string(kDone)))));
   for (const auto& outcome : outcomes) {
     if (outcome.kind == WriteOutcome::kApplied) did(1);
