@@ -87,8 +87,8 @@ Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   remaining_ -= buffered;
   if (buffered == wanted) co_return piece;
   // The rest goes straight into the piece; bounded, so that a caller that asks for much gets what has come so far.
-  piece.resize_and_overwrite(std::min<std::size_t>(wanted, buffered + (1UL << 20)),
-                             [](char*, std::size_t size) { return size; });  // no zeros first
+  const auto size = std::min<std::size_t>(wanted, buffered + (1UL << 20));
+  piece.resize_and_overwrite(size, [size](char*, std::size_t) { return size; });  // no zeros first
   std::size_t filled = buffered;
   while (filled < piece.size()) {
     session_.wait_for_peer();
