@@ -93,7 +93,8 @@ class MetricsTest(unittest.TestCase):
         documented = set(NAME.findall(" ".join(cells)))
         present = set(self.all_types())
         self.assertEqual(present - documented, set(), "not in docs/operating.md")
-        self.assertEqual(documented - present, set(), "documented, but no process has it")
+        elsewhere = set(NAME.findall(" ".join(cell for cell in cells if "`engine=postgres`" in cell)))  # not in this stack
+        self.assertEqual(documented - present, elsewhere, "documented, but no process has it")
 
     def test_every_metric_says_what_it_is(self):
         for program in self.ports:

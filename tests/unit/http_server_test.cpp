@@ -265,7 +265,7 @@ TEST_F(HttpServer, ExpectContinueIsAnsweredBeforeTheBody) {
 // Strings grow by more than they are asked to: what a body is read into may have room for more than the body.
 TEST_F(HttpServer, ABodyOfAnyLengthThatComesAfterItsHeadIsWaitedForToItsEnd) {
   auto socket = connect();
-  for (const std::size_t size : {15, 16, 20, 31, 100, 1000}) {
+  for (const auto size : {15UZ, 16UZ, 20UZ, 31UZ, 100UZ, 1000UZ}) {
     const std::string body(size, 'b');
     asio::write(socket, asio::buffer("PUT /e HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) +
                                      "\r\nExpect: 100-continue\r\n\r\n"));
