@@ -7,11 +7,10 @@
 // - A body is run again whenever it read what was not known, and bodies behind it may have been run in vain with it.
 // - Reads of snapshots and get() ask the database; the calling thread waits for the answer, at most `read_patience`.
 // - Transactions may be told before an erasure that was asked for earlier. drain() waits for both.
-// - If another process takes the shard over, every later transaction fails with kServerBusy, and failure() says so. If
-// a
-//   group is refused, as by a full disk, or nobody can tell whether it was committed, that is kStorageFailure: open it
-//   again. While the database cannot be reached,
-//   new transactions fail with kServerBusy, and those that were submitted before wait.
+// - If another process takes the shard over, every later transaction fails with kServerBusy, and failure() says so.
+// - If a group is refused, as by a full disk, or nobody can tell whether it was committed, that is
+//   kStorageFailure: open it again.
+// - While the database cannot be reached, new transactions fail with kServerBusy; earlier ones wait.
 // - Keys of more than 2,600 bytes do not fit into an index of PostgreSQL: the transaction fails.
 #pragma once
 #include <chrono>
