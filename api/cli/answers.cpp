@@ -52,6 +52,13 @@ void drop_empty(std::vector<Column>& columns, Rows& rows) {
   }
 }
 
+/// Which columns are of no use when they are cut.
+std::vector<bool> of_whole_cells(const std::vector<Column>& columns) {
+  std::vector<bool> whole;
+  for (const auto& column : columns) whole.push_back(column.shown == id_of || is_figure(column));
+  return whole;
+}
+
 /// With the columns aligned, and on a terminal within its width; the last one is not padded.
 void print_rows(std::vector<Column> columns, Rows rows) {
   const auto room = terminal_width(STDOUT_FILENO);
@@ -63,7 +70,7 @@ void print_rows(std::vector<Column> columns, Rows rows) {
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
   }
-  if (room > 0) widths = fitted(std::move(widths), room);
+  if (room > 0) widths = fitted(std::move(widths), of_whole_cells(columns), room);
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {

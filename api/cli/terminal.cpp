@@ -35,12 +35,16 @@ std::string cut(const std::string& text, std::size_t most) {
   return std::string(text.begin(), end) + kEllipsis;
 }
 
-std::vector<std::size_t> fitted(std::vector<std::size_t> widths, std::size_t room) {
+std::vector<std::size_t> fitted(std::vector<std::size_t> widths, const std::vector<bool>& whole, std::size_t room) {
   if (widths.empty()) return widths;
   const auto gaps = 2 * (widths.size() - 1);
-  for (auto whole = std::accumulate(widths.begin(), widths.end(), gaps); whole > room; --whole) {
-    const auto widest = std::ranges::max_element(widths);
-    if (*widest <= kLeastWidth) break;
+  for (auto line = std::accumulate(widths.begin(), widths.end(), gaps); line > room; --line) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool gives = !whole[i] && widths[i] > kLeastWidth;
+      if (gives && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+    }
+    if (widest == nullptr) break;
     --*widest;
   }
   return widths;

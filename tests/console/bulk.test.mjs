@@ -78,7 +78,8 @@ describe("all that match", () => {
     await sight.dialog().getByLabel("Reason").fill("enough for now");
     await sight.button("Cancel the job", sight.dialog()).click();
     await sight.badge("cancelled");
-    await until(async () => ["tidemark-jobs"].every(async (queue) => (await figures(queue)).messages === 0), "what was sent is done", patienceMs);
+    await until(async () => (await stack.call("GET", `/v1/jobs/${id}`)).history.at(-1)?.outcome === "cancelled", "its worker has heard of it");
+    await until(async () => Number((await figures("tidemark-jobs")).messages) === 0, "what was sent is done", patienceMs);
     const rate = ((seen.at(-1).done - seen[0].done) / (seen.at(-1).at - seen[0].at)) * 1000;
     console.log(`# sent ${Math.round(rate)} a second where ${pace} were asked for`);
     assert.ok(rate < pace * 1.15, `${rate} a second`);
