@@ -223,7 +223,6 @@ TEST_F(WorkersAccounts, CancellingClosesTheOperationEverywhere) {
   int writes = 0;
   table_link_.before = [&](const std::string& method) -> Task<Result<void>> {
     if (method == "table.mutate" && ++writes == 6) {
-      table_link_.before = nullptr;
       EXPECT_TRUE((co_await jobs_.cancel(job.id)).has_value());
     }
     co_return Result<void>{};
