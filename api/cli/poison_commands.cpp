@@ -9,6 +9,7 @@
 #include "api/cli/poison_edit.h"
 #include "api/cli/print_plan.h"
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 
 namespace tidemark::cli {
 namespace {
@@ -17,10 +18,17 @@ using nlohmann::json;
 
 constexpr const char* kId = "the message's id, or the job's";
 
-std::string shown_body(const json& message) {
-  const auto body = cell(message, "body");
-  const auto decoded = decoded_text(body);
-  return decoded ? *decoded + "\n(in Base64: " + body + ")" : body;
+std::string shown_text(const std::string& text) {
+  const auto decoded = decoded_text(text);
+  return decoded ? *decoded + "\n(in Base64: " + text + ")" : text;
+}
+
+/// Of a message that was edited: what it was before, a job as its body is shown.
+void print_original(const json& message) {
+  if (!message.contains("original")) return;
+  const auto text = cell(message, "original");
+  const auto job = message.contains("jobId") ? json_or_discarded(decoded_text(text).value_or(text)) : json();
+  std::cout << "before it was edited: " << (job.is_object() ? job.dump(2) : shown_text(text)) << "\n";
 }
 
 /// Of a queue that is not the jobs'.
@@ -28,7 +36,8 @@ void print_message(const json& message) {
   std::cout << cell(message, "id") << "  from " << cell(message, "queue") << ", dequeued "
             << message.value("dequeueCount", 0) << " times\n"
             << "put at: " << time_cell(message, "insertedAt") << "\nmoved at: " << time_cell(message, "movedAt") << "  "
-            << cell(message, "reason") << "\nbody: " << shown_body(message) << "\n";
+            << cell(message, "reason") << "\nbody: " << shown_text(cell(message, "body")) << "\n";
+  print_original(message);
 }
 
 void print_details(const json& poison) {
@@ -36,8 +45,9 @@ void print_details(const json& poison) {
   std::cout << cell(poison, "id") << "  job " << cell(poison, "jobId") << "  " << cell(poison, "kind") << "  "
             << cell(poison, "reason") << "\nfingerprint: " << cell(poison, "fingerprint")
             << "\nmoved at: " << time_cell(poison, "movedAt") << "\nfrom: " << cell(poison, "queue") << ", sent back "
-            << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump(2)
-            << "\nattempts:\n";
+            << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump(2) << "\n";
+  print_original(poison);
+  std::cout << "attempts:\n";
   for (const auto& attempt : poison.value("attempts", json::array())) {
     std::cout << "  " << history_line(attempt) << "\n";
   }

@@ -84,6 +84,7 @@ json QueuePoison::to_json(const Message& message) const {
            {"body", message.text},
            {"dequeueCount", message.dequeue_count},
            {"insertedAt", to_iso8601(message.inserted)}};
+  if (message.original) out["original"] = *message.original;
   // Only the queue's own note: what a worker keeps in that place is its business.
   const auto note = json_or_discarded(message.annotation);
   if (!note.is_object()) return out;

@@ -2,6 +2,7 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
+import { textOf } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
 import { Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
@@ -14,6 +15,8 @@ import { useMay } from "../shell/shell.js";
 import { DeleteAll, Some } from "./poison_actions.js";
 
 const listOf = (queue) => at("/poison", { show: "queues", queue });
+/// As the page shows it: JSON line by line, and what is in Base64 as it reads.
+const readable = (text) => { const body = bodyOf(text); return typeof body === "string" ? body : textOf(body, 2); };
 const of = (queue, id, ending = "") => at(`/v1/poison/${part(id)}${ending}`, { queue });
 
 export function PoisonedQueues() {
@@ -62,6 +65,7 @@ export function QueueMessage({ queue, id }) {
     <${Card} tone="bad"><p class="reason"><${Text} value=${message.reason || "No reason is known: somebody put it there."} most=${2000} /></p>
       <${Facts} items=${[["Message", html`<${Copyable} value=${message.id} />`], ["Taken", `${count(message.dequeueCount)} times`], ["Put", html`<${When} at=${message.insertedAt} both />`], ["Moved", html`<${When} at=${message.movedAt} both />`]]} /></${Card}>
     <${Card} title="Text"><${Json} value=${bodyOf(message.body)} /></${Card}>
+    ${message.original !== undefined && html`<${Card} title="What was changed"><${Diff} before=${readable(message.original)} after=${readable(message.body)} /></${Card}>`}
     ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => api.post(of(queue, id, "/redrive"), undefined, reason).then(leave)} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and is taken anew.</p></${Confirm}>`}
     ${acting === "delete" && html`<${Confirm} title="Delete this message?" verb="Delete" needsReason run=${(reason) => api.remove(of(queue, id), reason).then(leave)} onClose=${() => setActing("")}><p>It is forgotten for good.</p></${Confirm}>`}
     ${acting === "edit" && html`<${EditText} queue=${queue} message=${message} onClose=${() => setActing("")} onSaved=${() => { setActing(""); live.refresh(); }} onSent=${leave} />`}`;
@@ -78,7 +82,7 @@ function EditText({ queue, message, onClose, onSaved, onSent }) {
   });
   return html`<${Dialog} title="Edit the message" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>
     <${Toggle} label="Shown" value=${look ? "diff" : "text"} options=${[["text", "Text"], ["diff", "Difference to the original"]]} onChange=${(to) => setLook(to === "diff")} />
-    ${look ? html`<${Diff} before=${message.body} after=${after} />` : html`<label class="field"><span class="sr">The text of the message</span><textarea rows="14" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
+    ${look ? html`<${Diff} before=${message.original ?? message.body} after=${after} />` : html`<label class="field"><span class="sr">The text of the message</span><textarea rows="14" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
     <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
     <${Failure} error=${error} />
     <footer><button type="button" onClick=${onClose}>Back</button><button disabled=${busy || after === message.body || !reason}>Save, keep it here</button><button type="button" class="primary" disabled=${busy || !reason} onClick=${() => save(true)}>Save and redrive</button></footer></form></${Dialog}>`;

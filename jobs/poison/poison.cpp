@@ -117,6 +117,7 @@ PoisonRecord poison_record_of(const Message& message) {
   PoisonRecord record;
   record.message_id = message.id;
   record.body = message.text;
+  record.original = message.original;
   record.epoch = message.epoch;
   record.kind = kUnknownKind;
   if (auto parsed = parse_job_message(message.text)) {

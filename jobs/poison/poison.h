@@ -18,9 +18,10 @@ namespace tidemark::jobs {
 struct PoisonRecord {
   std::string message_id;
   std::string job_id;
-  std::string source;  // the table that the job reads, from the text; empty if it reads none
-  std::string kind;    // from the text; "unknown" if it cannot be read
-  std::string body;    // the message's text
+  std::string source;                   // the table that the job reads, from the text; empty if it reads none
+  std::string kind;                     // from the text; "unknown" if it cannot be read
+  std::string body;                     // the message's text
+  std::optional<std::string> original;  // what it was before somebody edited it for the first time; the queue keeps it
   std::string reason;
   std::string fingerprint;
   std::string queue;  // where it came from

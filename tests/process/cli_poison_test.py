@@ -119,6 +119,22 @@ class PoisonTest(StackCase):
         self.command("poison", "edit", job_id, "--file", "-", stdin=shown)
         self.assertIn("succeeded 1", self.command("poison", "redrive", job_id, "--wait").stdout)
 
+    def test_the_original_of_an_edited_job_is_kept_through_rounds(self):
+        [job_id] = self.poisoned("Before")
+        original = self.api.call("GET", f"/v1/poison/{job_id}")
+        self.assertNotIn("original", original)
+        for table in ("Between", "After"):
+            self.command("poison", "edit", job_id, "--file", "-", stdin=json.dumps({"kind": "delete", "source": table, "filter": ""}))
+            self.assertEqual(json.loads(self.api.call("GET", f"/v1/poison/{job_id}")["original"]), original["body"])
+        self.command("poison", "redrive", job_id, "--wait", code=4)
+        again = json.loads(self.command("--json", "poison", "show", job_id).stdout)
+        self.assertEqual((again["redrives"], again["body"]["source"], json.loads(again["original"])), (1, "After", original["body"]))
+        shown = self.command("poison", "show", job_id).stdout
+        self.assertRegex(shown, r'(?s)body: .*"source": "After".*before it was edited: .*"source": "Before".*attempts:')
+        self.command("poison", "redrive", job_id, "--file", "-", "--wait", code=4,
+                     stdin=json.dumps({"kind": "delete", "source": "Before", "filter": ""}))
+        self.assertNotIn("original", self.api.call("GET", f"/v1/poison/{job_id}"), "it is that again")
+
     def test_a_text_in_base64_is_shown_as_it_reads(self):
         self.queues.create("orders-poison")
         encoded = base64.b64encode(b"an order of f\xc3\xbcnf").decode()
@@ -133,6 +149,8 @@ class PoisonTest(StackCase):
                      environment=self.editor("text = text.replace('fünf', 'six')"))
         shown = json.loads(self.command("--json", "poison", "show", encoded_id, "--queue", "orders").stdout)
         self.assertEqual(base64.b64decode(shown["body"]), b"an order of six")
+        self.assertEqual(shown["original"], encoded)
+        self.assertIn("before it was edited: an order of fünf\n", self.command("poison", "show", encoded_id, "--queue", "orders").stdout)
         self.command("poison", "redrive", "--all", "--queue", "orders", code=1)
         self.queues.create("orders")
         self.assertIn("2 messages", self.command("poison", "redrive", "--all", "--queue", "orders", "--yes").stdout)
