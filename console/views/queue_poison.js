@@ -12,7 +12,7 @@ import { bodyOf, Copyable, count, Id, Json, Text } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
-import { DeleteAll, Some } from "./poison_actions.js";
+import { All, Some } from "./poison_actions.js";
 
 const listOf = (queue) => at("/poison", { show: "queues", queue });
 /// As the page shows it: JSON line by line, and what is in Base64 as it reads.
@@ -36,20 +36,21 @@ export function QueueMessages({ queue }) {
   const may = useMay("operator");
   const chosen = (pages.items || []).filter((each) => selected.has(each.id));
   const act = (verb, items) => may && items.length && setActing({ verb, items });
+  const verbs = { Redrive: (item, reason) => api.post(of(queue, item.id, "/redrive"), undefined, reason), Delete: (item, reason) => api.remove(of(queue, item.id), reason) };
   const done = () => { setActing(null); setSelected(new Set()); pages.refresh(); };
   return html`<p><a href=${at("/poison", { show: "queues" })}>All queues with poison</a> · <a href=${`/queues/${part(queue)}`}>the queue <${Text} value=${queue} /></a></p>
     <${List} label="Poison messages" failed=${pages.error} items=${pages.items} selected=${selected} onSelect=${setSelected} href=${(row) => at(`/poison/${part(row.id)}`, { queue })}
-      empty="No message of this queue is poisoned." keys=${{ r: (row) => act("redrive", chosen.length ? chosen : row ? [row] : []) }} columns=${[
+      empty="No message of this queue is poisoned." keys=${{ r: (row) => act("Redrive", chosen.length ? chosen : row ? [row] : []) }} columns=${[
         { name: "Message", of: (row) => html`<${Id} value=${row.id} short=${8} href=${at(`/poison/${part(row.id)}`, { queue })} />` }, { name: "Text", wide: true, of: (row) => html`<${Text} value=${row.body} most=${200} />` },
         { name: "Reason", of: (row) => html`<${Text} value=${row.reason} most=${160} />` }, { name: "Taken", number: true, of: (row) => count(row.dequeueCount) },
         { name: "Put", of: (row) => html`<${When} at=${row.insertedAt} />` }, { name: "Moved", of: (row) => html`<${When} at=${row.movedAt} />` }]} />
     <${More} pages=${pages} what="messages" />
     ${may && pages.items?.length > 0 && html`<div class="bulk" role="region" aria-label="Act on messages"><span>${selected.size ? `${chosen.length} selected` : "Nothing selected"}</span>
-      <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => act("redrive", chosen)}>Redrive selected…</button><button type="button" class="danger" disabled=${!chosen.length} onClick=${() => act("delete", chosen)}>Delete selected…</button>
-      <span class="dim">or</span><button type="button" class="danger" onClick=${() => setActing({ verb: "deleteAll" })}>Delete all of this queue…</button></div>`}
-    ${acting?.verb === "redrive" && html`<${Some} verb="Redrive" items=${acting.items} one=${(item, reason) => api.post(of(queue, item.id, "/redrive"), undefined, reason)} onClose=${done} />`}
-    ${acting?.verb === "delete" && html`<${Some} verb="Delete" items=${acting.items} one=${(item, reason) => api.remove(of(queue, item.id), reason)} onClose=${done} />`}
-    ${acting?.verb === "deleteAll" && html`<${DeleteAll} filter=${{ queue }} onClose=${done} />`}`;
+      <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => act("Redrive", chosen)}>Redrive selected…</button><button type="button" class="danger" disabled=${!chosen.length} onClick=${() => act("Delete", chosen)}>Delete selected…</button>
+      <span class="dim">or</span><button type="button" onClick=${() => setActing({ verb: "Redrive" })}>Redrive all of this queue…</button>
+      <button type="button" class="danger" onClick=${() => setActing({ verb: "Delete" })}>Delete all of this queue…</button></div>`}
+    ${acting?.items && html`<${Some} verb=${acting.verb} items=${acting.items} queue=${queue} one=${verbs[acting.verb]} onClose=${done} />`}
+    ${acting && !acting.items && html`<${All} verb=${acting.verb} filter=${{ queue }} onClose=${done} />`}`;
 }
 
 export function QueueMessage({ queue, id }) {

@@ -249,8 +249,28 @@ describe("poison", () => {
     await dialog().getByLabel("Reason").fill("all known");
     await dialog().getByLabel("Type").fill(String(number));
     await button(/^Delete \d/, dialog()).click();
-    await dialog().getByText(`${number} deleted.`).waitFor();
-    await button("Close", dialog()).last().click();
+    await heading(/^purge/);
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+    const [entry] = (await stack.call("GET", "/v1/audit?limit=1&operation=jobs.post")).entries;
+    assert.deepEqual([entry.reason, entry.count, entry.target], ["all known", number, page.url().split("/").at(-1)]);
+    assert.equal((await stack.call("GET", "/v1/poison")).poison.length, 0);
+  });
+
+  test("several that are selected are deleted by one job", async () => {
+    for (const name of ["one", "two", "three"]) await poisonOf("Chosen", name);
+    await open("/poison?show=messages");
+    await until(async () => (await rows("Poison messages").count()) === 3, "three");
+    for (const key of ["j", "x", "j", "x"]) await page.keyboard.press(key);
+    await button("Delete selected…").click();
+    await dialog().getByLabel("Reason").fill("these two");
+    await button("Delete 2", dialog()).click();
+    await heading(/^purge/);
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+    const [entry] = (await stack.call("GET", "/v1/audit?limit=1&operation=jobs.post")).entries;
+    assert.deepEqual([entry.reason, entry.count], ["these two", 2]);
+    const left = (await stack.call("GET", "/v1/poison")).poison;
+    assert.equal(left.length, 1);
+    await stack.call("DELETE", `/v1/poison/${left[0].id}`);
   });
 });
 
@@ -665,8 +685,9 @@ describe("poison of queues of one's own", () => {
     await dialog().getByLabel("Reason").fill("not wanted");
     await dialog().getByLabel("Type").fill("2");
     await button("Delete 2", dialog()).click();
-    await dialog().getByText("2 deleted.").waitFor();
-    await button("Close", dialog()).last().click();
+    await heading(/^purge/);
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+    await open(`/poison?queue=${queue}`);
     await page.getByText("No message of this queue is poisoned.").waitFor();
     await stack.putMessage(`${queue}-poison`, "one for the views that follow");
   });
