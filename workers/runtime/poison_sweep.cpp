@@ -70,6 +70,8 @@ class PoisonSweep {
   /// Goes on with what an earlier delivery had noted.
   Task<Result<void>> resume(const json& saved);
   Task<Result<void>> await_canaries();
+  /// No queue has the job's message.
+  Task<Result<bool>> is_gone(jobs::JobRecord record);
   /// The next messages; empty at the end.
   Task<Result<std::vector<jobs::PoisonRecord>>> next_batch();
   /// Reads on until some are found, or the end.
@@ -210,8 +212,11 @@ Task<Result<void>> PoisonSweep::await_canaries() {
     }
     auto poison = co_await poison_.find(record->message_id);
     if (!poison && poison.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(poison.error()));
-    // Poisoned and not in the queue: it was sent, and no worker has claimed it yet.
-    if (record->state == jobs::JobState::kPoisoned && !poison) continue;
+    if (record->state == jobs::JobState::kPoisoned && !poison) {
+      // It was sent, and no worker has claimed it yet; or somebody deleted it.
+      if (CO_TRY(co_await is_gone(std::move(*record)))) ++ended;
+      continue;
+    }
     if (record->state == jobs::JobState::kPoisoned) {
       co_return fail(ErrorCode::kCanaryFailed, "Job " + id + ", sent back as a canary, failed again: " + record->error);
     }
@@ -229,6 +234,15 @@ Task<Result<void>> PoisonSweep::await_canaries() {
                          std::to_string(ended) + " of " + std::to_string(canaries_.size()) + " canaries have ended.");
   wait.fields.emplace_back("retryAfterMs", std::to_string(kCanaryPollMs));
   co_return fail(std::move(wait));
+}
+
+Task<Result<bool>> PoisonSweep::is_gone(jobs::JobRecord record) {
+  auto queues = jobs::possible_queues(record);
+  queues.emplace_back(jobs::kPoisonQueue);
+  if (CO_TRY(co_await context_.queues.holds(std::move(queues), {record.message_id}))) co_return false;
+  // Before the message goes to another queue, the record says so.
+  const auto since = CO_TRY(co_await context_.jobs.find(record.id));
+  co_return since.has_value() && since->version == record.version;
 }
 
 Task<Result<void>> PoisonSweep::report(std::optional<std::string> phase, bool force) {
