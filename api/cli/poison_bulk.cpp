@@ -29,54 +29,79 @@ struct Outcome {
   std::vector<std::string> failed;  // jobs
 };
 
-/// All ids, `member` of each, of those that match.
-Result<std::vector<std::string>> list_ids(ApiClient& api, const std::string& query, const char* member) {
+/// The jobs of all messages that match.
+Result<std::vector<std::string>> list_jobs(ApiClient& api, const PoisonFilter& filter) {
   std::vector<std::string> ids;
   std::string continuation;
   do {
+    const auto query = filter.query();
     auto path = "/v1/poison" + query + (query.empty() ? "?" : "&") + "limit=1000";
     if (!continuation.empty()) path += "&continuation=" + percent_encode(continuation);
     const auto page = TRY(api.call("GET", path));
-    for (const auto& each : page.value("poison", json::array())) ids.push_back(cell(each, member));
+    for (const auto& each : page.value("poison", json::array())) ids.push_back(cell(each, "jobId"));
     continuation = page.value("continuation", "");
   } while (!continuation.empty());
   return ids;
 }
 
-/// How many match, and what they are.
-Result<std::pair<std::uint64_t, std::string>> counted(ApiClient& api, const PoisonFilter& filter) {
+/// What a job does with poison messages, in words.
+struct Verb {
+  const char* kind;  // of the job
+  const char* ask;   // "Delete 3 messages?"
+  const char* did;   // "deleted 3 messages"
+  bool jobs_go_on;   // those of its messages, so that they have an outcome
+};
+constexpr Verb kSendBack{"redrive", "Send back", "sent", true};
+constexpr Verb kDelete{"purge", "Delete", "deleted", false};
+
+bool by_filter(const PoisonSelection& which) { return which.ids.empty() && which.queue.name.empty(); }
+
+/// For whoever is asked: the kinds of failure among those that match.
+Result<std::string> groups_of(ApiClient& api, const PoisonFilter& filter) {
   const auto found = TRY(api.call("GET", "/v1/poison/groups" + filter.query()));
-  std::uint64_t count = 0;
   std::string text;
   for (const auto& group : found.value("groups", json::array())) {
-    count += group.value("count", 0ULL);
     text += "  " + cell(group, "count") + "  " + cell(group, "kind") + " " + cell(group, "source") + "  " +
             cell(group, "reason").substr(0, 100) + "\n";
   }
-  return std::pair(count, text);
+  return text;
 }
 
-/// Whether to go on, of what matches a filter.
-Result<bool> agreed(ApiClient& api, const PoisonSelection& which, const std::string& verb) {
-  if (which.yes) return true;
-  const auto [count, what] = TRY(counted(api, which.filter));
+Result<json> job_of(ApiClient& api, const Verb& verb, const BulkArguments& arguments) {
+  const auto& which = arguments.which;
+  const auto& filter = which.filter;
+  json job{{"kind", verb.kind}};
+  for (const auto& id : which.ids) job["poisonIds"].push_back(TRY(which.queue.whole(api, id)));
+  for (const auto& [member, value] : {std::pair<const char*, const std::string&>("poisonQueue", which.queue.name),
+                                      std::pair<const char*, const std::string&>("poisonKind", filter.kind),
+                                      std::pair<const char*, const std::string&>("poisonSource", filter.source),
+                                      std::pair<const char*, const std::string&>("fingerprint", filter.fingerprint),
+                                      std::pair<const char*, const std::string&>("movedAfter", filter.moved_after),
+                                      std::pair<const char*, const std::string&>("movedBefore", filter.moved_before)}) {
+    if (!value.empty()) job[member] = value;
+  }
+  for (const auto& [member, value] : {std::pair<const char*, std::uint64_t>("perSecond", arguments.per_second),
+                                      std::pair<const char*, std::uint64_t>("canary", arguments.canary),
+                                      std::pair<const char*, std::uint64_t>("limit", arguments.limit)}) {
+    if (value > 0) job[member] = value;
+  }
+  return job;
+}
+
+/// Counts what the job is about and asks whether to go on. It may then touch no more than was counted, which the audit
+/// trail tells.
+Result<bool> agreed(ApiClient& api, const Verb& verb, const PoisonSelection& which, json& job) {
+  const auto plan = TRY(api.call("POST", "/v1/jobs?dryRun=true", job.dump()));
+  const auto count = plan.value("keys", 0ULL);
   if (count == 0) {
     std::cerr << "no poison message matches\n";
     return false;
   }
-  std::cerr << what;
-  return ask(verb + " " + messages(count) + "?", "--yes");
-}
-
-/// The same of messages that are known one by one.
-Result<bool> agreed(const PoisonSelection& which, std::size_t count, const std::string& verb) {
-  if (which.yes || (count == 1 && which.ids.size() == 1)) return true;
-  return ask(verb + " " + messages(count) + "?", "--yes");
-}
-
-/// Of what has a filter, only what is there by now.
-void end_now(PoisonFilter& filter) {
-  if (filter.moved_before.empty()) filter.moved_before = now_text();
+  const bool complete = plan.value("complete", true);
+  if (complete) job["limit"] = count;
+  if (which.yes) return true;
+  if (by_filter(which)) std::cerr << TRY(groups_of(api, which.filter));
+  return ask(std::string(verb.ask) + (complete ? " " : " at least ") + messages(count) + "?", "--yes");
 }
 
 bool was_sent_by(const json& job, const std::string& sender) {
@@ -136,77 +161,60 @@ int print_outcome(const GlobalOptions& options, const Outcome& outcome) {
   return outcome.failed.empty() ? kOk : kJobNotSucceeded;
 }
 
-json job_of(const RedriveArguments& arguments) {
-  const auto& filter = arguments.which.filter;
-  json job{{"kind", "redrive"}};
-  for (const auto& [member, value] : {std::pair<const char*, const std::string&>("poisonKind", filter.kind),
-                                      std::pair<const char*, const std::string&>("poisonSource", filter.source),
-                                      std::pair<const char*, const std::string&>("fingerprint", filter.fingerprint),
-                                      std::pair<const char*, const std::string&>("movedAfter", filter.moved_after),
-                                      std::pair<const char*, const std::string&>("movedBefore", filter.moved_before)}) {
-    if (!value.empty()) job[member] = value;
+/// The jobs of the messages that will be sent back.
+Result<std::vector<std::string>> jobs_of(ApiClient& api, const PoisonSelection& which, const json& job) {
+  if (which.ids.empty()) return list_jobs(api, which.filter);
+  std::vector<std::string> found;
+  for (const auto& id : job["poisonIds"]) {
+    const auto message = api.call("GET", item_path("poison", id.get<std::string>()));
+    if (!message && message.error().code != ErrorCode::kNotFound) return fail(message.error());
+    if (message) found.push_back(cell(*message, "jobId"));
   }
-  for (const auto& [member, value] : {std::pair<const char*, std::uint64_t>("perSecond", arguments.per_second),
-                                      std::pair<const char*, std::uint64_t>("canary", arguments.canary),
-                                      std::pair<const char*, std::uint64_t>("limit", arguments.limit)}) {
-    if (value > 0) job[member] = value;
-  }
-  return job;
+  return found;
 }
 
-/// By a job of its own.
-Result<int> redrive_matching(const GlobalOptions& options, RedriveArguments arguments) {
+/// Of a job that goes through messages: what it did, under this name.
+int print_done(const GlobalOptions& options, const json& ended, const char* did) {
+  const auto done = ended.value(json::json_pointer("/progress/done"), 0ULL);
+  print_answer(options, {{did, done}}, [&](const json&) { std::cout << did << " " << messages(done) << "\n"; });
+  return kOk;
+}
+
+Result<int> act_on_many(const GlobalOptions& options, const Verb& verb, BulkArguments arguments) {
   auto api = TRY(ApiClient::create(options));
-  end_now(arguments.which.filter);
-  if (!TRY(agreed(api, arguments.which, "Send back"))) return kOk;
+  auto& which = arguments.which;
+  // Of what a filter selects, only what is there by now.
+  if (by_filter(which) && which.filter.moved_before.empty()) which.filter.moved_before = now_text();
+  auto job = TRY(job_of(api, verb, arguments));
+  if (!TRY(agreed(api, verb, which, job))) return kOk;
+  const bool outcomes = arguments.wait && verb.jobs_go_on && which.queue.name.empty();
   Outcome outcome;
-  if (arguments.wait) outcome.pending = TRY(list_ids(api, arguments.which.filter.query(), "jobId"));
-  const auto job = TRY(api.call("POST", "/v1/jobs", job_of(arguments).dump()));
-  const auto id = cell(job, "id");
+  if (outcomes) outcome.pending = TRY(jobs_of(api, which, job));
+  const auto submitted = TRY(api.call("POST", "/v1/jobs", job.dump()));
+  const auto id = cell(submitted, "id");
   if (!arguments.wait) {
-    print_answer(options, job, [&](const json&) { std::cout << id << "\n"; });
+    print_answer(options, submitted, [&](const json&) { std::cout << id << "\n"; });
     return kOk;
   }
   const auto ended = TRY(await_job(options, api, id));
-  TRY(await_ends(api, id, outcome));
-  const auto code = print_outcome(options, outcome);
+  if (outcomes) TRY(await_ends(api, id, outcome));
+  const auto code = outcomes ? print_outcome(options, outcome) : print_done(options, ended, verb.did);
   if (ended.value("state", "") == "succeeded") return code;
   std::cerr << "job " << id << " " << cell(ended, "state") << ": " << cell(ended, "error") << "\n";
   return kJobNotSucceeded;
 }
 
-/// One after the other; each is a step of its own.
-Result<int> redrive_each(const GlobalOptions& options, const RedriveArguments& arguments,
-                         const std::vector<std::string>& ids) {
-  auto api = TRY(ApiClient::create(options));
-  if (!TRY(agreed(arguments.which, ids.size(), "Send back"))) return kOk;
-  Outcome outcome;
-  for (const auto& id : ids) {
-    const auto path = TRY(arguments.which.queue.path(options, id, "/redrive"));
-    const auto message = TRY(api.call("POST", path));
-    ++outcome.sent;
-    if (arguments.wait) outcome.pending.push_back(cell(message, "jobId"));
-  }
-  if (!arguments.wait) {
-    print_answer(options, {{"sent", outcome.sent}},
-                 [&](const json&) { std::cout << "sent back: " << messages(outcome.sent) << "\n"; });
-    return kOk;
-  }
-  TRY(await_ends(api, {}, outcome));
-  return print_outcome(options, outcome);
-}
-
 }  // namespace
 
-Result<int> redrive_many(const GlobalOptions& options, const RedriveArguments& arguments) {
-  const auto& which = arguments.which;
-  if (which.queue.name.empty() && which.ids.empty()) return redrive_matching(options, arguments);
-  if (!which.ids.empty()) return redrive_each(options, arguments, which.ids);
-  auto api = TRY(ApiClient::create(options));
-  return redrive_each(options, arguments, TRY(list_ids(api, which.filter.query(which.queue), "id")));
+Result<int> redrive_many(const GlobalOptions& options, BulkArguments arguments) {
+  return act_on_many(options, kSendBack, std::move(arguments));
 }
 
-Result<int> redrive_one(const GlobalOptions& options, const RedriveArguments& arguments, const std::string& content) {
+Result<int> delete_many(const GlobalOptions& options, BulkArguments arguments) {
+  return act_on_many(options, kDelete, std::move(arguments));
+}
+
+Result<int> redrive_one(const GlobalOptions& options, const BulkArguments& arguments, const std::string& content) {
   auto api = TRY(ApiClient::create(options));
   const auto path = TRY(arguments.which.queue.path(options, arguments.which.ids.front(), "/redrive"));
   const auto message = TRY(api.call("POST", path, content));
@@ -224,30 +232,10 @@ Result<int> redrive_one(const GlobalOptions& options, const RedriveArguments& ar
   return kOk;
 }
 
-Result<int> delete_many(const GlobalOptions& options, PoisonSelection which) {
+Result<int> delete_one(const GlobalOptions& options, const PoisonSelection& which) {
   auto api = TRY(ApiClient::create(options));
-  std::uint64_t deleted = 0;
-  if (which.queue.name.empty() && which.ids.empty()) {
-    end_now(which.filter);
-    if (!TRY(agreed(api, which, "Delete"))) return kOk;
-    std::string continuation;
-    do {
-      auto path = "/v1/poison" + which.filter.query() + "&limit=1000";
-      if (!continuation.empty()) path += "&continuation=" + percent_encode(continuation);
-      const auto swept = TRY(api.call("DELETE", path));
-      deleted += swept.value("deleted", 0ULL);
-      continuation = swept.value("continuation", "");
-    } while (!continuation.empty());
-  } else {
-    const auto ids = which.ids.empty() ? TRY(list_ids(api, which.filter.query(which.queue), "id")) : which.ids;
-    if (!TRY(agreed(which, ids.size(), "Delete"))) return kOk;
-    for (const auto& id : ids) {
-      TRY(api.call("DELETE", TRY(which.queue.path(options, id))));
-      ++deleted;
-    }
-  }
-  print_answer(options, {{"deleted", deleted}},
-               [&](const json&) { std::cout << "deleted " << messages(deleted) << "\n"; });
+  TRY(api.call("DELETE", TRY(which.queue.path(options, which.ids.front()))));
+  print_answer(options, {{"deleted", 1}}, [&](const json&) { std::cout << "deleted " << messages(1) << "\n"; });
   return kOk;
 }
 

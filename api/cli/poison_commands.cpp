@@ -9,6 +9,7 @@
 #include "api/cli/poison_edit.h"
 #include "api/cli/print_plan.h"
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 
 namespace tidemark::cli {
 namespace {
@@ -17,10 +18,17 @@ using nlohmann::json;
 
 constexpr const char* kId = "the message's id, or the job's";
 
-std::string shown_body(const json& message) {
-  const auto body = cell(message, "body");
-  const auto decoded = decoded_text(body);
-  return decoded ? *decoded + "\n(in Base64: " + body + ")" : body;
+std::string shown_text(const std::string& text) {
+  const auto decoded = decoded_text(text);
+  return decoded ? *decoded + "\n(in Base64: " + text + ")" : text;
+}
+
+/// Of a message that was edited: what it was before, a job as its body is shown.
+void print_original(const json& message) {
+  if (!message.contains("original")) return;
+  const auto text = cell(message, "original");
+  const auto job = message.contains("jobId") ? json_or_discarded(decoded_text(text).value_or(text)) : json();
+  std::cout << "before it was edited: " << (job.is_object() ? job.dump(2) : shown_text(text)) << "\n";
 }
 
 /// Of a queue that is not the jobs'.
@@ -28,7 +36,8 @@ void print_message(const json& message) {
   std::cout << cell(message, "id") << "  from " << cell(message, "queue") << ", dequeued "
             << message.value("dequeueCount", 0) << " times\n"
             << "put at: " << time_cell(message, "insertedAt") << "\nmoved at: " << time_cell(message, "movedAt") << "  "
-            << cell(message, "reason") << "\nbody: " << shown_body(message) << "\n";
+            << cell(message, "reason") << "\nbody: " << shown_text(cell(message, "body")) << "\n";
+  print_original(message);
 }
 
 void print_details(const json& poison) {
@@ -36,8 +45,9 @@ void print_details(const json& poison) {
   std::cout << cell(poison, "id") << "  job " << cell(poison, "jobId") << "  " << cell(poison, "kind") << "  "
             << cell(poison, "reason") << "\nfingerprint: " << cell(poison, "fingerprint")
             << "\nmoved at: " << time_cell(poison, "movedAt") << "\nfrom: " << cell(poison, "queue") << ", sent back "
-            << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump(2)
-            << "\nattempts:\n";
+            << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump(2) << "\n";
+  print_original(poison);
+  std::cout << "attempts:\n";
   for (const auto& attempt : poison.value("attempts", json::array())) {
     std::cout << "  " << history_line(attempt) << "\n";
   }
@@ -152,17 +162,21 @@ void add_edit(const Commands& poison) {
                      "standard input");
 }
 
-std::string problem_of(const RedriveArguments& a) {
+std::string problem_of(const BulkArguments& a) {
   if (auto wrong = a.which.problem(); !wrong.empty()) return wrong;
-  const bool by_job = a.which.queue.name.empty() && a.which.ids.empty();
-  if (!a.file.empty() && a.which.ids.size() != 1) return "--file is for one message";
-  if (a.wait && !a.which.queue.name.empty()) return "--wait is for jobs: what becomes of other messages is not known";
+  const bool one = a.which.ids.size() == 1;
+  if (!a.file.empty() && !one) return "--file is for one message";
   const bool paced = a.per_second > 0 || a.canary > 0 || a.limit > 0;
-  return paced && !by_job ? "--per-second, --canary and --limit are for what a filter or --all selects" : "";
+  return paced && one ? "--per-second, --canary and --limit are for many messages" : "";
+}
+
+void declare_pace(CLI::App& command, BulkArguments& a) {
+  command.add_option("--per-second", a.per_second, "of many: so many a second")->check(positive_number());
+  command.add_option("--limit", a.limit, "at most so many")->check(positive_number());
 }
 
 void add_redrive(const Commands& poison) {
-  auto a = std::make_shared<RedriveArguments>();
+  auto a = std::make_shared<BulkArguments>();
   auto& redriving =
       poison.add("redrive", "send messages back to their queues", [a](const GlobalOptions& options) -> Result<int> {
         if (const auto wrong = problem_of(*a); !wrong.empty()) {
@@ -175,23 +189,24 @@ void add_redrive(const Commands& poison) {
   a->which.declare(redriving);
   redriving.add_option("--file", a->file,
                        "of one message: replace the job by this JSON, or with --queue the text; - for standard input");
-  redriving.add_option("--per-second", a->per_second, "of those that match: so many a second")
-      ->check(positive_number());
+  declare_pace(redriving, *a);
   redriving.add_option("--canary", a->canary, "send so many first, the rest only if they succeed")
       ->check(positive_number());
-  redriving.add_option("--limit", a->limit, "at most so many")->check(positive_number());
   redriving.add_flag("--wait", a->wait, "wait for the jobs that were sent back; fail if one failed again");
 }
 
 void add_delete(const Commands& poison) {
-  auto which = std::make_shared<PoisonSelection>();
-  which->declare(poison.add("delete", "forget messages; their jobs stay poisoned",
-                            [which](const GlobalOptions& options) -> Result<int> {
-                              if (const auto wrong = which->problem(); !wrong.empty()) {
-                                return wrong_arguments(options, wrong);
-                              }
-                              return delete_many(options, *which);
-                            }));
+  auto a = std::make_shared<BulkArguments>();
+  auto& deleting = poison.add(
+      "delete", "forget messages; their jobs stay poisoned", [a](const GlobalOptions& options) -> Result<int> {
+        if (const auto wrong = problem_of(*a); !wrong.empty()) {
+          return wrong_arguments(options, wrong);
+        }
+        return a->which.ids.size() == 1 ? delete_one(options, a->which) : delete_many(options, *a);
+      });
+  a->which.declare(deleting);
+  declare_pace(deleting, *a);
+  deleting.add_flag("--wait", a->wait, "wait until they are deleted, and say how many");
 }
 
 void add_show(const Commands& poison) {

@@ -14,8 +14,11 @@ void PoisonQueue::declare(CLI::App& command) {
 Result<std::string> PoisonQueue::path(const GlobalOptions& options, const std::string& id,
                                       const std::string& ending) const {
   auto api = TRY(ApiClient::create(options));
-  const auto query = query_of({{"queue", name}});
-  return item_path("poison", TRY(whole_id(api, "/v1/poison" + query, "poison", id)), ending) + query;
+  return item_path("poison", TRY(whole(api, id)), ending) + query_of({{"queue", name}});
+}
+
+Result<std::string> PoisonQueue::whole(ApiClient& api, const std::string& id) const {
+  return whole_id(api, "/v1/poison" + query_of({{"queue", name}}), "poison", id);
 }
 
 void PoisonFilter::declare(CLI::App& command) {

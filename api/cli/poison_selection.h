@@ -16,6 +16,8 @@ struct PoisonQueue {
   std::string name;
 
   void declare(CLI::App& command);
+  /// The whole id, for the end of one.
+  [[nodiscard]] Result<std::string> whole(ApiClient& api, const std::string& id) const;
   /// "/v1/poison/ID/ENDING?queue=NAME", with the whole id for the end of one.
   [[nodiscard]] Result<std::string> path(const GlobalOptions& options, const std::string& id,
                                          const std::string& ending = {}) const;

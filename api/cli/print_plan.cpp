@@ -16,9 +16,9 @@ int print_plan(const GlobalOptions& options, const json& plan) {
   }
   const auto kind = plan.value("kind", "");
   std::cout << kind << ": " << (plan.value("complete", true) ? "" : "at least ") << plan.value("keys", 0ULL)
-            << (kind == "redrive"    ? " messages, "
-                : kind == "callback" ? " call, "
-                                     : " entities, ")
+            << (kind == "redrive" || kind == "purge" ? " messages, "
+                : kind == "callback"                 ? " call, "
+                                                     : " entities, ")
             << readable_bytes(plan.value("bytes", 0ULL)) << ", about " << readable_duration(plan.value("seconds", 0.0))
             << "\n";
   for (const auto& problem : problems) std::cout << "would fail: " << problem.get<std::string>() << "\n";

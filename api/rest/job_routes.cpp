@@ -77,19 +77,21 @@ std::string what_of(const jobs::JobSpec& spec) {
   if (!reach.to.account.empty()) out += " to account " + reach.to.account;
   const auto tables = jobs::tables_of(spec);
   for (std::size_t i = 0; i < tables.size(); ++i) out += (i == 0 ? " " : ", ") + tables[i];
-  const auto* redrive = std::get_if<jobs::RedriveSpec>(&spec.work);
-  if (redrive == nullptr) return out;
+  const auto* poison = jobs::poison_in(spec);
+  if (poison == nullptr) return out;
   const auto members = jobs::to_json(spec);
-  for (const auto* name : {"poisonKind", "poisonSource", "fingerprint", "movedAfter", "movedBefore"}) {
+  for (const auto* name : {"poisonQueue", "poisonKind", "poisonSource", "fingerprint", "movedAfter", "movedBefore"}) {
     if (members.contains(name)) out += " " + std::string(name) + "=" + members[name].get<std::string>();
   }
+  if (!poison->ids.empty()) out += " poisonIds=" + jobs::joined(poison->ids, ",");
   return out;
 }
 
 /// How many it may touch, if the submission says so.
 std::optional<std::int64_t> most_of(const jobs::JobSpec& spec) {
-  const auto* redrive = std::get_if<jobs::RedriveSpec>(&spec.work);
-  const auto most = redrive != nullptr ? redrive->limit : spec.max_affected;
+  const auto* poison = jobs::poison_in(spec);
+  auto most = poison != nullptr ? poison->limit : spec.max_affected;
+  if (poison != nullptr && !poison->ids.empty()) most = std::min(most.value_or(INT64_MAX), poison->ids.size());
   return most ? std::optional(static_cast<std::int64_t>(*most)) : std::nullopt;
 }
 

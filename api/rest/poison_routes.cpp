@@ -79,44 +79,11 @@ Answer remove_poison(Api& api, http::Request& request, std::string id) {
   co_return no_content();
 }
 
-/// How many of a page match, or how many of them are gone; whoever wants more comes again with the continuation.
-Task<Result<jobs::PoisonSweep>> sweep(Api& api, const Parameters& parameters, bool dry) {
-  const auto limit = CO_TRY(parameters.limit());
-  auto continuation = parameters.text("continuation");
-  if (const auto queue = CO_TRY(QueuePoison::of(api, parameters))) {
-    co_return co_await queue->sweep(limit, std::move(continuation), dry);
-  }
-  auto filter = CO_TRY(parameters.poison_filter());
-  if (!filter.moved_before) {
-    co_return fail(ErrorCode::kInvalidQueryParameterValue,
-                   "movedBefore is needed: what became poison after somebody looked must not be deleted unseen.");
-  }
-  if (!dry) co_return co_await api.poison.remove_page(limit, std::move(continuation), std::move(filter));
-  auto page = CO_TRY(co_await api.poison.list(limit, std::move(continuation), std::move(filter)));
-  co_return jobs::PoisonSweep{page.records.size(), std::move(page.continuation)};
-}
-
-Answer remove_many(Api& api, http::Request& request, Action& action, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "source", "fingerprint",
-                                                      "movedAfter", "movedBefore", "queue", "dryRun"}));
-  const bool dry = CO_TRY(parameters.flag("dryRun"));
-  for (const auto* name : {"queue", "kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
-    if (parameters.has(name))
-      action.detail += (action.detail.empty() ? "" : " ") + std::string(name) + "=" + parameters.text(name);
-  }
-  const auto swept = CO_TRY(co_await sweep(api, parameters, dry));
-  action.count = static_cast<std::int64_t>(swept.removed);
-  nlohmann::json body{{dry ? "matched" : "deleted", swept.removed}};
-  if (!swept.continuation.empty()) body["continuation"] = swept.continuation;
-  co_return json_response(200, body);
-}
-
 }  // namespace
 
 std::span<const Route> poison_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "v1/poison", Role::kViewer, list_poison},
-      {"DELETE", "v1/poison", Role::kOperator, remove_many, Entrance::kToken, Trail::kEntryUnlessDry},
       {"GET", "v1/poison/queues", Role::kViewer, poisoned_queues},
       {"GET", "v1/poison/groups", Role::kViewer, group_poison},
       {"GET", "v1/poison/*", Role::kViewer, show_poison},

@@ -84,6 +84,7 @@ json QueuePoison::to_json(const Message& message) const {
            {"body", message.text},
            {"dequeueCount", message.dequeue_count},
            {"insertedAt", to_iso8601(message.inserted)}};
+  if (message.original) out["original"] = *message.original;
   // Only the queue's own note: what a worker keeps in that place is its business.
   const auto note = json_or_discarded(message.annotation);
   if (!note.is_object()) return out;
@@ -128,31 +129,14 @@ Answer QueuePoison::redrive(std::string id, std::string body) const {
   std::optional<std::string> text;
   if (!body.empty()) text = CO_TRY(text_from(body));
   auto message = CO_TRY(co_await find(std::move(id)));
-  CO_TRY(or_not_found(co_await queues_.redrive(poison_queue_of(queue_), message.id, queue_, text, {})));
+  CO_TRY(co_await poison_.send_back(queue_, message.id, text));
   if (text) message.text = std::move(*text);
   co_return json_response(202, to_json(message));
 }
 
 Answer QueuePoison::remove(std::string id) const {
-  CO_TRY(or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(id))));
+  CO_TRY(co_await poison_.remove_from(queue_, std::move(id)));
   co_return no_content();
-}
-
-Task<Result<jobs::PoisonSweep>> QueuePoison::sweep(std::uint32_t limit, std::string continuation, bool dry) const {
-  jobs::PoisonSweep out;
-  auto page = co_await queues_.list(poison_queue_of(queue_), limit, std::move(continuation));
-  if (page.failed_with(ErrorCode::kQueueNotFound)) page = queue_service::MessagePage{};
-  auto found = CO_TRY(std::move(page));
-  out.continuation = std::move(found.continuation);
-  if (dry) out.removed = found.messages.size();
-  for (std::size_t i = 0; !dry && i < found.messages.size(); ++i) {
-    const auto removed =
-        or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(found.messages[i].id)));
-    if (removed) ++out.removed;
-    // Somebody else was faster.
-    if (!removed && removed.error().code != ErrorCode::kPoisonNotFound) co_return fail(removed.error());
-  }
-  co_return out;
 }
 
 }  // namespace tidemark::api

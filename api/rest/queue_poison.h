@@ -23,14 +23,13 @@ class QueuePoison {
   /// Back to the queue, to be tried anew; with another text if there is a body.
   Answer redrive(std::string id, std::string body) const;
   Answer remove(std::string id) const;
-  /// Of a page of them: forgets them, or only counts them.
-  Task<Result<jobs::PoisonSweep>> sweep(std::uint32_t limit, std::string continuation, bool dry) const;
 
  private:
-  QueuePoison(Api& api, std::string queue) : queues_(api.queues), queue_(std::move(queue)) {}
+  QueuePoison(Api& api, std::string queue) : queues_(api.queues), poison_(api.poison), queue_(std::move(queue)) {}
   Task<Result<queue_service::Message>> find(std::string id) const;
   [[nodiscard]] nlohmann::json to_json(const queue_service::Message& message) const;
   queue_service::QueueClient& queues_;
+  jobs::PoisonStore& poison_;
   std::string queue_;
 };
 

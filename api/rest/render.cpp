@@ -97,6 +97,7 @@ nlohmann::json to_json(const jobs::PoisonRecord& poison) {
                      {"body", body_json(poison.body)},
                      {"attempts", list_json(poison.attempts)}};
   put(out, "source", poison.source);
+  if (poison.original) out["original"] = *poison.original;
   jobs::add_members(out, poison, jobs::kPoisonFields);
   return out;
 }

@@ -15,7 +15,7 @@ import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
 import { PlanOf } from "./plan.js";
 import { Story } from "./story.js";
-import { DeleteAll, RedriveAll, Some } from "./poison_actions.js";
+import { All, Some } from "./poison_actions.js";
 import { PoisonedQueues, QueueMessage, QueueMessages } from "./queue_poison.js";
 import { kinds } from "./kinds.js";
 
@@ -47,15 +47,15 @@ function Groups({ filter }) {
   const may = useMay("operator");
   return html`<${Failure} error=${live.error} retry=${live.refresh} />
     <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => `${group.fingerprint} ${group.source || ""}`} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
-      empty="Nothing is poisoned." keys=${may ? { r: (group) => group && setActing({ verb: "redrive", group }) } : {}} columns=${[
+      empty="Nothing is poisoned." keys=${may ? { r: (group) => group && setActing({ verb: "Redrive", group }) } : {}} columns=${[
         { name: "Messages", number: true, of: (group) => html`<strong>${count(group.count)}</strong><div><progress max=${largest} value=${group.count} aria-label="Share of the largest group"></progress></div>` },
         { name: "Kind", of: (group) => group.kind }, { name: "Table", of: (group) => group.source && html`<${Text} value=${group.source} />` },
         { name: "Reason", wide: true, of: (group) => html`<a href=${at("/poison", { show: "messages", fingerprint: group.fingerprint })}><${Text} value=${group.reason || "no reason is known"} most=${300} /></a>` },
         { name: "Last 24 hours", of: (group) => html`<${Spark} values=${group.trend} />` }, { name: "First", of: (group) => html`<${When} at=${group.firstMovedAt} />` }, { name: "Last", of: (group) => html`<${When} at=${group.lastMovedAt} />` },
-        { name: "", of: (group) => may && html`<div class="actions"><button type="button" onClick=${() => setActing({ verb: "redrive", group })}>Redrive all…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "delete", group })}>Delete all…</button></div>` }]} />
+        { name: "", of: (group) => may && html`<div class="actions"><button type="button" onClick=${() => setActing({ verb: "Redrive", group })}>Redrive all…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "Delete", group })}>Delete all…</button></div>` }]} />
     ${live.value && html`<p class="dim small">${live.value.complete ? "" : `${count(live.value.counted)} messages are counted; there are more. `}Counted <${When} at=${live.value.asOf} />.</p>`}
-    ${groups?.length > 0 && may && html`<div class="more"><button type="button" onClick=${() => setActing({ verb: "redrive", group: null })}>Redrive all that match…</button></div>`}
-    ${acting && html`<${acting.verb === "redrive" ? RedriveAll : DeleteAll} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint, kind: acting.group.kind, source: acting.group.source } : {}) }} count=${acting.group?.count} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
+    ${groups?.length > 0 && may && html`<div class="more"><button type="button" onClick=${() => setActing({ verb: "Redrive", group: null })}>Redrive all that match…</button></div>`}
+    ${acting && html`<${All} verb=${acting.verb} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint, kind: acting.group.kind, source: acting.group.source } : {}) }} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
 }
 
 /// With a text, what is found is looked through here.
@@ -70,10 +70,11 @@ function Messages({ filter, text }) {
   const [acting, setActing] = useState(null);
   const may = useMay("operator");
   const chosen = (pages.items || []).filter((each) => selected.has(each.id));
+  const done = () => { setActing(null); setSelected(new Set()); pages.refresh(); };
   const redriveKey = (row) => {
     if (!may) return;
-    if (chosen.length) setActing({ verb: "redrive", items: chosen });
-    else if (row) setActing({ verb: "redrive", items: [row] });
+    if (chosen.length) setActing({ verb: "Redrive", items: chosen });
+    else if (row) setActing({ verb: "Redrive", items: [row] });
   };
   return html`<${List} label="Poison messages" failed=${pages.error} items=${pages.items} selected=${selected} onSelect=${setSelected} href=${(row) => `/poison/${part(row.id)}`}
       empty=${pages.next ? "No message matches so far." : "Nothing is poisoned that matches."} keys=${{ r: redriveKey }} columns=${[
@@ -84,15 +85,18 @@ function Messages({ filter, text }) {
         { name: "Group", of: (row) => html`<${Id} value=${row.fingerprint} short=${8} href=${at("/poison", { show: "messages", fingerprint: row.fingerprint })} />` }]} />
     <${More} pages=${pages} what="messages" among="the first" />
     ${may && pages.items?.length > 0 && html`<div class="bulk" role="region" aria-label="Act on messages"><span>${selected.size ? `${chosen.length} selected` : "Nothing selected"}</span>
-      <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => setActing({ verb: "redrive", items: chosen })}>Redrive selected…</button>
-      <button type="button" class="danger" disabled=${!chosen.length} onClick=${() => setActing({ verb: "delete", items: chosen })}>Delete selected…</button>
-      <span class="dim">or</span><button type="button" onClick=${() => setActing({ verb: "redriveAll" })} disabled=${Boolean(text)} title=${text ? "A text search acts on what is selected" : ""}>Redrive all that match…</button>
-      <button type="button" class="danger" disabled=${Boolean(text)} onClick=${() => setActing({ verb: "deleteAll" })}>Delete all that match…</button></div>`}
-    ${acting?.verb === "redrive" && html`<${Some} verb="Redrive" items=${acting.items} one=${(item, reason) => api.post(`/v1/poison/${part(item.id)}/redrive`, undefined, reason)} onClose=${() => { setActing(null); setSelected(new Set()); pages.refresh(); }} />`}
-    ${acting?.verb === "delete" && html`<${Some} verb="Delete" items=${acting.items} one=${(item, reason) => api.remove(`/v1/poison/${part(item.id)}`, reason)} onClose=${() => { setActing(null); setSelected(new Set()); pages.refresh(); }} />`}
-    ${acting?.verb === "redriveAll" && html`<${RedriveAll} filter=${filter} onClose=${() => { setActing(null); pages.refresh(); }} />`}
-    ${acting?.verb === "deleteAll" && html`<${DeleteAll} filter=${filter} onClose=${() => { setActing(null); pages.refresh(); }} />`}`;
+      <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => setActing({ verb: "Redrive", items: chosen })}>Redrive selected…</button>
+      <button type="button" class="danger" disabled=${!chosen.length} onClick=${() => setActing({ verb: "Delete", items: chosen })}>Delete selected…</button>
+      <span class="dim">or</span><button type="button" onClick=${() => setActing({ verb: "Redrive" })} disabled=${Boolean(text)} title=${text ? "A text search acts on what is selected" : ""}>Redrive all that match…</button>
+      <button type="button" class="danger" disabled=${Boolean(text)} onClick=${() => setActing({ verb: "Delete" })}>Delete all that match…</button></div>`}
+    ${acting?.items && html`<${Some} verb=${acting.verb} items=${acting.items} one=${verbs[acting.verb]} onClose=${done} />`}
+    ${acting && !acting.items && html`<${All} verb=${acting.verb} filter=${filter} onClose=${done} />`}`;
 }
+
+const verbs = {
+  Redrive: (item, reason) => api.post(`/v1/poison/${part(item.id)}/redrive`, undefined, reason),
+  Delete: (item, reason) => api.remove(`/v1/poison/${part(item.id)}`, reason),
+};
 
 /// The job of a message: what an edit begins from and what is sent.
 export function specOf(body) {

@@ -2,6 +2,7 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
+import { textOf } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
 import { Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
@@ -11,9 +12,11 @@ import { bodyOf, Copyable, count, Id, Json, Text } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
-import { DeleteAll, Some } from "./poison_actions.js";
+import { All, Some } from "./poison_actions.js";
 
 const listOf = (queue) => at("/poison", { show: "queues", queue });
+/// As the page shows it: JSON line by line, and what is in Base64 as it reads.
+const readable = (text) => { const body = bodyOf(text); return typeof body === "string" ? body : textOf(body, 2); };
 const of = (queue, id, ending = "") => at(`/v1/poison/${part(id)}${ending}`, { queue });
 
 export function PoisonedQueues() {
@@ -33,20 +36,21 @@ export function QueueMessages({ queue }) {
   const may = useMay("operator");
   const chosen = (pages.items || []).filter((each) => selected.has(each.id));
   const act = (verb, items) => may && items.length && setActing({ verb, items });
+  const verbs = { Redrive: (item, reason) => api.post(of(queue, item.id, "/redrive"), undefined, reason), Delete: (item, reason) => api.remove(of(queue, item.id), reason) };
   const done = () => { setActing(null); setSelected(new Set()); pages.refresh(); };
   return html`<p><a href=${at("/poison", { show: "queues" })}>All queues with poison</a> · <a href=${`/queues/${part(queue)}`}>the queue <${Text} value=${queue} /></a></p>
     <${List} label="Poison messages" failed=${pages.error} items=${pages.items} selected=${selected} onSelect=${setSelected} href=${(row) => at(`/poison/${part(row.id)}`, { queue })}
-      empty="No message of this queue is poisoned." keys=${{ r: (row) => act("redrive", chosen.length ? chosen : row ? [row] : []) }} columns=${[
+      empty="No message of this queue is poisoned." keys=${{ r: (row) => act("Redrive", chosen.length ? chosen : row ? [row] : []) }} columns=${[
         { name: "Message", of: (row) => html`<${Id} value=${row.id} short=${8} href=${at(`/poison/${part(row.id)}`, { queue })} />` }, { name: "Text", wide: true, of: (row) => html`<${Text} value=${row.body} most=${200} />` },
         { name: "Reason", of: (row) => html`<${Text} value=${row.reason} most=${160} />` }, { name: "Taken", number: true, of: (row) => count(row.dequeueCount) },
         { name: "Put", of: (row) => html`<${When} at=${row.insertedAt} />` }, { name: "Moved", of: (row) => html`<${When} at=${row.movedAt} />` }]} />
     <${More} pages=${pages} what="messages" />
     ${may && pages.items?.length > 0 && html`<div class="bulk" role="region" aria-label="Act on messages"><span>${selected.size ? `${chosen.length} selected` : "Nothing selected"}</span>
-      <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => act("redrive", chosen)}>Redrive selected…</button><button type="button" class="danger" disabled=${!chosen.length} onClick=${() => act("delete", chosen)}>Delete selected…</button>
-      <span class="dim">or</span><button type="button" class="danger" onClick=${() => setActing({ verb: "deleteAll" })}>Delete all of this queue…</button></div>`}
-    ${acting?.verb === "redrive" && html`<${Some} verb="Redrive" items=${acting.items} one=${(item, reason) => api.post(of(queue, item.id, "/redrive"), undefined, reason)} onClose=${done} />`}
-    ${acting?.verb === "delete" && html`<${Some} verb="Delete" items=${acting.items} one=${(item, reason) => api.remove(of(queue, item.id), reason)} onClose=${done} />`}
-    ${acting?.verb === "deleteAll" && html`<${DeleteAll} filter=${{ queue }} onClose=${done} />`}`;
+      <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => act("Redrive", chosen)}>Redrive selected…</button><button type="button" class="danger" disabled=${!chosen.length} onClick=${() => act("Delete", chosen)}>Delete selected…</button>
+      <span class="dim">or</span><button type="button" onClick=${() => setActing({ verb: "Redrive" })}>Redrive all of this queue…</button>
+      <button type="button" class="danger" onClick=${() => setActing({ verb: "Delete" })}>Delete all of this queue…</button></div>`}
+    ${acting?.items && html`<${Some} verb=${acting.verb} items=${acting.items} queue=${queue} one=${verbs[acting.verb]} onClose=${done} />`}
+    ${acting && !acting.items && html`<${All} verb=${acting.verb} filter=${{ queue }} onClose=${done} />`}`;
 }
 
 export function QueueMessage({ queue, id }) {
@@ -62,6 +66,7 @@ export function QueueMessage({ queue, id }) {
     <${Card} tone="bad"><p class="reason"><${Text} value=${message.reason || "No reason is known: somebody put it there."} most=${2000} /></p>
       <${Facts} items=${[["Message", html`<${Copyable} value=${message.id} />`], ["Taken", `${count(message.dequeueCount)} times`], ["Put", html`<${When} at=${message.insertedAt} both />`], ["Moved", html`<${When} at=${message.movedAt} both />`]]} /></${Card}>
     <${Card} title="Text"><${Json} value=${bodyOf(message.body)} /></${Card}>
+    ${message.original !== undefined && html`<${Card} title="What was changed"><${Diff} before=${readable(message.original)} after=${readable(message.body)} /></${Card}>`}
     ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => api.post(of(queue, id, "/redrive"), undefined, reason).then(leave)} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and is taken anew.</p></${Confirm}>`}
     ${acting === "delete" && html`<${Confirm} title="Delete this message?" verb="Delete" needsReason run=${(reason) => api.remove(of(queue, id), reason).then(leave)} onClose=${() => setActing("")}><p>It is forgotten for good.</p></${Confirm}>`}
     ${acting === "edit" && html`<${EditText} queue=${queue} message=${message} onClose=${() => setActing("")} onSaved=${() => { setActing(""); live.refresh(); }} onSent=${leave} />`}`;
@@ -78,7 +83,7 @@ function EditText({ queue, message, onClose, onSaved, onSent }) {
   });
   return html`<${Dialog} title="Edit the message" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>
     <${Toggle} label="Shown" value=${look ? "diff" : "text"} options=${[["text", "Text"], ["diff", "Difference to the original"]]} onChange=${(to) => setLook(to === "diff")} />
-    ${look ? html`<${Diff} before=${message.body} after=${after} />` : html`<label class="field"><span class="sr">The text of the message</span><textarea rows="14" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
+    ${look ? html`<${Diff} before=${message.original ?? message.body} after=${after} />` : html`<label class="field"><span class="sr">The text of the message</span><textarea rows="14" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
     <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
     <${Failure} error=${error} />
     <footer><button type="button" onClick=${onClose}>Back</button><button disabled=${busy || after === message.body || !reason}>Save, keep it here</button><button type="button" class="primary" disabled=${busy || !reason} onClick=${() => save(true)}>Save and redrive</button></footer></form></${Dialog}>`;

@@ -14,6 +14,7 @@
 #include "jobs/kinds/merge/merge.h"
 #include "jobs/kinds/offload/offload.h"
 #include "jobs/kinds/orphans/orphans.h"
+#include "jobs/kinds/purge/purge.h"
 #include "jobs/kinds/redrive/redrive.h"
 #include "jobs/kinds/rekey/rekey.h"
 #include "jobs/kinds/undo/undo.h"
@@ -44,7 +45,8 @@ using Kinds = KindList<
     RekeySpec,
     MergeSpec,
     DiscardSpec,
-    OrphansSpec>;
+    OrphansSpec,
+    PurgeSpec>;
 // clang-format on
 using JobWork = Kinds::Work;
 

@@ -6,6 +6,8 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/numbers.h"
+#include "common/base/side_by_side.h"
 #include "jobs/kinds/reach.h"
 
 namespace tidemark::jobs {
@@ -96,11 +98,17 @@ std::string way_back(const PoisonRecord& poison, const std::optional<JobSpec>& e
   return from.empty() ? std::string(kJobQueue) : poison.queue;
 }
 
-Task<Result<queue_service::MessagePage>> page_of(queue_service::QueueClient& queues, std::uint32_t limit,
-                                                 std::string continuation) {
-  auto page = co_await queues.list(std::string(kPoisonQueue), limit, std::move(continuation));
+Task<Result<queue_service::MessagePage>> page_of(queue_service::QueueClient& queues, std::string queue,
+                                                 std::uint32_t limit, std::string continuation) {
+  auto page = co_await queues.list(std::move(queue), limit, std::move(continuation));
   if (page.failed_with(ErrorCode::kQueueNotFound)) co_return queue_service::MessagePage{};
   co_return page;
+}
+
+PoisonRecord record_in_own_queue(const Message& message) {
+  auto record = poison_record_of(message);
+  if (!record.moved_at) record.moved_at = message.inserted;
+  return record;
 }
 
 }  // namespace
@@ -117,6 +125,7 @@ PoisonRecord poison_record_of(const Message& message) {
   PoisonRecord record;
   record.message_id = message.id;
   record.body = message.text;
+  record.original = message.original;
   record.epoch = message.epoch;
   record.kind = kUnknownKind;
   if (auto parsed = parse_job_message(message.text)) {
@@ -159,11 +168,13 @@ Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string cont
   for (int pages = 0; pages < kPagesPerList && (pages == 0 || jobs_.now() < until); ++pages) {
     const auto before = out.records.size();
     const auto room = static_cast<std::uint32_t>(limit - before);
-    auto page = CO_TRY(co_await page_of(queues_, looks_far ? kGroupingPage : room, out.continuation));
+    auto page = CO_TRY(
+        co_await page_of(queues_, std::string(kPoisonQueue), looks_far ? kGroupingPage : room, out.continuation));
     const auto taken = take_matching(page.messages, which, limit, out.records);
     if (taken < page.messages.size()) {
       // The next page begins behind what there was room for.
-      auto exactly = CO_TRY(co_await page_of(queues_, static_cast<std::uint32_t>(taken), out.continuation));
+      auto exactly = CO_TRY(
+          co_await page_of(queues_, std::string(kPoisonQueue), static_cast<std::uint32_t>(taken), out.continuation));
       const bool same = !exactly.messages.empty() && exactly.messages.back().id == page.messages[taken - 1].id;
       if (!same) {  // some have moved meanwhile
         out.records.resize(before);
@@ -184,7 +195,7 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
   std::string continuation;
   std::uint64_t seen = 0;
   do {
-    auto page = CO_TRY(co_await page_of(queues_, kGroupingPage, std::move(continuation)));
+    auto page = CO_TRY(co_await page_of(queues_, std::string(kPoisonQueue), kGroupingPage, std::move(continuation)));
     for (const auto& message : page.messages) {
       if (!may_match(which, message)) continue;
       auto record = poison_record_of(message);
@@ -271,22 +282,76 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
   co_return std::move(poison);
 }
 
-Task<Result<PoisonSweep>> PoisonStore::remove_page(std::uint32_t limit, std::string continuation, PoisonFilter which) {
-  PoisonSweep out;
-  auto page = CO_TRY(co_await list(limit, std::move(continuation), std::move(which)));
-  for (auto& record : page.records) {
-    const auto removed = or_not_found(co_await queues_.remove(std::string(kPoisonQueue), std::move(record.message_id)));
-    if (removed) ++out.removed;
-    // Somebody else was faster.
-    if (!removed && removed.error().code != ErrorCode::kPoisonNotFound) co_return fail(removed.error());
-  }
-  out.continuation = std::move(page.continuation);
-  co_return out;
-}
-
 Task<Result<void>> PoisonStore::remove(std::string id) {
   auto message = CO_TRY(co_await message_of(std::move(id)));
   co_return or_not_found(co_await queues_.remove(std::string(kPoisonQueue), std::move(message.id)));
+}
+
+Task<Result<std::optional<PoisonRecord>>> PoisonStore::named(std::string queue, std::string id) {
+  if (!queue.empty()) {
+    auto message = co_await queues_.find(queue_service::poison_queue_of(queue), std::move(id));
+    if (message.failed_with(ErrorCode::kQueueNotFound)) co_return std::nullopt;
+    auto found = CO_TRY(std::move(message));
+    if (!found) co_return std::nullopt;
+    co_return record_in_own_queue(*found);
+  }
+  auto found = co_await find(std::move(id));
+  if (found.failed_with(ErrorCode::kPoisonNotFound)) co_return std::nullopt;
+  co_return CO_TRY(std::move(found));
+}
+
+Task<Result<PoisonPage>> PoisonStore::select(std::uint32_t limit, std::string continuation, PoisonSelection which) {
+  PoisonPage out;
+  if (which.ids.empty() && which.queue.empty()) {
+    co_return co_await list(limit, std::move(continuation), std::move(which.filter));
+  }
+  if (which.ids.empty()) {
+    auto page =
+        CO_TRY(co_await page_of(queues_, queue_service::poison_queue_of(which.queue), limit, std::move(continuation)));
+    for (const auto& message : page.messages) out.records.push_back(record_in_own_queue(message));
+    out.continuation = std::move(page.continuation);
+    co_return out;
+  }
+  const auto from = std::min(parse_number<std::size_t>(continuation).value_or(0), which.ids.size());
+  const auto count = std::min<std::size_t>(limit, which.ids.size() - from);
+  std::vector<std::optional<PoisonRecord>> found(count);
+  tidemark::Step step = [&](std::size_t number) -> Task<Result<void>> {
+    found[number] = CO_TRY(co_await named(which.queue, which.ids[from + number]));
+    co_return Result<void>{};
+  };
+  CO_TRY(co_await side_by_side(jobs_.clock(), count, std::move(step)));
+  for (auto& record : found) {
+    if (record) out.records.push_back(std::move(*record));
+  }
+  if (from + count < which.ids.size()) out.continuation = std::to_string(from + count);
+  co_return out;
+}
+
+Task<Result<PoisonCount>> PoisonStore::count(PoisonSelection which) {
+  PoisonCount out;
+  if (!which.ids.empty()) {
+    const auto page = CO_TRY(co_await select(kMaxPoisonIds, {}, std::move(which)));
+    out.count = page.records.size();
+  } else if (!which.queue.empty()) {
+    auto figures = co_await queues_.figures(queue_service::poison_queue_of(which.queue));
+    if (figures.failed_with(ErrorCode::kQueueNotFound)) co_return out;
+    out.count = CO_TRY(std::move(figures)).messages;
+  } else {
+    const auto found = CO_TRY(co_await groups(std::move(which.filter)));
+    for (const auto& group : found.groups) out.count += group.count;
+    out.complete = found.complete;
+  }
+  co_return out;
+}
+
+Task<Result<void>> PoisonStore::send_back(std::string queue, std::string id, std::optional<std::string> text) {
+  auto from = queue_service::poison_queue_of(queue);
+  co_return or_not_found(
+      co_await queues_.redrive(std::move(from), std::move(id), std::move(queue), std::move(text), {}));
+}
+
+Task<Result<void>> PoisonStore::remove_from(std::string queue, std::string id) {
+  co_return or_not_found(co_await queues_.remove(queue_service::poison_queue_of(queue), std::move(id)));
 }
 
 }  // namespace tidemark::jobs

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/poison/poison_selection.h"
 #include "jobs/store/attempt.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/job_store.h"
@@ -18,9 +19,10 @@ namespace tidemark::jobs {
 struct PoisonRecord {
   std::string message_id;
   std::string job_id;
-  std::string source;  // the table that the job reads, from the text; empty if it reads none
-  std::string kind;    // from the text; "unknown" if it cannot be read
-  std::string body;    // the message's text
+  std::string source;                   // the table that the job reads, from the text; empty if it reads none
+  std::string kind;                     // from the text; "unknown" if it cannot be read
+  std::string body;                     // the message's text
+  std::optional<std::string> original;  // what it was before somebody edited it for the first time; the queue keeps it
   std::string reason;
   std::string fingerprint;
   std::string queue;  // where it came from
@@ -63,10 +65,9 @@ struct PoisonPage {
   std::string continuation;
 };
 
-/// What came of removing a page of them.
-struct PoisonSweep {
-  std::uint64_t removed = 0;
-  std::string continuation;  // empty at the end
+struct PoisonCount {
+  std::uint64_t count = 0;
+  bool complete = true;  // false: there are more than kMaxGroupedMessages messages
 };
 
 std::string poison_annotation(const PoisonRecord& record);
@@ -94,13 +95,24 @@ class PoisonStore {
   Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited, std::string by);
   /// Keeps the message where it is, with another spec. kPoisonNotFound.
   Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited, std::string by);
-  /// Forgets a page of those that match, as list() finds them.
-  Task<Result<PoisonSweep>> remove_page(std::uint32_t limit, std::string continuation, PoisonFilter which);
   /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
   Task<Result<void>> remove(std::string id);
 
+  // The same for a job over many messages, which may be those of a queue of people's own: of them, there is the
+  // message, and a note if the queue moved it itself.
+
+  /// As list(). What has no other time became poison when it was put.
+  Task<Result<PoisonPage>> select(std::uint32_t limit, std::string continuation, PoisonSelection which);
+  Task<Result<PoisonCount>> count(PoisonSelection which);
+  /// Sends a message of such a queue back to it, to be taken anew; with another text if one is given. kPoisonNotFound.
+  Task<Result<void>> send_back(std::string queue, std::string id, std::optional<std::string> text);
+  /// Forgets it. kPoisonNotFound.
+  Task<Result<void>> remove_from(std::string queue, std::string id);
+
  private:
   Task<Result<queue_service::Message>> message_of(std::string id);
+  /// That of a selection; nothing if it is not there.
+  Task<Result<std::optional<PoisonRecord>>> named(std::string queue, std::string id);
   /// Its text from now on. If that asks for something else, the job is another operation, and its history tells what
   /// was done before.
   Task<Result<std::string>> replace_text(PoisonRecord& poison, JobSpec& edited, std::string by);

@@ -9,12 +9,14 @@
 //   undo       job
 //   offload    source SELECTION container prefix? properties? minBytes?      at least one of the last two
 //   inline     source SELECTION properties? keepBlobs?
-//   redrive    poisonKind? poisonSource? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
+//   redrive    POISON canary?
+//   purge      POISON
 //   callback   url method? headers? body? timeoutMs? secret?
 //   rekey      source entity|filter partitionKey? rowKey? set?               at least one of the keys, which are templates
 //   merge      source SELECTION set
 //   discard    source SELECTION property container
 //   orphans    source property container prefix? graceHours? remove?
+// POISON is poisonQueue? poisonIds? poisonKind? poisonSource? fingerprint? movedAfter? movedBefore? perSecond? limit?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
 // maxAttempts idempotencyKey priority queue notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent
 // tracestate; where entities are selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId"

@@ -32,6 +32,9 @@ inline constexpr std::string_view kWritten = "written";  // copies, of jobs whos
 /// The one that says how much a job of this kind has done.
 inline std::string_view counter_of_work(std::string_view kind) { return kind == "copy" ? kWritten : kDone; }
 
+/// The phase of a cancelled job whose worker has stopped and told how much it did (JobStore::count_cancelled).
+inline constexpr const char* kStoppedPhase = "stopped";
+
 enum class JobState : std::uint8_t { kQueued = 1, kRunning = 2, kSucceeded = 3, kPoisoned = 4, kCancelled = 5 };
 
 std::string_view state_name(JobState state);  // "queued", "running", "succeeded", "poisoned", "cancelled"

@@ -264,6 +264,16 @@ Task<Result<void>> JobStore::settle_cancelled(JobRecord record) {
   co_return co_await close_blobs(record, *spec);
 }
 
+Task<Result<void>> JobStore::count_cancelled(std::string id, std::uint64_t epoch, std::uint64_t done) {
+  CO_TRY(co_await update(std::move(id), std::nullopt, [=](JobRecord& found) -> Result<bool> {
+    if (found.state != JobState::kCancelled || found.epoch != epoch) return false;
+    found.done = std::max(found.done, done);
+    found.phase = kStoppedPhase;
+    return true;
+  }));
+  co_return Result<void>{};
+}
+
 Task<Result<JobRecord>> JobStore::meet(Delivery delivery) {
   auto found = CO_TRY(co_await find(delivery.job_id));
   if (found && found->message_id != delivery.message_id) co_return std::move(*found);

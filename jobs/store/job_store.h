@@ -104,6 +104,10 @@ class JobStore {
   /// For workers, before they drop the message of a job that is over: does what its cancelling could not.
   Task<Result<void>> settle_cancelled(JobRecord record);
 
+  /// For a worker whose job has no ledger that counts, once it has stopped because somebody cancelled the job: how much
+  /// it did until then. Nothing if the job has not ended so, or a later delivery has it.
+  Task<Result<void>> count_cancelled(std::string id, std::uint64_t epoch, std::uint64_t done);
+
   /// For workers: the record of a job whose delivery has to wait, or goes to another queue, and which says where it is
   /// from now on. It is made if the submission did not get that far or if there was none, so that the job can be seen,
   /// and keeps its idempotency key, while it waits.
@@ -129,6 +133,7 @@ class JobStore {
   /// there, too.
   Task<Result<JobRecord>> place(JobRecord seen, std::string queue);
   [[nodiscard]] Time now() const { return clock_.now(); }
+  [[nodiscard]] Clock& clock() const { return clock_; }
   /// That of the jobs, and the tables of an account; "" is that of the jobs.
   [[nodiscard]] const std::string& account() const { return tables_.account(); }
   [[nodiscard]] std::shared_ptr<table_store::TableClient> tables_in(const std::string& account) const;

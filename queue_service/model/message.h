@@ -1,6 +1,7 @@
 // Messages as the queue keeps them. No I/O.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/time.h"
@@ -20,6 +21,9 @@ struct Message {
   Time next_visible;
   std::uint32_t dequeue_count = 0;  // attempts; raised by each receive, reset only by a redrive
   std::uint64_t epoch = 0;          // all deliveries; raised by each receive, never reset, kept by moves
+  /// What the text was in its poison queue, before somebody changed it there for the first time; nothing as long as
+  /// that is what it is. Kept by moves. The public protocol does not show it.
+  std::optional<std::string> original = {};
 };
 
 inline constexpr Time kNeverExpires = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} +

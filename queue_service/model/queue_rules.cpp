@@ -6,6 +6,7 @@
 #include "common/base/numbers.h"
 #include "common/base/text.h"
 #include "common/base/xml_text.h"
+#include "queue_service/model/message.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -106,6 +107,12 @@ Result<void> check_key(std::string_view what, std::string_view key, std::size_t 
   if (!key.empty() && key.size() <= limit && plain && is_xml_text(key)) return {};
   return fail(ErrorCode::kInvalidInput, std::string(what) + " must be text of 1 to " + std::to_string(limit) +
                                             " bytes without control characters.");
+}
+
+void replace_text(Message& message, std::string text, std::string_view queue) {
+  if (is_poison_queue(queue) && !message.original) message.original = std::move(message.text);
+  message.text = std::move(text);
+  if (message.original == message.text) message.original.reset();
 }
 
 Result<void> check_text(std::string_view text) {

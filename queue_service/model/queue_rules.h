@@ -58,6 +58,10 @@ std::string poison_queue_of(std::string_view queue);
 
 /// kInvalidInput: a group key or idempotency key is text without control characters, of at most `limit` bytes.
 Result<void> check_key(std::string_view what, std::string_view key, std::size_t limit);
+struct Message;
+/// Gives a message that is in this queue another text. In a poison queue, the text that it had is kept as its original.
+void replace_text(Message& message, std::string text, std::string_view queue);
+
 /// kRequestBodyTooLarge with the field MaxLimit.
 Result<void> check_text(std::string_view text);
 /// kRequestBodyTooLarge.

@@ -151,7 +151,7 @@ Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::
 Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, std::optional<std::string> text) {
   if (text) CO_TRY(check_text(*text));
   co_return co_await change_held(kUpdateStep, holder, [&](QueueRows& rows, FoundMessage& found) -> Result<Placed> {
-    if (text) found.record.message.text = *text;
+    if (text) replace_text(found.record.message, *text, holder.queue);
     found.record.offered = false;
     if (holder.epoch != 0 && visibility == Duration::zero()) found.record.leased = false;
     const auto place = TRY(rows.rewrite(found, rows.now() + visibility));
@@ -252,7 +252,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
       record.deliveries.clear();
     }
     if (!request.count_attempt && message.dequeue_count > 0) --message.dequeue_count;
-    if (request.text) message.text = *request.text;
+    if (request.text) replace_text(message, *request.text, from);
     placed = {message.id, {}, message.inserted, message.expires, {}};
     auto place = TRY(target.insert(std::move(record), std::nullopt));
     target.save();

@@ -10,6 +10,7 @@ constexpr std::uint8_t kOffered = 2;
 constexpr std::uint8_t kGrouped = 4;
 constexpr std::uint8_t kHasReceipt = 8;
 constexpr std::uint8_t kListed = 16;
+constexpr std::uint8_t kHasOriginal = 32;
 
 /// What follows the version and the flags.
 template <class Io, class Record>
@@ -24,6 +25,7 @@ void message_fields(Io& io, Record& record) {
   if (record.receipt) place_field(io, *record.receipt);
   io.list(record.deliveries, [&](auto& time) { io.time(time); });
   for (auto* text : {&message.group, &message.text, &message.annotation}) io.string(*text);
+  if (message.original) io.string(*message.original);
 }
 
 bool is_message_version(std::uint8_t version) {
@@ -40,7 +42,7 @@ std::string encode(const MessageRecord& record) {
   RecordWriter io(bytes);
   io.u8(kMessageVersion);
   io.u8((record.leased ? kLeased : 0) | (record.offered ? kOffered : 0) | (record.grouped ? kGrouped : 0) |
-        (record.receipt ? kHasReceipt : 0) | (record.listed ? kListed : 0));
+        (record.receipt ? kHasReceipt : 0) | (record.listed ? kListed : 0) | (message.original ? kHasOriginal : 0));
   message_fields(io, record);
   return bytes;
 }
@@ -64,6 +66,7 @@ Result<MessageRecord> decode_message(std::string_view bytes) {
   record.grouped = (flags & kGrouped) != 0;
   record.listed = (flags & kListed) != 0 || version == kMessageVersionAllListed;
   if ((flags & kHasReceipt) != 0) record.receipt.emplace();
+  if ((flags & kHasOriginal) != 0) record.message.original.emplace();
   message_fields(io, record);
   if (!io.bytes.finished()) return corrupt_record("message");
   return record;

@@ -1,5 +1,5 @@
-// Sending back very many poison messages from the page: they are counted first, go at a pace behind canaries, and can be
-// stopped in the middle; one entry of the trail tells of it.
+// Sending back and deleting very many poison messages from the page: they are counted first, go at a pace, a redrive
+// behind canaries, and can be stopped in the middle; one entry of the trail tells of it.
 //   TIDEMARK_CONSOLE_MESSAGES=99995 TIDEMARK_CONSOLE_PACE=1000     with five others, as many as are counted
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,7 @@ const canaries = 3;
 const patienceMs = 60_000 + messages * 10;
 const some = messages.toLocaleString("en");
 
-let stack, browser, sight, page;
+let stack, browser, sight, page, sent;
 
 const figures = (queue) => stack.call("GET", `/v1/queues/${queue}`);
 const poisoned = async () => Number((await figures("tidemark-jobs-poison")).messages);
@@ -27,17 +27,33 @@ async function poison(source, count) {
   await until(async () => (await poisoned()) === already + count, `${count} of ${source} are poisoned`, patienceMs);
 }
 
-async function redriveAll(source, { perSecond, reason, count }) {
+async function actOnAll(verb, source, { perSecond, reason, count }) {
+  const dialog = sight.dialog();
   await sight.see("/poison");
-  await page.getByRole("row", { name: new RegExp(source) }).getByRole("button", { name: "Redrive all…" }).click({ timeout: patienceMs });  // of very many, groups are counted now and then
-  await sight.dialog().getByLabel("Messages a second").fill(String(perSecond));
-  await sight.dialog().getByLabel("Canaries first").fill(String(canaries));
-  await sight.button("Count what matches", sight.dialog()).click();
-  await sight.dialog().getByText(`${count} messages match`).waitFor({ timeout: patienceMs });
-  await sight.dialog().getByLabel("Reason").fill(reason);
-  await sight.button(`Redrive ${count}`, sight.dialog()).click();
-  await sight.heading(/^redrive/);
+  await page.getByRole("row", { name: new RegExp(source) }).getByRole("button", { name: `${verb} all…` }).click({ timeout: patienceMs });  // of very many, groups are counted now and then
+  await dialog.getByLabel("Messages a second").fill(String(perSecond));
+  if (verb === "Redrive") await dialog.getByLabel("Canaries first").fill(String(canaries));
+  await sight.button("Count what matches", dialog).click();
+  await dialog.getByText(`${count} messages match`).waitFor({ timeout: patienceMs });
+  await dialog.getByLabel("Reason").fill(reason);
+  if (verb === "Delete") await dialog.getByLabel("Type").fill(count.replaceAll(",", ""));
+  await sight.button(`${verb} ${count}`, dialog).click();
+  await sight.heading(verb === "Redrive" ? /^redrive/ : /^purge/);
   return page.url().split("/").at(-1);
+}
+
+/// From the page of a job; tells how much it did, once its worker has heard of it.
+async function cancel(id, reason) {
+  await sight.button("Cancel…").click();
+  await sight.dialog().getByLabel("Reason").fill(reason);
+  await sight.button("Cancel the job", sight.dialog()).click();
+  await sight.badge("cancelled");
+  let progress;
+  await until(async () => {
+    ({ progress } = await stack.call("GET", `/v1/jobs/${id}`));
+    return progress.phase === "stopped";
+  }, "its worker has heard of it");
+  return Number(progress.done);
 }
 
 before(async () => {
@@ -58,7 +74,7 @@ after(async () => {
 
 describe("all that match", () => {
   test("stay where they are if a canary fails", async () => {
-    const id = await redriveAll("Other", { perSecond: 100, reason: "to see whether it is mended", count: 5 });
+    const id = await actOnAll("Redrive", "Other", { perSecond: 100, reason: "to see whether it is mended", count: "5" });
     await sight.badge("cancelled");
     await page.getByText(/sent back as a canary, failed again/).first().waitFor();
     await until(async () => (await poisoned()) === messages + 5, "all are poisoned again");
@@ -67,18 +83,14 @@ describe("all that match", () => {
 
   test("go at their pace behind the canaries, and stop when somebody says so", async () => {
     await stack.call("PUT", "/v1/tables/Lost/entity?partitionKey=p&rowKey=0", {}, { "If-None-Match": "*" }).catch(() => stack.importEntities("Lost", [{ PartitionKey: "p", RowKey: "0" }]));
-    const id = await redriveAll("Lost", { perSecond: pace, reason: "the table is back", count: some });
+    const id = await actOnAll("Redrive", "Lost", { perSecond: pace, reason: "the table is back", count: some });
     const seen = [];  // how many were sent, and when
     await until(async () => {
       const { done } = (await stack.call("GET", `/v1/jobs/${id}`)).progress;
       if (done > canaries && seen.at(-1)?.done !== done) seen.push({ at: performance.now(), done });
       return done >= messages / 3;
     }, "a third is sent", patienceMs);
-    await sight.button("Cancel…").click();
-    await sight.dialog().getByLabel("Reason").fill("enough for now");
-    await sight.button("Cancel the job", sight.dialog()).click();
-    await sight.badge("cancelled");
-    await until(async () => (await stack.call("GET", `/v1/jobs/${id}`)).history.at(-1)?.outcome === "cancelled", "its worker has heard of it");
+    sent = await cancel(id, "enough for now");
     await until(async () => Number((await figures("tidemark-jobs")).messages) === 0, "what was sent is done", patienceMs);
     const rate = ((seen.at(-1).done - seen[0].done) / (seen.at(-1).at - seen[0].at)) * 1000;
     console.log(`# sent ${Math.round(rate)} a second where ${pace} were asked for`);
@@ -101,6 +113,7 @@ describe("all that match", () => {
       left = await count("/v1/poison?source=Lost", "poison");
       return gone + left === messages;
     }, "all are accounted for", patienceMs);
+    assert.equal(gone, sent, "what the cancelled job says");
     assert.ok(gone > messages / 4 && left > messages / 4, `${gone} sent, ${left} left`);
   });
 
@@ -115,9 +128,24 @@ describe("all that match", () => {
     assert.equal(cancelled.reason, "enough for now");
   });
 
+  test("are deleted at their pace until somebody says stop", async () => {
+    const left = await poisoned();
+    const count = (left - 5).toLocaleString("en");
+    const id = await actOnAll("Delete", "Lost", { perSecond: pace, reason: "some are obsolete", count });
+    await until(async () => (await stack.call("GET", `/v1/jobs/${id}`)).progress.done >= messages / 10, "some are deleted", patienceMs);
+    const deleted = await cancel(id, "not all of them");
+    assert.equal(await poisoned(), left - deleted);
+    assert.ok(deleted < left - 5, `${deleted} of ${left}`);
+    const { entries } = await stack.call("GET", "/v1/audit?limit=100&operation=jobs.post");
+    const [entry, ...others] = entries.filter((each) => each.reason === "some are obsolete");
+    assert.deepEqual(others, []);
+    assert.deepEqual([entry.count, entry.target], [left - 5, id]);
+    assert.match(entry.detail, /^purge poisonKind=archive poisonSource=Lost fingerprint=/);
+  });
+
   test("the rest goes when it is asked for again", { skip: messages > 10_000 }, async () => {
     const left = await poisoned();
-    await redriveAll("Lost", { perSecond: 2_000, reason: "the rest", count: (left - 5).toLocaleString("en") });
+    await actOnAll("Redrive", "Lost", { perSecond: 2_000, reason: "the rest", count: (left - 5).toLocaleString("en") });
     await sight.badge("succeeded");
     await until(async () => (await poisoned()) === 5, "only the others are left");
   });

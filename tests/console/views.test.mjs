@@ -150,6 +150,18 @@ describe("poison", () => {
     await dialog().locator(".removed", { hasText: "Missing" }).waitFor();
     await dialog().locator(".added", { hasText: "Orders" }).waitFor();
     await dialog().getByLabel("Reason").fill("the table has another name");
+    await button("Save, keep it here", dialog()).click();
+    const changed = page.locator(".card", { hasText: "What was changed" });
+    await changed.locator(".removed", { hasText: "Missing" }).waitFor();
+    await changed.locator(".added", { hasText: "Orders" }).waitFor();
+    await page.reload();
+    await changed.locator(".removed", { hasText: "m3" }).waitFor();
+    await button("Edit…").click();
+    await text.fill((await text.inputValue()).replace('"Old"', '"Older"'));
+    await button("Difference to the original", dialog()).click();
+    await dialog().locator(".removed", { hasText: "Missing" }).waitFor();
+    await dialog().locator(".added", { hasText: "Older" }).waitFor();
+    await dialog().getByLabel("Reason").fill("and the archive, too");
     await button("Save and redrive", dialog()).click();
     await heading(/archive Orders/);
     await state(job.jobId, "succeeded");
@@ -237,8 +249,28 @@ describe("poison", () => {
     await dialog().getByLabel("Reason").fill("all known");
     await dialog().getByLabel("Type").fill(String(number));
     await button(/^Delete \d/, dialog()).click();
-    await dialog().getByText(`${number} deleted.`).waitFor();
-    await button("Close", dialog()).last().click();
+    await heading(/^purge/);
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+    const [entry] = (await stack.call("GET", "/v1/audit?limit=1&operation=jobs.post")).entries;
+    assert.deepEqual([entry.reason, entry.count, entry.target], ["all known", number, page.url().split("/").at(-1)]);
+    assert.equal((await stack.call("GET", "/v1/poison")).poison.length, 0);
+  });
+
+  test("several that are selected are deleted by one job", async () => {
+    for (const name of ["one", "two", "three"]) await poisonOf("Chosen", name);
+    await open("/poison?show=messages");
+    await until(async () => (await rows("Poison messages").count()) === 3, "three");
+    for (const key of ["j", "x", "j", "x"]) await page.keyboard.press(key);
+    await button("Delete selected…").click();
+    await dialog().getByLabel("Reason").fill("these two");
+    await button("Delete 2", dialog()).click();
+    await heading(/^purge/);
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+    const [entry] = (await stack.call("GET", "/v1/audit?limit=1&operation=jobs.post")).entries;
+    assert.deepEqual([entry.reason, entry.count], ["these two", 2]);
+    const left = (await stack.call("GET", "/v1/poison")).poison;
+    assert.equal(left.length, 1);
+    await stack.call("DELETE", `/v1/poison/${left[0].id}`);
   });
 });
 
@@ -629,6 +661,12 @@ describe("poison of queues of one's own", () => {
     await button("Difference to the original", dialog()).click();
     await dialog().locator(".added", { hasText: "new" }).waitFor();
     await dialog().getByLabel("Reason").fill("it was old");
+    await button("Save, keep it here", dialog()).click();
+    await page.locator(".card", { hasText: "What was changed" }).locator(".added", { hasText: "new" }).waitFor();
+    await button("Edit…").click();
+    await button("Difference to the original", dialog()).click();
+    await dialog().locator(".removed", { hasText: "0" }).waitFor();
+    await dialog().getByLabel("Reason").fill("it is new");
     await button("Save and redrive", dialog()).click();
     await until(async () => (await stack.call("GET", `/v1/queues/${queue}/messages`)).messages[0]?.text === '{"letter":"new"}', "it is in its queue");
     await until(async () => (await rows("Poison messages").count()) === 3, "three are left");
@@ -647,8 +685,9 @@ describe("poison of queues of one's own", () => {
     await dialog().getByLabel("Reason").fill("not wanted");
     await dialog().getByLabel("Type").fill("2");
     await button("Delete 2", dialog()).click();
-    await dialog().getByText("2 deleted.").waitFor();
-    await button("Close", dialog()).last().click();
+    await heading(/^purge/);
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+    await open(`/poison?queue=${queue}`);
     await page.getByText("No message of this queue is poisoned.").waitFor();
     await stack.putMessage(`${queue}-poison`, "one for the views that follow");
   });

@@ -133,16 +133,16 @@ class FailPointTest(CrashTest):
             family = point.split(".")[0]
             with self.subTest(fail_point=point):
                 begun = time.monotonic()
-                for case in self.cases(family):
+                for case in self.cases(family, point):
                     case(point)
                 print(f"{point}: {time.monotonic() - begun:.1f} s", flush=True)
 
-    def cases(self, family):
+    def cases(self, family, point):
         """The jobs that pass the points of a family."""
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
-            "redrive": [self.redrive_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
+            "sweep": [self.redrive_case] + [self.purge_case] * (".canary" not in point), "batch": [self.batch_case], "schedule": [self.schedule_case],
             "move": [self.archive_case, self.unarchive_case, self.undo_case, self.rekey_case],
             "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
             "finish": [self.archive_case, self.then_case], "pass_on": [self.pass_on_case],
@@ -431,6 +431,19 @@ class FailPointTest(CrashTest):
         for sent in failed:
             self.assertEqual(self.await_end(sent)["state"], "succeeded")
         self.assertEqual([p for p in self.api.poison() if p["jobId"] in failed], [])
+
+    def purge_case(self, point):
+        """Messages that a dead worker may have deleted are counted once."""
+        queue = f"given-up{next(self.numbers)}"
+        self.queues.create(queue + "-poison")
+        for number in range(6):
+            self.queues.put(queue + "-poison", f"message {number}")
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "purge", "poisonQueue": queue, "maxAttempts": 100})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 6), job)
+        self.assertEqual(self.api.call("GET", f"/v1/poison?queue={queue}"), {"poison": []})
 
     def schedule_case(self, point):
         """Each due time has its job once, whoever dies while submitting it."""

@@ -529,42 +529,63 @@ class ApiTest(unittest.TestCase):
         wait_until(ended, "the upload has failed")
         self.refused(404, "BlobNotFound", "GET", "/v1/containers/looked/blob?name=half")
 
-    def test_poison_is_deleted_by_a_filter(self):
+    def test_poison_is_deleted_by_one_job(self):
         failed = [self.finish({"kind": kind, "source": "Gone", "filter": "", **more})
                   for kind, more in (("delete", {}), ("delete", {}), ("copy", {"destination": "Old"}))]
         self.assertEqual({job["state"] for job in failed}, {"poisoned"})
         wait_until(lambda: len(self.api.poison()) == 3, "three poison messages")
         group = self.api.call("GET", "/v1/poison/groups")["groups"][0]
-        which = f"fingerprint={group['fingerprint']}&source=gone"
-        self.refused(400, "InvalidQueryParameterValue", "DELETE", f"/v1/poison?{which}")
-        where = f"/v1/poison?{which}&movedBefore=2100-01-01T00:00:00Z"
-        self.assertEqual(self.api.call("DELETE", where + "&dryRun=true"), {"matched": 2})
-        self.assertEqual(self.api.call("DELETE", f"/v1/poison?{which}&movedBefore=2000-01-01T00:00:00Z"), {"deleted": 0})
-        page = self.api.call("DELETE", where + "&limit=1")
-        self.assertEqual(page["deleted"], 1)
-        rest = self.api.call("DELETE", f"{where}&limit=1&continuation={quote(page['continuation'])}")
-        self.assertEqual(rest["deleted"], 1)
-        entries = self.api.call("GET", "/v1/audit?limit=2&operation=poison.delete")["entries"]
-        self.assertEqual([(entry["count"], f"fingerprint={group['fingerprint']}" in entry["detail"]) for entry in entries],
-                         [(1, True)] * 2)
-        self.assertEqual(len(self.api.poison()), 1)
-        self.assertEqual(self.api.call("DELETE", "/v1/poison?movedBefore=2100-01-01T00:00:00Z"), {"deleted": 1})
+        which = {"kind": "purge", "fingerprint": group["fingerprint"], "poisonSource": "gone"}
+        plan = self.api.call("POST", "/v1/jobs?dryRun=true", which)
+        self.assertEqual((plan["keys"], plan["complete"], plan["problems"]), (2, True, []))
+        old = self.finish({**which, "movedBefore": "2000-01-01T00:00:00Z"})
+        self.assertEqual((old["state"], old["progress"]["done"]), ("succeeded", 0))
+        job = self.finish({**which, "limit": 2})
+        self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["phase"]), ("succeeded", 2, "finished"))
+        entry = self.api.call("GET", "/v1/audit?limit=1&operation=jobs.post")["entries"][0]
+        self.assertEqual((entry["target"], entry["count"]), (job["id"], 2))
+        self.assertEqual(entry["detail"], f"purge poisonSource=gone fingerprint={group['fingerprint']}")
+        self.assertEqual(self.api.job(failed[0]["id"])["state"], "poisoned")
+        self.refused(400, "JobInvalid", "POST", "/v1/jobs", {"kind": "undo", "job": job["id"]})
+        [left] = self.api.poison()
+        gone = "00000000-0000-0000-0000-000000000000"
+        job = self.finish({"kind": "purge", "poisonIds": [left["jobId"], gone]})
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 1))
+        entry = self.api.call("GET", "/v1/audit?limit=1&operation=jobs.post")["entries"][0]
+        self.assertEqual((entry["count"], entry["detail"]), (2, f"purge poisonIds={left['jobId']},{gone}"))
         self.assertEqual(self.api.poison(), [])
 
-    def test_poisoned_queues_are_told_and_emptied(self):
+    def test_a_purge_says_what_is_wrong_with_it(self):
+        for members, says in (({"poisonIds": []}, "1 to 500"), ({"poisonIds": ["no id"]}, "1 to 500"),
+                              ({"poisonIds": ["a"] * 501}, "1 to 500"), ({"poisonQueue": "tidemark-jobs"}, "queue of yours"),
+                              ({"poisonQueue": "bills-poison"}, "without -poison"),
+                              ({"poisonQueue": "bills", "poisonKind": "copy"}, "nothing else is known"),
+                              ({"poisonIds": ["a"], "poisonKind": "copy"}, "nothing else can select"),
+                              ({"canary": 1}, "canary")):
+            status, _, body = self.api.send("POST", "/v1/jobs", JSON, json.dumps({"kind": "purge", **members}))
+            self.assertEqual((status, says in body.decode()), (400, True), body)
+        status, _, body = self.api.send("POST", "/v1/jobs", JSON, json.dumps({"kind": "redrive", "poisonQueue": "bills", "canary": 1}))
+        self.assertEqual((status, b"canary" in body), (400, True), body)
+
+    def test_poisoned_queues_are_told_emptied_and_sent_back(self):
         for queue in ("bills", "bills-poison", "empty-poison"):
             self.queues.create(queue)
-        for number in range(3):
+        for number in range(5):
             self.queues.put("bills-poison", f"bill {number}")
-        self.assertEqual(self.api.call("GET", "/v1/poison/queues")["queues"], [{"name": "bills", "messages": 3}])
-        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills&dryRun=true"), {"matched": 3})
-        page = self.api.call("DELETE", "/v1/poison?queue=bills&limit=2")
-        self.assertEqual((page["deleted"], "continuation" in page), (2, True))
-        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills"), {"deleted": 1})
-        entry = self.api.call("GET", "/v1/audit?limit=1&operation=poison.delete")["entries"][0]
-        self.assertEqual((entry["count"], entry["detail"]), (1, "queue=bills"))
+        self.assertEqual(self.api.call("GET", "/v1/poison/queues")["queues"], [{"name": "bills", "messages": 5}])
+        whole = {"kind": "purge", "poisonQueue": "bills"}
+        self.assertEqual(self.api.call("POST", "/v1/jobs?dryRun=true", whole)["keys"], 5)
+        self.assertEqual(self.api.call("POST", "/v1/jobs?dryRun=true", {**whole, "poisonQueue": "nobody"})["keys"], 0)
+        two = [message["id"] for message in self.api.call("GET", "/v1/poison?queue=bills")["poison"][:2]]
+        job = self.finish({"kind": "redrive", "poisonQueue": "bills", "poisonIds": two, "perSecond": 1000})
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2))
+        self.assertEqual(sorted(message["MessageText"] for message in self.queues.peek("bills")), ["bill 0", "bill 1"])
+        job = self.finish(whole)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 3))
+        entry = self.api.call("GET", "/v1/audit?limit=1&operation=jobs.post")["entries"][0]
+        self.assertEqual(entry["detail"], "purge poisonQueue=bills")
         self.assertEqual(self.api.call("GET", "/v1/poison/queues")["queues"], [])
-        self.refused(400, "InvalidQueryParameterValue", "DELETE", "/v1/poison?queue=bills&kind=archive")
+        self.assertEqual(self.finish({**whole, "poisonQueue": "nobody"})["progress"]["done"], 0)
 
     def test_messages_are_looked_at_and_stay(self):
         self.queues.create("looked-at")

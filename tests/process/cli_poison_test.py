@@ -17,7 +17,7 @@ from stack import wait_until  # noqa: E402
 class PoisonTest(StackCase):
     def setUp(self):
         self.queues = QueueClient(self.stack.ports["queue_service"])
-        self.addCleanup(self.command, "poison", "delete", "--all", "--yes")
+        self.addCleanup(self.command, "poison", "delete", "--all", "--yes", "--wait")
 
     def poisoned(self, table, count=1):
         """Ids of jobs that failed because the table is not there."""
@@ -43,7 +43,7 @@ class PoisonTest(StackCase):
             self.assertIn(says + " [y/N]", self.shown("poison", verb, "--source", "Asked", answer="n\n"))
             self.assertEqual(len(self.api.poison()), 3, "nothing was done")
         self.assertIn("no poison message matches", self.command("poison", "delete", "--source", "Other").stderr)
-        self.assertIn("deleted 3 messages", self.shown("poison", "delete", "--source", "Asked", answer="y\n"))
+        self.assertIn("deleted 3 messages", self.shown("poison", "delete", "--source", "Asked", "--wait", answer="y\n"))
         self.assertEqual(self.api.poison(), [])
 
     def test_what_is_meant_must_be_said(self):
@@ -51,7 +51,8 @@ class PoisonTest(StackCase):
                                 (("--queue", "q", "--kind", "delete"), "selected by their ids")):
             for verb in ("redrive", "delete"):
                 self.assertIn(says, self.command("poison", verb, *arguments, code=2).stderr)
-        self.assertIn("--wait", self.command("poison", "redrive", "x", "--queue", "q", "--wait", code=2).stderr)
+            self.assertIn("many messages", self.command("poison", verb, "x", "--per-second", "5", code=2).stderr)
+        self.assertIn("canary is for messages of jobs", self.command("poison", "redrive", "--all", "--queue", "q", "--canary", "1", code=1).stderr)
         self.assertIn("--file", self.command("poison", "redrive", "--all", "--file", "-", code=2).stderr)
 
     def test_tables_are_not_merged(self):
@@ -61,7 +62,7 @@ class PoisonTest(StackCase):
         self.assertEqual([(row[titles.index("count")], row[titles.index("source")]) for row in groups],
                          [("2", "One"), ("1", "Two")])
         fingerprint = groups[1][titles.index("fingerprint")]
-        self.command("poison", "delete", "--fingerprint", fingerprint, "--yes")
+        self.command("poison", "delete", "--fingerprint", fingerprint, "--yes", "--wait")
         self.assertEqual([p["source"] for p in self.api.poison()], ["One", "One"])
 
     def test_many_are_sent_back_and_what_became_of_them_is_told(self):
@@ -119,6 +120,22 @@ class PoisonTest(StackCase):
         self.command("poison", "edit", job_id, "--file", "-", stdin=shown)
         self.assertIn("succeeded 1", self.command("poison", "redrive", job_id, "--wait").stdout)
 
+    def test_the_original_of_an_edited_job_is_kept_through_rounds(self):
+        [job_id] = self.poisoned("Before")
+        original = self.api.call("GET", f"/v1/poison/{job_id}")
+        self.assertNotIn("original", original)
+        for table in ("Between", "After"):
+            self.command("poison", "edit", job_id, "--file", "-", stdin=json.dumps({"kind": "delete", "source": table, "filter": ""}))
+            self.assertEqual(json.loads(self.api.call("GET", f"/v1/poison/{job_id}")["original"]), original["body"])
+        self.command("poison", "redrive", job_id, "--wait", code=4)
+        again = json.loads(self.command("--json", "poison", "show", job_id).stdout)
+        self.assertEqual((again["redrives"], again["body"]["source"], json.loads(again["original"])), (1, "After", original["body"]))
+        shown = self.command("poison", "show", job_id).stdout
+        self.assertRegex(shown, r'(?s)body: .*"source": "After".*before it was edited: .*"source": "Before".*attempts:')
+        self.command("poison", "redrive", job_id, "--file", "-", "--wait", code=4,
+                     stdin=json.dumps({"kind": "delete", "source": "Before", "filter": ""}))
+        self.assertNotIn("original", self.api.call("GET", f"/v1/poison/{job_id}"), "it is that again")
+
     def test_a_text_in_base64_is_shown_as_it_reads(self):
         self.queues.create("orders-poison")
         encoded = base64.b64encode(b"an order of f\xc3\xbcnf").decode()
@@ -133,20 +150,30 @@ class PoisonTest(StackCase):
                      environment=self.editor("text = text.replace('fünf', 'six')"))
         shown = json.loads(self.command("--json", "poison", "show", encoded_id, "--queue", "orders").stdout)
         self.assertEqual(base64.b64decode(shown["body"]), b"an order of six")
+        self.assertEqual(shown["original"], encoded)
+        self.assertIn("before it was edited: an order of fünf\n", self.command("poison", "show", encoded_id, "--queue", "orders").stdout)
         self.command("poison", "redrive", "--all", "--queue", "orders", code=1)
         self.queues.create("orders")
-        self.assertIn("2 messages", self.command("poison", "redrive", "--all", "--queue", "orders", "--yes").stdout)
+        self.assertIn("sent 2 messages", self.command("poison", "redrive", "--all", "--queue", "orders", "--yes", "--wait").stdout)
         self.assertEqual(len(self.queues.peek("orders")), 2)
 
     def test_what_many_did_is_in_the_trail(self):
         self.poisoned("Trailed", 3)
-        self.command("--reason", "old", "poison", "delete", "--source", "Trailed", "--yes")
-        entry = json.loads(self.command("--json", "audit", "--operation", "poison.delete", "--limit", "1").stdout)["entries"][0]
-        self.assertEqual((entry["count"], entry["reason"]), (3, "old"))
-        self.assertIn("source=Trailed", entry["detail"])
+        deleted = self.command("--json", "--reason", "old", "poison", "delete", "--source", "Trailed", "--per-second", "1000", "--yes", "--wait")
+        self.assertEqual(json.loads(deleted.stdout), {"deleted": 3})
+        entries = [entry for entry in json.loads(self.command("--json", "audit", "--limit", "100").stdout)["entries"]
+                   if "Trailed" in entry.get("detail", "") and entry.get("reason") == "old"]
+        self.assertEqual([(entry["operation"], entry["count"]) for entry in entries], [("jobs.post", 3)])
+        self.assertIn("purge poisonSource=Trailed movedBefore=", entries[0]["detail"])
         self.assertEqual(self.api.call("GET", "/v1/poison?source=Trailed"), {"poison": []})
-        status, _, body = self.api.send("DELETE", "/v1/poison?kind=delete")
-        self.assertEqual((status, b"movedBefore" in body), (400, True))
+
+    def test_some_that_are_named_are_deleted_by_one_job(self):
+        ids = self.poisoned("Some", 3)
+        self.assertIn("deleted 2 messages", self.command("poison", "delete", ids[0], ids[1][-8:], "--yes", "--wait").stdout)
+        job = self.command("poison", "delete", ids[2], ids[0], "--yes").stdout.strip()
+        wait_until(lambda: ended(self.api.job(job)), "its end")
+        self.assertEqual((self.api.job(job)["progress"]["done"], self.api.poison()), (1, []))
+        self.assertIn("no such poison message", self.command("poison", "delete", ids[2], code=3).stderr)
 
 
 if __name__ == "__main__":

@@ -87,8 +87,6 @@ class EveryOperationTest(unittest.TestCase):
             arguments = special.get(name, ["x"] if positional else [])
             done = tidemark("--json", "--api", f"http://127.0.0.1:{server.server_port}", *path, *arguments, stdin="{}")
             self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
-            if name == "poison delete":
-                tidemark("--api", f"http://127.0.0.1:{server.server_port}", *path, "--all", "--yes")
             if name == "job submit":
                 tidemark("--api", f"http://127.0.0.1:{server.server_port}", *path, "--batch", "--file", "-",
                          stdin=json.dumps([{"kind": "x"}]))

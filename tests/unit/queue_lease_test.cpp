@@ -129,6 +129,29 @@ TEST_F(QueueLease, MoveAndRedriveKeepTheIdAndAreAtomic) {
       run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "")).failed_with(ErrorCode::kMessageNotFound));
 }
 
+TEST_F(QueueLease, TheTextThatBecamePoisonIsKeptThroughEditsAndRounds) {
+  const auto id = put("first");
+  const auto original = [&](const char* queue) { return run(client_.find(queue, id)).value()->original; };
+  const auto edit = [&](const char* to) {
+    return run(client_.redrive("jobs-poison", id, "jobs-poison", to, "")).has_value();
+  };
+  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  EXPECT_EQ(original("jobs-poison"), std::nullopt) << "nobody has edited it";
+  ASSERT_TRUE(edit("second") && edit("third"));
+  EXPECT_EQ(original("jobs-poison"), "first");
+  ASSERT_TRUE(run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "")));
+  auto again = take();
+  EXPECT_EQ(again.text, "third");
+  EXPECT_EQ(again.original, "first") << "and its holder changes nothing about that";
+  ASSERT_TRUE(run(client_.renew(lease(again), seconds(30), "note")));
+  ASSERT_TRUE(run(client_.release(lease(again), {}, "note", true)));
+  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  ASSERT_TRUE(edit("fourth"));
+  EXPECT_EQ(original("jobs-poison"), "first");
+  ASSERT_TRUE(edit("first"));
+  EXPECT_EQ(original("jobs-poison"), std::nullopt) << "it is that again";
+}
+
 TEST_F(QueueLease, RedrivenMessageIgnoresTheLeaseItHadBefore) {
   put("x");
   const auto message = take();

@@ -13,6 +13,8 @@
 
 namespace tidemark::queue_service::model {
 
+inline bool is_poison(const std::string& queue) { return queue.ends_with("-poison"); }
+
 struct Message {
   std::string id, queue, group, text, annotation;
   std::string receipt;  // unknown after a step that does not tell it
@@ -25,9 +27,16 @@ struct Message {
   bool listed = false;     // its lease and its id name it, not only its receipt
   bool waiting = false;    // behind another of its group
   std::uint64_t turn = 0;  // among those
+  std::optional<std::string> original;
 
   [[nodiscard]] bool expired(Time now) const { return expires <= now; }
   [[nodiscard]] bool visible(Time now) const { return !waiting && !expired(now) && (immediate || visible_at <= now); }
+  /// What it was in a poison queue before the first change there is kept, unless it comes back.
+  void change_text(const std::string& to) {
+    if (is_poison(queue) && !original) original = text;
+    text = to;
+    if (original == to) original.reset();
+  }
 };
 
 /// A put that named a key; the same again is the same message, for a while.
@@ -54,8 +63,6 @@ struct Queue {
 
 inline constexpr Time kNever = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} + std::chrono::hours(23) +
                                std::chrono::minutes(59) + std::chrono::seconds(59);
-
-inline bool is_poison(const std::string& queue) { return queue.ends_with("-poison"); }
 
 /// Something that once named a message and must never do so again.
 struct Relic {

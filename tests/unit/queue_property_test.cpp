@@ -273,6 +273,7 @@ void QueueProperty::compare(const Message& got, const model::Message& expected) 
   EXPECT_EQ(got.id, expected.id);
   EXPECT_EQ(got.group, expected.group);
   EXPECT_EQ(got.text, expected.text);
+  EXPECT_EQ(got.original, expected.original);
   EXPECT_EQ(got.annotation, expected.annotation);
   EXPECT_EQ(got.inserted, expected.inserted);
   EXPECT_EQ(got.expires, expected.expires);
@@ -366,7 +367,7 @@ void QueueProperty::update() {
       run(service_->update({kAccount, message->queue, message->id, 0, message->receipt}, visibility, text));
   if (!agrees(placed, refused_by_receipt(*message), "update")) return;
   model_.outdate(*message, false);
-  if (text) message->text = *text;
+  if (text) message->change_text(*text);
   message->receipt = placed->receipt;
   model_.place(*message, now(), visibility);
   EXPECT_EQ(placed->next_visible, message->visible_at);
@@ -456,7 +457,7 @@ void QueueProperty::redrive() {
                                           {.to_queue = to, .reset_dequeue_count = true, .text = text}));
   if (!agrees(done, refused_by_id(*message), "redrive")) return;
   message->annotation.clear();
-  if (text) message->text = *text;
+  if (text) message->change_text(*text);
   message->count = 0;
   model_.move(*message, to, now());
 }

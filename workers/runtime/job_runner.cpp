@@ -5,6 +5,7 @@
 #include "jobs/spec/job_trace.h"
 #include "jobs/spec/names.h"
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/poison_sweep.h"
 
 namespace tidemark::workers {
 
@@ -425,6 +426,9 @@ Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecor
 Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
   co_await run.lease->stop();
   if (ended && !co_await services_.jobs.settle_cancelled(*ended)) co_return RunEnd::kAbandoned;
+  if (ended && run.spec && !co_await settle_sweep(services_, *run.spec, run.story.checkpoint, *ended)) {
+    co_return RunEnd::kAbandoned;
+  }
   auto completed = co_await end_message(run, std::move(ended));
   co_return completed ? RunEnd::kDropped : RunEnd::kAbandoned;
 }

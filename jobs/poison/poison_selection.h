@@ -1,0 +1,63 @@
+// Which poison messages a job goes through, and how fast: the members that redrive and purge have in common. Pure.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/time.h"
+#include "jobs/kinds/kind.h"
+
+namespace tidemark::jobs {
+
+/// Which poison messages of jobs; absent members do not restrict.
+struct PoisonFilter {
+  std::string kind;
+  std::string source;  // the table that the job reads
+  std::string fingerprint;
+  std::optional<Time> moved_after;
+  std::optional<Time> moved_before;
+  bool operator==(const PoisonFilter&) const = default;
+};
+
+/// So many fit into a job's text, whether they are the ids of messages or of jobs.
+inline constexpr std::size_t kMaxPoisonIds = 500;
+
+struct PoisonSelection {
+  std::string queue = {};             // one of people's own, without -poison; empty: the poison messages of jobs
+  std::vector<std::string> ids = {};  // of messages or their jobs, instead of a filter; empty: all that match
+  PoisonFilter filter = {};           // for those of jobs
+  std::uint32_t per_second = 10;
+  std::optional<std::uint64_t> limit = {};
+  bool operator==(const PoisonSelection&) const = default;
+
+  void members(SpecMembers& in);
+  Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;
+};
+
+struct JobSpec;
+/// Null if the job is not about poison messages.
+const PoisonSelection* poison_in(const JobSpec& spec);
+
+inline constexpr KindOption kPoisonOptions[] = {
+    {"--poison-queue", "poisonQueue", "messages of this queue of yours, instead of those of jobs"},
+    {"--poison-ids", "poisonIds", "these messages, of jobs also by the ids of the jobs", KindOption::Form::kNames},
+    {"--poison-kind", "poisonKind", "messages of this kind"},
+    {"--poison-source", "poisonSource", "messages of jobs that read this table"},
+    {"--fingerprint", "fingerprint", "messages with this kind of failure"},
+    {"--moved-after", "movedAfter", "messages that became poison at or after this time", KindOption::Form::kTime},
+    {"--moved-before", "movedBefore", "and before this time", KindOption::Form::kTime},
+    {"--per-second", "perSecond", "messages a second", KindOption::Form::kNumber},
+    {"--limit", "limit", "at most so many", KindOption::Form::kNumber},
+};
+
+template <std::size_t N>
+constexpr std::array<KindOption, N + 1> with_option(const KindOption (&options)[N], KindOption one) {
+  std::array<KindOption, N + 1> out{};
+  std::ranges::copy(options, out.begin());
+  out[N] = one;
+  return out;
+}
+
+}  // namespace tidemark::jobs
