@@ -100,26 +100,6 @@ Result<int> call_and_print(const GlobalOptions& options, const std::string& meth
   return kOk;
 }
 
-Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
-                           const Print& print) {
-  constexpr std::size_t kPage = 1000;
-  auto api = TRY(ApiClient::create(options));
-  json all{{member, json::array()}};
-  auto& items = all[member];
-  std::string continuation;
-  do {
-    const auto limit = most == 0 ? kPage : std::min(kPage, most - items.size());
-    auto target = path + (path.find('?') == std::string::npos ? "?" : "&") + "limit=" + std::to_string(limit);
-    if (!continuation.empty()) target += "&continuation=" + percent_encode(continuation);
-    auto page = TRY(api.call("GET", target));
-    for (auto& item : page[member]) items.push_back(std::move(item));
-    continuation = page.value("continuation", "");
-  } while (!continuation.empty() && (most == 0 || items.size() < most));
-  if (!continuation.empty()) all["continuation"] = continuation;
-  print_answer(options, all, member_of(member, print));
-  return kOk;
-}
-
 int wrong_arguments(const GlobalOptions& options, const std::string& why) {
   if (options.json) {
     std::cerr << json{{"error", {{"code", "WrongArguments"}, {"message", why}}}} << "\n";

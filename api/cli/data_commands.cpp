@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "api/cli/commands.h"
-#include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -73,7 +73,7 @@ void add_delete(const Commands& entities) {
 
 struct Which {
   std::string table, filter;
-  std::size_t limit = 50;
+  Extent wanted;
 
   void declare(CLI::App& command) {
     command.add_option("table", table, "the table")->required();
@@ -88,10 +88,10 @@ void add_list(const Commands& entities) {
   auto which = std::make_shared<Which>();
   auto& listing =
       entities.add("list", "entities that a filter finds, through the api", [which](const GlobalOptions& options) {
-        return list_and_print(options, which->path("/entities"), "entities", which->limit, print_entities);
+        return list_and_print(options, which->path("/entities"), "entities", which->wanted, print_entities);
       });
   which->declare(listing);
-  listing.add_option("--limit", which->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
+  which->wanted.declare(listing);
 }
 
 void add_plan(const Commands& entities) {

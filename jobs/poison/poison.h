@@ -61,6 +61,7 @@ inline constexpr std::uint64_t kMaxGroupedMessages = 100'000;
 struct PoisonPage {
   std::vector<PoisonRecord> records;
   std::string continuation;
+  std::uint64_t searched = 0;  // messages that were looked at for the page
 };
 
 /// What came of removing a page of them.
