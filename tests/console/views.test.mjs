@@ -673,6 +673,15 @@ describe("what a query selects", () => {
     assert.equal((await stack.call("GET", `/v1/tables/Orders/entities?filter=${encodeURIComponent("Marked eq true")}`)).entities.length, 3);
   });
 
+  test("may be nothing: then the page says how much was searched", async () => {
+    for (const [where, told] of [[`/tables/Orders?filter=${encodeURIComponent("Amount eq -1")}`, /^0 entities shown among the first [\d,]+, that is all$/],
+      ["/audit?operation=none.such", /^0 entries shown among the newest [\d,]+, that is all$/],
+      ["/jobs?state=cancelled&kind=offload", /^0 jobs shown among the newest [\d,]+, that is all$/]]) {
+      await open(where);
+      await page.getByText(told).waitFor();
+    }
+  });
+
   test("is saved as CSV, with quotes where they are needed", async () => {
     await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=csv&rowKey=1", JSON.stringify({ Said: 'a "b", c\nd', Amount: 1 }), { "If-None-Match": "*" });
     await open(`/tables/Orders?filter=${encodeURIComponent("PartitionKey eq 'csv'")}`);
