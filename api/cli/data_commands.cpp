@@ -129,7 +129,21 @@ void print_remarkable(const json& seen) {
   }
 }
 
+/// What is wrong first.
+void print_disks(const json& disks) {
+  for (const auto& disk : disks) {
+    if (disk.value("low", false)) std::cout << cell(disk, "message") << "\n";
+  }
+  for (const auto& disk : disks) {
+    std::string stores;
+    for (const auto& store : disk.value("stores", json::array())) stores += (stores.empty() ? "" : ", ") + text_of(store);
+    std::cout << "disk of " << stores << ": " << readable_bytes(disk.value("freeBytes", std::uint64_t{0})) << " of "
+              << readable_bytes(disk.value("totalBytes", std::uint64_t{0})) << " free\n";
+  }
+}
+
 void print_overview(const json& answer) {
+  print_disks(answer.value("disks", json::array()));
   for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
   print_remarkable(answer.value("remarkable", json::object()));
   static const auto kPoints =

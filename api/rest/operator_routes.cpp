@@ -2,6 +2,7 @@
 // description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
+#include "api/rest/disks.h"
 #include "api/rest/job_queues.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
@@ -158,11 +159,14 @@ nlohmann::json remarkable_json(const Remarkable& seen) {
 /// A store that does not answer is told of by /readyz.
 Answer overview(Api& api, http::Request&, std::string) {
   std::optional<Error> trouble;
-  auto near = co_await holdings(api, std::chrono::milliseconds(500), trouble);
+  constexpr Duration kPatience = std::chrono::milliseconds(500);
+  const auto disks = co_await read_disks(api, kPatience);
+  auto near = co_await holdings(api, kPatience, trouble);
   std::erase_if(near, [](const Holding& holding) { return !holding.near(); });
   nlohmann::json out{{"queuesOfJobs", co_await queues_of_jobs(api)},
                      {"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
                      {"points", list_json(api.recent->samples(), sample_json)},
+                     {"disks", list_json(disks)},
                      {"warnings", list_json(near, warning_json)}};
   if (const auto seen = co_await api.lookout->read(api)) out["remarkable"] = remarkable_json(*seen);
   co_return json_response(200, out);

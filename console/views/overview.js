@@ -6,7 +6,7 @@ import { useLive } from "../net/live.js";
 import { Badge, Card, Empty, Failure, Figure, Head } from "../parts/basic.js";
 import { Chart } from "../parts/chart.js";
 import { duration, When } from "../parts/time.js";
-import { count, rate, Text } from "../parts/text.js";
+import { bytes, count, rate, Text } from "../parts/text.js";
 
 const isOfJobs = (queue) => queue.name.startsWith("tidemark-jobs") && queue.name !== "tidemark-jobs-poison";
 const patience = { oldest: 60, lag: 60 };  // seconds
@@ -16,14 +16,15 @@ async function look(signal) {
     api.raw("/readyz", { signal }).then(() => null, (error) => error),
     api.get("/v1/overview", { signal }), api.get("/v1/workers?limit=1000", { signal }),
     api.get("/v1/indexes", { signal }), api.get("/v1/kinds", { signal })]);
-  return { ready, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
+  return { ready, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, disks: figures.disks, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
 }
 
 /// [tone, what, where to look], the worst first.
-export function wrongs({ ready, jobs: ofJobs, remarkable, points, warnings, workers, indexes, kinds }, groups) {
+export function wrongs({ ready, jobs: ofJobs, remarkable, points, warnings, disks, workers, indexes, kinds }, groups) {
   const out = [];
   const say = (tone, text, href) => out.push({ tone, text, href });
   if (ready) say("bad", html`Not serving: <${Text} value=${ready.message} />`);
+  for (const disk of disks.filter((each) => each.low)) say("bad", html`<${Text} value=${disk.message} />`);
   for (const warning of warnings) say(warning.full ? "bad" : "warn", html`<${Text} value=${warning.message} />`);
   const jobs = ofJobs.filter(isOfJobs);
   const queues = [...jobs, ...remarkable.queues.filter((queue) => !isOfJobs(queue))];
@@ -95,6 +96,7 @@ export function Overview() {
       <${Figure} name="oldest waiting" value=${duration(oldest)} tone=${oldest > patience.oldest ? "warn" : ""} href="/queues" />
       <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
       <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />
+      ${now.value.disks.map((disk) => html`<${Figure} name="disk free" value=${bytes(disk.freeBytes)} tone=${disk.full ? "bad" : disk.low ? "warn" : ""} note=${`of ${bytes(disk.totalBytes)}${now.value.disks.length > 1 ? `: ${disk.stores.join(", ")}` : ""}`} />`)}
       <${Figure} name="indexes" value=${count(now.value.indexes.length)} note=${`${now.value.indexes.filter((index) => index.state === "ready").length} ready`} href="/indexes" /></div>
       ${now.value.remarkable.untold > 0 && html`<p class="dim small">${count(now.value.remarkable.untold)} more queues have something wrong. <a href="/queues">All ${count(now.value.remarkable.counted)} queues</a></p>`}`}
     ${now.value?.points.length > 1 && html`<${LastHour} points=${now.value.points} />`}`;

@@ -795,6 +795,18 @@ test("pictures for the documentation", { skip: !screenshots }, async () => {
   }
 });
 
+describe("a disk that is full", () => {
+  after(async () => { await stack.kill("blob_store"); await stack.start("blob_store"); });
+
+  test("comes first in what is wrong", async () => {
+    await open("/");
+    await page.getByText("disk free").waitFor();
+    await stack.kill("blob_store");
+    await stack.start("blob_store", "--min-free-mib", "1048576");
+    await page.locator(".wrong li").first().getByText(/^The disk of the .* GiB left, so writes are refused$/).waitFor();
+  });
+});
+
 describe("the api goes and comes", () => {
   test("the page says that it is away, keeps trying, and goes on", async () => {
     await open("/workers");
