@@ -55,7 +55,8 @@ void add_lists(const Commands& blobs, const Commands& containers) {
   const auto table =
       table_of({{"container", "/name"}, {"changed", "/changedAt", time_of}, {"public", "/publicAccess"}});
   limit(containers.add("list", "the containers of the account", [=](const GlobalOptions& options) {
-    return list_and_print(options, "/v1/containers" + query_of({{"prefix", a->prefix}}), "containers", a->wanted, table);
+    return list_and_print(options, "/v1/containers" + query_of({{"prefix", a->prefix}}), "containers", a->wanted,
+                          table);
   }));
   const auto rows = table_of({{"blob", "/name"},
                               {">size", "/size", size_of},

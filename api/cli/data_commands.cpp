@@ -136,7 +136,8 @@ void print_disks(const json& disks) {
   }
   for (const auto& disk : disks) {
     std::string stores;
-    for (const auto& store : disk.value("stores", json::array())) stores += (stores.empty() ? "" : ", ") + text_of(store);
+    for (const auto& store : disk.value("stores", json::array()))
+      stores += (stores.empty() ? "" : ", ") + text_of(store);
     std::cout << "disk of " << stores << ": " << readable_bytes(disk.value("freeBytes", std::uint64_t{0})) << " of "
               << readable_bytes(disk.value("totalBytes", std::uint64_t{0})) << " free\n";
   }

@@ -23,8 +23,8 @@ inline const Extent kWhole{.most = 0};
 /// A search for few among very many ends here, unless all are wanted.
 inline constexpr std::uint64_t kSearchedAtMost = 100'000;
 
-/// Prints a list as one document of the form of a page: {MEMBER:[...],"searched"?,"continuation"?}. `path` has its other
-/// parameters. What is left out is told to a person after the list, on standard error.
+/// Prints a list as one document of the form of a page: {MEMBER:[...],"searched"?,"continuation"?}. `path` has its
+/// other parameters. What is left out is told to a person after the list, on standard error.
 Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member,
                            const Extent& wanted, const Print& print);
 

@@ -25,7 +25,7 @@ std::vector<prometheus::MetricFamily> figures_of(const std::optional<DiskRoom>& 
 std::optional<DiskRoom> room_of(const std::filesystem::path& directory, std::uint64_t needed_bytes) {
   std::error_code unknown;
   const auto space = std::filesystem::space(directory, unknown);
-  struct ::stat about {};
+  struct ::stat about{};
   if (unknown || ::stat(directory.c_str(), &about) != 0) return std::nullopt;
   return DiskRoom{space.available, space.capacity, needed_bytes, about.st_dev};
 }

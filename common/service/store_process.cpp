@@ -305,8 +305,8 @@ Result<void> RunningStore::run() {
 }
 
 Result<void> RunningStore::serve_internally() {
-  auto dispatch = disk_.beside(
-      maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face())))));
+  auto dispatch =
+      disk_.beside(maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face())))));
   internal_ = TRY(rpc::serve({.endpoint = internal_endpoint(ground_.data.string(), description_.folder),
                               .max_in_flight = static_cast<std::size_t>(settings_.max_internal_calls),
                               .undelivered = store_->undelivered(),

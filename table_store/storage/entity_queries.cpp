@@ -34,7 +34,9 @@ constexpr std::size_t kLongWalk = 2000;
 class Budget {
  public:
   Budget(Clock& clock, Duration patience)
-      : clock_(clock), all_(patience > Duration::zero() ? std::min(patience, kBudget) : kBudget), last_look_(clock.now()) {}
+      : clock_(clock),
+        all_(patience > Duration::zero() ? std::min(patience, kBudget) : kBudget),
+        last_look_(clock.now()) {}
   /// Call per entity; true when the thread should be given away.
   bool slice_over(std::size_t bytes) {
     bytes_ += bytes;
