@@ -52,14 +52,40 @@ void drop_empty(std::vector<Column>& columns, Rows& rows) {
   }
 }
 
-/// Which columns are of no use when they are cut.
+/// Which columns are of no use when they are cut. The first one names the row.
 std::vector<bool> of_whole_cells(const std::vector<Column>& columns) {
   std::vector<bool> whole;
-  for (const auto& column : columns) whole.push_back(column.shown == id_of || is_figure(column));
+  for (const auto& column : columns) {
+    whole.push_back(whole.empty() || column.shown == id_of || column.shown == time_of || is_figure(column));
+  }
   return whole;
 }
 
-/// With the columns aligned, and on a terminal within its width; the last one is not padded.
+std::string line_of(const std::vector<Column>& columns, const std::vector<std::string>& row,
+                    const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const auto shown = cut(row[i], widths[i]);
+    const std::string padding(widths[i] - length_of(shown), ' ');
+    line += (i > 0 ? "  " : "") + (is_figure(columns[i]) ? padding + shown : shown + padding);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+bool says_something(const std::string& cell) { return cell.find_first_not_of("0.") != std::string::npos; }
+
+/// What a line had no room for, with its titles; nothing if it says nothing.
+std::string rest_of(const std::vector<Column>& columns, const std::vector<std::string>& row, std::size_t from) {
+  std::string rest;
+  for (auto i = from; i < columns.size(); ++i) {
+    const auto* title = columns[i].title + (is_figure(columns[i]) ? 1 : 0);
+    if (says_something(row[i])) rest += (rest.empty() ? "  " : ", ") + std::string(title) + ": " + row[i];
+  }
+  return rest;
+}
+
+/// With the columns aligned, and on a terminal within its width: what has no room goes below its row.
 void print_rows(std::vector<Column> columns, Rows rows) {
   const auto room = terminal_width(STDOUT_FILENO);
   if (room > 0) {
@@ -71,15 +97,10 @@ void print_rows(std::vector<Column> columns, Rows rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
   }
   if (room > 0) widths = fitted(std::move(widths), of_whole_cells(columns), room);
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const auto shown = cut(row[i], widths[i]);
-      const std::string padding(widths[i] - length_of(shown), ' ');
-      line += (i > 0 ? "  " : "") + (is_figure(columns[i]) ? padding + shown : shown + padding);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::cout << line << "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::cout << line_of(columns, rows[i], widths) << "\n";
+    const auto rest = i == 0 ? std::string() : rest_of(columns, rows[i], widths.size());
+    if (!rest.empty()) std::cout << cut(rest, room) << "\n";
   }
 }
 

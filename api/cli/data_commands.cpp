@@ -15,6 +15,7 @@ void print_entity(const json& entity) { std::cout << entity.dump(2) << "\n"; }
 
 void print_entities(const json& page) {
   for (const auto& entity : page) print_entity(entity);
+  if (page.empty()) std::cout << "no entities\n";
 }
 
 struct Keys {
