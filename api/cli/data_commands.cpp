@@ -145,6 +145,7 @@ void print_disks(const json& disks) {
 }
 
 void print_overview(const json& answer) {
+  if (answer.contains("notServing")) std::cout << "not serving: " << cell(answer, "notServing") << "\n";
   print_disks(answer.value("disks", json::array()));
   for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
   print_remarkable(answer.value("remarkable", json::object()));

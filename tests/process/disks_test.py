@@ -51,6 +51,12 @@ class DisksTest(unittest.TestCase):
         self.stack.restart("blob_store", "--min-free-mib", "0")
         wait_until(lambda: (found := self.disks()) and not found[0]["full"], "there is room again")
 
+    def test_a_store_that_is_away_is_told_of_first(self):
+        self.stack.children["queue_service"].kill()
+        self.assertRegex(self.overview()[0], r"^not serving: The (connection to the )?queue service ")
+        self.stack.start("queue_service")
+        wait_until(lambda: "notServing" not in self.api.call("GET", "/v1/overview"), "it serves again")
+
 
 if __name__ == "__main__":
     unittest.main()
