@@ -180,7 +180,7 @@ class TlsTest(unittest.TestCase):
             for url, arguments in ((api.url("/"), []), (api.url("/", host="127.0.0.1"), ["--ca-file", ca])):
                 refused = tidemark("--api", url, *arguments, "job", "show", "x")
                 self.assertEqual(refused.returncode, 1)
-                self.assertRegex(refused.stderr, r"^error: cannot reach https://.*(certificate|subject)")
+                self.assertRegex(refused.stderr, r"^error: cannot reach https://.*(certificate|subject).*; --ca-file \(TIDEMARK_CA_FILE\) names")
             self.assertEqual(len(api.got), 2)
 
 
