@@ -16,10 +16,10 @@ constexpr std::size_t kPage = 1000;
 
 /// Why the list ends before its end.
 std::string rest_of(const json& all, std::size_t found, const Extent& wanted) {
-  const bool full = found >= wanted.most;
-  const auto searched = all.value("searched", std::uint64_t{0});
-  return (full ? std::to_string(found) + " shown" : std::to_string(searched) + " searched") +
-         "; there are more: --limit 0 shows all, and --continuation " + all.value("continuation", "") + " goes on here";
+  if (found >= wanted.most) return std::to_string(found) + " shown; there are more: --limit 0 shows all";
+  return std::to_string(all.value("searched", std::uint64_t{0})) +
+         " searched; there are more: --limit 0 searches all, and --continuation " + all.value("continuation", "") +
+         " goes on here";
 }
 
 }  // namespace

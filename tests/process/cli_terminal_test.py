@@ -35,7 +35,7 @@ class TerminalTest(StackCase):
         # What there is no room for stands below its row, and nothing that a line has room for is cut.
         self.assertEqual(self.rows(shown[0])[0], ["job", "kind", "state", "queue", "done", "skipped", "attempts"])
         self.assertRegex(shown[2], r"^  submitted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S*, waiting: it begins .*…$")
-        short = [row[0] for row in self.rows("\n".join(shown[1::2]))]
+        short = [row[0] for row in self.rows("\n".join(shown[1:7:2]))]
         self.assertEqual([len(each) for each in short], [8, 8, 8])
         for whole, end in zip(reversed(ids), short):
             self.assertTrue(whole.endswith(end))
@@ -53,11 +53,11 @@ class TerminalTest(StackCase):
         self.assertNotIn("…", queues)
         for name in ("tidemark-jobs-high", "tidemark-jobs-low"):
             self.assertRegex(queues, rf"(?m)^{name} +0 +0 +0 +0 +0 ")
-        jobs = self.shown("job", "list", "--limit", "1", columns=80).splitlines()
+        jobs = self.shown("job", "list", "--limit", "1", columns=70).splitlines()
         self.assertRegex(jobs[1], r"^\S{8}  delete  queued  default +0 +0 +0$")
         self.assertRegex(jobs[2], r"^  submitted: .*, waiting: no worker is running$")
         wide = self.shown("job", "list", "--limit", "1", columns=200).splitlines()
-        self.assertEqual(len(wide), 2, "there is room for all")
+        self.assertRegex(wide[1], r"^\S{8}  delete  queued .* no worker is running$", "there is room for all")
 
     def test_an_empty_list_says_so(self):
         for arguments, says in ((["job", "list", "--kind", "orphans"], "no jobs"), (["schedule", "list"], "no schedules"),
