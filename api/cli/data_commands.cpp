@@ -113,7 +113,8 @@ std::string seconds_of(const json& item, const char* member) { return whole(item
 void print_remarkable(const json& seen) {
   for (const auto& queue : seen.value("queues", json::array())) {
     std::string said;
-    if (queue.value("poison", 0) > 0) said += ", " + cell(queue, "poison") + " poison messages";
+    const auto poison = queue.value("poison", 0);
+    if (poison > 0) said += ", " + cell(queue, "poison") + (poison == 1 ? " poison message" : " poison messages");
     if (queue.value("paused", false)) said += ", paused";
     const bool waits = queue.value("ready", 0) > 0;
     if (waits) said += ", the next of " + cell(queue, "ready") + " has waited " + seconds_of(queue, "oldestAgeSeconds");

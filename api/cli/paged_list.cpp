@@ -17,8 +17,8 @@ constexpr std::size_t kPage = 1000;
 /// Why the list ends before its end.
 std::string rest_of(const json& all, std::size_t found, const Extent& wanted) {
   if (found >= wanted.most) return std::to_string(found) + " shown; there are more: --limit 0 shows all";
-  return std::to_string(all.value("searched", std::uint64_t{0})) +
-         " searched; there are more: --limit 0 searches all, and --continuation " + all.value("continuation", "") +
+  return std::to_string(found) + " found among " + std::to_string(all.value("searched", std::uint64_t{0})) +
+         "; there are more: --limit 0 searches all, and --continuation " + all.value("continuation", "") +
          " goes on here";
 }
 
@@ -48,8 +48,11 @@ Result<int> list_and_print(const GlobalOptions& options, const std::string& path
     enough = wanted.most != 0 && (items.size() >= wanted.most || searched >= kSearchedAtMost);
   } while (!continuation.empty() && !enough);
   if (!continuation.empty()) all["continuation"] = continuation;
-  print_answer(options, all, member_of(member, print));
-  if (!continuation.empty() && !options.json) std::cerr << "(" << rest_of(all, all[member].size(), wanted) << ")\n";
+  const auto found = items.size();
+  const bool more = !continuation.empty();
+  // That there is nothing is said only of a whole list.
+  if (found > 0 || !more || options.json) print_answer(options, all, member_of(member, print));
+  if (more && !options.json) std::cerr << "(" << rest_of(all, found, wanted) << ")\n";
   return kOk;
 }
 

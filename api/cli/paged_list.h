@@ -21,7 +21,7 @@ struct Extent {
 inline const Extent kWhole{.most = 0};
 
 /// A search for few among very many ends here, unless all are wanted.
-inline constexpr std::uint64_t kSearchedAtMost = 100'000;
+inline constexpr std::uint64_t kSearchedAtMost = 1'000'000;  // takes about a second
 
 /// Prints a list as one document of the form of a page: {MEMBER:[...],"searched"?,"continuation"?}. `path` has its
 /// other parameters. What is left out is told to a person after the list, on standard error.

@@ -35,7 +35,7 @@ export function wrongs({ notServing, jobs: ofJobs, remarkable, points, warnings,
   const rest = groups.slice(mostGroups);
   if (rest.length) say("bad", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
   for (const queue of queues) {
-    if (queue.poison && !isOfJobs(queue)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
+    if (queue.poison && !isOfJobs(queue)) say("bad", html`${count(queue.poison)} poison ${queue.poison === 1 ? "message" : "messages"} of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
     if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
@@ -95,8 +95,8 @@ export function Overview() {
       <${Figure} name="oldest waiting" value=${duration(oldest)} tone=${oldest > patience.oldest ? "warn" : ""} href="/queues" />
       <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
       <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />
-      ${now.value.disks.map((disk) => html`<${Figure} name="disk free" value=${bytes(disk.freeBytes)} tone=${disk.full ? "bad" : disk.low ? "warn" : ""} note=${`of ${bytes(disk.totalBytes)}${now.value.disks.length > 1 ? `: ${disk.stores.join(", ")}` : ""}`} />`)}
       <${Figure} name="indexes" value=${count(now.value.indexes.length)} note=${`${now.value.indexes.filter((index) => index.state === "ready").length} ready`} href="/indexes" /></div>
+      ${now.value.disks.map((disk) => html`<p class=${`small ${disk.low ? "" : "dim"}`}>Disk of ${disk.stores.join(", ")}: ${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free</p>`)}
       ${now.value.remarkable.untold > 0 && html`<p class="dim small">${count(now.value.remarkable.untold)} more queues have something wrong. <a href="/queues">All ${count(now.value.remarkable.counted)} queues</a></p>`}`}
     ${now.value?.points.length > 1 && html`<${LastHour} points=${now.value.points} />`}`;
 }

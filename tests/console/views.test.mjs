@@ -800,7 +800,7 @@ describe("a disk that is full", () => {
 
   test("comes first in what is wrong", async () => {
     await open("/");
-    await page.getByText("disk free").waitFor();
+    await page.getByText(/^Disk of table, queue, blob: .* of .* free$/).waitFor();
     await stack.kill("blob_store");
     await stack.start("blob_store", "--min-free-mib", "1048576");
     await page.locator(".wrong li").first().getByText(/^The disk of the .* GiB left, so writes are refused$/).waitFor();

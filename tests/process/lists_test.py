@@ -69,14 +69,15 @@ class SearchTest(StackCase):
 
 
 class CommandLineTest(unittest.TestCase):
-    """Over an api that finds one in 40,000 and would go on for ever."""
+    """Over an api that finds one in 400,000 and would go on for ever."""
 
     def setUp(self):
         def answer(request):
             asked = parse_qs(urlsplit(request["path"]).query)
             page = int(asked.get("continuation", ["0"])[0])
             self.asked.append(page)
-            body = {"jobs": [{"id": f"id-{page}", "kind": "delete", "state": "running"}], "searched": 40_000}
+            found = [{"id": f"id-{page}", "kind": "delete", "state": "running"}]
+            body = {"jobs": found if "state=cancelled" not in request["path"] else [], "searched": 400_000}
             if page < self.last:
                 body["continuation"] = str(page + 1)
             return 200, {"Content-Type": "application/json"}, json.dumps(body).encode()
@@ -93,10 +94,17 @@ class CommandLineTest(unittest.TestCase):
         done = self.list("job", "list", "--state", "running")
         self.assertEqual(self.asked, [0, 1, 2])
         self.assertEqual(len(done.stdout.splitlines()), 4)
-        self.assertEqual(done.stderr, "(120000 searched; there are more: --limit 0 searches all, and --continuation 3 goes on here)\n")
+        self.assertEqual(done.stderr, "(3 found among 1200000; there are more: --limit 0 searches all, and --continuation 3 goes on here)\n")
         told = json.loads(self.list("--json", "job", "list", "--state", "running", "--continuation", "3").stdout)
         self.assertEqual(self.asked[3:], [3, 4, 5])
-        self.assertEqual(([job["id"] for job in told["jobs"]], told["searched"], told["continuation"]), (["id-3", "id-4", "id-5"], 120_000, "6"))
+        self.assertEqual(([job["id"] for job in told["jobs"]], told["searched"], told["continuation"]), (["id-3", "id-4", "id-5"], 1_200_000, "6"))
+
+    def test_nobody_says_that_there_is_nothing_before_all_was_searched(self):
+        done = self.list("job", "list", "--state", "cancelled")
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("(0 found among 1200000; there are more: "), done.stderr)
+        self.last = 1
+        self.assertEqual(self.list("job", "list", "--state", "cancelled").stdout, "no jobs\n")
 
     def test_a_list_that_is_full_says_that_there_is_more(self):
         done = self.list("job", "list", "--limit", "2")
