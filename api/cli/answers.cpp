@@ -75,14 +75,21 @@ std::string line_of(const std::vector<Column>& columns, const std::vector<std::s
 
 bool says_something(const std::string& cell) { return cell.find_first_not_of("0.") != std::string::npos; }
 
-/// What a line had no room for, with its titles; nothing if it says nothing.
-std::string rest_of(const std::vector<Column>& columns, const std::vector<std::string>& row, std::size_t from) {
-  std::string rest;
+/// What the row's line had no room for, as lines of `room` characters: what says something, with its title.
+std::vector<std::string> lines_below(const std::vector<Column>& columns, const std::vector<std::string>& row,
+                                     std::size_t from, std::size_t room) {
+  std::vector<std::string> lines;
   for (auto i = from; i < columns.size(); ++i) {
-    const auto* title = columns[i].title + (is_figure(columns[i]) ? 1 : 0);
-    if (says_something(row[i])) rest += (rest.empty() ? "  " : ", ") + std::string(title) + ": " + row[i];
+    if (!says_something(row[i])) continue;
+    const auto told = std::string(columns[i].title + (is_figure(columns[i]) ? 1 : 0)) + ": " + row[i];
+    const bool fits = !lines.empty() && length_of(lines.back()) + 2 + length_of(told) <= room;
+    if (fits) {
+      lines.back() += ", " + told;
+    } else {
+      lines.push_back(cut("  " + told, room));
+    }
   }
-  return rest;
+  return lines;
 }
 
 /// With the columns aligned, and on a terminal within its width: what has no room goes below its row.
@@ -99,8 +106,8 @@ void print_rows(std::vector<Column> columns, Rows rows) {
   if (room > 0) widths = fitted(std::move(widths), of_whole_cells(columns), room);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::cout << line_of(columns, rows[i], widths) << "\n";
-    const auto rest = i == 0 ? std::string() : rest_of(columns, rows[i], widths.size());
-    if (!rest.empty()) std::cout << cut(rest, room) << "\n";
+    if (i == 0) continue;
+    for (const auto& line : lines_below(columns, rows[i], widths.size(), room)) std::cout << line << "\n";
   }
 }
 

@@ -11,7 +11,7 @@
 namespace tidemark::cli {
 namespace {
 
-constexpr std::size_t kLeastText = 16;  // of a column that is cut
+constexpr std::size_t kLeastText = 24;  // of a column that is cut
 constexpr std::size_t kShortId = 8;
 constexpr const char* kEllipsis = "…";
 

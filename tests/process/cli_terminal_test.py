@@ -34,8 +34,9 @@ class TerminalTest(StackCase):
         self.assertTrue(all(len(line) <= 70 for line in shown), shown)
         # What there is no room for stands below its row, and nothing that a line has room for is cut.
         self.assertEqual(self.rows(shown[0])[0], ["job", "kind", "state", "queue", "done", "skipped", "attempts"])
-        self.assertRegex(shown[2], r"^  submitted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S*, waiting: it begins .*…$")
-        short = [row[0] for row in self.rows("\n".join(shown[1:7:2]))]
+        self.assertRegex(shown[2], r"^  submitted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S*$")
+        self.assertEqual(shown[3], "  waiting: it begins at 2126-01-01T00:00:00Z")
+        short = [row[0] for row in self.rows("\n".join(shown[1:10:3]))]
         self.assertEqual([len(each) for each in short], [8, 8, 8])
         for whole, end in zip(reversed(ids), short):
             self.assertTrue(whole.endswith(end))
@@ -56,6 +57,7 @@ class TerminalTest(StackCase):
         jobs = self.shown("job", "list", "--limit", "1", columns=70).splitlines()
         self.assertRegex(jobs[1], r"^\S{8}  delete  queued  default +0 +0 +0$")
         self.assertRegex(jobs[2], r"^  submitted: .*, waiting: no worker is running$")
+        self.assertIn("\n  waiting: no worker is runni…\n", self.shown("job", "list", "--limit", "1", columns=30))
         wide = self.shown("job", "list", "--limit", "1", columns=200).splitlines()
         self.assertRegex(wide[1], r"^\S{8}  delete  queued .* no worker is running$", "there is room for all")
 
