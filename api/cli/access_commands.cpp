@@ -5,7 +5,7 @@
 #include <map>
 
 #include "api/cli/commands.h"
-#include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 
 namespace tidemark::cli {
 namespace {
@@ -14,7 +14,7 @@ using nlohmann::json;
 
 struct Wanted {
   std::string since, actor, operation, target;
-  std::size_t limit = 100;
+  Extent extent{.most = 100};
 };
 
 Print audit_table() {
@@ -37,13 +37,13 @@ void add_audit(const Commands& program) {
                                  {"actor", wanted->actor},
                                  {"operation", wanted->operation},
                                  {"target", wanted->target}});
-    return list_and_print(to, "/v1/audit" + query, "entries", wanted->limit, audit_table());
+    return list_and_print(to, "/v1/audit" + query, "entries", wanted->extent, audit_table());
   });
   accept_local_time(*command.add_option("--since", wanted->since, "not older than this time"));
   command.add_option("--actor", wanted->actor, "the name of a token");
   command.add_option("--operation", wanted->operation, "such as jobs.cancel");
   command.add_option("--target", wanted->target, "what it was done to, such as the id of a job");
-  command.add_option("--limit", wanted->limit, "how many; 0: all")->check(whole_number())->capture_default_str();
+  wanted->extent.declare(command);
 }
 
 /// What `tidemark sas` was told, as members of the order.

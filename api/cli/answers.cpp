@@ -52,14 +52,47 @@ void drop_empty(std::vector<Column>& columns, Rows& rows) {
   }
 }
 
-/// Which columns are of no use when they are cut.
+/// Which columns are of no use when they are cut. The first one names the row.
 std::vector<bool> of_whole_cells(const std::vector<Column>& columns) {
   std::vector<bool> whole;
-  for (const auto& column : columns) whole.push_back(column.shown == id_of || is_figure(column));
+  for (const auto& column : columns) {
+    whole.push_back(whole.empty() || column.shown == id_of || column.shown == time_of || is_figure(column));
+  }
   return whole;
 }
 
-/// With the columns aligned, and on a terminal within its width; the last one is not padded.
+std::string line_of(const std::vector<Column>& columns, const std::vector<std::string>& row,
+                    const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const auto shown = cut(row[i], widths[i]);
+    const std::string padding(widths[i] - length_of(shown), ' ');
+    line += (i > 0 ? "  " : "") + (is_figure(columns[i]) ? padding + shown : shown + padding);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+bool says_something(const std::string& cell) { return cell.find_first_not_of("0.") != std::string::npos; }
+
+/// What the row's line had no room for, as lines of `room` characters: what says something, with its title.
+std::vector<std::string> lines_below(const std::vector<Column>& columns, const std::vector<std::string>& row,
+                                     std::size_t from, std::size_t room) {
+  std::vector<std::string> lines;
+  for (auto i = from; i < columns.size(); ++i) {
+    if (!says_something(row[i])) continue;
+    const auto told = std::string(columns[i].title + (is_figure(columns[i]) ? 1 : 0)) + ": " + row[i];
+    const bool fits = !lines.empty() && length_of(lines.back()) + 2 + length_of(told) <= room;
+    if (fits) {
+      lines.back() += ", " + told;
+    } else {
+      lines.push_back(cut("  " + told, room));
+    }
+  }
+  return lines;
+}
+
+/// With the columns aligned, and on a terminal within its width: what has no room goes below its row.
 void print_rows(std::vector<Column> columns, Rows rows) {
   const auto room = terminal_width(STDOUT_FILENO);
   if (room > 0) {
@@ -71,15 +104,10 @@ void print_rows(std::vector<Column> columns, Rows rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
   }
   if (room > 0) widths = fitted(std::move(widths), of_whole_cells(columns), room);
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const auto shown = cut(row[i], widths[i]);
-      const std::string padding(widths[i] - length_of(shown), ' ');
-      line += (i > 0 ? "  " : "") + (is_figure(columns[i]) ? padding + shown : shown + padding);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::cout << line << "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::cout << line_of(columns, rows[i], widths) << "\n";
+    if (i == 0) continue;
+    for (const auto& line : lines_below(columns, rows[i], widths.size(), room)) std::cout << line << "\n";
   }
 }
 
@@ -97,26 +125,6 @@ Result<int> call_and_print(const GlobalOptions& options, const std::string& meth
                            const Print& print, const std::string& body, const HttpHeaders& headers) {
   auto api = TRY(ApiClient::create(options));
   print_answer(options, TRY(api.call(method, path, body, headers)), print);
-  return kOk;
-}
-
-Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
-                           const Print& print) {
-  constexpr std::size_t kPage = 1000;
-  auto api = TRY(ApiClient::create(options));
-  json all{{member, json::array()}};
-  auto& items = all[member];
-  std::string continuation;
-  do {
-    const auto limit = most == 0 ? kPage : std::min(kPage, most - items.size());
-    auto target = path + (path.find('?') == std::string::npos ? "?" : "&") + "limit=" + std::to_string(limit);
-    if (!continuation.empty()) target += "&continuation=" + percent_encode(continuation);
-    auto page = TRY(api.call("GET", target));
-    for (auto& item : page[member]) items.push_back(std::move(item));
-    continuation = page.value("continuation", "");
-  } while (!continuation.empty() && (most == 0 || items.size() < most));
-  if (!continuation.empty()) all["continuation"] = continuation;
-  print_answer(options, all, member_of(member, print));
   return kOk;
 }
 

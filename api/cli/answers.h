@@ -1,4 +1,4 @@
-// What most commands do: one call of the api, or all pages of a list, and the answer printed as JSON or for a person.
+// What most commands do: one call of the api, and the answer printed as JSON or for a person. Lists: paged_list.h.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -20,11 +20,6 @@ void print_answer(const GlobalOptions& options, const nlohmann::json& answer, co
 /// Gives the exit code, as the next does.
 Result<int> call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
                            const Print& print, const std::string& body = {}, const HttpHeaders& headers = {});
-/// Up to `most` items (0: all) of a list with pages, as one document of the form of a page: {MEMBER:[...],
-/// "continuation"?}. `path` has its other parameters.
-Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
-                           const Print& print);
-
 /// Says what is wrong with the arguments; gives kUsage.
 int wrong_arguments(const GlobalOptions& options, const std::string& why);
 

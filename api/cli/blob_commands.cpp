@@ -10,7 +10,7 @@
 #include <iostream>
 
 #include "api/cli/commands.h"
-#include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 #include "common/base/descriptor.h"
 #include "common/base/encoding.h"
 
@@ -45,17 +45,18 @@ struct Which {
 void add_lists(const Commands& blobs, const Commands& containers) {
   struct Arguments {
     std::string container, prefix, delimiter;
-    std::size_t limit = 50;
+    Extent wanted;
   };
   auto a = std::make_shared<Arguments>();
   const auto limit = [a](CLI::App& command) {
     command.add_option("--prefix", a->prefix, "whose names begin with this");
-    command.add_option("--limit", a->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
+    a->wanted.declare(command);
   };
   const auto table =
       table_of({{"container", "/name"}, {"changed", "/changedAt", time_of}, {"public", "/publicAccess"}});
   limit(containers.add("list", "the containers of the account", [=](const GlobalOptions& options) {
-    return list_and_print(options, "/v1/containers" + query_of({{"prefix", a->prefix}}), "containers", a->limit, table);
+    return list_and_print(options, "/v1/containers" + query_of({{"prefix", a->prefix}}), "containers", a->wanted,
+                          table);
   }));
   const auto rows = table_of({{"blob", "/name"},
                               {">size", "/size", size_of},
@@ -64,7 +65,7 @@ void add_lists(const Commands& blobs, const Commands& containers) {
                               {"etag", "/etag"}});
   auto& listing = blobs.add("list", "the blobs of a container", [=](const GlobalOptions& options) {
     const auto query = query_of({{"prefix", a->prefix}, {"delimiter", a->delimiter}});
-    return list_and_print(options, item_path("containers", a->container, "/blobs") + query, "blobs", a->limit, rows);
+    return list_and_print(options, item_path("containers", a->container, "/blobs") + query, "blobs", a->wanted, rows);
   });
   listing.add_option("container", a->container, "the container")->required();
   listing.add_option("--delimiter", a->delimiter, "fold names that go on behind this, such as /");

@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "api/cli/commands.h"
-#include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -15,6 +15,7 @@ void print_entity(const json& entity) { std::cout << entity.dump(2) << "\n"; }
 
 void print_entities(const json& page) {
   for (const auto& entity : page) print_entity(entity);
+  if (page.empty()) std::cout << "no entities\n";
 }
 
 struct Keys {
@@ -73,7 +74,7 @@ void add_delete(const Commands& entities) {
 
 struct Which {
   std::string table, filter;
-  std::size_t limit = 50;
+  Extent wanted;
 
   void declare(CLI::App& command) {
     command.add_option("table", table, "the table")->required();
@@ -88,10 +89,10 @@ void add_list(const Commands& entities) {
   auto which = std::make_shared<Which>();
   auto& listing =
       entities.add("list", "entities that a filter finds, through the api", [which](const GlobalOptions& options) {
-        return list_and_print(options, which->path("/entities"), "entities", which->limit, print_entities);
+        return list_and_print(options, which->path("/entities"), "entities", which->wanted, print_entities);
       });
   which->declare(listing);
-  listing.add_option("--limit", which->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
+  which->wanted.declare(listing);
 }
 
 void add_plan(const Commands& entities) {
@@ -112,7 +113,8 @@ std::string seconds_of(const json& item, const char* member) { return whole(item
 void print_remarkable(const json& seen) {
   for (const auto& queue : seen.value("queues", json::array())) {
     std::string said;
-    if (queue.value("poison", 0) > 0) said += ", " + cell(queue, "poison") + " poison messages";
+    const auto poison = queue.value("poison", 0);
+    if (poison > 0) said += ", " + cell(queue, "poison") + (poison == 1 ? " poison message" : " poison messages");
     if (queue.value("paused", false)) said += ", paused";
     const bool waits = queue.value("ready", 0) > 0;
     if (waits) said += ", the next of " + cell(queue, "ready") + " has waited " + seconds_of(queue, "oldestAgeSeconds");
@@ -129,7 +131,23 @@ void print_remarkable(const json& seen) {
   }
 }
 
+/// What is wrong first.
+void print_disks(const json& disks) {
+  for (const auto& disk : disks) {
+    if (disk.value("low", false)) std::cout << cell(disk, "message") << "\n";
+  }
+  for (const auto& disk : disks) {
+    std::string stores;
+    for (const auto& store : disk.value("stores", json::array()))
+      stores += (stores.empty() ? "" : ", ") + text_of(store);
+    std::cout << "disk of " << stores << ": " << readable_bytes(disk.value("freeBytes", std::uint64_t{0})) << " of "
+              << readable_bytes(disk.value("totalBytes", std::uint64_t{0})) << " free\n";
+  }
+}
+
 void print_overview(const json& answer) {
+  if (answer.contains("notServing")) std::cout << "not serving: " << cell(answer, "notServing") << "\n";
+  print_disks(answer.value("disks", json::array()));
   for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
   print_remarkable(answer.value("remarkable", json::object()));
   static const auto kPoints =

@@ -52,6 +52,13 @@ struct Transfer {
   }
 };
 
+/// What a person may try.
+const char* hint_for(CURLcode code) {
+  if (code == CURLE_COULDNT_CONNECT) return "; is the stack up? Try: scripts/stack up";
+  if (code == CURLE_PEER_FAILED_VERIFICATION) return "; --ca-file (TIDEMARK_CA_FILE) names certificates to trust";
+  return "";
+}
+
 }  // namespace
 
 HttpClient::HttpClient(std::string base_url, std::string ca_file, Handle handle)
@@ -101,8 +108,7 @@ Result<HttpReply> HttpClient::send(const std::string& method, const std::string&
   set(CURLOPT_WRITEDATA, &transfer);
   if (const auto code = curl_easy_perform(transfer.easy); code != CURLE_OK) {
     const std::string why = what[0] != 0 ? what : curl_easy_strerror(code);
-    const auto* hint = code == CURLE_COULDNT_CONNECT ? "; is the stack up? Try: scripts/stack up" : "";
-    return fail(ErrorCode::kUnavailable, "cannot reach " + base_url_ + " (" + why + ")" + hint);
+    return fail(ErrorCode::kUnavailable, "cannot reach " + base_url_ + " (" + why + ")" + hint_for(code));
   }
   curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &transfer.reply.status);
   return std::move(transfer.reply);

@@ -6,6 +6,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
 #include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -282,7 +283,7 @@ void add_violations(const Commands& indexes) {
   auto name = std::make_shared<std::string>();
   auto& listing = indexes.add(
       "violations", "values of a unique index that several entities have", [name](const GlobalOptions& options) {
-        return list_and_print(options, item_path("indexes", *name, "/violations"), "violations", 0,
+        return list_and_print(options, item_path("indexes", *name, "/violations"), "violations", kWhole,
                               table_of({{"value", "/group"}, {">entities", "/count"}, {"such as", "/examples"}}));
       });
   listing.add_option("name", *name, "the index's name")->required();

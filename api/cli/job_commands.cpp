@@ -7,7 +7,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
 #include "api/cli/job_watch.h"
-#include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 #include "api/cli/print_plan.h"
 #include "api/cli/short_ids.h"
 
@@ -131,7 +131,7 @@ void add_show(const Commands& jobs) {
 }
 
 struct ListArguments {
-  std::size_t limit = 50;
+  Extent wanted;
   std::string kind, state, queue;
 };
 
@@ -148,14 +148,14 @@ Result<int> list(const GlobalOptions& options, const ListArguments& a) {
                                {"waiting", "/waiting/text"}},
                               "no jobs");
   return list_and_print(options, "/v1/jobs" + query_of({{"kind", a.kind}, {"state", a.state}, {"queue", a.queue}}),
-                        "jobs", a.limit, table);
+                        "jobs", a.wanted, table);
 }
 
 void add_list(const Commands& jobs) {
   auto which = std::make_shared<ListArguments>();
   auto& listing = jobs.add("list", "list jobs, newest first",
                            [which](const GlobalOptions& options) { return list(options, *which); });
-  listing.add_option("--limit", which->limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
+  which->wanted.declare(listing);
   listing.add_option("--kind", which->kind, "only of this kind");
   listing.add_option("--queue", which->queue, "only on this queue; default: those of the priorities");
   listing.add_option("--state", which->state, "only in this state")

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 
 #include "api/cli/commands.h"
+#include "api/cli/paged_list.h"
 
 namespace tidemark::cli {
 namespace {
@@ -64,7 +65,7 @@ void add_operator_commands(const Commands& program) {
                                      "no workers: is one running?");
   program.family("worker", "the workers of the stack")
       .add("list", "workers that are alive, and those lost recently", [worker_table](const GlobalOptions& options) {
-        return list_and_print(options, "/v1/workers", "workers", 0, worker_table);
+        return list_and_print(options, "/v1/workers", "workers", kWhole, worker_table);
       });
 
   const auto account_table = table_of({{"account", "/account"},

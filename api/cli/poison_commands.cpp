@@ -5,6 +5,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
 #include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 #include "api/cli/poison_bulk.h"
 #include "api/cli/poison_edit.h"
 #include "api/cli/print_plan.h"
@@ -127,7 +128,7 @@ void add_lists(const Commands& poison) {
   listing.add_option("--limit", *limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
   filter->declare(listing);
   poison.add("queues", "your queues that have poison messages", [](const GlobalOptions& options) {
-    return list_and_print(options, "/v1/poison/queues", "queues", 0,
+    return list_and_print(options, "/v1/poison/queues", "queues", kWhole,
                           table_of({{"queue", "/name"}, {">messages", "/messages"}}));
   });
   filter->declare(

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "api/cli/commands.h"
-#include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 
 namespace tidemark::cli {
 namespace {
@@ -34,14 +34,14 @@ void add_queue_commands(const Commands& program) {
                                {"state", "/paused", paused_or_not}});
   const auto queues = program.family("queue", "watch, pause and resume queues");
   queues.add("list", "all queues and their figures", [table](const GlobalOptions& options) {
-    return list_and_print(options, "/v1/queues", "queues", 0, table);
+    return list_and_print(options, "/v1/queues", "queues", kWhole, table);
   });
   queues.add_for_one("queues", "queue", "the queue's name",
                      {{"show", "the figures of one queue", "GET", "", table},
                       {"pause", "stop giving out messages; everything else still works", "POST", "/pause", table},
                       {"resume", "give out messages again", "POST", "/resume", table}});
   auto name = std::make_shared<std::string>();
-  auto limit = std::make_shared<std::size_t>(50);
+  auto wanted = std::make_shared<Extent>();
   const auto messages = table_of({{"message", "/id"},
                                   {">dequeued", "/dequeueCount"},
                                   {"put", "/insertedAt", time_of},
@@ -50,10 +50,10 @@ void add_queue_commands(const Commands& program) {
   auto& looking = queues.add("messages", "what is in a queue, also what nobody can take now; nothing is taken",
                              [=](const GlobalOptions& options) {
                                return list_and_print(options, item_path("queues", *name, "/messages"), "messages",
-                                                     *limit, messages);
+                                                     *wanted, messages);
                              });
   looking.add_option("queue", *name, "the queue's name")->required();
-  looking.add_option("--limit", *limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
+  wanted->declare(looking);
 }
 
 }  // namespace tidemark::cli

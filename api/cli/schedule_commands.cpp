@@ -4,6 +4,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/job_options.h"
 #include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 
 namespace tidemark::cli {
 namespace {
@@ -112,7 +113,7 @@ void add_schedule_commands(const Commands& program) {
   const auto schedules = program.family("schedule", "submit a job at regular times");
   add_put(schedules);
   schedules.add("list", "all schedules", [](const GlobalOptions& options) {
-    return list_and_print(options, "/v1/schedules", "schedules", 0, schedule_table());
+    return list_and_print(options, "/v1/schedules", "schedules", kWhole, schedule_table());
   });
   add_run(schedules);
   schedules.add_for_one("schedules", "name", "the schedule's name",

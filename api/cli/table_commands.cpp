@@ -156,6 +156,7 @@ Result<int> query_entities(const GlobalOptions& options, const QueryArguments& a
     if (!a.count) std::cout << entity.dump(options.json ? -1 : 2) << "\n";
     return a.top == 0 || seen < a.top;
   }));
+  if (seen == 0 && !a.count && !options.json) std::cout << "no entities\n";
   if (a.count) print_answer(options, {{"count", seen}}, [&](const json&) { std::cout << seen << "\n"; });
   return kOk;
 }

@@ -11,11 +11,29 @@
 namespace tidemark::cli {
 namespace {
 
-constexpr std::size_t kLeastWidth = 4;  // of a column
+constexpr std::size_t kLeastText = 24;  // of a column that is cut
 constexpr std::size_t kShortId = 8;
 constexpr const char* kEllipsis = "…";
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+std::size_t length_of_line(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+}
+
+/// False if the columns are too wide for that.
+bool squeeze(std::vector<std::size_t>& widths, const std::vector<bool>& whole, std::size_t room) {
+  for (auto line = length_of_line(widths); line > room; --line) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool gives = !whole[i] && widths[i] > kLeastText;
+      if (gives && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+    }
+    if (widest == nullptr) return false;
+    --*widest;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -36,16 +54,9 @@ std::string cut(const std::string& text, std::size_t most) {
 }
 
 std::vector<std::size_t> fitted(std::vector<std::size_t> widths, const std::vector<bool>& whole, std::size_t room) {
-  if (widths.empty()) return widths;
-  const auto gaps = 2 * (widths.size() - 1);
-  for (auto line = std::accumulate(widths.begin(), widths.end(), gaps); line > room; --line) {
-    std::size_t* widest = nullptr;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const bool gives = !whole[i] && widths[i] > kLeastWidth;
-      if (gives && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
-    }
-    if (widest == nullptr) break;
-    --*widest;
+  for (; widths.size() > 1; widths.pop_back()) {
+    auto squeezed = widths;
+    if (squeeze(squeezed, whole, room)) return squeezed;
   }
   return widths;
 }

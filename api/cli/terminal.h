@@ -16,8 +16,8 @@ std::size_t terminal_width(int descriptor);
 std::size_t length_of(const std::string& text);
 /// The text, or its beginning and an ellipsis, in at most `most` characters.
 std::string cut(const std::string& text, std::size_t most);
-/// Column widths that, with two spaces between them, fit into `room` where that is possible: the widest give way, and
-/// those in `whole` never.
+/// Widths of as many of the first columns as fit into `room` with two spaces between them, at least one. Texts give way
+/// a little, the widest first; columns in `whole`, which are of no use when they are cut, never do.
 std::vector<std::size_t> fitted(std::vector<std::size_t> widths, const std::vector<bool>& whole, std::size_t room);
 /// The ends of the ids, of 8 characters or as many more as it takes to tell them apart.
 std::vector<std::string> shortened(const std::vector<std::string>& ids);

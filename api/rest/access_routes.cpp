@@ -105,8 +105,9 @@ Answer list_audit(Api& api, http::Request& request, std::string) {
     }
   }
   const auto page = CO_TRY(co_await api.audit.list(std::move(filter), limit, parameters.text("continuation")));
-  co_return page_response("entries", page.entries, page.continuation,
-                          [](const jobs::AuditEntry& entry) { return to_json(entry); });
+  co_return page_response(
+      "entries", page.entries, page.continuation, [](const jobs::AuditEntry& entry) { return to_json(entry); },
+      page.searched);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
+#include "jobs/store/rows.h"
 #include "table_store/odata/entity_text.h"
 #include "table_store/odata/etag.h"
 #include "table_store/odata/odata_json.h"
@@ -62,6 +63,7 @@ Answer query_entities(Api& api, http::Request& request, std::string table) {
   query.filter = parameters.text("filter");
   query.top = CO_TRY(parameters.limit());
   query.continuation = parameters.text("continuation");
+  query.patience = jobs::kSearchPatience;
   const auto access = CO_TRY(access_of_text(query.filter));
   const auto page = CO_TRY(co_await api.tables.query(std::move(query)));
   std::string out = R"({"access":")" + std::string(access_name(access)) + R"(","entities":[)";
@@ -69,7 +71,7 @@ Answer query_entities(Api& api, http::Request& request, std::string table) {
     if (out.back() != '[') out += ',';
     table_store::append_entity_text(out, entity);
   }
-  out += ']';
+  out += R"(],"searched":)" + std::to_string(page.searched);
   if (!page.continuation.empty()) {
     out += R"(,"continuation":)";
     table_store::append_json_string(out, page.continuation);

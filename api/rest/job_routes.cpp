@@ -153,7 +153,7 @@ Answer list_jobs(Api& api, http::Request& request, std::string) {
   }
   const auto found = CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind),
                                                    std::move(state), std::move(queue)));
-  nlohmann::json page{{"jobs", nlohmann::json::array()}};
+  nlohmann::json page{{"jobs", nlohmann::json::array()}, {"searched", found.searched}};
   for (const auto& job : found.jobs) page["jobs"].push_back(co_await job_with_wait(api, job));
   if (!found.continuation.empty()) page["continuation"] = found.continuation;
   co_return json_response(200, page);

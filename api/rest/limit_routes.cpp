@@ -3,6 +3,7 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/json.h"
+#include "common/base/nearest_word.h"
 #include "jobs/kinds/kinds.h"
 #include "jobs/spec/job_queues.h"
 
@@ -55,9 +56,15 @@ struct LimitRequest {
   jobs::LimitChange change;
 };
 
+std::string no_such_kind(const std::string& name) {
+  const std::vector<std::string> kinds(jobs::Kinds::kNames.begin(), jobs::Kinds::kNames.end());
+  const auto meant = nearest_word(name, kinds);
+  return "There is no kind of job \"" + name + "\"." + (meant ? " Did you mean \"" + *meant + "\"?" : "");
+}
+
 Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {
   if (target.scope == jobs::LimitScope::kKind && !jobs::is_kind(target.name)) {
-    return fail(ErrorCode::kInvalidInput, "name must be a kind of job.");
+    return fail(ErrorCode::kInvalidInput, no_such_kind(target.name));
   }
   if (target.scope != jobs::LimitScope::kKind && !jobs::is_table_name(target.name)) {
     return fail(ErrorCode::kInvalidInput, "name must be the name of a table.");
@@ -127,7 +134,7 @@ Answer list_kinds(Api& api, http::Request&, std::string) {
 
 Answer set_kind(Api& api, http::Request& request, Action& action, std::string kind) {
   if (!jobs::is_kind(kind)) {
-    co_return fail(ErrorCode::kNotFound, "There is no such kind of job.");
+    co_return fail(ErrorCode::kNotFound, no_such_kind(kind));
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto change = CO_TRY(read_kind_change(body));

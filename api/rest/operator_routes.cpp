@@ -2,6 +2,7 @@
 // description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
+#include "api/rest/disks.h"
 #include "api/rest/job_queues.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
@@ -124,7 +125,7 @@ Answer list_accounts(Api& api, http::Request&, std::string) {
   co_return json_response(200, {{"accounts", list_json(found, holding_json)}});
 }
 
-/// As they are now. What a queue service that does not answer leaves out is told of by /readyz.
+/// As they are now; without those that a queue service that does not answer leaves out.
 Task<nlohmann::json> queues_of_jobs(Api& api) {
   auto out = nlohmann::json::array();
   auto names = co_await job_queues(api.queues);
@@ -155,15 +156,21 @@ nlohmann::json remarkable_json(const Remarkable& seen) {
           {"asOf", to_iso8601(seen.as_of)}};
 }
 
-/// A store that does not answer is told of by /readyz.
 Answer overview(Api& api, http::Request&, std::string) {
   std::optional<Error> trouble;
-  auto near = co_await holdings(api, std::chrono::milliseconds(500), trouble);
+  constexpr Duration kPatience = std::chrono::milliseconds(500);
+  const auto disks = co_await read_disks(api, kPatience);
+  auto near = co_await holdings(api, kPatience, trouble);
   std::erase_if(near, [](const Holding& holding) { return !holding.near(); });
   nlohmann::json out{{"queuesOfJobs", co_await queues_of_jobs(api)},
                      {"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
                      {"points", list_json(api.recent->samples(), sample_json)},
+                     {"disks", list_json(disks)},
                      {"warnings", list_json(near, warning_json)}};
+  if (api.stores != nullptr) {
+    const auto serving = co_await api.stores->answer();
+    if (!serving) out["notServing"] = serving.error().message;
+  }
   if (const auto seen = co_await api.lookout->read(api)) out["remarkable"] = remarkable_json(*seen);
   co_return json_response(200, out);
 }

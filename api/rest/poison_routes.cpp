@@ -15,7 +15,7 @@ Answer list_poison(Api& api, http::Request& request, std::string) {
   }
   auto filter = CO_TRY(parameters.poison_filter());
   const auto found = CO_TRY(co_await api.poison.list(limit, parameters.text("continuation"), std::move(filter)));
-  co_return page_response("poison", found.records, found.continuation);
+  co_return page_response("poison", found.records, found.continuation, kAsJson, found.searched);
 }
 
 Answer group_poison(Api& api, http::Request& request, std::string) {

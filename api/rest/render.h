@@ -49,11 +49,12 @@ nlohmann::json list_json(const Items& items, Show show = kAsJson) {
   return list;
 }
 
-/// {MEMBER:[...],"continuation"?}
+/// {MEMBER:[...],"continuation"?,"searched"?}; `searched`: how many were looked at, where not all of them match.
 template <class Items, class Show = decltype(kAsJson)>
 http::Response page_response(const char* member, const Items& items, const std::string& continuation,
-                             Show show = kAsJson) {
+                             Show show = kAsJson, std::optional<std::uint64_t> searched = {}) {
   nlohmann::json body{{member, list_json(items, show)}};
+  if (searched) body["searched"] = *searched;
   if (!continuation.empty()) body["continuation"] = continuation;
   return json_response(200, body);
 }

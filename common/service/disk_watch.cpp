@@ -6,18 +6,14 @@
 
 #include <vector>
 
+#include "common/service/disk_room.h"
+
 namespace tidemark::service {
 namespace {
 
 constexpr std::size_t kProbeBytes = 1UL << 20;
 /// A disk that takes the probe but not the database's writes must not keep the store restarting.
 constexpr auto kBetweenRestarts = std::chrono::seconds(10);
-
-std::optional<std::uint64_t> free_bytes(const std::filesystem::path& directory) {
-  std::error_code unknown;
-  const auto space = std::filesystem::space(directory, unknown);
-  return unknown ? std::nullopt : std::optional<std::uint64_t>(space.available);
-}
 
 }  // namespace
 
@@ -50,17 +46,18 @@ void DiskWatch::run(const std::stop_token& stop) {
 }
 
 void DiskWatch::look_for_space() {
-  const auto free = free_bytes(options_.directory);
-  if (!free) return;
+  const auto room = room_of(options_.directory, options_.min_free_bytes);
+  if (!room) return;
+  const auto free = room->free_bytes;
   // Some more than the limit, so that a disk at the limit does not change its mind with every file.
   const auto enough = options_.min_free_bytes + (short_of_space_ ? options_.min_free_bytes / 8 : 0);
-  if (const bool is_short = *free < enough; std::exchange(short_of_space_, is_short) == is_short) return;
+  if (const bool is_short = free < enough; std::exchange(short_of_space_, is_short) == is_short) return;
   if (!short_of_space_) {
-    spdlog::info("there is space again: writes go on free_bytes={}", *free);
+    spdlog::info("there is space again: writes go on free_bytes={}", free);
     return engine_.refuse_writes(std::nullopt);
   }
   spdlog::error("the disk is nearly full: writes are refused until there is space free_bytes={} min_free_bytes={}",
-                *free, options_.min_free_bytes);
+                free, options_.min_free_bytes);
   engine_.refuse_writes(make_error(ErrorCode::kInsufficientStorage));
 }
 
@@ -69,9 +66,8 @@ const char* DiskWatch::kind() const { return options_.recovered ? "database" : "
 bool DiskWatch::recovered() const { return options_.recovered ? options_.recovered() : takes_writes(); }
 
 bool DiskWatch::takes_writes() const {
-  if (free_bytes(options_.directory).value_or(0) < std::max<std::uint64_t>(options_.min_free_bytes, 2 * kProbeBytes)) {
-    return false;
-  }
+  const auto room = room_of(options_.directory, std::max<std::uint64_t>(options_.min_free_bytes, 2 * kProbeBytes));
+  if (!room || room->is_full()) return false;
   auto path = (options_.directory / ".disk-probe-XXXXXX").string();
   const int fd = ::mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return false;

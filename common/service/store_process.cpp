@@ -10,6 +10,7 @@
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/call_span.h"
+#include "common/service/disk_room.h"
 #include "common/service/disk_watch.h"
 #include "common/service/maintenance.h"
 #include "common/service/metrics_access.h"
@@ -246,6 +247,8 @@ class RunningStore {
   Quotas quotas_{front_.service(), description_.unit, settings_.quotas, ground_.accounts, ground_.metrics};
   QuotaWatch quota_watch_{engine_, quotas_, description_.holdings,
                           [this](const kv::KeyRange& range) { return engine_.estimate_bytes(range); }};
+  const std::uint64_t min_free_bytes_ = static_cast<std::uint64_t>(settings_.min_free_mib) << 20;
+  DiskMeter disk_{ground_.folder, min_free_bytes_, ground_.metrics};
   RequestLimits limits_{settings_.of_address, account_rates(settings_, description_), ground_.metrics};
   UsageMeter usage_{{description_.unit, description_.partition}, settings_.usage, ground_.metrics};
   Face face_{*store_,
@@ -302,7 +305,8 @@ Result<void> RunningStore::run() {
 }
 
 Result<void> RunningStore::serve_internally() {
-  auto dispatch = maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face()))));
+  auto dispatch =
+      disk_.beside(maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face())))));
   internal_ = TRY(rpc::serve({.endpoint = internal_endpoint(ground_.data.string(), description_.folder),
                               .max_in_flight = static_cast<std::size_t>(settings_.max_internal_calls),
                               .undelivered = store_->undelivered(),
@@ -341,7 +345,7 @@ void RunningStore::serve() {
 process::Waited RunningStore::wait() {
   const DiskWatch disk(engine_,
                        {.directory = ground_.folder,
-                        .min_free_bytes = static_cast<std::uint64_t>(settings_.min_free_mib) << 20,
+                        .min_free_bytes = min_free_bytes_,
                         .restarted = process::listener_before().has_value(),
                         .recovered = ground_.stored.recovered},
                        &process::interrupt_wait);

@@ -6,24 +6,24 @@ import { useLive } from "../net/live.js";
 import { Badge, Card, Empty, Failure, Figure, Head } from "../parts/basic.js";
 import { Chart } from "../parts/chart.js";
 import { duration, When } from "../parts/time.js";
-import { count, rate, Text } from "../parts/text.js";
+import { bytes, count, rate, Text } from "../parts/text.js";
 
 const isOfJobs = (queue) => queue.name.startsWith("tidemark-jobs") && queue.name !== "tidemark-jobs-poison";
 const patience = { oldest: 60, lag: 60 };  // seconds
 
 async function look(signal) {
-  const [ready, figures, workers, indexes, kinds] = await Promise.all([
-    api.raw("/readyz", { signal }).then(() => null, (error) => error),
+  const [figures, workers, indexes, kinds] = await Promise.all([
     api.get("/v1/overview", { signal }), api.get("/v1/workers?limit=1000", { signal }),
     api.get("/v1/indexes", { signal }), api.get("/v1/kinds", { signal })]);
-  return { ready, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
+  return { notServing: figures.notServing, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, disks: figures.disks, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
 }
 
 /// [tone, what, where to look], the worst first.
-export function wrongs({ ready, jobs: ofJobs, remarkable, points, warnings, workers, indexes, kinds }, groups) {
+export function wrongs({ notServing, jobs: ofJobs, remarkable, points, warnings, disks, workers, indexes, kinds }, groups) {
   const out = [];
   const say = (tone, text, href) => out.push({ tone, text, href });
-  if (ready) say("bad", html`Not serving: <${Text} value=${ready.message} />`);
+  if (notServing) say("bad", html`Not serving: <${Text} value=${notServing} />`);
+  for (const disk of disks.filter((each) => each.low)) say("bad", html`<${Text} value=${disk.message} />`);
   for (const warning of warnings) say(warning.full ? "bad" : "warn", html`<${Text} value=${warning.message} />`);
   const jobs = ofJobs.filter(isOfJobs);
   const queues = [...jobs, ...remarkable.queues.filter((queue) => !isOfJobs(queue))];
@@ -35,7 +35,7 @@ export function wrongs({ ready, jobs: ofJobs, remarkable, points, warnings, work
   const rest = groups.slice(mostGroups);
   if (rest.length) say("bad", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
   for (const queue of queues) {
-    if (queue.poison && !isOfJobs(queue)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
+    if (queue.poison && !isOfJobs(queue)) say("bad", html`${count(queue.poison)} poison ${queue.poison === 1 ? "message" : "messages"} of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
     if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
@@ -96,6 +96,7 @@ export function Overview() {
       <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
       <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />
       <${Figure} name="indexes" value=${count(now.value.indexes.length)} note=${`${now.value.indexes.filter((index) => index.state === "ready").length} ready`} href="/indexes" /></div>
+      ${now.value.disks.map((disk) => html`<p class=${`small ${disk.low ? "" : "dim"}`}>Disk of ${disk.stores.join(", ")}: ${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free</p>`)}
       ${now.value.remarkable.untold > 0 && html`<p class="dim small">${count(now.value.remarkable.untold)} more queues have something wrong. <a href="/queues">All ${count(now.value.remarkable.counted)} queues</a></p>`}`}
     ${now.value?.points.length > 1 && html`<${LastHour} points=${now.value.points} />`}`;
 }

@@ -108,10 +108,12 @@ Task<Result<AuditPage>> AuditStore::list(AuditFilter filter, std::uint32_t limit
   request.table = audit_table();
   request.filter = filter_text(filter);
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
+  request.patience = kSearchPatience;
   request.continuation = std::move(continuation);
   auto page = CO_TRY(co_await query(tables_, std::move(request)));
   AuditPage out;
   out.continuation = std::move(page.continuation);
+  out.searched = page.searched;
   for (const auto& entity : page.entities) {
     auto& entry = out.entries.emplace_back();
     read_properties(entity, entry, kAuditFields);

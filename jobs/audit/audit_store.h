@@ -66,6 +66,7 @@ struct AuditFilter {
 struct AuditPage {
   std::vector<AuditEntry> entries;  // newest first
   std::string continuation;
+  std::uint64_t searched = 0;  // entries that were looked at for the page
 };
 
 class AuditStore {
@@ -77,7 +78,8 @@ class AuditStore {
   Task<Result<AuditEntry>> add(AuditEntry entry);
   /// Writes an entry that was added again.
   Task<Result<void>> complete(AuditEntry entry);
-  /// Those that match. A page may be shorter than `limit` (1..1000), even empty, and still have a continuation.
+  /// Those that match. A page may be shorter than `limit` (1..1000), even empty, and still have a continuation: it ends
+  /// after kSearchPatience (jobs/store/rows.h).
   Task<Result<AuditPage>> list(AuditFilter filter, std::uint32_t limit, std::string continuation);
 
  private:

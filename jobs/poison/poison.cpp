@@ -9,6 +9,7 @@
 #include "common/base/numbers.h"
 #include "common/base/side_by_side.h"
 #include "jobs/kinds/reach.h"
+#include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -16,9 +17,7 @@ namespace {
 using nlohmann::json;
 using queue_service::Message;
 
-// Of the messages that are looked at for a page of those that match, and when that page ends.
-constexpr int kPagesPerList = 20;
-constexpr Duration kListPatience = std::chrono::milliseconds(150);
+constexpr int kPagesPerList = 20;  // of the messages that are looked at for a page of those that match
 constexpr std::uint32_t kGroupingPage = 1000;
 constexpr std::size_t kGroupSamples = 5;
 constexpr const char* kUnknownKind = "unknown";  // of a message that is no job
@@ -164,7 +163,7 @@ Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string cont
   out.continuation = std::move(continuation);
   // Few of a page may match a filter, so it looks at more than there is room for.
   bool looks_far = which != PoisonFilter{};
-  const auto until = jobs_.now() + kListPatience;
+  const auto until = jobs_.now() + kSearchPatience;
   for (int pages = 0; pages < kPagesPerList && (pages == 0 || jobs_.now() < until); ++pages) {
     const auto before = out.records.size();
     const auto room = static_cast<std::uint32_t>(limit - before);
@@ -184,6 +183,7 @@ Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string cont
       page = std::move(exactly);
     }
     out.continuation = std::move(page.continuation);
+    out.searched += page.messages.size();
     if (out.continuation.empty() || out.records.size() >= limit) break;
   }
   co_return out;

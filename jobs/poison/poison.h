@@ -63,6 +63,7 @@ inline constexpr std::uint64_t kMaxGroupedMessages = 100'000;
 struct PoisonPage {
   std::vector<PoisonRecord> records;
   std::string continuation;
+  std::uint64_t searched = 0;  // messages that were looked at for the page
 };
 
 struct PoisonCount {

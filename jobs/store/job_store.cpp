@@ -148,12 +148,14 @@ Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuati
   if (!state.empty()) request.filter += " and State eq '" + state + "'";
   if (!queue.empty()) request.filter += " and Queue eq '" + queue + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
+  request.patience = kSearchPatience;
   request.continuation = std::move(continuation);
   auto read = co_await tables_.query(std::move(request));
   if (read.failed_with(ErrorCode::kTableNotFound)) co_return JobPage{};
   auto page = CO_TRY(std::move(read));
   JobPage out;
   out.continuation = std::move(page.continuation);
+  out.searched = page.searched;
   for (const auto& entity : page.entities) {
     // The table is open to every SDK; a row that somebody else put there must not hide the jobs.
     if (auto record = record_from_entity(entity)) out.jobs.push_back(std::move(*record));

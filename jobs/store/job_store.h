@@ -20,6 +20,7 @@ namespace tidemark::jobs {
 struct JobPage {
   std::vector<JobRecord> jobs;  // newest first
   std::string continuation;     // empty at the end; an empty page may have one too
+  std::uint64_t searched = 0;   // jobs that were looked at for the page
 };
 
 struct Submission {
@@ -91,7 +92,7 @@ class JobStore {
   Task<Result<std::optional<JobRecord>>> find(std::string id);
   /// Finds 1..100 jobs, in the order of `ids`.
   Task<Result<std::vector<std::optional<JobRecord>>>> find_all(std::vector<std::string> ids);
-  /// `limit` 1..1000; the others restrict unless they are empty.
+  /// `limit` 1..1000; the others restrict unless they are empty. A page ends after kSearchPatience (rows.h).
   Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
                              std::string state = {}, std::string queue = {});
   /// Ends a queued or running job, and puts the callbacks of its end. A worker that runs it stops within a page, and no

@@ -23,6 +23,7 @@ struct QueryRequest {
   std::string follower;       // if given: only rows that this follower has made
   bool sources_only = false;  // without the rows that followers of this table have made in it
   Selection selection = {};
+  Duration patience{};  // if given: a page ends after about so long, with what it has by then; 5 s at most
 };
 
 /// A place in a partition: the first row from `from` on, if it is before `before`. An empty `before` is the end.
@@ -39,6 +40,7 @@ struct QueryPage {
   std::uint64_t count = 0;       // of the entities that match
   std::vector<Entity> entities;  // in (PartitionKey, RowKey) order
   std::string continuation;      // empty at the end; a page may be empty and still have one
+  std::uint64_t searched = 0;    // entities that were read before the continuation, whether they match or not
 };
 
 /// Names of tables, in case-insensitive order.

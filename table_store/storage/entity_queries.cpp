@@ -1,8 +1,8 @@
 // Point reads and scans. Both read one snapshot.
 //
 // A scan works in slices. The first is short and free, so that what is small is never queued; for every further one it
-// waits for its turn (scan_turns.h). It ends with a continuation 5 s after it began, waiting included: a client has its
-// page, if an empty one, long before it gives up.
+// waits for its turn (scan_turns.h). It ends with a continuation 5 s after it began, or after the patience of who asks,
+// waiting included: a client has its page, if an empty one, long before it gives up.
 #include "common/base/encoding.h"
 #include "common/kv/key_codec.h"
 #include "table_store/model/limits.h"
@@ -33,7 +33,10 @@ constexpr std::size_t kLongWalk = 2000;
 /// How long a query has been at it. A clock that jumps ends a slice or a page early, never late.
 class Budget {
  public:
-  explicit Budget(Clock& clock) : clock_(clock), last_look_(clock.now()) {}
+  Budget(Clock& clock, Duration patience)
+      : clock_(clock),
+        all_(patience > Duration::zero() ? std::min(patience, kBudget) : kBudget),
+        last_look_(clock.now()) {}
   /// Call per entity; true when the thread should be given away.
   bool slice_over(std::size_t bytes) {
     bytes_ += bytes;
@@ -47,7 +50,7 @@ class Budget {
     ++slices_;
     in_slice_ = Duration::zero();
   }
-  [[nodiscard]] bool exhausted() const { return in_all_ >= kBudget; }
+  [[nodiscard]] bool exhausted() const { return in_all_ >= all_; }
   [[nodiscard]] std::uint64_t slices() const { return slices_; }
 
  private:
@@ -61,6 +64,7 @@ class Budget {
   }
 
   Clock& clock_;
+  const Duration all_;
   Time last_look_;
   Duration in_slice_{};
   Duration in_all_{};
@@ -293,7 +297,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
   auto plan = plan_query(query.filter);
   const bool filter_rows = plan.filter_rows;
   Walk walk(*snapshot, ranges_of(query, std::move(plan), generation));
-  Budget budget(clock_);
+  Budget budget(clock_, query.patience);
   ScanTurns::Turn turn;
   ScanMeter meter(query);
   QueryResult result;
@@ -317,6 +321,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
         result.next = continue_at(entity);
         co_return result;
       }
+      ++result.searched;
     }
     if (matches) {
       if (!is_property_block(entity.block)) co_return fail(ErrorCode::kCorruption);

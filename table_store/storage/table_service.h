@@ -42,6 +42,7 @@ struct Query {
   std::string operation;      // if given: only copies that this operation wrote
   std::string follower;       // if given: only rows that this follower of some table made
   bool sources_only = false;  // without the rows that followers of this table made
+  Duration patience{};        // if given: a page ends after about so long; 5 s at most
   /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
   std::function<bool()> abandoned;
   /// Called before the first entity of a partition is read, with 0, and after the last, with how many were. A refusal
@@ -51,6 +52,7 @@ struct Query {
 
 struct QueryResult {
   std::size_t count = 0;
+  std::uint64_t searched = 0;  // entities that were read before `next`, whether they match or not
   std::optional<Continuation> next;
 };
 

@@ -139,7 +139,8 @@ describe("names and specs", () => {
     const poison = await stack.submit({ kind: "archive", source: "NotThere", destination: "Old", partitionKey: '"><img src=x onerror=hurt()>', rowKey: "<script>hurt()" });
     await stack.call("PUT", "/v1/schedules/hostile", { cron: "@daily", job: { kind: "delete", source: "Orders", filter: `A eq '${markup.replaceAll("'", "''")}'` } }, { "If-None-Match": "*" });
     await inState(stack, poison.id, "poisoned");
-    const message = (await stack.call("GET", `/v1/poison/${poison.id}`)).id;
+    // The record says so a moment before the message is there.
+    const { id: message } = await until(() => stack.call("GET", `/v1/poison/${poison.id}`).catch(() => null), "its message is poison");
     for (const target of ["/jobs", `/jobs/${job.id}`, `/poison/${message}`, "/schedules", "/schedules/hostile", "/limits", "/audit"]) await isHarmless(target);
   });
 

@@ -712,6 +712,15 @@ describe("what a query selects", () => {
     assert.equal((await stack.call("GET", `/v1/tables/Orders/entities?filter=${encodeURIComponent("Marked eq true")}`)).entities.length, 3);
   });
 
+  test("may be nothing: then the page says how much was searched", async () => {
+    for (const [where, told] of [[`/tables/Orders?filter=${encodeURIComponent("Amount eq -1")}`, /^0 entities shown among the first [\d,]+, that is all$/],
+      ["/audit?operation=none.such", /^0 entries shown among the newest [\d,]+, that is all$/],
+      ["/jobs?state=cancelled&kind=offload", /^0 jobs shown among the newest [\d,]+, that is all$/]]) {
+      await open(where);
+      await page.getByText(told).waitFor();
+    }
+  });
+
   test("is saved as CSV, with quotes where they are needed", async () => {
     await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=csv&rowKey=1", JSON.stringify({ Said: 'a "b", c\nd', Amount: 1 }), { "If-None-Match": "*" });
     await open(`/tables/Orders?filter=${encodeURIComponent("PartitionKey eq 'csv'")}`);
@@ -823,6 +832,18 @@ test("pictures for the documentation", { skip: !screenshots }, async () => {
     await page.waitForLoadState("networkidle");
     await page.screenshot({ path: path.join(screenshots, `console-${name}.png`) });
   }
+});
+
+describe("a disk that is full", () => {
+  after(async () => { await stack.kill("blob_store"); await stack.start("blob_store"); });
+
+  test("comes first in what is wrong", async () => {
+    await open("/");
+    await page.getByText(/^Disk of table, queue, blob: .* of .* free$/).waitFor();
+    await stack.kill("blob_store");
+    await stack.start("blob_store", "--min-free-mib", "1048576");
+    await page.locator(".wrong li").first().getByText(/^The disk of the .* GiB left, so writes are refused$/).waitFor();
+  });
 });
 
 describe("the api goes and comes", () => {

@@ -230,15 +230,15 @@ class AlertsTest(unittest.TestCase):
         self.start_blob_store()
         self.none_fires()
 
-    @unittest.skipUnless(os.path.exists(FAULTS), "the library that slows a disk down is not built with sanitizers")
-    def test_6_a_slow_disk(self):
-        self.fail_calls("sync SLOW")
-        self.firing("TidemarkSlowSync", "TidemarkSlowRequests")
+    @unittest.skipUnless(os.path.exists(FAULTS), "the library that spoils a disk is not built with sanitizers")
+    def test_6_a_slow_disk_with_little_room(self):
+        self.fail_calls("sync SLOW", "space 300")
+        self.firing("TidemarkSlowSync", "TidemarkSlowRequests", "TidemarkDiskNearlyFull")
         self.fail_calls()
         self.none_fires()
 
     def test_7_the_others_are_tested_with_made_up_series(self):
-        slow = set() if os.path.exists(FAULTS) else {"TidemarkSlowSync", "TidemarkSlowRequests"}
+        slow = set() if os.path.exists(FAULTS) else {"TidemarkSlowSync", "TidemarkSlowRequests", "TidemarkDiskNearlyFull"}
         self.assertEqual(self.provoked | slow, set(alert_names(monitoring("alerts.yaml"))) - NOT_PROVOKED)
 
 

@@ -32,8 +32,11 @@ class TerminalTest(StackCase):
         ids = [self.submit("--not-before", "2126-01-01") for _ in range(3)]
         shown = self.shown("job", "list", "--limit", "3", columns=70).splitlines()
         self.assertTrue(all(len(line) <= 70 for line in shown), shown)
-        self.assertIn("…", shown[1])
-        short = [row[0] for row in self.rows("\n".join(shown))[1:]]
+        # What there is no room for stands below its row, and nothing that a line has room for is cut.
+        self.assertEqual(self.rows(shown[0])[0], ["job", "kind", "state", "queue", "done", "skipped", "attempts"])
+        self.assertRegex(shown[2], r"^  submitted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S*$")
+        self.assertEqual(shown[3], "  waiting: it begins at 2126-01-01T00:00:00Z")
+        short = [row[0] for row in self.rows("\n".join(shown[1:10:3]))]
         self.assertEqual([len(each) for each in short], [8, 8, 8])
         for whole, end in zip(reversed(ids), short):
             self.assertTrue(whole.endswith(end))
@@ -44,10 +47,26 @@ class TerminalTest(StackCase):
         for each, end in zip(ids, reversed(short)):
             self.assertIn(each + "  delete  cancelled", self.command("job", "cancel", end).stdout)
 
+    def test_names_figures_and_states_are_whole_on_a_narrow_terminal(self):
+        self.submit()
+        queues = self.shown("queue", "list", columns=80)
+        self.assertTrue(all(len(line) <= 80 for line in queues.splitlines()), queues)
+        self.assertNotIn("…", queues)
+        for name in ("tidemark-jobs-high", "tidemark-jobs-low"):
+            self.assertRegex(queues, rf"(?m)^{name} +0 +0 +0 +0 +0 ")
+        jobs = self.shown("job", "list", "--limit", "1", columns=70).splitlines()
+        self.assertRegex(jobs[1], r"^\S{8}  delete  queued  default +0 +0 +0$")
+        self.assertRegex(jobs[2], r"^  submitted: .*, waiting: no worker is running$")
+        self.assertIn("\n  waiting: no worker is runni…\n", self.shown("job", "list", "--limit", "1", columns=30))
+        wide = self.shown("job", "list", "--limit", "1", columns=200).splitlines()
+        self.assertRegex(wide[1], r"^\S{8}  delete  queued .* no worker is running$", "there is room for all")
+
     def test_an_empty_list_says_so(self):
         for arguments, says in ((["job", "list", "--kind", "orphans"], "no jobs"), (["schedule", "list"], "no schedules"),
-                                (["limit", "list"], "no limits"), (["poison", "groups"], "no poison messages")):
+                                (["limit", "list"], "no limits"), (["poison", "groups"], "no poison messages"),
+                                (["entity", "list", "Waited"], "no entities"), (["table", "query", "Waited"], "no entities")):
             self.assertEqual(self.command(*arguments).stdout, says + "\n")
+        self.assertEqual(self.command("--json", "table", "query", "Waited").stdout, "")
 
     def test_a_job_says_why_it_waits(self):
         later = self.submit("--not-before", "2126-01-01T00:00:00Z")

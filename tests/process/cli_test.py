@@ -178,19 +178,21 @@ class TlsTest(unittest.TestCase):
             for url, arguments in ((api.url("/"), []), (api.url("/", host="127.0.0.1"), ["--ca-file", ca])):
                 refused = tidemark("--api", url, *arguments, "job", "show", "x")
                 self.assertEqual(refused.returncode, 1)
-                self.assertRegex(refused.stderr, r"^error: cannot reach https://.*(certificate|subject)")
+                self.assertRegex(refused.stderr, r"^error: cannot reach https://.*(certificate|subject).*; --ca-file \(TIDEMARK_CA_FILE\) names")
             self.assertEqual(len(api.got), 2)
 
 
 class StackTest(StackCase):
     def test_errors_are_what_the_api_calls_them(self):
-        for arguments, code, name in ((["job", "show", "none"], 3, "JobNotFound"),
-                                      (["job", "submit", "--source", "Abc"], 1, "JobInvalid"),
-                                      (["limit", "kind", "none", "--max-running", "1"], 1, "InvalidInput")):
+        no_such_kind = 'There is no kind of job "delet". Did you mean "delete"?'
+        for arguments, code, name, says in ((["job", "show", "none"], 3, "JobNotFound", "none"),
+                                            (["job", "submit", "--source", "Abc"], 1, "JobInvalid", "kind"),
+                                            (["limit", "kind", "delet", "--max-running", "1"], 1, "InvalidInput", no_such_kind),
+                                            (["kind", "pause", "delet"], 3, "NotFound", no_such_kind)):
             error = json.loads(self.command("--json", *arguments, code=code).stderr)["error"]
             self.assertEqual(error["code"], name)
             self.assertFalse(error["message"].endswith(".."), error)
-            self.assertIn("none" if name == "JobNotFound" else "", error["message"])
+            self.assertIn(says, error["message"])
         stranger = self.command("--api", self.environment["TIDEMARK_TABLE_URL"], "job", "list", code=1)
         self.assertIn("is --api right?", stranger.stderr)
 

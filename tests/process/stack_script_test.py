@@ -119,6 +119,21 @@ class StackScriptTest(unittest.TestCase):
         other = free_port_base()
         self.assertEqual(ports_of(self.up("--port-base", str(other), "--workers", "0").stdout), list(range(other, other + 4)))
 
+    def test_the_ports_of_a_configuration_file(self):
+        base = free_port_base()
+        ports = [base + 3, base + 2, base + 1, base]  # not as a base of them would be
+        config = os.path.join(self.directory, "config.json")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump({name: {"port": port} for name, port in zip(("blob_store", "queue_service", "table_store", "api"), ports)}, file)
+        self.addCleanup(self.stack, "down")
+        self.assertEqual(ports_of(self.stack("up", "--workers", "0", environment={"TIDEMARK_CONFIG": config}).stdout), ports)
+        self.stack("down")
+        self.assertEqual(ports_of(self.stack("up", "--workers", "0").stdout), ports, "the file is remembered")
+        self.stack("down")
+        other = free_port_base()
+        self.assertEqual(ports_of(self.stack("up", "--workers", "0", "--port-base", str(other)).stdout), list(range(other, other + 4)),
+                         "what the command line says goes before the file")
+
     def test_what_it_prints_is_what_clients_need(self):
         told = self.up("--port-base", str(free_port_base()), "--workers", "0").stdout
         script = "\n".join(line for line in told.splitlines() if line.startswith("export "))

@@ -188,6 +188,12 @@ class StackScriptTest(TlsCase):
             self.assertIn(words, told)
         with self.connect(base + 2, self.ca) as connection:
             self.assertTrue(self.is_alive(connection))
+        # What it prints for the shell is enough for the command line.
+        exports = "\n".join(line for line in told.splitlines() if line.startswith("export ")).replace("127.0.0.1", "localhost")  # as the certificate has it
+        listed = subprocess.run(["bash", "-ec", f"{exports}\n{os.path.join(os.path.abspath(BIN), 'tidemark')} queue list"],
+                                capture_output=True, text=True, timeout=60, env=clean_environment())
+        self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        self.assertIn("tidemark-jobs", listed.stdout)
 
 
 if __name__ == "__main__":

@@ -153,31 +153,82 @@ TEST_F(TableQueryTest, AListOfTablesIsDoneInBoundedSteps) {
   EXPECT_EQ(pages, 3);
 }
 
-/// Every look at it is two seconds later.
+/// Every look at it is a step later.
 class HurryingClock : public StandingClock {
  public:
-  [[nodiscard]] Time now() const override { return start_ + std::chrono::seconds(2 * ++looks_); }
+  explicit HurryingClock(Duration step) : step_(step) {}
+  [[nodiscard]] Time now() const override {
+    return Time() + std::chrono::duration_cast<Time::duration>(step_ * ++looks_);
+  }
 
  private:
-  Time start_{};
+  const Duration step_;
   mutable int looks_ = 0;
 };
 
-TEST_F(TableQueryTest, GivesUpAfterFiveSecondsWithAContinuation) {
-  for (int i = 0; i < 2000; i += 100) {
-    std::vector<Mutation> batch;
-    for (int n = 0; n < 100; ++n) batch.push_back(change(MutationKind::kInsert, "row" + std::to_string(10000 + i + n)));
-    ASSERT_TRUE(mutate(batch, std::nullopt, "z").has_value());
+struct LargeTableTest : TableQueryTest {
+  static constexpr int kRows = 2000;  // in partition "z", with n from 0 on
+  void SetUp() override {
+    TableQueryTest::SetUp();
+    for (int i = 0; i < kRows; i += 100) {
+      std::vector<Mutation> batch;
+      for (int n = i; n < i + 100; ++n) {
+        batch.push_back(change(MutationKind::kInsert, "row" + std::to_string(10000 + n), {{"n", std::int32_t{n}}}));
+      }
+      ASSERT_TRUE(mutate(batch, std::nullopt, "z").has_value());
+    }
   }
-  HurryingClock hurrying;
+};
+
+TEST_F(LargeTableTest, GivesUpAfterFiveSecondsWithAContinuation) {
+  HurryingClock hurrying(std::chrono::seconds(2));
   TableService slow(*engine, hurrying, *random);
   Query query;
   query.table = "people";
-  query.filter = *Filter::parse("n eq 77");
+  query.filter = *Filter::parse("n eq 1999");
   auto result = run_task(slow.query("acct", query, [](const EntityView&) { return true; }));
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->count, 0U);
   ASSERT_TRUE(result->next);
+}
+
+TEST_F(LargeTableTest, EndsAfterThePatienceOfWhoAsksAndGoesOnExactlyThere) {
+  HurryingClock hurrying(std::chrono::milliseconds(10));
+  TableService slow(*engine, hurrying, *random);
+  Query query;
+  query.table = "people";
+  query.filter = *Filter::parse("PartitionKey eq 'z' and n eq 1234");
+  query.patience = std::chrono::milliseconds(50);
+  std::uint64_t searched = 0;
+  std::vector<std::string> found;
+  int pages = 0;
+  do {
+    auto result = run_task(slow.query("acct", query, [&](const EntityView& entity) {
+      found.emplace_back(entity.row_key);
+      return true;
+    }));
+    ASSERT_TRUE(result.has_value());
+    EXPECT_GT(result->searched, 0U);
+    EXPECT_LT(result->searched, 500U) << "page " << pages << " was not in time";
+    searched += result->searched;
+    query.from = result->next;
+    ++pages;
+  } while (query.from);
+  EXPECT_GT(pages, 4);
+  EXPECT_EQ(searched, static_cast<std::uint64_t>(kRows)) << "each is read once";
+  EXPECT_EQ(found, std::vector<std::string>{"row11234"});
+}
+
+TEST_F(LargeTableTest, NoPatienceIsLongerThanFiveSeconds) {
+  HurryingClock hurrying(std::chrono::seconds(2));
+  TableService slow(*engine, hurrying, *random);
+  Query query;
+  query.table = "people";
+  query.filter = *Filter::parse("n eq 1999");
+  query.patience = std::chrono::hours(1);
+  auto result = run_task(slow.query("acct", query, [](const EntityView&) { return true; }));
+  ASSERT_TRUE(result.has_value());
+  EXPECT_TRUE(result->next);
 }
 
 }  // namespace

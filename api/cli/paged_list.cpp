@@ -1,0 +1,59 @@
+#include "api/cli/paged_list.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "api/cli/numbers.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kPage = 1000;
+
+/// Why the list ends before its end.
+std::string rest_of(const json& all, std::size_t found, const Extent& wanted) {
+  if (found >= wanted.most) return std::to_string(found) + " shown; there are more: --limit 0 shows all";
+  return std::to_string(found) + " found among " + std::to_string(all.value("searched", std::uint64_t{0})) +
+         "; there are more: --limit 0 searches all, and --continuation " + all.value("continuation", "") +
+         " goes on here";
+}
+
+}  // namespace
+
+void Extent::declare(CLI::App& command) {
+  command.add_option("--limit", most, "how many; 0 for all")->check(whole_number())->capture_default_str();
+  command.add_option("--continuation", continuation, "go on where an earlier answer ended, which said this");
+}
+
+Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member,
+                           const Extent& wanted, const Print& print) {
+  auto api = TRY(ApiClient::create(options));
+  json all{{member, json::array()}};
+  auto& items = all[member];
+  auto continuation = wanted.continuation;
+  std::uint64_t searched = 0;
+  bool enough = false;
+  do {
+    const auto limit = wanted.most == 0 ? kPage : std::min(kPage, wanted.most - items.size());
+    auto target = path + (path.find('?') == std::string::npos ? "?" : "&") + "limit=" + std::to_string(limit);
+    if (!continuation.empty()) target += "&continuation=" + percent_encode(continuation);
+    auto page = TRY(api.call("GET", target));
+    for (auto& item : page[member]) items.push_back(std::move(item));
+    continuation = page.value("continuation", "");
+    if (page.contains("searched")) all["searched"] = searched += page["searched"].get<std::uint64_t>();
+    enough = wanted.most != 0 && (items.size() >= wanted.most || searched >= kSearchedAtMost);
+  } while (!continuation.empty() && !enough);
+  if (!continuation.empty()) all["continuation"] = continuation;
+  const auto found = items.size();
+  const bool more = !continuation.empty();
+  // That there is nothing is said only of a whole list.
+  if (found > 0 || !more || options.json) print_answer(options, all, member_of(member, print));
+  if (more && !options.json) std::cerr << "(" << rest_of(all, found, wanted) << ")\n";
+  return kOk;
+}
+
+}  // namespace tidemark::cli

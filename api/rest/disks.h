@@ -1,0 +1,27 @@
+// The disks that the stores have their data on, and how much room there is. Stores on one disk are told of together.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "common/base/async.h"
+#include "common/service/disk_room.h"
+
+namespace tidemark::api {
+
+struct Api;
+
+struct Disk {
+  std::vector<std::string> stores;  // "table"
+  service::DiskRoom room;           // of the store that has the least
+};
+
+/// Joins the disks that are the same. Pure.
+std::vector<Disk> disks_of(const std::vector<std::pair<std::string, service::DiskRoom>>& rooms);
+nlohmann::json to_json(const Disk& disk);
+
+/// Of the stores that answer in time.
+Task<std::vector<Disk>> read_disks(Api& api, Duration patience);
+
+}  // namespace tidemark::api

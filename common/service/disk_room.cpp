@@ -1,0 +1,47 @@
+#include "common/service/disk_room.h"
+
+#include <sys/stat.h>
+
+#include "common/rpc/call.h"
+
+namespace tidemark::service {
+namespace {
+
+using Face = rpc::Face<DiskMeter>;
+Result<std::optional<DiskRoom>> read_room(DiskMeter& meter, const ReadDiskRoom&) { return meter.read(); }
+constexpr Face::Handler kHandlers[] = {Face::on<ReadDiskRoom, &read_room>()};
+
+std::vector<prometheus::MetricFamily> figures_of(const std::optional<DiskRoom>& room) {
+  if (!room) return {};
+  const auto gauge = [](const char* name, const char* help, std::uint64_t value) {
+    return process::figure(name, help, prometheus::MetricType::Gauge, static_cast<double>(value));
+  };
+  return {gauge("tidemark_disk_free_bytes", "Free on the disk of the store's data.", room->free_bytes),
+          gauge("tidemark_disk_bytes", "Size of the disk of the store's data.", room->total_bytes)};
+}
+
+}  // namespace
+
+std::optional<DiskRoom> room_of(const std::filesystem::path& directory, std::uint64_t needed_bytes) {
+  std::error_code unknown;
+  const auto space = std::filesystem::space(directory, unknown);
+  struct ::stat about{};
+  if (unknown || ::stat(directory.c_str(), &about) != 0) return std::nullopt;
+  return DiskRoom{space.available, space.capacity, needed_bytes, about.st_dev};
+}
+
+DiskMeter::DiskMeter(std::filesystem::path directory, std::uint64_t needed_bytes, process::Metrics& metrics)
+    : directory_(std::move(directory)),
+      needed_bytes_(needed_bytes),
+      figures_(std::make_shared<process::Figures>([this] { return figures_of(read()); })) {
+  metrics.add(figures_);
+}
+
+rpc::Dispatch DiskMeter::beside(rpc::Dispatch store) {
+  return [own = rpc::make_dispatch(*this, kHandlers), store = std::move(store)](const std::string& method,
+                                                                                std::string payload) {
+    return method == ReadDiskRoom::kMethod ? own(method, std::move(payload)) : store(method, std::move(payload));
+  };
+}
+
+}  // namespace tidemark::service
