@@ -25,6 +25,7 @@ class Placement {
   Placement(std::size_t shards, const Key& key) : shards_(shards), key_(key) {}
 
   [[nodiscard]] std::size_t shards() const { return shards_; }
+  [[nodiscard]] const Key& key() const { return key_; }
   /// The shard of a name that has these parts.
   [[nodiscard]] std::size_t of(std::initializer_list<std::string_view> name) const {
     return shards_ == 1 ? 0 : hash(name) % shards_;
