@@ -11,6 +11,7 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr std::uint32_t kDataFormat = 2;
+constexpr std::size_t kMaxShards = 64;
 
 Result<void> check_data(const kv::Engine& engine, const std::filesystem::path&, kv::CheckRun& run) {
   return check_queues(engine, run);
@@ -34,12 +35,13 @@ void declare_settings(process::Settings& settings, QueueSettings& values) {
 class QueueStore final : public service::Store {
  public:
   QueueStore(service::StoreContext& context, const QueueSettings& settings)
-      : service_(context.engine, context.clock, context.random,
-                 ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}, &context.ages),
+      : service_(context.shards, context.clock, context.random,
+                 ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
         metrics_(std::make_shared<rest::QueueMetrics>(service_, context.clock,
                                                       static_cast<std::size_t>(settings.metrics_max_queues))) {
     process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
+    process::spawn_in_background(context.background, "queue.carry_on", service_.carry_on());
     spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
     context.metrics.add(metrics_);
   }
@@ -76,7 +78,8 @@ int main(int argc, char** argv) {
       {},
       queue_service::kDataFormat,
       &queue_service::check_data,
-      {&queue_service::each_queue, {}}};
+      {&queue_service::each_queue, {}},
+      queue_service::kMaxShards};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
     return std::make_unique<queue_service::QueueStore>(context, settings);
   });

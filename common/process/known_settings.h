@@ -95,6 +95,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "service_targets",
     "session_idle_s",
     "session_longest_s",
+    "shards",
     "shutdown_grace_s",
     "slowest_bytes_per_s",
     "startup_timeout_s",

@@ -23,9 +23,30 @@ constexpr std::size_t kMaxOwnerBytes = 64;
 struct Stamp {
   std::string store, owner, engine;
   std::uint64_t format = 0;
+  kv::Placement placement = {};
 };
 
 std::string sum_of(const json& document) { return hex_encode(sha256(document.dump())); }
+
+/// One shard if it says nothing about them; nothing if it makes no sense.
+std::optional<kv::Placement> placement_in(const json& document) {
+  if (!document.contains("shards")) return kv::Placement();
+  if (!document["shards"].is_number_unsigned() || !document.value("placement", json()).is_string()) return std::nullopt;
+  const auto shards = document["shards"].get<std::uint64_t>();
+  const auto bytes = hex_decode(document["placement"].get<std::string>());
+  kv::Placement::Key key{};
+  if (shards < 2 || shards > kv::kMaxShards || !bytes || bytes->size() != key.size()) return std::nullopt;
+  std::ranges::copy(*bytes, key.begin());
+  return kv::Placement(static_cast<std::size_t>(shards), key);
+}
+
+kv::Placement new_placement(std::size_t shards) {
+  if (shards <= 1) return {};
+  kv::Placement::Key key{};
+  const auto random = make_system_random();
+  for (auto& byte : key) byte = static_cast<std::uint8_t>(random->below(256));
+  return {shards, key};
+}
 
 Result<Stamp> parse_stamp(const std::string& text, const std::string& where) {
   auto document = json_or_discarded(text);
@@ -38,8 +59,10 @@ Result<Stamp> parse_stamp(const std::string& text, const std::string& where) {
   const auto sum = document["sha256"].get<std::string>();
   document.erase("sha256");
   if (sum_of(document) != sum) return damage;
+  const auto placement = placement_in(document);
+  if (!placement) return damage;
   return Stamp{document["store"], document["owner"], document.value("engine", StampOf().engine),
-               document["format"].get<std::uint64_t>()};
+               document["format"].get<std::uint64_t>(), *placement};
 }
 
 Result<void> check(const Stamp& stamp, const std::string& where, const StampOf& expected) {
@@ -52,6 +75,12 @@ Result<void> check(const Stamp& stamp, const std::string& where, const StampOf& 
                 fmt::format("{} belongs to a store that keeps its rows with engine {}, and the setting engine says {}. "
                             "Rows do not move by themselves: set engine to {}, or begin with an empty directory.",
                             where, stamp.engine, expected.engine, stamp.engine));
+  }
+  if (const auto shards = stamp.placement.shards(); expected.shards != 0 && expected.shards != shards) {
+    return fail(ErrorCode::kConfigInvalid,
+                fmt::format("{} has its rows in {} shards, and the setting shards says {}. The number never changes: "
+                            "remove the setting, or begin with an empty directory.",
+                            where, shards, expected.shards));
   }
   if (stamp.format > expected.format) {
     return fail(ErrorCode::kConfigInvalid,
@@ -87,7 +116,8 @@ Result<std::string> owner_of(const fs::path& data, const std::string& suggested,
 
 }  // namespace
 
-Result<FolderStamp> check_folder(const fs::path& data, const StampOf& expected, bool make, std::string suggested) {
+Result<FolderStamp> check_folder(const fs::path& data, const StampOf& expected, bool make,
+                                 std::optional<FolderStamp> suggested) {
   std::error_code unknown;
   if (fs::exists(data / backup::kRestoringName, unknown)) {
     return fail(ErrorCode::kConfigInvalid, "A restore into " + data.string() +
@@ -96,39 +126,46 @@ Result<FolderStamp> check_folder(const fs::path& data, const StampOf& expected, 
   const auto folder = data / expected.store;
   const auto text = backup::read_file(folder / kStampName, kMaxStampBytes);
   if (!text && !text.failed_with(ErrorCode::kNotFound)) return fail(text.error());
-  std::optional<Stamp> stamp;
+  FolderStamp stamp;
   if (text) {
-    stamp = TRY(parse_stamp(*text, "the file " + (folder / kStampName).string()));
-    TRY(check(*stamp, folder.string(), expected));
-    suggested = stamp->owner;
-  } else if (suggested.empty()) {
-    suggested = make_system_random()->guid();
+    const auto parsed = TRY(parse_stamp(*text, "the file " + (folder / kStampName).string()));
+    TRY(check(parsed, folder.string(), expected));
+    stamp = {parsed.owner, true, parsed.placement};
+  } else {
+    stamp = suggested ? *suggested : FolderStamp{make_system_random()->guid(), false, new_placement(expected.shards)};
+    stamp.stamped = false;
   }
-  const auto owner = TRY(owner_of(data, suggested, make));
-  if (stamp && stamp->owner != owner) {
+  const auto owner = TRY(owner_of(data, stamp.owner, make));
+  if (stamp.stamped && stamp.owner != owner) {
     return fail(ErrorCode::kConfigInvalid,
                 fmt::format("{} belongs to the stack {}, and {} to the stack {}: the folders of a data directory "
                             "belong together. Put the right one there.",
-                            folder.string(), stamp->owner, data.string(), owner));
+                            folder.string(), stamp.owner, data.string(), owner));
   }
-  return FolderStamp{owner, stamp.has_value()};
+  stamp.owner = owner;
+  return stamp;
 }
 
-Result<void> stamp_folder(const fs::path& data, const StampOf& stamp, const std::string& owner) {
-  return backup::write_file(data / stamp.store / kStampName, make_stamp(stamp, owner) + "\n");
+Result<void> stamp_folder(const fs::path& data, const StampOf& stamp, const FolderStamp& found) {
+  return backup::write_file(data / stamp.store / kStampName, make_stamp(stamp, found) + "\n");
 }
 
-std::string make_stamp(const StampOf& stamp, const std::string& owner) {
-  json document{{"store", stamp.store}, {"format", stamp.format}, {"owner", owner}};
+std::string make_stamp(const StampOf& stamp, const FolderStamp& found) {
+  json document{{"store", stamp.store}, {"format", stamp.format}, {"owner", found.owner}};
+  if (found.placement.shards() > 1) {
+    const auto& key = found.placement.key();
+    document["shards"] = found.placement.shards();
+    document["placement"] = hex_encode(std::string(key.begin(), key.end()));
+  }
   if (stamp.engine != StampOf().engine) document["engine"] = stamp.engine;
   document["sha256"] = sum_of(document);
   return document.dump();
 }
 
-Result<std::string> check_stamp(const std::string& text, const std::string& where, const StampOf& expected) {
+Result<FolderStamp> check_stamp(const std::string& text, const std::string& where, const StampOf& expected) {
   auto stamp = TRY(parse_stamp(text, where));
   TRY(check(stamp, where, expected));
-  return std::move(stamp.owner);
+  return FolderStamp{std::move(stamp.owner), true, stamp.placement};
 }
 
 }  // namespace tidemark::service

@@ -17,8 +17,8 @@ constexpr auto kBetweenRestarts = std::chrono::seconds(10);
 
 }  // namespace
 
-DiskWatch::DiskWatch(kv::Engine& engine, Options options, std::function<void()> reopen)
-    : engine_(engine),
+DiskWatch::DiskWatch(kv::StoredShards& shards, Options options, std::function<void()> reopen)
+    : shards_(shards),
       options_(std::move(options)),
       reopen_(std::move(reopen)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -26,7 +26,7 @@ DiskWatch::DiskWatch(kv::Engine& engine, Options options, std::function<void()> 
 void DiskWatch::run(const std::stop_token& stop) {
   const auto began = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
-    const auto failure = engine_.failure();
+    const auto failure = shards_.failure();
     if (!failure || failure->code != ErrorCode::kStorageFailure) {
       look_for_space();
     } else {
@@ -54,11 +54,11 @@ void DiskWatch::look_for_space() {
   if (const bool is_short = free < enough; std::exchange(short_of_space_, is_short) == is_short) return;
   if (!short_of_space_) {
     spdlog::info("there is space again: writes go on free_bytes={}", free);
-    return engine_.refuse_writes(std::nullopt);
+    return shards_.refuse_writes(std::nullopt);
   }
   spdlog::error("the disk is nearly full: writes are refused until there is space free_bytes={} min_free_bytes={}",
                 free, options_.min_free_bytes);
-  engine_.refuse_writes(make_error(ErrorCode::kInsufficientStorage));
+  shards_.refuse_writes(make_error(ErrorCode::kInsufficientStorage));
 }
 
 const char* DiskWatch::kind() const { return options_.recovered ? "database" : "disk"; }

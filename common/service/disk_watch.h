@@ -1,4 +1,4 @@
-// Watches the disk of a store. While little space is left, the engine refuses writes, so that the disk is never quite
+// Watches the disk of a store. While little space is left, the engines refuse writes, so that the disk is never quite
 // full; reads go on, and so do writes once there is space again. After a write that the disk failed, nobody can tell
 // what it holds until the database is opened again: once the disk takes writes, the store is asked to do that. So it is
 // with rows in PostgreSQL, once that answers.
@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "common/kv/engine.h"
+#include "common/kv/stored_shards.h"
 
 namespace tidemark::service {
 
@@ -27,7 +27,7 @@ class DiskWatch {
   };
 
   /// `reopen` is called at most once, on the watch's thread.
-  DiskWatch(kv::Engine& engine, Options options, std::function<void()> reopen);
+  DiskWatch(kv::StoredShards& shards, Options options, std::function<void()> reopen);
 
  private:
   void run(const std::stop_token& stop);
@@ -36,7 +36,7 @@ class DiskWatch {
   [[nodiscard]] bool recovered() const;
   [[nodiscard]] bool takes_writes() const;
 
-  kv::Engine& engine_;
+  kv::StoredShards& shards_;
   const Options options_;
   const std::function<void()> reopen_;
   bool short_of_space_ = false;

@@ -119,4 +119,21 @@ std::vector<MetricFamily> engine_figures(const kv::PostgresEngine& engine) {
   return out;
 }
 
+std::vector<MetricFamily> by_shard(std::vector<std::vector<MetricFamily>> of_shards) {
+  auto all = std::move(of_shards.front());
+  if (of_shards.size() == 1) return all;
+  const auto add_label = [](MetricFamily& family, std::size_t shard) {
+    for (auto& metric : family.metric) metric.label.push_back({"shard", std::to_string(shard)});
+  };
+  for (auto& family : all) add_label(family, 0);
+  for (std::size_t shard = 1; shard < of_shards.size(); ++shard) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      auto& family = of_shards[shard][i];
+      add_label(family, shard);
+      std::ranges::move(family.metric, std::back_inserter(all[i].metric));
+    }
+  }
+  return all;
+}
+
 }  // namespace tidemark::service

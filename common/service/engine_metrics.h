@@ -9,4 +9,7 @@ namespace tidemark::service {
 std::vector<prometheus::MetricFamily> engine_figures(const kv::RocksDbEngine& engine);
 std::vector<prometheus::MetricFamily> engine_figures(const kv::PostgresEngine& engine);
 
+/// One family for what the shards have each, told apart by a label if there are several.
+std::vector<prometheus::MetricFamily> by_shard(std::vector<std::vector<prometheus::MetricFamily>> of_shards);
+
 }  // namespace tidemark::service

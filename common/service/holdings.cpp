@@ -1,5 +1,6 @@
 #include "common/service/holdings.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace tidemark::service {
@@ -27,36 +28,46 @@ Result<std::uint64_t> count_piece(const kv::Engine& engine, const Holdings& hold
   return bytes;
 }
 
-}  // namespace
-
-Result<Amounts> estimate(const kv::Engine& engine, const Holdings& holdings, const EstimateBytes& bytes,
-                         const std::string& account) {
-  Amounts amounts;
-  if (bytes && !holdings.weigh) amounts.bytes = 0;
-  const auto rows = engine.snapshot();
-  TRY(holdings.each_unit(*rows, account, [&](std::span<const kv::KeyRange> ranges) -> Result<void> {
+/// Of one shard, in addition to what was counted before.
+Result<void> add_estimate(const MeasuredShard& shard, const Holdings& holdings, const std::string& account,
+                          Amounts& amounts) {
+  const auto rows = shard.engine.snapshot();
+  return holdings.each_unit(*rows, account, [&](std::span<const kv::KeyRange> ranges) -> Result<void> {
     ++amounts.units;
     for (const auto& range : ranges) {
       if (!amounts.bytes) break;
-      const auto of_range = bytes(range);
+      const auto of_range = shard.estimate(range);
       amounts.bytes = of_range ? std::optional(*amounts.bytes + *of_range) : std::nullopt;
     }
     return {};
-  }));
+  });
+}
+
+}  // namespace
+
+Result<Amounts> estimate(std::span<const MeasuredShard> shards, const Holdings& holdings, const std::string& account) {
+  Amounts amounts;
+  if (!holdings.weigh && std::ranges::all_of(shards, [](const auto& shard) { return bool(shard.estimate); })) {
+    amounts.bytes = 0;
+  }
+  for (const auto& shard : shards) TRY(add_estimate(shard, holdings, account, amounts));
   return amounts;
 }
 
-Result<Amounts> count(const kv::Engine& engine, const Holdings& holdings, const PaceCount& pace,
+Result<Amounts> count(std::span<const MeasuredShard> shards, const Holdings& holdings, const PaceCount& pace,
                       const std::string& account) {
-  std::vector<kv::KeyRange> ranges;
   Amounts amounts{.units = 0, .bytes = 0};
-  TRY(holdings.each_unit(*engine.snapshot(), account, [&](std::span<const kv::KeyRange> of_unit) -> Result<void> {
-    ++amounts.units;
-    ranges.insert(ranges.end(), of_unit.begin(), of_unit.end());
-    return {};
-  }));
-  for (auto& range : ranges) {
-    while (range.lower < range.upper) *amounts.bytes += TRY(count_piece(engine, holdings, pace, range));
+  for (const auto& shard : shards) {
+    std::vector<kv::KeyRange> ranges;
+    TRY(holdings.each_unit(*shard.engine.snapshot(), account,
+                           [&](std::span<const kv::KeyRange> of_unit) -> Result<void> {
+                             ++amounts.units;
+                             ranges.insert(ranges.end(), of_unit.begin(), of_unit.end());
+                             return {};
+                           }));
+    for (auto& range : ranges) {
+      while (range.lower < range.upper) *amounts.bytes += TRY(count_piece(shard.engine, holdings, pace, range));
+    }
   }
   return amounts;
 }

@@ -24,18 +24,22 @@ struct Holdings {
 /// About how many bytes a range takes up; nothing if nobody knows.
 using EstimateBytes = std::function<std::optional<std::uint64_t>(const kv::KeyRange& range)>;
 
+struct MeasuredShard {
+  const kv::Engine& engine;
+  EstimateBytes estimate;
+};
+
 struct Amounts {
   std::uint64_t units = 0;
   std::optional<std::uint64_t> bytes;  // nothing: they cannot be estimated
 };
 /// At once: the units exactly, the bytes by the engine's estimate, which has in it what was deleted lately.
-Result<Amounts> estimate(const kv::Engine& engine, const Holdings& holdings, const EstimateBytes& bytes,
-                         const std::string& account);
+Result<Amounts> estimate(std::span<const MeasuredShard> shards, const Holdings& holdings, const std::string& account);
 
 /// Asked after every so many bytes that were read; false ends the count.
 using PaceCount = std::function<bool(std::uint64_t bytes)>;
 /// Row by row: no more than was there at some time while it took. Keeps no snapshot for long. kCancelled.
-Result<Amounts> count(const kv::Engine& engine, const Holdings& holdings, const PaceCount& pace,
+Result<Amounts> count(std::span<const MeasuredShard> shards, const Holdings& holdings, const PaceCount& pace,
                       const std::string& account);
 
 }  // namespace tidemark::service

@@ -19,8 +19,8 @@ constexpr int kRestOfCount = 3;
 
 }  // namespace
 
-QuotaWatch::QuotaWatch(const kv::Engine& engine, Quotas& quotas, Holdings holdings, EstimateBytes estimate)
-    : engine_(engine), quotas_(quotas), holdings_(std::move(holdings)), estimate_(std::move(estimate)) {
+QuotaWatch::QuotaWatch(std::vector<MeasuredShard> shards, Quotas& quotas, Holdings holdings)
+    : shards_(std::move(shards)), quotas_(quotas), holdings_(std::move(holdings)) {
   estimate_all();
   quotas_.when_to_measure([this] {
     const std::lock_guard lock(mutex_);
@@ -60,7 +60,7 @@ void QuotaWatch::estimate_all() {
   const auto begun = Clock::now();
   for (const auto& account : quotas_.accounts()) {
     const auto ticket = quotas_.begin_measure(account);
-    const auto amounts = estimate(engine_, holdings_, estimate_, account);
+    const auto amounts = estimate(shards_, holdings_, account);
     if (amounts) {
       quotas_.publish(account, Quotas::Measure::kEstimate, ticket, *amounts);
     } else {
@@ -92,7 +92,7 @@ void QuotaWatch::count_one(const std::string& account, const std::stop_token& st
   const auto begun = Clock::now();
   auto slice = begun;
   const auto ticket = quotas_.begin_measure(account);
-  const auto amounts = count(engine_, holdings_, [&](std::uint64_t) { return pace(slice, stop); }, account);
+  const auto amounts = count(shards_, holdings_, [&](std::uint64_t) { return pace(slice, stop); }, account);
   if (amounts) {
     quotas_.publish(account, Quotas::Measure::kCount, ticket, *amounts);
   } else if (!amounts.failed_with(ErrorCode::kCancelled)) {

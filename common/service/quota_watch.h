@@ -17,7 +17,7 @@ namespace tidemark::service {
 class QuotaWatch {
  public:
   /// All must outlive it. Returns when everything has been estimated once.
-  QuotaWatch(const kv::Engine& engine, Quotas& quotas, Holdings holdings, EstimateBytes estimate);
+  QuotaWatch(std::vector<MeasuredShard> shards, Quotas& quotas, Holdings holdings);
   /// Ends what is under way.
   void stop();
 
@@ -37,10 +37,9 @@ class QuotaWatch {
   bool pace(Clock::time_point& slice, const std::stop_token& stop);
   [[nodiscard]] bool wanted_soon() const;
 
-  const kv::Engine& engine_;
+  const std::vector<MeasuredShard> shards_;
   Quotas& quotas_;
   const Holdings holdings_;
-  const EstimateBytes estimate_;
   Turn estimated_;
   std::map<std::string, Turn> counted_;
   mutable std::mutex mutex_;

@@ -31,7 +31,7 @@ struct StoreBackup::Current {
   std::string id;
   backup::PartWriter writer;
   std::shared_ptr<void> kept;
-  std::shared_ptr<const kv::Reader> rows = {};  // at the cut
+  std::vector<std::shared_ptr<const kv::Reader>> rows = {};  // at the cut, of each shard
   bool copying = false;
 };
 
@@ -42,8 +42,8 @@ auto StoreBackup::on_disk(Work work) {
       disk_, [work = std::move(work)]() mutable -> Task<Outcome> { co_return work(); }, asio::use_awaitable);
 }
 
-StoreBackup::StoreBackup(kv::StoredEngine& engine, const FilesBeside* beside, fs::path folder, std::string part)
-    : engine_(engine),
+StoreBackup::StoreBackup(kv::StoredShards& shards, const FilesBeside* beside, fs::path folder, std::string part)
+    : shards_(shards),
       beside_(beside),
       folder_(std::move(folder)),
       staging_(folder_ / "checkpoint"),
@@ -95,7 +95,7 @@ Task<Result<void>> StoreBackup::begin(calls::BeginBackup call) {
       told_id_ = call.id;
       state_ = {};
     }
-    auto done = engine_.flush();
+    auto done = shards_.flush();
     if (!done) forget();
     return done;
   });
@@ -104,14 +104,14 @@ Task<Result<void>> StoreBackup::begin(calls::BeginBackup call) {
 Task<Result<void>> StoreBackup::hold(calls::HoldWrites call) {
   return on_disk([this, call = std::move(call)]() -> Result<void> {
     TRY(current(call.id));
-    return engine_.hold_writes(std::chrono::milliseconds(call.at_most_ms));
+    return shards_.hold_writes(std::chrono::milliseconds(call.at_most_ms));
   });
 }
 
 Result<void> StoreBackup::make_cut(Current& current) {
-  current.rows = engine_.snapshot();
+  for (const auto& engine : shards_) current.rows.push_back(engine->snapshot());
   kCutStep.before.reach();
-  auto made = engine_.checkpoint(staging_);
+  auto made = shards_.checkpoint(staging_);
   kCutStep.after.reach();
   return made;
 }
@@ -120,7 +120,7 @@ Task<Result<std::uint64_t>> StoreBackup::cut(calls::CutBackup call) {
   return on_disk([this, call = std::move(call)]() -> Result<std::uint64_t> {
     auto* const now = TRY(current(call.id));
     auto made = make_cut(*now);
-    const auto held = engine_.resume_writes();  // whether the cut was made or not
+    const auto held = shards_.resume_writes();  // whether the cut was made or not
     TRY(made);
     return static_cast<std::uint64_t>(TRY(held).count());
   });
@@ -129,7 +129,7 @@ Task<Result<std::uint64_t>> StoreBackup::cut(calls::CutBackup call) {
 Task<Result<void>> StoreBackup::copy(calls::CopyBackup call) {
   return on_disk([this, call = std::move(call)]() -> Result<void> {
     auto* const now = TRY(current(call.id));
-    if (now->rows == nullptr || now->copying) return fail(ErrorCode::kInvalidInput);
+    if (now->rows.empty() || now->copying) return fail(ErrorCode::kInvalidInput);
     now->copying = true;
     asio::post(disk_, [this] { copy_all(); });
     return {};
@@ -155,15 +155,17 @@ Result<void> StoreBackup::copy_part(Current& current) {
 Result<void> StoreBackup::add_files(Current& current) {
   std::vector<std::pair<fs::path, std::string>> files{{folder_ / kStampName, kStampName}};
   std::error_code failed;
-  auto entry = fs::directory_iterator(staging_, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    files.emplace_back(entry->path(), entry->path().filename().string());
+  auto entry = fs::recursive_directory_iterator(staging_, failed);
+  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    if (!entry->is_directory()) files.emplace_back(entry->path(), entry->path().lexically_relative(staging_).string());
   }
   if (failed) return fail(error_for_log(ErrorCode::kStorageFailure, "reading the checkpoint: " + failed.message()));
   if (beside_ != nullptr) {
-    for (auto& path : TRY(beside_->files_of(*current.rows))) files.emplace_back(folder_ / path, path.string());
+    for (const auto& rows : current.rows) {
+      for (auto& path : TRY(beside_->files_of(*rows))) files.emplace_back(folder_ / path, path.string());
+    }
   }
-  current.rows.reset();
+  current.rows.clear();
   std::size_t added = 0;
   for (const auto& [source, path] : files) {
     if (stopping_.load() || abandoned_.load()) return fail(ErrorCode::kCancelled, "The backup was given up.");
@@ -191,7 +193,7 @@ Task<Result<void>> StoreBackup::end(calls::EndBackup call) {
   }
   return on_disk([this, call = std::move(call)]() -> Result<void> {
     if (!current_ || current_->id != call.id || current_->copying) return {};
-    static_cast<void>(engine_.resume_writes().has_value());  // they may be held or not
+    static_cast<void>(shards_.resume_writes().has_value());  // they may be held or not
     forget();
     return {};
   });

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "common/base/async.h"
-#include "common/kv/stored_engine.h"
+#include "common/kv/stored_shards.h"
 #include "common/service/maintenance_calls.h"
 
 namespace tidemark::backup {
@@ -28,7 +28,7 @@ class FilesBeside {
 class StoreBackup {
  public:
   /// `folder`: of the store. `beside` may be null. All must outlive it.
-  StoreBackup(kv::StoredEngine& engine, const FilesBeside* beside, std::filesystem::path folder, std::string part);
+  StoreBackup(kv::StoredShards& shards, const FilesBeside* beside, std::filesystem::path folder, std::string part);
   ~StoreBackup();
   StoreBackup(const StoreBackup&) = delete;
   StoreBackup& operator=(const StoreBackup&) = delete;
@@ -54,7 +54,7 @@ class StoreBackup {
   void tell(const backup::Part& part, bool done, std::string trouble = {});
   void lose_patience(const std::string& id);
 
-  kv::StoredEngine& engine_;
+  kv::StoredShards& shards_;
   const FilesBeside* const beside_;
   const std::filesystem::path folder_, staging_;
   const std::string part_;

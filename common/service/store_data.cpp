@@ -23,13 +23,18 @@ namespace {
 /// How long rows may be answered from memory after the database was last asked who owns them; docs/scale.md.
 constexpr std::chrono::seconds kLease{6};
 constexpr std::size_t kMaxBootIdBytes = 64;
+constexpr std::size_t kLeastWriteBufferBytes = 4UL << 20;
+constexpr std::size_t kLeastSnapshots = 4;
 
+/// Shards share the memory that one would have.
 kv::RocksDbOptions files_options(const StoreSettings& settings, const std::filesystem::path& folder,
-                                 const StoreDescription& description) {
-  return {.path = folder,
-          .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
-          .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20,
-          .apart_from_bytes = description.values_apart_from_bytes};
+                                 const StoreDescription& description, std::size_t shard, std::size_t shards) {
+  kv::RocksDbOptions options{.path = kv::shard_folder(folder, shard, shards)};
+  options.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
+  options.block_cache_bytes = (static_cast<std::size_t>(settings.block_cache_mib) << 20) / shards;
+  options.write_buffer_bytes = std::max(options.write_buffer_bytes / shards, kLeastWriteBufferBytes);
+  options.apart_from_bytes = description.values_apart_from_bytes;
+  return options;
 }
 
 /// This directory on this machine since it was started: the pid file shows that whoever had the rows here has ended.
@@ -61,28 +66,76 @@ Result<void> check_database_settings(const StoreSettings& settings) {
                                     : "database is set, but engine is rocksdb: set engine to postgres, or remove it");
 }
 
-/// What is in the folder before it has a stamp.
-Result<void> check_unused(const std::filesystem::path& folder) {
+/// What is in the folder before it has a stamp. `setting`: what would not see it.
+Result<void> check_unused(const std::filesystem::path& folder, std::string_view setting) {
   std::error_code unknown;
   if (!std::filesystem::exists(folder, unknown) || std::filesystem::is_empty(folder, unknown)) return {};
-  return fail(ErrorCode::kConfigInvalid, folder.string() +
-                                             " has data from an older version, which engine postgres would not see: "
-                                             "set engine to rocksdb, or begin with an empty directory");
+  return fail(
+      ErrorCode::kConfigInvalid,
+      fmt::format("{} has data from an older version, which a store with {} would not see: remove that setting, "
+                  "or begin with an empty directory",
+                  folder.string(), setting));
+}
+
+StampOf expected_stamp(const StoreSettings& settings, const StoreDescription& description) {
+  return {description.folder, description.format, settings.engine, static_cast<std::size_t>(settings.shards)};
+}
+
+Result<void> check_shards(const StoreSettings& settings, const StoreDescription& description) {
+  if (static_cast<std::size_t>(settings.shards) <= description.max_shards) return {};
+  return fail(ErrorCode::kConfigInvalid,
+              fmt::format("{} can divide its rows over {} shards at most, and the setting "
+                          "shards says {}",
+                          description.process_name, description.max_shards, settings.shards));
+}
+
+DataIdentity identity_of(const StoreDescription& description, const FolderStamp& stamp) {
+  return {description.folder, description.format, stamp.owner};
+}
+
+template <class Engine>
+std::vector<prometheus::MetricFamily> figures_of(const std::vector<const Engine*>& engines) {
+  std::vector<std::vector<prometheus::MetricFamily>> each;
+  for (const auto* engine : engines) each.push_back(engine_figures(*engine));
+  return by_shard(std::move(each));
+}
+
+/// A shard for each engine that `open` makes.
+template <class Open>
+Result<void> open_shards(StoreData& stored, const kv::Placement& placement, Open open) {
+  using Engine = typename std::invoke_result_t<Open&, std::size_t>::value_type::element_type;
+  std::vector<std::unique_ptr<kv::StoredEngine>> engines;
+  std::vector<const Engine*> seen;
+  for (std::size_t shard = 0; shard < placement.shards(); ++shard) {
+    auto engine = TRY(open(shard));
+    seen.push_back(engine.get());
+    engines.push_back(std::move(engine));
+  }
+  stored.shards = kv::StoredShards(std::move(engines), placement);
+  stored.figures = [seen = std::move(seen)] { return figures_of(seen); };
+  return {};
 }
 
 Result<StoreData> open_in_files(const StoreSettings& settings, const std::filesystem::path& data,
                                 const StoreDescription& description) {
-  const StampOf expected{description.folder, description.format};
+  const auto expected = expected_stamp(settings, description);
   const auto stamp = TRY(check_folder(data, expected));
   const auto folder = data / description.folder;
+  const auto shards = stamp.placement.shards();
+  const bool divided = shards > 1;
+  if (!stamp.stamped && divided) TRY(check_unused(folder, "several shards"));
   TRY(process::prepare_directory(folder));
-  auto engine = TRY(kv::open_rocksdb(files_options(settings, folder, description)));
-  if (!stamp.stamped) {
-    if (description.check_unstamped) TRY(description.check_unstamped(*engine));
-    TRY(stamp_folder(data, expected, stamp.owner));
+  // Where the rows of shards are rests on the stamp, so it comes first.
+  if (!stamp.stamped && divided) TRY(stamp_folder(data, expected, stamp));
+  StoreData stored{.shards = {}, .identity = identity_of(description, stamp)};
+  TRY(open_shards(stored, stamp.placement, [&](std::size_t shard) {
+    return kv::open_rocksdb(files_options(settings, folder, description, shard, shards));
+  }));
+  if (!stamp.stamped && !divided) {
+    if (description.check_unstamped) TRY(description.check_unstamped(stored.shards.catalogue()));
+    TRY(stamp_folder(data, expected, stamp));
   }
-  auto figures = [&rocksdb = *engine] { return engine_figures(rocksdb); };
-  return StoreData{std::move(engine), {description.folder, description.format, stamp.owner}, std::move(figures)};
+  return stored;
 }
 
 /// The database says whose rows it has, and the folder whose files; both are the same stack's.
@@ -90,26 +143,30 @@ Result<StoreData> open_in_database(const StoreSettings& settings, const std::fil
                                    const StoreDescription& description) {
   auto options = database_options(settings, data, description);
   const auto where = "the schema " + options.schema + " of the database";
-  const StampOf expected{description.folder, description.format, settings.engine};
-  const auto kept = TRY(kv::postgres_stamp(options));
-  const auto owner = kept ? TRY(check_stamp(*kept, where, expected)) : std::string();
-  const auto stamp = TRY(check_folder(data, expected, true, owner));
-  if (kept && owner != stamp.owner) {
-    return fail(ErrorCode::kConfigInvalid, where + " has the rows of the stack " + owner + ", and " + data.string() +
-                                               " belongs to the stack " + stamp.owner +
+  const auto expected = expected_stamp(settings, description);
+  const auto text = TRY(kv::postgres_stamp(options));
+  const auto kept = text ? std::optional(TRY(check_stamp(*text, where, expected))) : std::nullopt;
+  const auto stamp = TRY(check_folder(data, expected, true, kept));
+  if (kept && kept->owner != stamp.owner) {
+    return fail(ErrorCode::kConfigInvalid, where + " has the rows of the stack " + kept->owner + ", and " +
+                                               data.string() + " belongs to the stack " + stamp.owner +
                                                ": name another database, or the directory that belongs to this one");
   }
   const auto folder = data / description.folder;
-  if (!stamp.stamped) TRY(check_unused(folder));
+  if (!stamp.stamped) TRY(check_unused(folder, "engine postgres"));
   TRY(process::prepare_directory(folder));
-  options.stamp = make_stamp(expected, stamp.owner);
-  auto engine = TRY(kv::open_postgres(options));
-  if (!stamp.stamped) TRY(stamp_folder(data, expected, stamp.owner));
-  auto figures = [&postgres = *engine] { return engine_figures(postgres); };
-  return StoreData{
-      std::move(engine), {description.folder, description.format, stamp.owner}, std::move(figures), [options] {
-        return kv::postgres_stamp(options).has_value();
-      }};
+  options.stamp = make_stamp(expected, stamp);
+  const auto& placement = kept ? kept->placement : stamp.placement;
+  options.known_bytes /= placement.shards();
+  options.max_snapshots = std::max(options.max_snapshots / placement.shards(), kLeastSnapshots);
+  StoreData stored{.shards = {}, .identity = identity_of(description, stamp)};
+  TRY(open_shards(stored, placement, [&options](std::size_t shard) {
+    options.shard = static_cast<std::int64_t>(shard);
+    return kv::open_postgres(options);
+  }));
+  if (!stamp.stamped) TRY(stamp_folder(data, expected, stamp));
+  stored.recovered = [options] { return kv::postgres_stamp(options).has_value(); };
+  return stored;
 }
 
 void print_finding(const kv::Finding& finding) {
@@ -124,12 +181,15 @@ bool in_database(const StoreSettings& settings) { return settings.engine == "pos
 Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem::path& data,
                             const StoreDescription& description) {
   TRY(check_database_settings(settings));
+  TRY(check_shards(settings, description));
   return in_database(settings) ? open_in_database(settings, data, description)
                                : open_in_files(settings, data, description);
 }
 
+namespace {
+
 /// The files of the database first: what the rows say is worth nothing if they are damaged.
-Result<void> check_all(const kv::StoredEngine& engine, const StoreDescription& description,
+Result<void> check_one(const kv::StoredEngine& engine, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run) {
   TRY(kv::check_files(engine, run));
   auto walked = description.check ? description.check(engine, folder, run) : Result<void>();
@@ -138,8 +198,41 @@ Result<void> check_all(const kv::StoredEngine& engine, const StoreDescription& d
   return {};
 }
 
+}  // namespace
+
+Result<void> check_all(const kv::StoredShards& shards, const StoreDescription& description,
+                       const std::filesystem::path& folder, kv::CheckRun& run) {
+  for (const auto& engine : shards) TRY(check_one(*engine, description, folder, run));
+  return {};
+}
+
+namespace {
+
+/// In a folder that is there.
+Result<void> check_folder_offline(const StoreSettings& settings, const StoreDescription& description,
+                                  const std::filesystem::path& data, kv::CheckRun& run) {
+  const auto folder = data / description.folder;
+  const auto stamp = check_folder(data, expected_stamp(settings, description), false);
+  if (!stamp) run.found("stamp", "file " + std::string(kStampName), stamp.error().message);
+  const auto shards = stamp ? stamp->placement.shards() : 1;
+  for (std::size_t shard = 0; shard < shards; ++shard) {
+    const auto options = files_options(settings, folder, description, shard, shards);
+    const auto engine = kv::open_rocksdb_to_read(options);
+    if (engine) {
+      TRY(check_one(**engine, description, folder, run));
+    } else {
+      run.found("database", options.path.lexically_relative(data).string(),
+                engine.error().message + " " + engine.error().detail);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_offline(const StoreSettings& settings, const StoreDescription& description) {
   TRY(check_database_settings(settings));
+  TRY(check_shards(settings, description));
   if (in_database(settings)) {
     return fail(ErrorCode::kConfigInvalid,
                 "the rows are in PostgreSQL, where only a running store checks them: start it, and run tidemark fsck");
@@ -149,17 +242,7 @@ Result<void> check_offline(const StoreSettings& settings, const StoreDescription
   const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
   kv::CheckRun run({}, &print_finding);
   std::error_code unknown;
-  if (std::filesystem::exists(folder, unknown)) {
-    if (const auto stamp = check_folder(data, {description.folder, description.format}, false); !stamp) {
-      run.found("stamp", "file " + std::string(kStampName), stamp.error().message);
-    }
-    const auto engine = kv::open_rocksdb_to_read(files_options(settings, folder, description));
-    if (!engine) {
-      run.found("database", description.folder, engine.error().message + " " + engine.error().detail);
-    } else {
-      TRY(check_all(**engine, description, folder, run));
-    }
-  }
+  if (std::filesystem::exists(folder, unknown)) TRY(check_folder_offline(settings, description, data, run));
   const auto& report = run.report();
   std::puts(
       nlohmann::json{{"rows", report.rows}, {"files", report.files}, {"bytes", report.bytes}, {"found", report.found}}

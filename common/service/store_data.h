@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "common/kv/check.h"
-#include "common/kv/stored_engine.h"
+#include "common/kv/stored_shards.h"
 #include "common/process/metrics.h"
 #include "common/service/maintenance.h"
 #include "common/service/store_process.h"
@@ -15,7 +15,7 @@
 namespace tidemark::service {
 
 struct StoreData {
-  std::unique_ptr<kv::StoredEngine> engine;
+  kv::StoredShards shards;
   DataIdentity identity;
   std::function<std::vector<prometheus::MetricFamily>()> figures = {};
   /// Whether what the engine rests on answers again, once that has failed; empty: if the disk takes writes.
@@ -29,7 +29,7 @@ Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem
                             const StoreDescription& description);
 
 /// Every file and every row. What is wrong is told to `run`.
-Result<void> check_all(const kv::StoredEngine& engine, const StoreDescription& description,
+Result<void> check_all(const kv::StoredShards& shards, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run);
 
 /// The same while nothing else uses the folder; prints what is wrong as JSON, one finding a line. kCorruption if

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <deque>
 #include <optional>
 
 #include "common/auth/bearer_token.h"
@@ -38,14 +39,14 @@ void reload_accounts(const StoreSettings& settings, Front& front, Quotas& quotas
 }
 
 // GET /healthz and /readyz, before any authentication; they tell nothing about data.
-std::optional<http::Response> serve_health(const http::Request& request, const kv::Engine& engine) {
+std::optional<http::Response> serve_health(const http::Request& request, const kv::StoredShards& shards) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
   if (request.path != "/healthz" && request.path != "/readyz") return std::nullopt;
   http::Response response;
   response.set("Content-Type", "text/plain; charset=utf-8");
   response.body = "ok\n";
   if (request.path == "/readyz") {
-    if (const auto trouble = engine.failure()) {
+    if (const auto trouble = shards.failure()) {
       response.status = 503;
       response.body = trouble->message + "\n";
     }
@@ -71,7 +72,7 @@ std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server
 struct Face {
   Store& store;
   Front& front;
-  const kv::Engine& engine;
+  const kv::StoredShards& shards;
   const process::Metrics& metrics;
   MetricsAccess metrics_access;
   RequestLimits& limits;
@@ -107,7 +108,7 @@ http::Response refuse_address(const Face& face, const http::Request& request, co
 
 Task<http::Response> serve_metered(Face& face, http::Request& request) {
   const auto begun = std::chrono::steady_clock::now();
-  if (auto health = serve_health(request, face.engine)) co_return std::move(*health);
+  if (auto health = serve_health(request, face.shards)) co_return std::move(*health);
   if (request.path == "/metrics" && (request.method == "GET" || request.method == "HEAD")) {
     co_return co_await serve_metrics(face, request);
   }
@@ -166,6 +167,15 @@ SignedSas place_of(const StoreSettings& settings, const http::Server& server, bo
           .port = server.port()};
 }
 
+std::vector<MeasuredShard> measured(const kv::StoredShards& shards) {
+  std::vector<MeasuredShard> measured;
+  for (const auto& engine : shards) {
+    measured.push_back(
+        {*engine, [&engine = *engine](const kv::KeyRange& range) { return engine.estimate_bytes(range); }});
+  }
+  return measured;
+}
+
 /// What a store stands on: all that can fail before there is one. Members are destroyed from the last to the first.
 struct Ground {
   const StoreSettings& settings;
@@ -188,7 +198,6 @@ struct Ground {
   std::unique_ptr<tracing::Tracer> tracer = {};
   std::unique_ptr<http::Server> server = {};
 
-  [[nodiscard]] kv::StoredEngine& engine() const { return *stored.engine; }
   /// A walk over all rows would keep a database from removing what was deleted meanwhile.
   [[nodiscard]] ScrubSettings scrub() const {
     return in_database(settings) ? ScrubSettings{.mib_per_s = 0} : settings.scrub;
@@ -232,28 +241,27 @@ class RunningStore {
   Ground& ground_;
   const StoreSettings& settings_ = ground_.settings;
   const StoreDescription& description_ = ground_.description;
-  kv::StoredEngine& engine_ = ground_.engine();
+  kv::StoredShards& shards_ = ground_.stored.shards;
   http::Server& server_ = *ground_.server;
-  kv::AgeClock ages_{engine_, *ground_.clock};
-  analytics::Analytics analytics_{engine_, *ground_.clock, settings_.analytics, ground_.metrics};
+  std::deque<kv::AgeClock> ages_;  // of each shard
+  analytics::Analytics analytics_{shards_.catalogue(), *ground_.clock, settings_.analytics, ground_.metrics};
   const std::unique_ptr<Store> store_;
   Front& front_ = store_->front();
   SasSigner signer_{front_.service(), front_, std::chrono::hours(settings_.sas_longest_h),
                     place_of(settings_, server_, ground_.certificate != nullptr)};
-  StoreBackup backup_{engine_, store_->files_beside(), ground_.folder, description_.folder};
-  StoreCheck check_{[this](kv::CheckRun& run) { return check_all(engine_, description_, ground_.folder, run); },
+  StoreBackup backup_{shards_, store_->files_beside(), ground_.folder, description_.folder};
+  StoreCheck check_{[this](kv::CheckRun& run) { return check_all(shards_, description_, ground_.folder, run); },
                     ground_.scrub(), ground_.metrics};
   Maintenance maintenance_{ground_.stored.identity, backup_, check_};
   Quotas quotas_{front_.service(), description_.unit, settings_.quotas, ground_.accounts, ground_.metrics};
-  QuotaWatch quota_watch_{engine_, quotas_, description_.holdings,
-                          [this](const kv::KeyRange& range) { return engine_.estimate_bytes(range); }};
+  QuotaWatch quota_watch_{measured(shards_), quotas_, description_.holdings};
   const std::uint64_t min_free_bytes_ = static_cast<std::uint64_t>(settings_.min_free_mib) << 20;
   DiskMeter disk_{ground_.folder, min_free_bytes_, ground_.metrics};
   RequestLimits limits_{settings_.of_address, account_rates(settings_, description_), ground_.metrics};
   UsageMeter usage_{{description_.unit, description_.partition}, settings_.usage, ground_.metrics};
   Face face_{*store_,
              front_,
-             engine_,
+             shards_,
              ground_.metrics,
              std::move(*ground_.metrics_access),
              limits_,
@@ -265,9 +273,15 @@ class RunningStore {
 };
 
 StoreContext RunningStore::context() {
-  return {engine_,
+  kv::Shards shards{{}, shards_.placement()};
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    ages_.emplace_back(shards_[i], *ground_.clock);
+    shards.all.push_back({shards_[i], ages_.back()});
+  }
+  return {std::move(shards),
+          shards_.catalogue(),
+          ages_.front(),
           *ground_.clock,
-          ages_,
           *ground_.random,
           ground_.metrics,
           ground_.accounts,
@@ -325,11 +339,13 @@ Result<void> RunningStore::serve_internally() {
 }
 
 void RunningStore::begin_upkeep() {
-  spawn(server_.executor(), keep_ages(ages_, stopping_));
+  for (auto& ages : ages_) spawn(server_.executor(), keep_ages(ages, stopping_));
   spawn(server_.executor(), analytics_.run());
   if (!description_.ledgers) return;
-  spawn(server_.executor(), drop_old_ledgers(engine_, ages_, *description_.ledgers,
-                                             std::chrono::hours(settings_.operation_retention_h), stopping_));
+  const std::chrono::hours retention(settings_.operation_retention_h);
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    spawn(server_.executor(), drop_old_ledgers(shards_[i], ages_[i], *description_.ledgers, retention, stopping_));
+  }
 }
 
 void RunningStore::serve() {
@@ -343,7 +359,7 @@ void RunningStore::serve() {
 }
 
 process::Waited RunningStore::wait() {
-  const DiskWatch disk(engine_,
+  const DiskWatch disk(shards_,
                        {.directory = ground_.folder,
                         .min_free_bytes = min_free_bytes_,
                         .restarted = process::listener_before().has_value(),
@@ -368,7 +384,7 @@ void RunningStore::end_work(Duration grace) {
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
   analytics_.finish();
   store_->drain();
-  engine_.drain();
+  shards_.drain();
 }
 
 void RunningStore::stop(process::Waited waited) {
@@ -380,7 +396,7 @@ void RunningStore::stop(process::Waited waited) {
   end_work(std::chrono::seconds(settings_.shutdown_grace_s));
   if (listener) process::start_again(*listener);
   // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
-  if (const auto trouble = engine_.failure(); trouble && trouble->code == ErrorCode::kStorageFailure) {
+  if (const auto trouble = shards_.failure(); trouble && trouble->code == ErrorCode::kStorageFailure) {
     spdlog::warn("stopped without closing the database, because its disk fails");
     process::leave();
   }

@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/http/server.h"
 #include "common/kv/fading_rows.h"
+#include "common/kv/shards.h"
 #include "common/process/config.h"
 #include "common/process/metrics.h"
 #include "common/rpc/transport.h"
@@ -21,9 +22,10 @@
 namespace tidemark::service {
 
 struct StoreContext {
-  kv::Engine& engine;
+  kv::Shards shards;
+  kv::Engine& engine;  // of the first shard, as is the next
+  const Clock& ages;   // how old things are: common/kv/age_clock.h
   Clock& clock;
-  const Clock& ages;  // how old things are: common/kv/age_clock.h
   Random& random;
   process::Metrics& metrics;
   std::vector<auth::Account> accounts;
@@ -75,6 +77,8 @@ struct StoreDescription {
   /// Walks all rows of the store, and the files beside them in its folder; the database's own files are checked before.
   std::function<Result<void>(const kv::Engine&, const std::filesystem::path& folder, kv::CheckRun&)> check = {};
   Holdings holdings = {};
+  /// Over how many its rows can be divided.
+  std::size_t max_shards = 1;
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;

@@ -31,6 +31,7 @@ struct StoreSettings {
   std::string engine = "rocksdb";
   std::string database;
   std::int64_t database_snapshots = 24;
+  std::int64_t shards = 0;
   std::int64_t threads = 2;
   std::int64_t max_connections = 4096;
   std::int64_t max_connections_of_address = 2048;

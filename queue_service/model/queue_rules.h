@@ -55,6 +55,11 @@ Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue
 /// A poison queue keeps what failed; it has no groups.
 inline bool is_poison_queue(std::string_view queue) { return queue.ends_with(kPoisonSuffix); }
 std::string poison_queue_of(std::string_view queue);
+/// The name that a queue and its poison queue share.
+inline std::string_view without_poison_suffix(std::string_view queue) {
+  if (is_poison_queue(queue)) queue.remove_suffix(kPoisonSuffix.size());
+  return queue;
+}
 
 /// kInvalidInput: a group key or idempotency key is text without control characters, of at most `limit` bytes.
 Result<void> check_key(std::string_view what, std::string_view key, std::size_t limit);

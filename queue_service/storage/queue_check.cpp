@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "queue_service/storage/carriers.h"
 #include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_records.h"
 #include "queue_service/storage/queue_rows.h"
@@ -32,8 +33,8 @@ class RowCheck {
     TRY(read_queues());
     for (const auto generation : queues_) TRY(check_queue(generation));
     // The rest, and what belongs to no queue.
-    return kv::check_rows(rows_, {}, run_, [this](auto key, auto) {
-      look_at(key);
+    return kv::check_rows(rows_, {}, run_, [this](auto key, auto value) {
+      look_at(key, value);
       return Result<void>();
     });
   }
@@ -159,18 +160,23 @@ class RowCheck {
     return row && row->has_value();
   }
 
-  void look_at(std::string_view key) {
+  void look_at(std::string_view key, std::string_view value) {
     switch (key.empty() ? 0 : key.front()) {
       case 'm':
         if (!queues_.contains(number_in(key)) && !dropped_.contains(number_in(key))) {
           wrong("reference", key, "belongs to no queue");
         }
         return;
+      case 'x':
+        if (!check_departure(value)) wrong("record", key, "the message that is on its way cannot be read");
+        return;
       case 'a':
+      case 'c':
       case 'd':
       case 'n':
       case 'p':
       case 'q':
+      case 's':
       case 'y':
         return;
       default:

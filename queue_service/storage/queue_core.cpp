@@ -9,10 +9,20 @@ namespace {
 constexpr Duration kWorthTidying = std::chrono::milliseconds(250);
 
 const FailStep kCollectStep("queue.collect");
+const FailStep kArriveStep("queue.arrive");
+const FailStep kForgetDepartedStep("queue.forget_departed");
+
+constexpr std::size_t kCarriedTogether = 64;
+constexpr Duration kTurnPatience = std::chrono::seconds(5);
 
 }  // namespace
 
-Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body) {
+QueueService::Core::Core(kv::Shards shards_, Clock& clock_, Random& random_, ServiceLimits limits_)
+    : clock(clock_), random(random_), limits(limits_), stored(std::move(shards_)) {
+  for (const auto& shard : stored.all) shards.push_back(std::make_shared<Shard>(shards.size(), shard, clock));
+}
+
+Task<Result<void>> QueueService::Shard::transact(const FailStep& step, Body body) {
   Effects effects;
   CO_TRY(co_await engine.transact(
       [&](kv::Transaction& txn) -> Result<void> {
@@ -35,14 +45,48 @@ Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body)
   co_return Result<void>{};
 }
 
-Task<Result<void>> QueueService::Core::collect(std::shared_ptr<Core> core) {
-  const auto erase = [&engine = core->engine](std::uint64_t generation) -> Task<Result<void>> {
+Task<Result<void>> QueueService::Shard::collect(std::shared_ptr<Shard> shard) {
+  const auto erase = [&engine = shard->engine](std::uint64_t generation) -> Task<Result<void>> {
     co_return co_await engine.erase({queue_keys::everything_of(generation)});
   };
-  co_return co_await kv::collect_generations(core->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
+  co_return co_await kv::collect_generations(shard->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
 
-Result<QueueService::Core::Look> QueueService::Core::look(std::string_view account, std::string_view queue) {
+Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to) {
+  for (;;) {
+    const auto batch = CO_TRY(read_departed(*from.engine.snapshot(), to.number, kCarriedTogether));
+    if (batch.empty()) co_return Result<void>{};
+    Arrived arrived;
+    const auto at = to.moment();
+    CO_TRY(co_await to.transact(kArriveStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+      arrived = TRY(arrive(txn, effects, from.number, batch, at));
+      return {};
+    }));
+    from.carriers.note(to.number, std::move(arrived));
+    CO_TRY(co_await from.transact(kForgetDepartedStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+      forget_departed(txn, to.number, batch);
+      return {};
+    }));
+  }
+}
+
+Task<Result<Placed>> QueueService::Core::carry_one(Shard& from, Shard& to, std::uint64_t number) {
+  for (;;) {
+    const auto ticket = from.carriers.ended.ticket();
+    if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);
+    if (const auto turn = from.carriers.begin(to.number)) {
+      if (auto carried = co_await carry(from, to); !carried) {
+        stuck.store(true);
+        co_return fail(std::move(carried.error()));
+      }
+      if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);
+      co_return fail(ErrorCode::kOperationTimedOut);  // it arrived, long ago
+    }
+    co_await from.carriers.ended.wait(ticket, clock, kTurnPatience);
+  }
+}
+
+Result<QueueService::Shard::Look> QueueService::Shard::look(std::string_view account, std::string_view queue) {
   const auto snapshot = engine.snapshot();
   auto record = TRY(require_queue(*snapshot, account, queue));
   auto figures = TRY(read_figures(*snapshot, record.generation));
@@ -59,7 +103,7 @@ Result<QueueService::Core::Look> QueueService::Core::look(std::string_view accou
   return look;
 }
 
-Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generation) {
+Result<std::optional<Time>> QueueService::Shard::first_due(std::uint64_t generation) {
   const auto snapshot = engine.snapshot();
   auto figures = read_figures(*snapshot, generation);
   if (!figures) return std::optional<Time>();  // cleared meanwhile: the waiters are woken
@@ -67,8 +111,8 @@ Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generati
   return first ? std::optional(first->visible_at) : std::nullopt;
 }
 
-Result<std::vector<Message>> QueueService::Core::visible(std::string_view account, std::string_view queue,
-                                                         std::uint32_t count) {
+Result<std::vector<Message>> QueueService::Shard::visible(std::string_view account, std::string_view queue,
+                                                          std::uint32_t count) {
   const auto snapshot = engine.snapshot();
   std::vector<Message> messages;
   auto record = TRY(require_queue(*snapshot, account, queue));

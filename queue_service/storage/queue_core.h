@@ -1,7 +1,8 @@
-// What the operations of the queue service share: the engine, the hints, the waiters, and the way to run transactions
-// that keeps hints and waiters correct. Private to storage/. Thread safe.
+// What the operations of the queue service share (Core), and one shard of it: its engine, its hints, and the way to run
+// transactions that keeps hints and waiters correct. Private to storage/. Thread safe.
 #pragma once
 #include "queue_service/storage/arrivals.h"
+#include "queue_service/storage/carriers.h"
 #include "queue_service/storage/last_gets.h"
 #include "queue_service/storage/queue_rates.h"
 #include "queue_service/storage/queue_service.h"
@@ -11,6 +12,8 @@ namespace tidemark::queue_service {
 
 /// Puts one message; kIdempotencyKeyReused. The request was checked by check_put.
 Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::string& id, const std::string& text_hash);
+/// Inserts a message that came from another queue.
+Result<Placed> insert_moved(QueueRows& rows, MessageRecord record);
 /// kInvalidInput if an id alone does not name a message of this queue.
 Result<void> check_listed(std::string_view queue);
 /// Checks sizes and keys.
@@ -22,28 +25,25 @@ Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id);
 /// What an idempotency key stands for.
 std::string hash_of(const PutRequest& request);
 
-struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
-  Core(kv::Engine& engine_, Clock& clock_, Random& random_, ServiceLimits limits_, const Clock& ages_)
-      : engine(engine_), clock(clock_), ages(ages_), random(random_), limits(limits_), arrivals(clock_) {}
+struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
+  Shard(std::size_t number_, const kv::Shard& stored, Clock& clock_)
+      : number(number_), engine(stored.engine), clock(clock_), ages(stored.ages), arrivals(clock_) {}
 
+  const std::size_t number;
   kv::Engine& engine;
   Clock& clock;
   const Clock& ages;  // for what expires
-  Random& random;
-  const ServiceLimits limits;
   Arrivals arrivals;
-  Waits waits;
   LastGets last_gets;
   Rates rates;
-  Signal shutdown;
-  std::atomic<bool> stopping{false};
+  Carriers carriers;
 
   [[nodiscard]] Moment moment() const { return {clock.now(), ages.now()}; }
 
   using Body = std::function<Result<void>(kv::Transaction&, Effects&)>;
   /// Runs the body. Once it is committed, wakes those whom it concerns and starts the collection if necessary.
   Task<Result<void>> transact(const FailStep& step, Body body);
-  static Task<Result<void>> collect(std::shared_ptr<Core> core);
+  static Task<Result<void>> collect(std::shared_ptr<Shard> shard);
 
   /// What can be seen at the front of a queue without a transaction.
   struct Look {
@@ -55,6 +55,9 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   };
   Result<Look> look(std::string_view account, std::string_view queue);
   Result<std::vector<Message>> visible(std::string_view account, std::string_view queue, std::uint32_t count);
+  /// Whether a follow-up can be put that comes from another shard; what is true now need not be when it arrives.
+  [[nodiscard]] Result<void> could_put(const std::string& account, const FollowUp& next,
+                                       const std::string& text_hash) const;
   /// When the next message becomes visible.
   Result<std::optional<Time>> first_due(std::uint64_t generation);
   /// Only reads. If not `settled`, there were more due messages than it counts; QueueRows::settle helps.
@@ -62,11 +65,35 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
                                bool& settled);
 };
 
+struct QueueService::Core {
+  Core(kv::Shards stored, Clock& clock, Random& random, ServiceLimits limits);
+
+  /// A queue and its poison queue are on one shard.
+  [[nodiscard]] Shard& of(std::string_view account, std::string_view queue) const {
+    return *shards[stored.placement.of({account, without_poison_suffix(queue)})];
+  }
+  /// Brings what left one shard to another, until nothing is on its way.
+  Task<Result<void>> carry(Shard& from, Shard& to);
+  /// The same, and tells where the message that departed under this number was put.
+  Task<Result<Placed>> carry_one(Shard& from, Shard& to, std::uint64_t number);
+
+  Clock& clock;
+  Random& random;
+  const ServiceLimits limits;
+  const kv::Shards stored;
+  std::vector<std::shared_ptr<Shard>> shards;
+  Waits waits;
+  Signal shutdown;
+  std::atomic<bool> stopping{false};
+  std::atomic<bool> stuck{false};  // something that departed could not be brought
+};
+
 template <class Change, class Changed>
 Task<Changed> QueueService::change_queue(const FailStep& step, std::string account, std::string queue, Change change) {
   Changed changed;
-  const auto at = core_->moment();  // the same in each run: what a run reads reaches up to it
-  CO_TRY(co_await core_->transact(step, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  auto& shard = core_->of(account, queue);
+  const auto at = shard.moment();  // the same in each run: what a run reads reaches up to it
+  CO_TRY(co_await shard.transact(step, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto rows = TRY(QueueRows::open(txn, effects, account, queue, at));
     changed = change(rows);
     if (!changed) return fail(std::move(changed.error()));

@@ -13,8 +13,8 @@ constexpr std::size_t kMaxExpiredPassed = 256;
 
 }  // namespace
 
-Result<QueueFigures> QueueService::Core::figures(const kv::Reader& reader, const std::string& account,
-                                                 const std::string& queue, bool& settled) {
+Result<QueueFigures> QueueService::Shard::figures(const kv::Reader& reader, const std::string& account,
+                                                  const std::string& queue, bool& settled) {
   auto record = TRY(require_queue(reader, account, queue));
   auto stored = TRY(read_figures(reader, record.generation));
   const auto [now, age] = moment();
@@ -68,31 +68,33 @@ Task<Result<void>> QueueService::settle(std::string account, std::string queue) 
 
 Task<Result<QueueFigures>> QueueService::figures(std::string account, std::string queue) {
   bool settled = true;
-  auto figures = core_->figures(*core_->engine.snapshot(), account, queue, settled);
+  auto& shard = core_->of(account, queue);
+  auto figures = shard.figures(*shard.engine.snapshot(), account, queue, settled);
   if (!figures || settled) co_return figures;
   CO_TRY(co_await settle(account, queue));
-  co_return core_->figures(*core_->engine.snapshot(), account, queue, settled);
+  co_return shard.figures(*shard.engine.snapshot(), account, queue, settled);
 }
 
 Result<FiguresPage> QueueService::all_figures(std::string_view account, std::string_view from, std::uint32_t limit) {
   const auto all = account.empty()
                        ? queue_keys::all_queues()
                        : kv::KeyRange{queue_keys::queues_of(account), kv::prefix_end(queue_keys::queues_of(account))};
-  const auto snapshot = core_->engine.snapshot();
+  const auto snapshots = kv::snapshots_of(core_->stored);
   FiguresPage page;
-  const auto cursor = snapshot->scan({std::max(all.lower, std::string(from)), all.upper});
-  for (; cursor->valid(); cursor->next()) {
+  kv::MergedScan queues(snapshots, {std::max(all.lower, std::string(from)), all.upper});
+  for (; queues.valid(); queues.next()) {
     if (page.queues.size() == limit) {
-      page.next = cursor->key();
+      page.next = queues.key();
       break;
     }
-    auto name = queue_keys::account_and_queue(cursor->key());
+    auto name = queue_keys::account_and_queue(queues.key());
     if (!name) return fail(ErrorCode::kCorruption);
     bool settled = true;
-    auto figures = TRY(core_->figures(*snapshot, name->first, name->second, settled));
+    auto& shard = *core_->shards[queues.shard()];
+    auto figures = TRY(shard.figures(*snapshots[shard.number], name->first, name->second, settled));
     page.queues.push_back({std::move(name->first), std::move(name->second), figures});
   }
-  TRY(cursor->status());
+  TRY(queues.status());
   return page;
 }
 

@@ -46,4 +46,10 @@ std::optional<std::string> aged_key(std::string_view key) {
   return kv::take_text(key);
 }
 
+std::optional<std::uint64_t> departure_number(std::string_view key) {
+  key.remove_prefix(std::min<std::size_t>(1, key.size()));
+  if (!kv::take_u64(key)) return std::nullopt;
+  return kv::take_u64(key);
+}
+
 }  // namespace tidemark::queue_service::queue_keys

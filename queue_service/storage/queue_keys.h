@@ -4,6 +4,8 @@
 //   properties   'p' text(account)                               -> service properties, canonical XML
 //   generations  'n'                                             -> u64: the last generation given out
 //   dropped      'd' u64(generation)                             -> empty; its 'm' keys await a range delete
+//   departed     'x' u64(to shard) u64(number)                   -> Departure: a message on its way (carriers.h)
+//   numbers      's' u64(to shard), 'c' u64(from shard)          -> u64: the last that departed; the last that arrived
 //
 // and for each generation, that is, each queue since it was made or cleared, below 'm' u64(generation):
 //
@@ -91,6 +93,13 @@ inline std::string idempotency_by_age(std::uint64_t generation, Time expires, st
 inline kv::KeyRange idempotency_until(std::uint64_t generation, Time until) {
   return {kv::key('m', generation, 'a'), idempotency_by_age(generation, until + Ticks(1), "")};
 }
+inline std::string last_departed(std::uint64_t to_shard) { return kv::key('s', to_shard); }
+inline std::string last_arrived(std::uint64_t from_shard) { return kv::key('c', from_shard); }
+inline std::string departed(std::uint64_t to_shard, std::uint64_t number) { return kv::key('x', to_shard, number); }
+inline kv::KeyRange all_departed(std::uint64_t to_shard) { return kv::under(kv::key('x', to_shard)); }
+/// The number in a key of `departed`.
+std::optional<std::uint64_t> departure_number(std::string_view key);
+
 /// The idempotency key in a key of `idempotency_by_age`.
 std::optional<std::string> aged_key(std::string_view key);
 

@@ -15,14 +15,12 @@ std::optional<Time> later_than(Time now, Duration delay) {
   return now + std::min(delay, kMaxVisibility);
 }
 
-Result<void> withdraw_from(QueueRows rows, const MessageName& message, bool& withdrawn) {
+Result<bool> withdraw_from(QueueRows& rows, const MessageName& message) {
   const auto found = TRY(read_named(rows.transaction(), rows.generation(), message));
-  if (!found || (found->was_leased && found->place.visible_at > rows.now())) return {};
+  if (!found || (found->was_leased && found->place.visible_at > rows.now())) return false;
   TRY(rows.remove(*found));
   ++rows.figures().finished;
-  rows.save();
-  withdrawn = true;
-  return {};
+  return true;
 }
 
 }  // namespace
@@ -72,8 +70,8 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
 
 Result<bool> QueueService::holds(const std::string& account, const std::vector<std::string>& queues,
                                  const MessageName& message) {
-  const auto snapshot = core_->engine.snapshot();
   for (const auto& queue : queues) {
+    const auto snapshot = core_->of(account, queue).engine.snapshot();
     const auto record = TRY(read_queue(*snapshot, account, queue));
     if (record && TRY(read_named(*snapshot, record->generation, message))) return true;
   }
@@ -82,16 +80,12 @@ Result<bool> QueueService::holds(const std::string& account, const std::vector<s
 
 Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::string> queues, MessageName message) {
   bool withdrawn = false;
-  const auto at = core_->moment();
-  CO_TRY(co_await core_->transact(kWithdrawStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    withdrawn = false;
-    for (const auto& queue : queues) {
-      auto rows = QueueRows::open(txn, effects, account, queue, at);
-      if (rows.failed_with(ErrorCode::kQueueNotFound)) continue;
-      TRY(withdraw_from(TRY(std::move(rows)), message, withdrawn));
-    }
-    return {};
-  }));
+  for (const auto& queue : queues) {
+    const auto from_one = [&](QueueRows& rows) { return withdraw_from(rows, message); };
+    auto done = co_await change_queue(kWithdrawStep, account, queue, from_one);
+    if (done.failed_with(ErrorCode::kQueueNotFound)) continue;
+    withdrawn = CO_TRY(std::move(done)) || withdrawn;
+  }
   co_return withdrawn;
 }
 
@@ -153,10 +147,11 @@ struct PageBuilder {
 Result<MessagePage> QueueService::list(std::string_view account, std::string_view queue, std::uint32_t limit,
                                        std::string_view continuation) {
   auto position = TRY(read_position(continuation));
-  const auto snapshot = core_->engine.snapshot();
+  auto& shard = core_->of(account, queue);
+  const auto snapshot = shard.engine.snapshot();
   auto record = TRY(require_queue(*snapshot, account, queue));
   auto figures = TRY(read_figures(*snapshot, record.generation));
-  PageBuilder builder{{}, std::clamp<std::uint32_t>(limit, 1, kMaxMessagesPerList), core_->ages.now()};
+  PageBuilder builder{{}, std::clamp<std::uint32_t>(limit, 1, kMaxMessagesPerList), shard.ages.now()};
   if (!position.waiting) {
     PlacedRows rows(*snapshot, record.generation, figures, Time::max(), position.from);
     for (; rows.valid(); rows.next()) {
@@ -189,10 +184,11 @@ Result<MessagePage> QueueService::list(std::string_view account, std::string_vie
 Result<std::optional<Message>> QueueService::find(std::string_view account, std::string_view queue,
                                                   std::string_view id) {
   TRY(check_listed(queue));
-  const auto snapshot = core_->engine.snapshot();
+  auto& shard = core_->of(account, queue);
+  const auto snapshot = shard.engine.snapshot();
   auto record = TRY(require_queue(*snapshot, account, queue));
   auto found = TRY(read_message(*snapshot, record.generation, id));
-  if (!found || found->record.message.expires <= core_->ages.now()) return std::optional<Message>();
+  if (!found || found->record.message.expires <= shard.ages.now()) return std::optional<Message>();
   return std::optional<Message>(std::move(found->record.message));
 }
 

@@ -16,6 +16,18 @@ const FailStep kFinishStep("queue.finish");
 const FailStep kMoveStep("queue.move");
 const FailStep kRedriveStep("queue.redrive");
 
+Result<std::optional<IdempotencyRecord>> read_idempotency(const kv::Reader& rows, std::uint64_t generation,
+                                                          const std::string& key) {
+  const auto bytes = TRY(rows.get(queue_keys::idempotency(generation, key)));
+  if (!bytes) return std::optional<IdempotencyRecord>();
+  return std::optional(TRY(kIdempotencyRecord.decode(*bytes)));
+}
+
+Result<void> check_same(const IdempotencyRecord& before, const std::string& text_hash) {
+  if (before.text_hash == text_hash) return {};
+  return fail(ErrorCode::kIdempotencyKeyReused, "This idempotency key was used for a different message.");
+}
+
 /// now + span without leaving the years the protocol can write.
 Time bounded_sum(Time now, Duration span) { return span >= kNeverExpires - now ? kNeverExpires : now + span; }
 
@@ -47,19 +59,13 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
   auto& txn = rows.transaction();
   const auto& key = request.idempotency_key;
   if (!key.empty()) {
-    auto bytes = TRY(txn.get(queue_keys::idempotency(rows.generation(), key)));
-    if (bytes) {
-      auto before = TRY(kIdempotencyRecord.decode(*bytes));
-      const bool dead = rows.has_expired(before.row_expires);
-      if (!dead && before.text_hash != text_hash) {
-        return fail(ErrorCode::kIdempotencyKeyReused, "This idempotency key was used for a different message.");
-      }
-      if (!dead) {
-        return Placed{before.id, to_receipt(before.place), before.inserted, before.message_expires,
-                      before.place.visible_at};
-      }
-      txn.erase(queue_keys::idempotency_by_age(rows.generation(), before.row_expires, key));
+    const auto before = TRY(read_idempotency(txn, rows.generation(), key));
+    if (before && !rows.has_expired(before->row_expires)) {
+      TRY(check_same(*before, text_hash));
+      return Placed{before->id, to_receipt(before->place), before->inserted, before->message_expires,
+                    before->place.visible_at};
     }
+    if (before) txn.erase(queue_keys::idempotency_by_age(rows.generation(), before->row_expires, key));
   }
   MessageRecord record;
   record.message.id = id;
@@ -77,6 +83,15 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
     txn.put(queue_keys::idempotency_by_age(rows.generation(), row.row_expires, key), "");
   }
   return Placed{id, to_receipt(place), now, expires, place.visible_at};
+}
+
+Result<void> QueueService::Shard::could_put(const std::string& account, const FollowUp& next,
+                                            const std::string& text_hash) const {
+  const auto snapshot = engine.snapshot();
+  const auto queue = TRY(require_queue(*snapshot, account, next.queue));
+  if (next.message.idempotency_key.empty()) return {};
+  const auto before = TRY(read_idempotency(*snapshot, queue.generation, next.message.idempotency_key));
+  return before && before->row_expires > ages.now() ? check_same(*before, text_hash) : Result<void>();
 }
 
 Task<Result<Placed>> QueueService::put(std::string account, std::string queue, PutRequest request) {
@@ -99,27 +114,28 @@ Task<Result<Taken>> QueueService::take(std::string account, std::string queue, T
 
 Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, std::string queue, TakeRequest request,
                                                           WaitRequest wait) {
+  auto& shard = core_->of(account, queue);
   auto remaining = std::min(wait.span, kMaxReceiveWait);
   const bool waits = remaining > Duration::zero();
   if (waits && core_->waits.count() >= core_->limits.max_waiters) co_return fail(ErrorCode::kServerBusy);
   std::shared_ptr<Arrivals::Gate> gate;
   std::optional<Waits::Ticket> waiting;
   if (waits) {
-    gate = core_->arrivals.open(account, queue);
+    gate = shard.arrivals.open(account, queue);
     waiting.emplace(core_->waits, std::move(wait.token), gate);
   }
   const auto deadline = core_->clock.now() + remaining;
   for (;;) {
     const auto ticket = gate ? gate->ticket() : 0;
-    std::optional<Core::Look> look;
-    if (!core_->last_gets.found(account, queue)) look = CO_TRY(core_->look(account, queue));
+    std::optional<Shard::Look> look;
+    if (!shard.last_gets.found(account, queue)) look = CO_TRY(shard.look(account, queue));
     if (!look || look->something || look->worth_tidying) {
       auto taken = co_await take(account, queue, request);
       if (!taken) {
         if (gate) gate->came();  // somebody else may have more luck with the message
         co_return fail(std::move(taken.error()));
       }
-      core_->last_gets.note(account, queue, !taken->messages.empty());
+      shard.last_gets.note(account, queue, !taken->messages.empty());
       if (!taken->messages.empty()) co_return std::move(taken->messages);
       if (gate && !look) continue;  // what there is to wait for, a look tells
     }
@@ -128,7 +144,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
     const bool over = remaining <= Duration::zero() || core_->stopping.load() || (waiting && waiting->cancelled());
     if (!gate || over) co_return std::vector<TakenMessage>{};
     if (!look->empty && gate->needs_due()) {
-      auto due = CO_TRY(core_->first_due(look->generation));
+      auto due = CO_TRY(shard.first_due(look->generation));
       if (due) gate->will_come(*due);
     }
     const bool woken = co_await gate->wait(ticket, remaining);
@@ -143,9 +159,10 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
 void QueueService::cancel_wait(const std::string& token) { core_->waits.cancel(token); }
 
 Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::string queue, std::uint32_t count) {
-  auto look = CO_TRY(core_->look(account, queue));
+  auto& shard = core_->of(account, queue);
+  auto look = CO_TRY(shard.look(account, queue));
   if (look.may_have_expired) CO_TRY(co_await tidy(account, queue));
-  co_return core_->visible(account, queue, count);
+  co_return shard.visible(account, queue, count);
 }
 
 Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, std::optional<std::string> text) {
@@ -194,20 +211,32 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     ids.push_back(core_->random.guid());
     hashes.push_back(hash_of(next.message));
   }
+  auto& home = core_->of(holder.account, holder.queue);
+  const auto shard_of = [&](const FollowUp& next) -> Shard& { return core_->of(holder.account, next.queue); };
+  for (std::size_t i = 0; i < follow_ups.size(); ++i) {
+    auto& shard = shard_of(follow_ups[i]);
+    if (&shard != &home) CO_TRY(shard.could_put(holder.account, follow_ups[i], hashes[i]));
+  }
   std::vector<Placed> placed;
-  const auto at = core_->moment();
-  Core::Body put_all = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    placed.clear();
+  std::vector<std::uint64_t> departures;  // 0: it is on this shard
+  const auto at = home.moment();
+  Shard::Body put_all = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    placed.assign(follow_ups.size(), {});
+    departures.assign(follow_ups.size(), 0);
     for (std::size_t i = 0; i < follow_ups.size(); ++i) {
-      auto rows = TRY(QueueRows::open(txn, effects, holder.account, follow_ups[i].queue, at));
-      auto put = TRY(put_in(rows, follow_ups[i].message, ids[i], hashes[i]));
-      placed.push_back(std::move(put));
+      const auto& [queue, message] = follow_ups[i];
+      if (const auto& shard = shard_of(follow_ups[i]); &shard != &home) {
+        departures[i] = TRY(depart(txn, shard.number, {holder.account, queue, ids[i], message}));
+        continue;
+      }
+      auto rows = TRY(QueueRows::open(txn, effects, holder.account, queue, at));
+      placed[i] = TRY(put_in(rows, message, ids[i], hashes[i]));
       rows.save();
     }
     return {};
   };
   const bool in_two = test_switches::finish_in_two.load(std::memory_order_relaxed);
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  Shard::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     {
       auto rows = TRY(QueueRows::open(txn, effects, holder.account, holder.queue, at));
       auto found = TRY(find_held(rows, holder));
@@ -217,51 +246,77 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     }
     return in_two ? Result<void>{} : put_all(txn, effects);
   };
-  auto done = co_await core_->transact(kFinishStep, std::move(body));
+  auto done = co_await home.transact(kFinishStep, std::move(body));
   if (done && in_two) {
-    done = co_await core_->transact(kFinishStep, std::move(put_all));
+    done = co_await home.transact(kFinishStep, std::move(put_all));
   }
   if (!done) co_return fail(std::move(done.error()));
+  for (std::size_t i = 0; i < follow_ups.size(); ++i) {
+    if (departures[i] == 0) continue;
+    placed[i] = CO_TRY(co_await core_->carry_one(home, shard_of(follow_ups[i]), departures[i]));
+  }
   co_return placed;
 }
 
-/// Out of one queue and into another in the same transaction; the two may be one.
+Result<Placed> insert_moved(QueueRows& rows, MessageRecord record) {
+  const auto& message = record.message;
+  Placed placed{message.id, {}, message.inserted, message.expires, {}};
+  const auto place = TRY(rows.insert(std::move(record), std::nullopt));
+  rows.save();
+  placed.receipt = to_receipt(place);
+  placed.next_visible = place.visible_at;
+  return placed;
+}
+
+namespace {
+
+/// A message that was taken out of one queue, as it goes into the other.
+MessageRecord moved(MessageRecord record, const MoveRequest& request, const std::string& from, Time now) {
+  record = released(std::move(record));
+  auto& message = record.message;
+  message.annotation = request.reason ? annotation_of(record, {*request.reason, from, now}) : request.annotation;
+  if (is_poison_queue(request.to_queue)) message.expires = kNeverExpires;
+  if (request.reset_dequeue_count) {
+    message.dequeue_count = 0;
+    record.deliveries.clear();
+  }
+  if (!request.count_attempt && message.dequeue_count > 0) --message.dequeue_count;
+  if (request.text) replace_text(message, *request.text, from);
+  return record;
+}
+
+}  // namespace
+
+/// Out of one queue and into another; the two may be one.
 Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string account, std::string from,
                                             MoveRequest request, Choice choose) {
   CO_TRY(check_queue_name(request.to_queue));
   CO_TRY(check_annotation(request.annotation));
   if (request.text) CO_TRY(check_text(*request.text));
+  auto& home = core_->of(account, from);
+  auto& other = core_->of(account, request.to_queue);
   Placed placed;
-  const auto at = core_->moment();
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    MessageRecord record;
-    {
-      auto source = TRY(QueueRows::open(txn, effects, account, from, at));
-      auto found = TRY(choose(source));
-      TRY(source.remove(found));
-      ++source.figures().moved;
-      source.save();
-      record = released(std::move(found.record));
+  std::uint64_t departure = 0;
+  const auto at = home.moment();
+  Shard::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    auto source = TRY(QueueRows::open(txn, effects, account, from, at));
+    auto found = TRY(choose(source));
+    TRY(source.remove(found));
+    ++source.figures().moved;
+    source.save();
+    auto record = moved(std::move(found.record), request, from, at.now);
+    if (&other != &home) {
+      const auto id = record.message.id;
+      departure = TRY(depart(txn, other.number, {account, request.to_queue, id, {}, encode(record)}));
+      return {};
     }
     auto target = TRY(QueueRows::open_or_create(txn, effects, account, request.to_queue, at));
-    auto& message = record.message;
-    message.annotation = request.reason ? annotation_of(record, {*request.reason, from, at.now}) : request.annotation;
-    if (is_poison_queue(request.to_queue)) message.expires = kNeverExpires;
-    if (request.reset_dequeue_count) {
-      message.dequeue_count = 0;
-      record.deliveries.clear();
-    }
-    if (!request.count_attempt && message.dequeue_count > 0) --message.dequeue_count;
-    if (request.text) replace_text(message, *request.text, from);
-    placed = {message.id, {}, message.inserted, message.expires, {}};
-    auto place = TRY(target.insert(std::move(record), std::nullopt));
-    target.save();
-    placed.receipt = to_receipt(place);
-    placed.next_visible = place.visible_at;
+    placed = TRY(insert_moved(target, std::move(record)));
     return {};
   };
-  CO_TRY(co_await core_->transact(step, std::move(body)));
-  co_return placed;
+  CO_TRY(co_await home.transact(step, std::move(body)));
+  if (&other == &home) co_return placed;
+  co_return co_await core_->carry_one(home, other, departure);
 }
 
 Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {

@@ -17,20 +17,40 @@ const FailStep kTidyStep("queue.tidy");
 
 }  // namespace
 
+QueueService::QueueService(const kv::Shards& shards, Clock& clock, Random& random, ServiceLimits limits)
+    : AccountProperties(shards.catalogue().engine, queue_keys::kServiceProperties, kSetServicePropertiesStep),
+      core_(std::make_shared<Core>(shards, clock, random, limits)) {}
 QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits, const Clock* ages)
-    : AccountProperties(engine, queue_keys::kServiceProperties, kSetServicePropertiesStep),
-      core_(std::make_shared<Core>(engine, clock, random, limits, ages == nullptr ? clock : *ages)) {}
+    : QueueService({{{engine, ages == nullptr ? clock : *ages}}, {}}, clock, random, limits) {}
 QueueService::~QueueService() = default;
 
 void QueueService::begin_shutdown() {
   core_->stopping.store(true);
-  core_->arrivals.changed_everywhere();
+  for (const auto& shard : core_->shards) shard->arrivals.changed_everywhere();
   core_->shutdown.notify_all();
 }
 
 std::size_t QueueService::waiters() const { return core_->waits.count(); }
 
-Task<Result<void>> QueueService::collect_garbage() { return Core::collect(core_); }
+Task<Result<void>> QueueService::collect_garbage() {
+  for (const auto& shard : core_->shards) CO_TRY(co_await Shard::collect(shard));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> QueueService::carry_on() {
+  core_->stuck.store(false);
+  std::optional<Error> failed;  // between two shards; the others are not to wait for them
+  for (const auto& from : core_->shards) {
+    for (const auto& to : core_->shards) {
+      const auto turn = from == to ? nullptr : from->carriers.begin(to->number);
+      if (!turn) continue;
+      if (auto carried = co_await core_->carry(*from, *to); !carried) failed = std::move(carried.error());
+    }
+  }
+  if (!failed) co_return Result<void>{};
+  core_->stuck.store(true);
+  co_return fail(std::move(*failed));
+}
 
 Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std::string queue, Metadata metadata) {
   CO_TRY(check_queue_name(queue));
@@ -38,24 +58,25 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
   auto options = CO_TRY(options_in(checked, queue));
   auto outcome = CreateOutcome::kCreated;
   const auto now = core_->clock.now();
-  CO_TRY(co_await core_->transact(kCreateQueueStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    auto existing = TRY(read_queue(txn, account, queue));
-    if (existing) {
-      outcome = CreateOutcome::kExistedAlready;
-      if (!same_metadata(existing->metadata, checked)) return fail(ErrorCode::kQueueAlreadyExists);
-      return {};
-    }
-    outcome = CreateOutcome::kCreated;
-    QueueRecord record{0, now, options, checked, {}};
-    TRY(start_generation(txn, account, queue, std::move(record), Time{}));
-    return {};
-  }));
+  CO_TRY(co_await core_->of(account, queue)
+             .transact(kCreateQueueStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+               auto existing = TRY(read_queue(txn, account, queue));
+               if (existing) {
+                 outcome = CreateOutcome::kExistedAlready;
+                 if (!same_metadata(existing->metadata, checked)) return fail(ErrorCode::kQueueAlreadyExists);
+                 return {};
+               }
+               outcome = CreateOutcome::kCreated;
+               QueueRecord record{0, now, options, checked, {}};
+               TRY(start_generation(txn, account, queue, std::move(record), Time{}));
+               return {};
+             }));
   co_return outcome;
 }
 
 Task<Result<void>> QueueService::ensure_queue(std::string account, std::string queue) {
   {
-    auto existing = CO_TRY(read_queue(*core_->engine.snapshot(), account, queue));
+    auto existing = CO_TRY(read_queue(*core_->of(account, queue).engine.snapshot(), account, queue));
     if (existing) co_return Result<void>{};
   }
   auto created = co_await create_queue(account, queue, {});
@@ -64,7 +85,8 @@ Task<Result<void>> QueueService::ensure_queue(std::string account, std::string q
 }
 
 Task<Result<void>> QueueService::delete_queue(std::string account, std::string queue) {
-  co_return co_await core_->transact(kDeleteQueueStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  auto& shard = core_->of(account, queue);
+  co_return co_await shard.transact(kDeleteQueueStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     txn.erase(queue_keys::queue(account, queue));
     kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
@@ -75,7 +97,8 @@ Task<Result<void>> QueueService::delete_queue(std::string account, std::string q
 }
 
 Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
-  co_return co_await core_->transact(kClearStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  auto& shard = core_->of(account, queue);
+  co_return co_await shard.transact(kClearStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     auto figures = TRY(read_figures(txn, record.generation));
     kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
@@ -90,31 +113,31 @@ Result<QueuePage> QueueService::list_queues(std::string_view account, std::strin
                                             std::uint32_t limit) {
   const auto start = std::max(prefix, from);
   kv::KeyRange range{queue_keys::queue(account, start), kv::prefix_end(queue_keys::queues_of(account))};
-  const auto snapshot = core_->engine.snapshot();
-  const auto cursor = snapshot->scan(range);
   QueuePage page;
-  for (; cursor->valid(); cursor->next()) {
-    auto name = queue_keys::queue_name(cursor->key(), account);
+  kv::MergedScan queues(kv::snapshots_of(core_->stored), range);
+  for (; queues.valid(); queues.next()) {
+    auto name = queue_keys::queue_name(queues.key(), account);
     if (!name) return fail(ErrorCode::kCorruption);
     if (!name->starts_with(prefix)) break;
     if (page.queues.size() == limit) {
       page.next = std::move(name);
       break;
     }
-    auto record = TRY(kQueueRecord.decode(cursor->value()));
+    auto record = TRY(kQueueRecord.decode(queues.value()));
     page.queues.push_back({std::move(*name), std::move(record.metadata)});
   }
-  TRY(cursor->status());
+  TRY(queues.status());
   return page;
 }
 
 Task<Result<QueueProperties>> QueueService::get_properties(std::string account, std::string queue) {
   // Expired messages at the front are not counted.
-  auto look = CO_TRY(core_->look(account, queue));
+  auto& shard = core_->of(account, queue);
+  auto look = CO_TRY(shard.look(account, queue));
   if (look.may_have_expired) {
     CO_TRY(co_await tidy(account, queue));
   }
-  const auto snapshot = core_->engine.snapshot();
+  const auto snapshot = shard.engine.snapshot();
   auto record = CO_TRY(require_queue(*snapshot, account, queue));
   auto figures = CO_TRY(read_figures(*snapshot, record.generation));
   co_return QueueProperties{std::move(record.metadata), figures.messages()};
@@ -122,7 +145,8 @@ Task<Result<QueueProperties>> QueueService::get_properties(std::string account, 
 
 Task<Result<void>> QueueService::change_metadata(std::string account, std::string queue,
                                                  std::function<Result<Metadata>(const Metadata&)> change) {
-  co_return co_await core_->transact(kSetMetadataStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  auto& shard = core_->of(account, queue);
+  co_return co_await shard.transact(kSetMetadataStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     record.metadata = TRY(change(record.metadata));
     record.options = TRY(options_in(record.metadata, queue));
@@ -144,12 +168,13 @@ Task<Result<void>> QueueService::patch_metadata(std::string account, std::string
 }
 
 Result<StoredPolicies> QueueService::get_acl(std::string_view account, std::string_view queue) {
-  auto record = TRY(require_queue(*core_->engine.snapshot(), account, queue));
+  auto record = TRY(require_queue(*core_->of(account, queue).engine.snapshot(), account, queue));
   return std::move(record.acl);
 }
 
 Task<Result<void>> QueueService::set_acl(std::string account, std::string queue, StoredPolicies acl) {
-  co_return co_await core_->transact(kSetAclStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+  auto& shard = core_->of(account, queue);
+  co_return co_await shard.transact(kSetAclStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     record.acl = acl;
     txn.put(queue_keys::queue(account, queue), kQueueRecord.encode(record));

@@ -1,7 +1,8 @@
 // The operations of the queue service, for both faces (rest/ and internal/). All rules of the domain are here, in
-// model/ or in queue_rows. Thread safe; coroutines resume on the caller's executor. Reads are synchronous, bounded, and
-// use one snapshot. Errors are those of the protocol (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits)
-// and kLeaseLost.
+// model/ or in queue_rows. Queues are divided over shards: what concerns one queue and its poison queue is done in one
+// transaction of their shard; a message that leaves it travels (storage/carriers.h). Thread safe; coroutines resume on
+// the caller's executor. Reads are synchronous, bounded, and use one snapshot. Errors are those of the protocol
+// (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits) and kLeaseLost.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "common/base/async.h"
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
+#include "common/kv/shards.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
@@ -68,7 +70,8 @@ struct Upkeep {
 
 class QueueService : public kv::AccountProperties {
  public:
-  /// `ages`: by which messages and keys expire (common/kv/age_clock.h); by default the same clock.
+  QueueService(const kv::Shards& shards, Clock& clock, Random& random, ServiceLimits limits = {});
+  /// One shard. `ages`: by which messages and keys expire (common/kv/age_clock.h); by default the same clock.
   QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits = {},
                const Clock* ages = nullptr);
   ~QueueService();
@@ -104,9 +107,10 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> erase(LeaseKey holder);
   /// Deletes messages of one queue by lease, in one transaction. Returns for each whether it was held and is gone now.
   Task<Result<std::vector<bool>>> erase_all(std::string account, std::string queue, std::vector<LeaseKey> holders);
-  /// Deletes the message and puts the follow-ups, in one transaction.
+  /// Deletes the message and puts the follow-ups, in one transaction; those for queues of other shards arrive a moment
+  /// later, whatever happens.
   Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups);
-  /// Moves the message to another queue in one transaction; it is visible there.
+  /// Moves the message to another queue, where it is visible; between shards as finish() does.
   Task<Result<Placed>> move(LeaseKey holder, MoveRequest request);
   /// O(1), like delete_queue.
   Task<Result<void>> clear(std::string account, std::string queue);
@@ -136,6 +140,8 @@ class QueueService : public kv::AccountProperties {
   void begin_shutdown();
   /// Removes the messages of cleared and deleted queues. Call it once at startup; later it runs by itself.
   Task<Result<void>> collect_garbage();
+  /// Brings messages to their shards that were on their way. Call it once at startup; upkeep does it too.
+  Task<Result<void>> carry_on();
   /// One round over all queues: removes expired messages, wherever they are, and old idempotency keys.
   Task<Result<void>> upkeep();
   /// Rounds of it until begin_shutdown().
@@ -143,6 +149,7 @@ class QueueService : public kv::AccountProperties {
 
  private:
   struct Core;
+  struct Shard;
   using Choice = std::function<Result<FoundMessage>(QueueRows&)>;
   /// A transaction that changes a queue's rows, with what `change` returns.
   template <class Change, class Changed = std::invoke_result_t<Change&, QueueRows&>>
@@ -157,10 +164,11 @@ class QueueService : public kv::AccountProperties {
                                 Choice choose);
   Task<Result<void>> tidy(std::string account, std::string queue);
   Task<Result<void>> settle(std::string account, std::string queue);
-  /// Of the queues from this key on. Afterwards it is the next one, or empty at the end.
-  Result<Upkeep> upkeep_due(std::string& from);
+  /// Of the shard's queues from this key on. Afterwards it is the next one, or empty at the end.
+  Result<Upkeep> upkeep_due(Shard& shard, std::string& from);
   Task<Result<void>> sweep(std::string account, std::string queue);
   Task<Result<void>> drop_dead_keys(std::string account, std::string queue);
+  Task<Result<void>> tend(Shard& shard);
   std::shared_ptr<Core> core_;
 };
 

@@ -16,6 +16,8 @@ constexpr std::size_t kPerTransaction = 256;
 constexpr std::size_t kRowsPerTurn = 1000;
 constexpr std::size_t kBytesPerTurn = 512UL << 10;
 constexpr std::size_t kQueuesPerTurn = 64;
+/// After something that departed from a shard could not be brought to another.
+constexpr Duration kCarryAgain = std::chrono::seconds(1);
 
 /// Some messages that expired, and when the first of all the others met so far will.
 struct Expired {
@@ -70,7 +72,8 @@ Result<Upkeep::Item> upkeep_of(const kv::Reader& reader, std::string_view key, s
 }  // namespace
 
 Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
-  const auto age = core_->ages.now();
+  auto& shard = core_->of(account, queue);
+  const auto age = shard.ages.now();
   const auto begin = [](QueueRows& rows) -> Result<void> {
     auto& figures = rows.figures();
     figures.swept_expiry = std::min(figures.swept_expiry, std::exchange(figures.new_expiry, kNeverExpires));
@@ -78,7 +81,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
   };
   CO_TRY(co_await change_queue(kSweepStep, account, queue, begin));
   // One snapshot for the whole walk: a message that changes its set meanwhile is not missed.
-  const auto snapshot = core_->engine.snapshot();
+  const auto snapshot = shard.engine.snapshot();
   auto record = CO_TRY(require_queue(*snapshot, account, queue));
   const auto generation = record.generation;
   auto figures = CO_TRY(read_figures(*snapshot, generation));
@@ -119,7 +122,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
 }
 
 Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string queue) {
-  const auto age = core_->ages.now();
+  const auto age = core_->of(account, queue).ages.now();
   const auto drop_some = [age](QueueRows& rows) -> Result<std::size_t> {
     std::vector<std::string> dead;
     {
@@ -140,10 +143,10 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
   co_return Result<void>{};
 }
 
-Result<Upkeep> QueueService::upkeep_due(std::string& from) {
+Result<Upkeep> QueueService::upkeep_due(Shard& shard, std::string& from) {
   Upkeep due;
-  const auto age = core_->ages.now();
-  const auto snapshot = core_->engine.snapshot();
+  const auto age = shard.ages.now();
+  const auto snapshot = shard.engine.snapshot();
   const auto cursor = snapshot->scan({std::exchange(from, ""), queue_keys::all_queues().upper});
   for (std::size_t n = 0; cursor->valid(); cursor->next()) {
     if (++n > kQueuesPerTurn) {
@@ -162,10 +165,19 @@ Result<Upkeep> QueueService::upkeep_due(std::string& from) {
 }
 
 Task<Result<void>> QueueService::upkeep() {
+  std::optional<Error> failed;  // of one shard; the others are not to wait for it
+  for (const auto& shard : core_->shards) {
+    if (auto done = co_await tend(*shard); !done) failed = std::move(done.error());
+  }
+  if (failed) co_return fail(std::move(*failed));
+  co_return co_await carry_on();
+}
+
+Task<Result<void>> QueueService::tend(Shard& shard) {
   const auto executor = co_await asio::this_coro::executor;
   std::optional<Error> failed;  // of one queue; the others are not to wait for it
   for (auto from = queue_keys::all_queues().lower; !from.empty() && !core_->stopping.load();) {
-    auto due = CO_TRY(upkeep_due(from));
+    auto due = CO_TRY(upkeep_due(shard, from));
     if (due.failed) failed = std::move(due.failed);
     for (const auto& item : due.items) {
       Result<void> done;
@@ -186,10 +198,11 @@ Task<Result<void>> QueueService::upkeep() {
 Task<void> QueueService::keep_up(Duration interval) {
   const auto core = core_;
   while (!core->stopping.load()) {
-    co_await core->shutdown.wait(core->clock, interval);
+    co_await core->shutdown.wait(core->clock, core->stuck.load() ? std::min(kCarryAgain, interval) : interval);
     if (core->stopping.load()) co_return;
     // The next round tries again.
-    if (const auto done = co_await upkeep(); !done) process::log_failed_task("queue.upkeep", done.error());
+    const auto done = core->stuck.load() ? co_await carry_on() : co_await upkeep();
+    if (!done) process::log_failed_task("queue.upkeep", done.error());
   }
 }
 

@@ -1,6 +1,9 @@
 """The stack as containers, used from outside only: hardening, health, jobs and poison messages across kills, scaling, the
 command inside, the profiles, TLS and accounts.
 
+Usage: compose_test.py [--from-source] [unittest's arguments...]
+    --from-source   test the image that compose/Dockerfile compiles, not one of the programs under TIDEMARK_BIN
+
 Needs a container engine; without one the test says why it is skipped (exit code 77).
 """
 import base64
@@ -16,10 +19,12 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
 from clients import KEY, ApiClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from engine import SERVICES, NoEngine, Project, answers, build_image, find_engine, free_ports, run  # noqa: E402
+from engine import (SERVICES, NoEngine, Project, answers, build_image, build_image_from_source, find_engine,  # noqa: E402
+                    free_ports, run)
 from stack import SOURCE, wait_until  # noqa: E402
 
 SKIPPED = 77
+FROM_SOURCE = "--from-source"
 JOB_QUEUE = "tidemark-jobs"
 UNPRIVILEGED = "10001"
 engine = {}
@@ -61,7 +66,7 @@ class ComposeTest(unittest.TestCase):
         cls.project = Project(engine["compose"], TIDEMARK_LEASE_S="2")
         engine["project"] = cls.project
         try:
-            build_image(cls.project.image)
+            engine["build"](cls.project.image)
             cls.project.up()
         except Exception:
             cls.project.show_logs()
@@ -320,10 +325,12 @@ def main():
     except NoEngine as reason:
         print(f"SKIPPED: the stack in containers is not tested, for want of a container engine: {reason}")
         return SKIPPED
+    engine["build"] = build_image_from_source if FROM_SOURCE in sys.argv else build_image
+    arguments = [a for a in sys.argv if a != FROM_SOURCE]
     # Whatever ends the test, an interruption too, its containers and their data go with it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return 0 if unittest.main(verbosity=2, exit=False).result.wasSuccessful() else 1
+        return 0 if unittest.main(argv=arguments, verbosity=2, exit=False).result.wasSuccessful() else 1
     finally:
         if "project" in engine:
             engine["project"].down()

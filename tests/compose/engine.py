@@ -1,7 +1,7 @@
 """The container engine: found, the image built, one compose project brought up and always removed.
 
 The image is built from the programs under TIDEMARK_BIN, with a build context that holds only what the Dockerfiles
-copy. Ports are free ones; the project's name is its own, so that a stack of the person who tests stays untouched.
+copy, or, when asked, as a user builds it: everything compiled in the container. Ports are free ones; the project's name is its own, so that a stack of the person who tests stays untouched.
 """
 import json
 import os
@@ -70,6 +70,11 @@ def build_image(tag):
             "-t", "tidemark-runtime", context)
         run("docker", "build", "-f", os.path.join(recipes, "prebuilt.Dockerfile"), "-t", tag,
             os.path.join(context, "bin"))
+
+
+def build_image_from_source(tag):
+    """As compose/Dockerfile says it: about 25 minutes of one processor."""
+    run("docker", "build", "-f", os.path.join(SOURCE, "compose", "Dockerfile"), "-t", tag, SOURCE, limit_s=7200)
 
 
 def free_ports(count):

@@ -34,6 +34,8 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise)
 
 class QueueProperty : public testing::Test {
  protected:
+  using Generation = std::pair<std::size_t, std::uint64_t>;  // with its shard
+
   explicit QueueProperty(std::uint64_t seed = number_from_environment("TIDEMARK_TEST_SEED", std::random_device()()))
       : seed_(seed), generator_(seed), random_(make_seeded_random(seed)) {
     reopen();
@@ -54,10 +56,41 @@ class QueueProperty : public testing::Test {
   /// As a process that died and came back: rows stay, hints and waiters go.
   void reopen() {
     service_.reset();
-    engine_.reset();
-    engine_ = kv::make_memory_engine(disk_);
-    service_ = std::make_unique<QueueService>(*engine_, clock_, *random_);
+    engines_.clear();
+    kv::Shards shards{{}, placement_};
+    for (const auto& disk : disks_) {
+      engines_.push_back(kv::make_memory_engine(disk));
+      shards.all.push_back({*engines_.back(), clock_});
+    }
+    service_ = std::make_unique<QueueService>(shards, clock_, *random_);
   }
+  /// Begins anew with so many shards; the two queues are on different ones, if there are two.
+  void divide(std::size_t shards) {
+    kv::Placement::Key key{};
+    do {
+      ++key[0];
+      placement_ = kv::Placement(shards, key);
+    } while (shards > 1 && shard_of(kQueues[0]) == shard_of(kQueues[1]));
+    disks_.clear();
+    for (std::size_t i = 0; i < shards; ++i) disks_.push_back(kv::make_memory_disk());
+    reopen();
+  }
+  std::size_t shard_of(const std::string& queue) const {
+    return placement_.of({kAccount, without_poison_suffix(queue)});
+  }
+  /// All rows of queues, of one shard after the other.
+  template <class Each>
+  void each_row(Each each) const {
+    for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
+      const auto snapshot = engines_[shard]->snapshot();
+      for (auto cursor = snapshot->scan({"m", "n"}); cursor->valid(); cursor->next()) {
+        auto key = cursor->key().substr(1);
+        const Generation generation{shard, kv::take_u64(key).value_or(0)};
+        each(generation, key, *cursor);
+      }
+    }
+  }
+  void behaves_like_the_plain_model(std::uint64_t steps);
   std::uint64_t pick(std::uint64_t bound) { return generator_() % bound; }
   bool chance(std::uint64_t one_in) { return pick(one_in) == 0; }
   const std::string& any_queue() { return kQueues[pick(std::size(kQueues))]; }
@@ -153,7 +186,7 @@ class QueueProperty : public testing::Test {
 
   // Checks.
   struct StoredMessage {
-    std::uint64_t generation = 0;
+    Generation generation;
     FoundMessage found;
   };
   /// By id, as they lie in the engine.
@@ -170,8 +203,9 @@ class QueueProperty : public testing::Test {
   asio::io_context io_;
   FakeClock clock_;
   std::unique_ptr<Random> random_;
-  std::shared_ptr<kv::MemoryDisk> disk_ = kv::make_memory_disk();
-  std::unique_ptr<kv::Engine> engine_;
+  kv::Placement placement_;
+  std::vector<std::shared_ptr<kv::MemoryDisk>> disks_{kv::make_memory_disk()};
+  std::vector<std::unique_ptr<kv::Engine>> engines_;
   std::unique_ptr<QueueService> service_;
   model::Model model_;
   std::vector<std::string> touched_;  // by this step
@@ -548,28 +582,25 @@ void QueueProperty::check_touched() {
 
 QueueProperty::StoredMessages QueueProperty::stored() const {
   StoredMessages rows;
-  const auto snapshot = engine_->snapshot();
-  for (auto cursor = snapshot->scan({"m", "n"}); cursor->valid(); cursor->next()) {
-    auto key = cursor->key().substr(1);
-    const auto generation = kv::take_u64(key).value_or(0);
+  each_row([&](const Generation& generation, std::string_view key, const kv::Cursor& row) {
     const auto set = static_cast<Set>(key[0]);
-    if (set != Set::kReady && set != Set::kTimed && set != Set::kWaiting) continue;
-    auto record = decode_message(cursor->value());
+    if (set != Set::kReady && set != Set::kTimed && set != Set::kWaiting) return;
+    auto record = decode_message(row.value());
     EXPECT_TRUE(record);
-    if (!record) continue;
-    const auto place = set == Set::kWaiting ? Place{} : queue_keys::place_in(cursor->key()).value_or(Place{});
+    if (!record) return;
+    const auto place = set == Set::kWaiting ? Place{} : queue_keys::place_in(row.key()).value_or(Place{});
     const auto leased = record->leased;
     auto& copies = rows[record->message.id];
     copies.push_back({generation, {set, place, leased, std::move(*record)}});
-  }
+  });
   return rows;
 }
 
 /// Q2, Q3, Q4, Q5 of one message.
 void QueueProperty::check_row(const StoredMessages& rows, const std::string& id) {
   const auto known = model_.messages.find(id);
-  const auto snapshot = engine_->snapshot();
   for (const auto& queue : kQueues) {
+    const auto snapshot = engines_[shard_of(queue)]->snapshot();
     const auto record = read_queue(*snapshot, kAccount, queue);
     ASSERT_TRUE(record);
     ASSERT_EQ(record->has_value(), exists(queue)) << queue;
@@ -578,7 +609,7 @@ void QueueProperty::check_row(const StoredMessages& rows, const std::string& id)
     const FoundMessage* found = nullptr;
     if (const auto copies = rows.find(id); copies != rows.end()) {
       for (const auto& copy : copies->second) {
-        if (copy.generation == generation) found = &copy.found;
+        if (copy.generation == Generation(shard_of(queue), generation)) found = &copy.found;
       }
     }
     const auto by_id = read_message(*snapshot, generation, id);
@@ -624,28 +655,25 @@ void QueueProperty::check_rows() {
     std::uint64_t ready = 0, delayed = 0, leased = 0, waiting = 0, listed = 0, ids = 0, keys = 0, keys_by_age = 0;
     std::map<std::string, std::uint64_t> groups, behind;  // waiting by group: as counted there, and found
   };
-  std::map<std::uint64_t, Rows> generations;
-  std::map<std::uint64_t, FiguresRecord> counts;
+  std::map<Generation, Rows> generations;
+  std::map<Generation, FiguresRecord> counts;
   std::map<std::string, int> places;  // by message id
-  const auto snapshot = engine_->snapshot();
-  for (auto cursor = snapshot->scan({"m", "n"}); cursor->valid(); cursor->next()) {
-    auto key = cursor->key().substr(1);
-    const auto generation = kv::take_u64(key).value_or(0);
+  each_row([&](const Generation& generation, std::string_view key, const kv::Cursor& row) {
     auto& rows = generations[generation];
     const char kind = key[0];
     key.remove_prefix(1);
     if (kind == 'c') {
-      const auto figures = kFiguresRecord.decode(cursor->value());
+      const auto figures = kFiguresRecord.decode(row.value());
       ASSERT_TRUE(figures);
       counts[generation] = *figures;
     } else if (kind == 'g') {
-      const auto group = kGroupRecord.decode(cursor->value());
+      const auto group = kGroupRecord.decode(row.value());
       ASSERT_TRUE(group);
       rows.groups[kv::take_text(key).value_or("")] = group->waiting;
     } else if (kind == 'i' || kind == 'k' || kind == 'a') {
       ++(kind == 'i' ? rows.ids : kind == 'k' ? rows.keys : rows.keys_by_age);
     } else {
-      const auto record = decode_message(cursor->value());
+      const auto record = decode_message(row.value());
       ASSERT_TRUE(record);
       ++(kind == 'r' ? rows.ready : kind == 'w' ? rows.waiting : record->leased ? rows.leased : rows.delayed);
       rows.listed += record->listed ? 1 : 0;
@@ -653,6 +681,9 @@ void QueueProperty::check_rows() {
       EXPECT_EQ(++places[record->message.id], 1) << "Q2: " << record->message.id;
       EXPECT_TRUE(model_.messages.contains(record->message.id)) << "Q4: " << record->message.id << " is back";
     }
+  });
+  for (const auto& engine : engines_) {
+    EXPECT_FALSE(engine->snapshot()->scan({"x", "y"})->valid()) << "a message is on its way when nothing runs";
   }
   EXPECT_EQ(counts.size(), model_.queues.size()) << "generations that were dropped are still there";
   for (const auto& [generation, count] : counts) {
@@ -698,8 +729,7 @@ void QueueProperty::check_listing(const std::string& queue) {
   EXPECT_EQ(figures->ready + figures->delayed + figures->in_flight + figures->waiting, figures->messages);
 }
 
-TEST_F(QueueProperty, BehavesLikeThePlainModel) {
-  const auto steps = number_from_environment("TIDEMARK_TEST_STEPS", 200'000);
+void QueueProperty::behaves_like_the_plain_model(std::uint64_t steps) {
   std::cout << "repeat with TIDEMARK_TEST_SEED=" << seed_ << " TIDEMARK_TEST_STEPS=" << steps << std::endl;
   for (std::uint64_t step = 0; step < steps; ++step) {
     take_one_step();
@@ -714,6 +744,15 @@ TEST_F(QueueProperty, BehavesLikeThePlainModel) {
         "peek", "update", "delete", "renew", "complete", "release", "move", "redrive", "remove"}) {
     EXPECT_GE(successes_[what], steps / 4000) << what;
   }
+}
+
+TEST_F(QueueProperty, BehavesLikeThePlainModel) {
+  behaves_like_the_plain_model(number_from_environment("TIDEMARK_TEST_STEPS", 200'000));
+}
+
+TEST_F(QueueProperty, BehavesLikeThePlainModelOverShards) {
+  divide(8);
+  behaves_like_the_plain_model(number_from_environment("TIDEMARK_TEST_STEPS", 100'000));
 }
 
 }  // namespace

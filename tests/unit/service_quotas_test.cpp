@@ -180,7 +180,7 @@ TEST_F(QuotasTest, MetricsTellUseAndBounds) {
 class HoldingsTest : public StoreFronts {
  protected:
   Amounts counted(const Holdings& holdings) {
-    return *count(engine_, holdings, [](std::uint64_t) { return true; }, account_.name);
+    return *count(std::array{MeasuredShard{engine_, {}}}, holdings, [](std::uint64_t) { return true; }, account_.name);
   }
   const Holdings tables_{&table_store::each_table, {}};
   const Holdings queues_{&queue_service::each_queue, {}};
@@ -239,7 +239,8 @@ TEST_F(HoldingsTest, ContainersHaveTheLengthsOfTheirContent) {
             201U);
   EXPECT_EQ(counted(blobs_).bytes, 502'582U);
   EXPECT_EQ(counted(blobs_).units, 1U);
-  EXPECT_EQ(estimate(engine_, blobs_, [](const kv::KeyRange&) { return 1; }, account_.name)->bytes, std::nullopt);
+  const MeasuredShard shard{engine_, [](const kv::KeyRange&) { return 1; }};
+  EXPECT_EQ(estimate({&shard, 1}, blobs_, account_.name)->bytes, std::nullopt);
 }
 
 TEST_F(HoldingsTest, ACountEndsWhenItIsToldTo) {
@@ -248,7 +249,7 @@ TEST_F(HoldingsTest, ACountEndsWhenItIsToldTo) {
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(run(service.put(account_.name, "orders", {.text = std::string(60'000, 'x')})));
   }
-  const auto ended = count(engine_, queues_, [](std::uint64_t) { return false; }, account_.name);
+  const auto ended = count(std::array{MeasuredShard{engine_, {}}}, queues_, [](std::uint64_t) { return false; }, account_.name);
   EXPECT_TRUE(ended.failed_with(ErrorCode::kCancelled));
 }
 
@@ -371,8 +372,8 @@ TEST_F(BoundedFronts, ARefusalHasTheAccountMeasuredAgain) {
   ASSERT_TRUE(run(service.create_queue(account_.name, "orders", {})));
   ASSERT_TRUE(run(service.put(account_.name, "orders", {.text = std::string(3000, 'x')})));
   bound(routes, "queue", {.units = {}, .bytes = 1000}, 0, 0);
-  QuotaWatch watch(engine_, *quotas_, {&queue_service::each_queue, {}},
-                   [](const kv::KeyRange&) -> std::uint64_t { return 50'000; });  // of an engine that forgets nothing
+  const EstimateBytes forgets_nothing = [](const kv::KeyRange&) -> std::uint64_t { return 50'000; };
+  QuotaWatch watch({{engine_, forgets_nothing}}, *quotas_, {&queue_service::each_queue, {}});
   const std::string message = "<QueueMessage><MessageText>two</MessageText></QueueMessage>";
   expect_refused(send(routes, "POST", "orders/messages", message));
   ASSERT_TRUE(run(service.clear(account_.name, "orders")));

@@ -1,0 +1,75 @@
+// A store divided over shards (docs/scale.md). Each has an engine of its own, and with it a writer, a log and versions.
+// A row's shard is chosen by the name of what it belongs to, such as an account and a queue: a hash under a key that
+// was made with the store, so that nobody who chooses names can choose shards. A transaction touches one shard.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/kv/engine.h"
+
+namespace tidemark::kv {
+
+inline constexpr std::size_t kMaxShards = 4096;
+
+/// Which shard a name is on: the same one as long as the store lives. Thread safe.
+class Placement {
+ public:
+  using Key = std::array<std::uint8_t, 16>;
+
+  /// One shard, which has everything.
+  Placement() = default;
+  Placement(std::size_t shards, const Key& key) : shards_(shards), key_(key) {}
+
+  [[nodiscard]] std::size_t shards() const { return shards_; }
+  [[nodiscard]] const Key& key() const { return key_; }
+  /// The shard of a name that has these parts.
+  [[nodiscard]] std::size_t of(std::initializer_list<std::string_view> name) const {
+    return shards_ == 1 ? 0 : hash(name) % shards_;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t hash(std::initializer_list<std::string_view> name) const;
+  std::size_t shards_ = 1;
+  Key key_{};
+};
+
+struct Shard {
+  Engine& engine;
+  const Clock& ages;  // how old things are: age_clock.h
+};
+
+/// Those that a process serves, by their number. The first is also the catalogue: it has what belongs to no name.
+struct Shards {
+  std::vector<Shard> all;
+  Placement placement = {};
+
+  [[nodiscard]] const Shard& catalogue() const { return all.front(); }
+};
+
+/// A view of each shard. They are not of one moment: each is of everything that its shard had committed when it was
+/// taken.
+std::vector<std::shared_ptr<const Reader>> snapshots_of(const Shards& shards);
+
+/// Walks the same range of all shards forward, in key order. Used as a Cursor; no key is on two shards.
+class MergedScan {
+ public:
+  MergedScan(const std::vector<std::shared_ptr<const Reader>>& rows, const KeyRange& range);
+  [[nodiscard]] bool valid() const { return at_ < cursors_.size(); }
+  void next();
+  [[nodiscard]] std::string_view key() const { return cursors_[at_]->key(); }
+  [[nodiscard]] std::string_view value() const { return cursors_[at_]->value(); }
+  /// The number of the shard that has this row.
+  [[nodiscard]] std::size_t shard() const { return at_; }
+  [[nodiscard]] Result<void> status() const;
+
+ private:
+  void find_first();
+  std::vector<std::unique_ptr<Cursor>> cursors_;
+  std::size_t at_ = 0;  // that with the lowest key; their number at the end
+};
+
+}  // namespace tidemark::kv

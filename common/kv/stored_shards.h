@@ -1,0 +1,46 @@
+// The engines of a store's shards, and what is done with all of them at once. Thread safe as each engine is.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "common/kv/shards.h"
+#include "common/kv/stored_engine.h"
+
+namespace tidemark::kv {
+
+class StoredShards {
+ public:
+  StoredShards() = default;
+  /// As many engines as the placement has shards.
+  StoredShards(std::vector<std::unique_ptr<StoredEngine>> engines, Placement placement)
+      : engines_(std::move(engines)), placement_(placement) {}
+
+  [[nodiscard]] std::size_t size() const { return engines_.size(); }
+  [[nodiscard]] StoredEngine& operator[](std::size_t shard) const { return *engines_[shard]; }
+  [[nodiscard]] StoredEngine& catalogue() const { return *engines_.front(); }
+  [[nodiscard]] const Placement& placement() const { return placement_; }
+  [[nodiscard]] auto begin() const { return engines_.begin(); }
+  [[nodiscard]] auto end() const { return engines_.end(); }
+
+  // As in engine.h and stored_engine.h.
+  /// kStorageFailure if any shard has that; otherwise the first failure there is.
+  [[nodiscard]] std::optional<Error> failure() const;
+  void refuse_writes(const std::optional<Error>& reason);
+  void drain();
+  Result<void> flush();
+  /// From its return on, nothing is being written to any shard.
+  Result<void> hold_writes(std::chrono::milliseconds at_most);
+  /// How long the first that was held was held.
+  Result<std::chrono::microseconds> resume_writes();
+  /// One shard is copied into `directory` itself, several into folders there (shard_folder).
+  Result<void> checkpoint(const std::filesystem::path& directory);
+
+ private:
+  std::vector<std::unique_ptr<StoredEngine>> engines_;
+  Placement placement_;
+};
+
+/// Where the files of a shard are, of a store that has so many.
+std::filesystem::path shard_folder(const std::filesystem::path& folder, std::size_t shard, std::size_t shards);
+
+}  // namespace tidemark::kv

@@ -1,0 +1,138 @@
+#include "queue_service/storage/carriers.h"
+
+#include "queue_service/storage/queue_core.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+constexpr std::uint8_t kDepartureVersion = 1;
+
+template <class Io, class Span>
+void span_field(Io& io, Span& span) {
+  if constexpr (Io::kReads) {
+    span = Duration(io.bytes.i64());
+  } else {
+    io.i64(span.count());
+  }
+}
+
+constexpr auto kDeparture = record_format<Departure>(kDepartureVersion, "departure", [](auto& io, auto& departure) {
+  io.string(departure.account);
+  io.string(departure.queue);
+  io.string(departure.id);
+  io.string(departure.moved);
+  io.optional(departure.put, [&](auto& put) {
+    io.string(put.text);
+    span_field(io, put.delay);
+    io.optional(put.time_to_live, [&](auto& span) { span_field(io, span); });
+    io.string(put.group);
+    io.string(put.idempotency_key);
+    span_field(io, put.retention);
+  });
+});
+
+/// The number in a row that has one; 0 if the row is not there.
+Result<std::uint64_t> number_at(const kv::Reader& rows, const std::string& key) {
+  const auto row = TRY(rows.get(key));
+  if (!row) return std::uint64_t{0};
+  std::string_view rest = *row;
+  const auto number = kv::take_u64(rest);
+  if (!number) return corrupt_record("number");
+  return *number;
+}
+
+/// What a repetition does not change.
+bool is_final(const Error& error) {
+  return error.code == ErrorCode::kQueueNotFound || error.code == ErrorCode::kIdempotencyKeyReused;
+}
+
+Result<Placed> put_departed(kv::Transaction& txn, Effects& effects, const Departure& departure, Moment at) {
+  if (departure.put) {
+    auto rows = TRY(QueueRows::open(txn, effects, departure.account, departure.queue, at));
+    auto placed = TRY(put_in(rows, *departure.put, departure.id, hash_of(*departure.put)));
+    rows.save();
+    return placed;
+  }
+  auto record = TRY(decode_message(departure.moved));
+  auto rows = TRY(QueueRows::open_or_create(txn, effects, departure.account, departure.queue, at));
+  return insert_moved(rows, std::move(record));
+}
+
+}  // namespace
+
+Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure) {
+  const auto last = queue_keys::last_departed(to_shard);
+  const auto number = TRY(number_at(txn, last)) + 1;
+  txn.put(last, kv::key(number));
+  txn.put(queue_keys::departed(to_shard, number), kDeparture.encode(departure));
+  return number;
+}
+
+Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t to_shard, std::size_t limit) {
+  std::vector<Departed> found;
+  const auto cursor = rows.scan(queue_keys::all_departed(to_shard));
+  for (; cursor->valid() && found.size() < limit; cursor->next()) {
+    const auto number = queue_keys::departure_number(cursor->key());
+    if (!number) return corrupt_record("departure");
+    found.push_back({*number, TRY(kDeparture.decode(cursor->value()))});
+  }
+  TRY(cursor->status());
+  return found;
+}
+
+Result<void> check_departure(std::string_view row) {
+  const auto departure = TRY(kDeparture.decode(row));
+  if (!departure.put) TRY(decode_message(departure.moved));
+  return {};
+}
+
+Result<Arrived> arrive(kv::Transaction& txn, Effects& effects, std::size_t from_shard,
+                       const std::vector<Departed>& departed, Moment at) {
+  const auto last = queue_keys::last_arrived(from_shard);
+  const auto arrived_before = TRY(number_at(txn, last));
+  Arrived arrived;
+  for (const auto& [number, departure] : departed) {
+    if (number <= arrived_before) continue;
+    auto placed = put_departed(txn, effects, departure, at);
+    if (!placed && !is_final(placed.error())) return fail(std::move(placed.error()));
+    arrived.emplace_back(number, std::move(placed));
+  }
+  if (!arrived.empty()) txn.put(last, kv::key(arrived.back().first));
+  return arrived;
+}
+
+void forget_departed(kv::Transaction& txn, std::size_t to_shard, const std::vector<Departed>& departed) {
+  for (const auto& each : departed) txn.erase(queue_keys::departed(to_shard, each.number));
+}
+
+std::unique_ptr<Carriers::Turn> Carriers::begin(std::size_t to_shard) {
+  MutexLock lock(mutex_);
+  if (std::exchange(ways_[to_shard].busy, true)) return nullptr;
+  return std::make_unique<Turn>(*this, to_shard);
+}
+
+Carriers::Turn::~Turn() {
+  {
+    MutexLock lock(carriers_.mutex_);
+    carriers_.ways_[to_shard_].busy = false;
+  }
+  carriers_.ended.notify_all();
+}
+
+void Carriers::note(std::size_t to_shard, Arrived arrived) {
+  MutexLock lock(mutex_);
+  auto& latest = ways_[to_shard].latest;
+  std::ranges::move(arrived, std::back_inserter(latest));
+  while (latest.size() > kRemembered) latest.pop_front();
+}
+
+std::optional<Result<Placed>> Carriers::outcome(std::size_t to_shard, std::uint64_t number) const {
+  MutexLock lock(mutex_);
+  const auto way = ways_.find(to_shard);
+  if (way == ways_.end()) return std::nullopt;
+  const auto found = std::ranges::find(way->second.latest, number, [](const auto& each) { return each.first; });
+  if (found == way->second.latest.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace tidemark::queue_service

@@ -1,0 +1,83 @@
+// Messages on their way from a queue of one shard to one of another (docs/scale.md). The transaction that removes a
+// message, or that puts a follow-up, writes it down as departed, under a number that only rises. It is then put into
+// its queue by a transaction there, which also notes the number as arrived, and last its row of departure is erased.
+// Whatever dies in between, it goes on from there: a message is in exactly one place at each instant, and a repetition
+// finds its number arrived. Thread safe.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/async.h"
+#include "queue_service/model/message_requests.h"
+#include "queue_service/storage/queue_records.h"
+#include "queue_service/storage/queue_rows.h"
+
+namespace tidemark::queue_service {
+
+struct Departure {
+  std::string account, queue, id;
+  /// A follow-up, which is put as any message is. Its queue must exist: if somebody has deleted it meanwhile, the
+  /// message is gone with it.
+  std::optional<PutRequest> put = {};
+  /// Otherwise the message itself, as a record, which is inserted as it is. Its queue is created if necessary.
+  std::string moved = {};  // encoded
+};
+
+/// Writes down that it leaves for this shard; returns its number.
+Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure);
+
+struct Departed {
+  std::uint64_t number = 0;
+  Departure departure;
+};
+/// The first of those that are on their way to this shard.
+Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t to_shard, std::size_t limit);
+/// kCorruption.
+Result<void> check_departure(std::string_view row);
+
+/// What became of departed messages. kQueueNotFound, kIdempotencyKeyReused: they can never be put.
+using Arrived = std::deque<std::pair<std::uint64_t, Result<Placed>>>;
+/// In a transaction of the other shard: puts those into their queues that have not arrived yet.
+Result<Arrived> arrive(kv::Transaction& txn, Effects& effects, std::size_t from_shard,
+                       const std::vector<Departed>& departed, Moment at);
+/// Once that is durable.
+void forget_departed(kv::Transaction& txn, std::size_t to_shard, const std::vector<Departed>& departed);
+
+/// Who carries to which shard, and what became of the latest messages that were carried there.
+class Carriers {
+ public:
+  class Turn;
+  /// One at a time has the turn, for each shard. Null: somebody else does; try again once one has `ended`.
+  std::unique_ptr<Turn> begin(std::size_t to_shard);
+  Signal ended;
+
+  void note(std::size_t to_shard, Arrived arrived);
+  /// Nothing if it did not arrive lately.
+  std::optional<Result<Placed>> outcome(std::size_t to_shard, std::uint64_t number) const;
+
+ private:
+  static constexpr std::size_t kRemembered = 1024;
+  struct Way {
+    bool busy = false;
+    Arrived latest;
+  };
+  mutable Mutex mutex_;
+  std::map<std::size_t, Way> ways_ GUARDED_BY(mutex_);
+};
+
+class Carriers::Turn {
+ public:
+  Turn(Carriers& carriers, std::size_t to_shard) : carriers_(carriers), to_shard_(to_shard) {}
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Carriers& carriers_;
+  const std::size_t to_shard_;
+};
+
+}  // namespace tidemark::queue_service
