@@ -133,16 +133,16 @@ class FailPointTest(CrashTest):
             family = point.split(".")[0]
             with self.subTest(fail_point=point):
                 begun = time.monotonic()
-                for case in self.cases(family, point):
+                for case in self.cases(family):
                     case(point)
                 print(f"{point}: {time.monotonic() - begun:.1f} s", flush=True)
 
-    def cases(self, family, point):
+    def cases(self, family):
         """The jobs that pass the points of a family."""
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
-            "sweep": [self.redrive_case] + [self.purge_case] * (".canary" not in point), "batch": [self.batch_case], "schedule": [self.schedule_case],
+            "sweep": [self.redrive_case, self.purge_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
             "move": [self.archive_case, self.unarchive_case, self.undo_case, self.rekey_case],
             "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
             "finish": [self.archive_case, self.then_case], "pass_on": [self.pass_on_case],
@@ -434,6 +434,8 @@ class FailPointTest(CrashTest):
 
     def purge_case(self, point):
         """Messages that a dead worker may have deleted are counted once."""
+        if point.startswith("sweep.canary"):
+            return  # a redrive alone has canaries
         queue = f"given-up{next(self.numbers)}"
         self.queues.create(queue + "-poison")
         for number in range(6):
