@@ -29,7 +29,9 @@ kv::RocksDbOptions files_options(const StoreSettings& settings, const std::files
   return {.path = folder,
           .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
           .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20,
-          .apart_from_bytes = description.values_apart_from_bytes};
+          .write_buffer_bytes = description.rows.write_buffer_bytes,
+          .write_buffers = description.rows.write_buffers,
+          .apart_from_bytes = description.rows.apart_from_bytes};
 }
 
 /// This directory on this machine since it was started: the pid file shows that whoever had the rows here has ended.
