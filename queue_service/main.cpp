@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
       std::nullopt,
       {.items = 20'000, .part_items = 2'000},
       [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); },
-      0,
+      {},
       {},
       queue_service::kDataFormat,
       &queue_service::check_data,

@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
                                               table_store::fading_operations(),
                                               {.items = 20'000, .part_items = 2'000},
                                               {},
-                                              0,
+                                              {},
                                               {},
                                               table_store::kDataFormat,
                                               &table_store::check_data,

@@ -16,15 +16,17 @@
 namespace tidemark::blob_store {
 namespace {
 
-/// Bodies that wait for one computation. The turn that does it owns them, so they go with its executor.
+/// Bodies that wait for one computation. The turn that does it owns them, so they go with its executor, which is the one
+/// of all of them.
 class Round {
  public:
   using Tell = std::move_only_function<void(std::string)>;
 
-  /// False, and nothing is taken, once the computation has begun.
-  bool join(std::string_view body, Tell& tell) {
+  explicit Round(Executor executor) : executor_(std::move(executor)) {}
+  /// False, and nothing is taken, once the computation has begun, and for those of another executor.
+  bool join(const Executor& executor, std::string_view body, Tell& tell) {
     MutexLock lock(mutex_);
-    if (begun_) return false;
+    if (begun_ || executor != executor_) return false;
     bodies_.push_back(body);
     waiting_.push_back(std::move(tell));
     return true;
@@ -43,6 +45,7 @@ class Round {
   }
 
  private:
+  const Executor executor_;
   Mutex mutex_;
   bool begun_ GUARDED_BY(mutex_) = false;
   std::vector<std::string_view> bodies_ GUARDED_BY(mutex_);
@@ -52,9 +55,9 @@ class Round {
 thread_local std::weak_ptr<Round> next_round;  // only a hint: it may have begun
 
 void wait_for_round(const Executor& executor, std::string_view body, Round::Tell tell) {
-  if (const auto round = next_round.lock(); round && round->join(body, tell)) return;
-  auto round = std::make_shared<Round>();
-  round->join(body, tell);
+  if (const auto round = next_round.lock(); round && round->join(executor, body, tell)) return;
+  auto round = std::make_shared<Round>(executor);
+  round->join(executor, body, tell);
   next_round = round;
   asio::post(executor, [round = std::move(round)] { round->finish(); });
 }

@@ -25,8 +25,8 @@ using detail::view;
 
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
-constexpr std::size_t kMaxGroupBytes = 8UL << 20;
-constexpr std::size_t kRowOverhead = 16;  // in a batch, beside key and value: a guess that spares it growing
+constexpr std::size_t kMaxGroupBytes = 4UL << 20;  // there are up to four copies of them
+constexpr std::size_t kRowOverhead = 16;           // in a batch, beside key and value: a guess that spares it growing
 
 constexpr std::uint64_t kGroupBounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
 constexpr std::uint64_t kWaitBoundsUs[] = {100,    250,    500,     1'000,   2'500,     5'000,     10'000,

@@ -21,6 +21,7 @@ struct RocksDbOptions {
   std::size_t max_queued_transactions = 16384;
   std::size_t block_cache_bytes = 256UL << 20;
   std::size_t write_buffer_bytes = 64UL << 20;
+  int write_buffers = 3;  // at the most, with those that are being written to a file
   /// Values of at least so many bytes are kept apart from the keys, in files that compactions do not rewrite; 0: none.
   std::size_t apart_from_bytes = 0;
 };
@@ -42,7 +43,7 @@ struct EngineFigures {
   std::uint64_t compactions = 0, compaction_us = 0, compaction_read_bytes = 0, compaction_written_bytes = 0;
   std::uint64_t running_flushes = 0, running_compactions = 0;
   std::uint64_t pending_compaction_bytes = 0;  // an estimate of what compactions are behind with
-  std::uint64_t youngest_files = 0;            // of level 0: from 20 on, writes are slowed down; from 36, stopped
+  std::uint64_t youngest_files = 0;            // of level 0: many slow writes down, more stop them
   std::uint64_t file_bytes = 0;
 
   std::uint64_t stalled_us = 0;                 // that writes were held up

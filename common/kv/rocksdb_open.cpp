@@ -31,6 +31,13 @@ namespace fs = std::filesystem;
 // The filter of a full file with small rows takes several MiB.
 constexpr std::size_t kCachePieceBytes = 16UL << 20;
 constexpr int kMostCachePieceBits = 6;
+// A compaction of young files also moves old values that are kept apart. How much it moves does not depend on how much
+// there is in the young files, so it waits until they had so many bytes written, however small each of them is.
+constexpr std::size_t kYoungBytes = 256UL << 20;
+constexpr std::size_t kFewestYoungFiles = 4;
+constexpr std::size_t kMostYoungFiles = 16;
+constexpr int kYoungFilesToSlowDown = 16;  // more than that
+constexpr int kYoungFilesToStop = 32;
 constexpr std::size_t kMaxLogLine = 1024;     // the rest of a longer one is cut off
 constexpr std::size_t kHintPrefixBytes = 10;  // a set of one queue
 
@@ -111,7 +118,7 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   out.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(options)));
 
   out.write_buffer_size = options.write_buffer_bytes;
-  out.max_write_buffer_number = 3;
+  out.max_write_buffer_number = options.write_buffers;
   // Whoever looks for a key that is not in memory, as every insert does, need not walk the skip list.
   out.memtable_prefix_bloom_size_ratio = 0.05;
   out.memtable_whole_key_filtering = true;
@@ -132,6 +139,10 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
 
   if (options.apart_from_bytes > 0) {
     out.enable_blob_files = true;
+    const auto young = std::clamp(kYoungBytes / options.write_buffer_bytes, kFewestYoungFiles, kMostYoungFiles);
+    out.level0_file_num_compaction_trigger = static_cast<int>(young);
+    out.level0_slowdown_writes_trigger = out.level0_file_num_compaction_trigger + kYoungFilesToSlowDown;
+    out.level0_stop_writes_trigger = out.level0_file_num_compaction_trigger + kYoungFilesToStop;
     out.min_blob_size = options.apart_from_bytes;
     out.blob_file_size = 64UL << 20;
     out.enable_blob_garbage_collection = true;

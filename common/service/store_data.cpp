@@ -32,8 +32,9 @@ kv::RocksDbOptions files_options(const StoreSettings& settings, const std::files
   kv::RocksDbOptions options{.path = kv::shard_folder(folder, shard, shards)};
   options.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
   options.block_cache_bytes = (static_cast<std::size_t>(settings.block_cache_mib) << 20) / shards;
-  options.write_buffer_bytes = std::max(options.write_buffer_bytes / shards, kLeastWriteBufferBytes);
-  options.apart_from_bytes = description.values_apart_from_bytes;
+  options.write_buffer_bytes = std::max(description.rows.write_buffer_bytes / shards, kLeastWriteBufferBytes);
+  options.write_buffers = description.rows.write_buffers;
+  options.apart_from_bytes = description.rows.apart_from_bytes;
   return options;
 }
 

@@ -69,7 +69,11 @@ struct StoreDescription {
   /// Declares the settings that only this store has; the variables they are bound to must outlive run_store.
   std::function<void(process::Settings&)> declare_settings = {};
   /// kv::RocksDbOptions.
-  std::size_t values_apart_from_bytes = 0;
+  struct Rows {
+    std::size_t apart_from_bytes = 0;
+    std::size_t write_buffer_bytes = 64UL << 20;
+    int write_buffers = 3;
+  } rows = {};
   /// Whether this program can read what is stored, in a folder that says nothing about its format.
   std::function<Result<void>(const kv::Engine&)> check_unstamped = {};
   /// Of the folder: see data_stamp.h.

@@ -100,5 +100,18 @@ TEST_F(Md5Round, GoesWithItsExecutor) {
   run(pool, 3);
 }
 
+TEST_F(Md5Round, WaitsForNoOtherExecutor) {
+  const auto body = make_.of_size(1'000);
+  std::string sum;
+  const auto request = [&]() -> Task<void> { sum = co_await md5_with_others(body); };
+  asio::io_context stands_still;
+  asio::co_spawn(stands_still, request(), asio::detached);
+  stands_still.poll_one();  // it waits for its turn
+  asio::io_context runs;
+  asio::co_spawn(runs, request(), asio::detached);
+  runs.run();
+  EXPECT_EQ(sum, md5(body));
+}
+
 }  // namespace
 }  // namespace tidemark::blob_store
