@@ -206,6 +206,10 @@ http::Response lookup_response(const indexes::LookupAnswer& answer, const indexe
   auto response = json_response(200, head);
   auto& body = response.body;
   body.pop_back();
+  constexpr std::size_t kBesideBlock = 256;  // about what the keys, the version and the names of members take
+  std::size_t bytes = 0;
+  for (const auto& entity : found.entities) bytes += entity.block.size() + kBesideBlock;
+  body.reserve(body.size() + bytes);
   body += groups ? R"(,"groups":[)" : keys_only ? R"(,"keys":[)" : R"(,"entities":[)";
   for (std::size_t i = 0; i < found.entities.size(); ++i) {
     if (i > 0) body += ',';

@@ -12,6 +12,11 @@
 
 namespace tidemark::kv {
 
+Result<void> Reader::get_all(std::span<const std::string> keys, const Told& told) const {
+  for (std::size_t i = 0; i < keys.size(); ++i) TRY(told(i, TRY(get(keys[i]))));
+  return {};
+}
+
 Result<std::optional<std::string>> Engine::get(std::string_view key) const { return snapshot()->get(key); }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "common/kv/postgres_reads.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tidemark::kv::detail {
 namespace {
@@ -10,8 +11,10 @@ constexpr std::size_t kMostIdle = 16;
 constexpr std::size_t kFirstRows = 16;
 constexpr std::size_t kMostRows = 1024;
 constexpr std::size_t kBytesAtOnce = 1UL << 20;
+constexpr std::size_t kKeysAtOnce = 64;
 
 const Prepared kGet{"get", "SELECT value FROM entries WHERE shard = $1::bigint AND key = $2::bytea"};
+const Prepared kGetAll{"get_all", "SELECT key, value FROM entries WHERE shard = $1::bigint AND key = ANY($2::bytea[])"};
 const Prepared kBegin{"begin", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 const Prepared kTakeSnapshot{"take_snapshot", "SELECT 1"};  // it is taken by the first statement, not by BEGIN
 const Prepared kEnd{"end", "COMMIT"};
@@ -119,6 +122,21 @@ class Reads::Snapshot final : public Reader {
   Result<std::optional<std::string>> get(std::string_view key) const override {
     const auto moment = TRY(moment_);
     return value_in(TRY(moment->run({kGet, Parameters().number(moment->shard()).bytes(key)})));
+  }
+  Result<void> get_all(std::span<const std::string> keys, const Told& told) const override {
+    const auto moment = TRY(moment_);
+    for (std::size_t first = 0; first < keys.size(); first += kKeysAtOnce) {
+      const auto some = keys.subspan(first, std::min(kKeysAtOnce, keys.size() - first));
+      const auto rows =
+          TRY(moment->run({kGetAll, Parameters().number(moment->shard()).list({some.begin(), some.end()})}));
+      std::map<std::string_view, std::string_view> found;
+      for (std::size_t row = 0; row < rows.size(); ++row) found.emplace(rows.bytes(row, 0), rows.bytes(row, 1));
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const auto at = found.find(some[i]);
+        TRY(told(first + i, at == found.end() ? std::nullopt : std::optional(at->second)));
+      }
+    }
+    return {};
   }
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
     return std::make_unique<Walk>(moment_, range, direction);

@@ -1,11 +1,15 @@
 #include "common/kv/rocksdb_rows.h"
 
+#include <algorithm>
+#include <array>
+
 namespace tidemark::kv::detail {
 namespace {
 
 constexpr std::size_t kMaxMemoBytes = 256;  // of a row
 constexpr std::size_t kMaxMemoRows = 1024;
 constexpr std::size_t kLongScanReadahead = 1UL << 20;
+constexpr std::size_t kReadTogether = 32;  // the library divides what is more
 
 class RocksCursor final : public Cursor {
  public:
@@ -76,6 +80,10 @@ class RocksSnapshot final : public Reader {
 
   Result<std::optional<std::string>> get(std::string_view key) const override { return read_row(db_, options(), key); }
 
+  Result<void> get_all(std::span<const std::string> keys, const Told& told) const override {
+    return read_rows(db_, options(), keys, told);
+  }
+
   /// The iterator pins what it reads, so the cursor may outlive the snapshot.
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
     return std::make_unique<RocksCursor>(db_, range, direction, options());
@@ -111,6 +119,25 @@ Result<std::optional<std::string>> read_row(const Database& db, const rocksdb::R
     value = fail(error_of(status));
   }
   return value;
+}
+
+Result<void> read_rows(const Database& db, const rocksdb::ReadOptions& options, std::span<const std::string> keys,
+                       const Reader::Told& told) {
+  std::array<rocksdb::Slice, kReadTogether> slices;
+  std::array<rocksdb::PinnableSlice, kReadTogether> values;
+  std::array<rocksdb::Status, kReadTogether> statuses;
+  for (std::size_t first = 0; first < keys.size(); first += kReadTogether) {
+    const auto count = std::min(kReadTogether, keys.size() - first);
+    for (std::size_t i = 0; i < count; ++i) slices[i] = slice(keys[first + i]);
+    db->MultiGet(options, db->DefaultColumnFamily(), count, slices.data(), values.data(), statuses.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& status = statuses[i];
+      if (!status.ok() && !status.IsNotFound()) return fail(error_of(status));
+      TRY(told(first + i, status.ok() ? std::optional(view(values[i])) : std::nullopt));
+      values[i].Reset();
+    }
+  }
+  return {};
 }
 
 std::shared_ptr<const Reader> snapshot_of(Database db) { return std::make_shared<RocksSnapshot>(std::move(db)); }

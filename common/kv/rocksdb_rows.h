@@ -16,6 +16,10 @@ namespace tidemark::kv::detail {
 Result<std::optional<std::string>> read_row(const Database& db, const rocksdb::ReadOptions& options,
                                             std::string_view key);
 
+/// As Reader::get_all().
+Result<void> read_rows(const Database& db, const rocksdb::ReadOptions& options, std::span<const std::string> keys,
+                       const Reader::Told& told);
+
 /// As the database is now.
 std::shared_ptr<const Reader> snapshot_of(Database db);
 

@@ -208,10 +208,9 @@ class Link {
         // Once the first frame is taken, the rest of the message is.
         if (!socket_->send(encode_request_head(call.id, call.trace.get()), true)) return;
         socket_->send(call.method, true);
-        socket_->send(call.payload, false);
         call.sent = true;
         inbox_->note_sent(call.payload.size());
-        call.payload = {};
+        socket_->hand_over(std::exchange(call.payload, {}), false);
       }
       waiting_.pop_front();
     }

@@ -270,7 +270,8 @@ class ZmqServer final : public Server {
     // ZeroMQ says so at the first frame; once that is taken, the rest of the message is.
     auto& socket = door_->socket;
     if (!socket.send(identity, true)) return false;
-    return socket.send(encode_id(id), true) && socket.send(encode_status(status), true) && socket.send(body, false);
+    return socket.send(encode_id(id), true) && socket.send(encode_status(status), true) &&
+           socket.hand_over(std::move(body), false);
   }
 
   const ServerOptions options_;

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <tuple>
 
 #include "common/base/numbers.h"
 
@@ -20,6 +22,8 @@ namespace {
 constexpr std::string_view kScheme = "ipc://";
 constexpr std::size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 constexpr int kBacklog = 128;
+/// Smaller frames cost less to copy than to count.
+constexpr std::size_t kLeastHandedOver = 16UL << 10;
 
 // Over tcp. A peer that has not acknowledged a byte for this long is gone; without anything to send, the system asks
 // for it by keepalives.
@@ -99,6 +103,21 @@ bool Socket::send(std::string_view frame, bool more) {
   do {
     sent = ::zmq_send(raw_, frame.data(), frame.size(), flags);
   } while (sent < 0 && errno == EINTR);
+  return sent >= 0;
+}
+
+bool Socket::hand_over(std::string frame, bool more) {
+  if (frame.size() < kLeastHandedOver) return send(frame, more);
+  auto owned = std::make_unique<std::string>(std::move(frame));
+  const auto let_go = [](void*, void* hint) { delete static_cast<std::string*>(hint); };
+  zmq_msg_t message;
+  if (::zmq_msg_init_data(&message, owned->data(), owned->size(), let_go, owned.get()) != 0) return false;
+  std::ignore = owned.release();  // the message's now
+  int sent = -1;
+  do {
+    sent = ::zmq_msg_send(&message, raw_, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0));
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0) ::zmq_msg_close(&message);
   return sent >= 0;
 }
 

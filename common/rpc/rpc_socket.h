@@ -40,6 +40,8 @@ class Socket {
   void set(int option, std::string_view value);
   /// Sends one frame without waiting; false if it could not be taken.
   bool send(std::string_view frame, bool more);
+  /// Likewise; a large one is handed over, not copied.
+  bool hand_over(std::string frame, bool more);
 
   /// A message. `count` includes frames after the last that there is room for, which are dropped.
   struct Message {

@@ -35,6 +35,13 @@ constexpr Names<bool, 2> kBeyond{{{false, "stale"}, {true, "refuse"}}};
 
 bool is_key(std::string_view property) { return property == "PartitionKey" || property == "RowKey"; }
 
+std::vector<std::string> without_keys_and_repeats(std::vector<std::string> names) {
+  std::erase_if(names, is_key);
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
 std::unexpected<Error> refused(const std::vector<std::string>& problems) {
   return jobs::invalid(ErrorCode::kIndexInvalid, kWhat, problems);
 }
@@ -280,10 +287,17 @@ std::vector<std::string> Definition::key_properties() const {
     add_names_in_template(denormalised->partition_key, names);
     add_names_in_template(denormalised->row_key, names);
   }
-  std::erase_if(names, is_key);
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
-  return names;
+  return without_keys_and_repeats(std::move(names));
+}
+
+std::vector<std::string> Definition::taken_properties() const {
+  std::vector<std::string> names;
+  const auto* denormalised = std::get_if<DenormalisedKind>(&kind);
+  if (denormalised == nullptr) return names;
+  // Whether anything is taken from the entity depends on whether it refers to another itself.
+  if (referred().empty() && denormalised->same_names()) names = key_properties();
+  for (const auto& taken : denormalised->properties) names.push_back(taken.from);
+  return without_keys_and_repeats(std::move(names));
 }
 
 std::optional<std::vector<std::string>> Definition::row_properties() const {
@@ -315,8 +329,8 @@ Result<Definition> parse_definition(const json& body) {
   kind_members(in, definition);
   check_denormalised(in, definition);
   in.refuse_unknown();
-  if (in.problems().empty() && definition.key_properties().size() > table_store::kMaxFollowedProperties) {
-    in.problem("keys and filter name more than " + std::to_string(table_store::kMaxFollowedProperties) + " properties");
+  if (in.problems().empty() && definition.key_properties().size() > kMaxKeyProperties) {
+    in.problem("keys and filter name more than " + std::to_string(kMaxKeyProperties) + " properties");
   }
   if (in.problems().empty() && to_json(definition).dump().size() > kMaxDefinitionBytes) {
     in.problem("it is longer than " + std::to_string(kMaxDefinitionBytes) + " bytes");

@@ -23,6 +23,7 @@ namespace tidemark::indexes {
 inline constexpr std::size_t kMaxNameBytes = 63;
 inline constexpr std::size_t kMaxGroupProperties = 4;
 inline constexpr std::size_t kMaxProjectedProperties = 64;
+inline constexpr std::size_t kMaxKeyProperties = 64;  // in keys and filter
 
 struct CopiesKind {
   static constexpr std::string_view kName = "copies";
@@ -99,6 +100,8 @@ struct Definition {
   [[nodiscard]] bool follows(std::string_view table) const;
   /// On whose values the place of an entity's rows depends, the filter's included.
   [[nodiscard]] std::vector<std::string> key_properties() const;
+  /// Of denormalised: on what of an entity the values of those depend that refer to it. Without keys.
+  [[nodiscard]] std::vector<std::string> taken_properties() const;
   /// What an entity's rows say, the above included; absent: all of its properties.
   [[nodiscard]] std::optional<std::vector<std::string>> row_properties() const;
 };

@@ -80,39 +80,37 @@ class ListSearch final : public Search {
     // The rows of an index that is built, again or for the first time, may say what is not so any more.
     const bool proves = listed.beside && jobs::property_or<std::string>(*listed.beside, "State") == kReady;
     if (keys_only_ && !proves) co_return false;
-    for (auto& [row, entities] : listed.rows) {
-      std::vector<Place> places;
-      add_entries(row, {}, places);
-      const auto seen = std::min(places.size(), entities.size());
-      for (std::size_t i = 0; i < seen && !page_.full(); ++i) {
-        judge_listed(places[i], std::move(entities[i]), proves);
-        place_ = std::move(places[i]);
+    const auto blocks = page_.keep(std::move(listed.blocks));
+    for (const auto& [row, entities] : listed.rows) {
+      const auto piece = read_piece(row);
+      if (!piece || !range().admits(piece->group, by_.size())) continue;
+      const auto& entries = piece->entries;
+      const auto seen = std::min(entries.size(), entities.size());
+      std::size_t next = 0;
+      for (; next < seen && !page_.full(); ++next) {
+        judge_listed(piece->group, entries[next], entities[next], blocks, proves);
       }
+      if (next > 0) place_ = Place{range_, piece->group, entries[next - 1], row.row_key};
       if (page_.full()) co_return true;
-      if (seen < places.size()) co_return false;
+      if (seen < entries.size()) co_return false;
     }
     co_return !listed.more;
   }
 
-  void judge_listed(const Place& place, table_store::ListedEntity listed, bool proves) {
-    const auto& [partition_key, row_key, value, known_hash] = place.entry;
-    auto& now = listed.now;
-    if (proves && listed.settled && (now || keys_only_)) {
-      FoundEntity entity{partition_key, row_key};
-      if (now) entity = {partition_key, row_key, now->version, std::move(now->block)};
-      return page_.add(std::move(entity));
+  void judge_listed(const std::string& group, const ListEntry& entry, const table_store::ListedEntity& listed,
+                    std::string_view blocks, bool proves) {
+    table_store::EntityView view;
+    view.partition_key = entry.partition_key;
+    view.row_key = entry.row_key;
+    if (listed.now) view.version = listed.now->version;
+    if (listed.now) view.block = block_in(blocks, *listed.now);
+    if (proves && listed.settled && (listed.now || keys_only_)) {
+      return page_.add(FoundEntity{entry.partition_key, entry.row_key, view.version, view.block});
     }
     std::optional<Entity> entity;
-    if (now) {
-      table_store::EntityView view;
-      view.partition_key = partition_key;
-      view.row_key = row_key;
-      view.version = now->version;
-      view.block = now->block;
-      if (table_store::is_property_block(view.block)) entity = view.to_entity();
-    }
+    if (listed.now && table_store::is_property_block(view.block)) entity = view.to_entity();
     if (entity && !source_.filter.matches(*entity)) entity.reset();
-    judge(place, std::move(entity));
+    judge(group, std::move(entity));
   }
 
   /// The piece may have been divided since.
@@ -157,17 +155,16 @@ class ListSearch final : public Search {
       std::vector<EntityKey> keys;
       for (auto i = done; i < end; ++i) keys.push_back({places[i].entry.partition_key, places[i].entry.row_key});
       auto entities = CO_TRY(co_await source_.read(std::move(keys)));
-      for (auto i = done; i < end; ++i) judge(places[i], std::move(entities[i - done]));
+      for (auto i = done; i < end; ++i) judge(places[i].group, std::move(entities[i - done]));
       done = end;
       place_ = places[done - 1];
     }
     co_return Result<void>{};
   }
 
-  void judge(const Place& place, std::optional<Entity> entity) {
+  void judge(const std::string& group, std::optional<Entity> entity) {
     const auto values = entity ? values_of(by_, *entity) : std::nullopt;
-    const bool in_group =
-        values && group_of(by_, entity->partition_key, entity->row_key, entity->properties) == place.group;
+    const bool in_group = values && group_of(by_, entity->partition_key, entity->row_key, entity->properties) == group;
     if (!in_group) {
       page_.leave_out();
     } else if (range().admits(*values)) {

@@ -1,6 +1,8 @@
 // The three ways from a lookup to entities: by the pieces of lists, by copies, and the rows of a summary.
 #pragma once
+#include <deque>
 #include <memory>
+#include <string_view>
 
 #include "blob_store/client/blob_client.h"
 #include "indexes/lookup/lookup_request.h"
@@ -14,13 +16,14 @@ namespace tidemark::indexes {
 struct FoundEntity {
   std::string partition_key, row_key;
   table_store::Version version = 0;
-  std::string block = {};  // of the properties (table_store/model/property_block.h)
+  std::string_view block = {};  // of the properties (table_store/model/property_block.h)
 };
 
 struct FoundEntities {
   std::vector<FoundEntity> entities;
-  std::uint64_t left_out = 0;  // entities in the rows that do not match by now
-  std::string continuation;    // empty at the end; a page may be empty and still have one
+  std::deque<std::string> blocks;  // what their blocks are part of
+  std::uint64_t left_out = 0;      // entities in the rows that do not match by now
+  std::string continuation;        // empty at the end; a page may be empty and still have one
 };
 
 class Search {

@@ -74,9 +74,9 @@ void Page::add(FoundEntity entity) {
   found_.entities.push_back(std::move(entity));
 }
 
-FoundEntity Page::found(table_store::Entity entity) {
-  auto block = table_store::property_block(entity.properties);
-  return {std::move(entity.partition_key), std::move(entity.row_key), entity.version, std::move(block)};
+void Page::add(table_store::Entity entity) {
+  const auto block = keep(table_store::property_block(entity.properties));
+  add(FoundEntity{std::move(entity.partition_key), std::move(entity.row_key), entity.version, block});
 }
 
 GroupRows::GroupRows(const Index& index, const LookupRequest& request)

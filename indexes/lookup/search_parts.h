@@ -53,8 +53,10 @@ class Page {
   [[nodiscard]] std::size_t left() const { return full() ? 0 : top_ - found_.entities.size(); }
   /// How many more to look at in one reading.
   [[nodiscard]] std::size_t room() const;
+  /// Its block is part of what the page keeps.
   void add(FoundEntity entity);
-  void add(table_store::Entity entity) { add(found(std::move(entity))); }
+  void add(table_store::Entity entity);
+  std::string_view keep(std::string blocks) { return found_.blocks.emplace_back(std::move(blocks)); }
   void leave_out() {
     ++looked_at_;
     ++found_.left_out;
@@ -66,8 +68,6 @@ class Page {
   }
 
  private:
-  static FoundEntity found(table_store::Entity entity);
-
   std::size_t top_;
   std::size_t looked_at_ = 0;
   std::size_t bytes_ = 0;

@@ -125,8 +125,11 @@ Task<Result<std::optional<Version>>> change(table_store::TableClient& tables, st
 /// Inserts or, by compare-and-swap, replaces it; false if somebody else changed the row.
 Task<Result<bool>> swap(table_store::TableClient& tables, Index& index) {
   const auto seen = index.version == 0 ? std::nullopt : std::optional(index.version);
-  const auto written =
-      CO_TRY(co_await change(tables, kDefinitions, jobs::write_of(index.name, seen, properties_of(index))));
+  // Before any of its owners: a request to make it that comes late or twice does not bring it back once it was dropped.
+  std::optional<table_store::Fence> born;
+  if (!seen) born = {"index/" + index.id, 0, "", 0};
+  auto row = jobs::write_of(index.name, seen, properties_of(index));
+  const auto written = CO_TRY(co_await change(tables, kDefinitions, std::move(row), std::move(born)));
   if (written) index.version = *written;
   co_return written.has_value();
 }

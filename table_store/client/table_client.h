@@ -45,6 +45,8 @@ class TableClient {
   /// Changes of several partitions, each partition's (1..100) atomically; 1..1000 mutations in all. A partition may be
   /// named more than once.
   rpc::Method<calls::MutateAll> mutate_all{caller_};
+  /// The same of a call that the caller keeps, which must be of this account.
+  Task<Result<calls::MutateAll::Reply>> mutate_all_of(const calls::MutateAll& call) { return rpc::call(caller_, call); }
   /// The row that each of 1..1000 searches finds, if there is one, in one snapshot. A reply holds about 4 MiB: there
   /// may be fewer rows than searches, but at least one, and the rest of the searches is for another call.
   rpc::Method<calls::FindRows> find_rows{caller_};
@@ -53,8 +55,8 @@ class TableClient {
   // is made again.
 
   /// Makes or changes the follower. A new one, and any if the last argument is true, has the position of the last
-  /// change of the store: it misses nothing from now on. Another one keeps its position; of the changes that wait for
-  /// it already, the log has what was followed when they were made. kTableNotFound for a new one, kTooManyFollowers.
+  /// change of the store: it misses nothing from now on. Another one keeps its position, but is stale if it
+  /// follows one property more while changes wait for it. kTableNotFound for a new one, kTooManyFollowers.
   rpc::Method<calls::Follow> follow{caller_};
   rpc::Method<calls::Unfollow> unfollow{caller_};    // no error if there is no such follower
   rpc::Method<calls::Followers> followers{caller_};  // of a table, by name; none for a table that nobody follows

@@ -16,14 +16,14 @@ namespace tidemark::table_store {
 
 inline constexpr std::size_t kMaxFollowers = 16;  // of a table
 inline constexpr std::size_t kMaxFollowerNameBytes = 256;
-inline constexpr std::size_t kMaxFollowedProperties = 64;  // for each follower
+inline constexpr std::size_t kMaxFollowedProperties = 128;  // for each follower
 inline constexpr std::uint32_t kMaxChangedEntities = 1000;
 
 /// What a follower asks for.
 struct Following {
   std::string follower;  // its name: 1..256 bytes
   /// Of a change, the log keeps the values that these properties had before. PartitionKey, RowKey and Timestamp may be
-  /// among them and mean nothing here.
+  /// among them and mean nothing here. Whoever asks for one more while changes wait is stale.
   std::vector<std::string> properties;
   std::uint64_t max_changes = 1'000'000;  // that may wait for it; at least 1, as of the bytes
   std::uint64_t max_bytes = 1ULL << 30;   // of the log that may wait for it
@@ -51,6 +51,7 @@ struct ChangedEntity {
   std::vector<std::vector<Property>> before;
   /// As it is now. Nothing: it is gone.
   std::optional<Entity> now;
+  bool appeared = false;  // it was not there before one of the changes
 };
 
 /// The changes after a position, and what became of their entities: all of one snapshot.

@@ -36,7 +36,7 @@ struct ListedRequest {
 /// Whoever asks for it knows its keys.
 struct StoredEntity {
   Version version = 0;
-  std::string block;  // of its properties (property_block.h)
+  std::uint64_t at = 0, bytes = 0;  // where its properties are in ListedPage::blocks
 };
 
 struct ListedEntity {
@@ -54,9 +54,15 @@ struct ListingRow {
 
 struct ListedPage {
   std::vector<ListingRow> rows;  // until they list as many as were asked for
+  std::string blocks;            // of the properties of all entities (property_block.h)
   /// Not all rows, or not all that they list, were looked at.
   bool more = false;
   std::optional<Entity> beside;  // nothing if it or its table is not there
 };
+
+/// The block of an entity's properties; empty, which is none, if the page has no such place.
+inline std::string_view block_in(std::string_view blocks, const StoredEntity& entity) {
+  return entity.at > blocks.size() ? std::string_view() : blocks.substr(entity.at, entity.bytes);
+}
 
 }  // namespace tidemark::table_store

@@ -122,6 +122,7 @@ class PageReader {
     }
     last_changes_[place] = notes_;
     auto& blocks = blocks_[place];
+    if (!note.was_there) page_.entities[place].appeared = true;
     if (!note.was_there || std::ranges::find(blocks, note.before) != blocks.end()) return {};
     page_.entities[place].before.push_back(properties_in(note.before));
     blocks.push_back(std::move(note.before));

@@ -22,7 +22,7 @@ Result<void> check_following(const Following& following) {
     return fail(ErrorCode::kInvalidInput, "A follower has a name of 1 to 256 bytes.");
   }
   if (following.properties.size() > kMaxFollowedProperties) {
-    return fail(ErrorCode::kInvalidInput, "A follower follows at most 64 properties.");
+    return fail(ErrorCode::kInvalidInput, "A follower follows at most 128 properties.");
   }
   for (const auto& property : following.properties) {
     if (property.empty() || !is_valid_utf8(property) || utf16_length(property) > kMaxPropertyNameUnits) {
@@ -44,6 +44,14 @@ Result<FollowerRecord*> find_or_add(FeedRecord& feed, const std::string& name, b
   const auto place =
       std::ranges::lower_bound(feed.followers, name, {}, [](const auto& one) { return one.following.follower; });
   return &*feed.followers.emplace(place);
+}
+
+/// Whether what waits for the follower was noted without all that it asks for now.
+bool waits_for_more(const FollowerRecord& known, const HeadRecord& head, const Following& asked) {
+  const auto& had = known.following.properties;
+  return known.changes < head.changes &&
+         !std::ranges::all_of(
+             asked.properties, [&](const auto& property) { return std::ranges::find(had, property) != had.end(); });
 }
 
 /// The version of the first note after this one.
@@ -103,7 +111,9 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
           if (!record && (added || !record.failed_with(ErrorCode::kTableNotFound)))
             return fail(std::move(record.error()));
           if (record) feed.record.table = std::move(record->name);
+          const bool lacks = !added && waits_for_more(follower, feed.head, following);
           follower.following = following;
+          follower.stale = follower.stale || lacks;
           if (added || anew) {
             follower = {following, TRY(last_version(txn)), feed.head.changes, feed.head.bytes, false};
           }

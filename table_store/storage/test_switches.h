@@ -10,6 +10,7 @@ struct TestSwitches {
   std::atomic<bool> ignore_source_version{false};
   std::atomic<bool> leave_out_notes{false};  // of changes to followed tables
   std::atomic<bool> hide_staleness{false};   // from followers
+  std::atomic<bool> prove_all{false};        // what is listed is taken for what the follower dealt with last
 };
 
 inline TestSwitches& test_switches() {

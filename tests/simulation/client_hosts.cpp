@@ -1,6 +1,7 @@
 #include "tests/simulation/client_hosts.h"
 
 #include "tests/simulation/index_oracle.h"
+#include "tests/simulation/lookups.h"
 #include "tests/simulation/table_oracle.h"
 #include "tests/support/seeded_random.h"
 
@@ -82,7 +83,7 @@ void WorkerHost::unwind() {
 }
 
 PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes,
-                       std::uint64_t seed)
+                       LookupOracle& lookups, std::uint64_t seed)
     : life_(life),
       plan_(plan),
       notes_(notes),
@@ -95,7 +96,10 @@ PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& 
       queues_(queue_link_, kAccount),
       random_(make_seeded_random(seed)),
       jobs_(tables_, queues_, life.clock(), *random_),
-      indexes_(tables_, life.clock(), *random_) {}
+      indexes_(tables_, life.clock(), *random_),
+      lookups_(std::make_unique<Lookups>(network, life, stores, plan, notes, lookups, ~seed)) {}
+
+PeopleHost::~PeopleHost() = default;
 
 void PeopleHost::start() {
   auto task = fill(*this);
@@ -159,6 +163,7 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
     auto last = submit_last(self);
     spawn(self.life_.executor(), std::move(last));
   }
+  self.lookups_->start();
   auto changes = change_entities(self);
   spawn(self.life_.executor(), std::move(changes));
   if (std::ranges::count(self.plan_.indexes, kDenormalisedIndex, &PlannedIndex::name) > 0) {
@@ -182,6 +187,9 @@ Task<void> PeopleHost::change_entities(PeopleHost& self) {
     std::string table = kSourceTable;
     auto done = co_await self.source_.mutate(table, key.first, std::move(mutations), std::nullopt);
     if (done) ++self.notes_.changes;
+    for (std::size_t i = 0; done && i < done->size(); ++i) {
+      self.notes_.last_version = std::max(self.notes_.last_version, (*done)[i].version);
+    }
     co_await sleep_for(self.life_.clock(), self.dice_.between(100us, self.plan_.user_pause));
   }
   --self.notes_.busy;
@@ -259,6 +267,7 @@ Task<void> PeopleHost::keep_index(PeopleHost& self, PlannedIndex index) {
     asked.scrub = wish == IndexWish::kScrub;
     asked.drop = dropped = wish == IndexWish::kDrop || wish == IndexWish::kReplace;
     if (dropped) self.notes_.indexes.erase(index.name);
+    if (dropped) ++self.notes_.declared[index.name];
     co_await ask(self, index.name, asked);
     if (wish == IndexWish::kDrop) break;
     if (dropped) co_await declare(self, index);
@@ -283,6 +292,7 @@ Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
     auto put = co_await self.indexes_.put(index.name, *definition);
     done = put.has_value();
     if (done) self.notes_.indexes.insert(index.name);
+    if (done) ++self.notes_.declared[index.name];
     if (!done) co_await sleep_for(self.life_.clock(), 100ms);
   }
 }
@@ -299,11 +309,12 @@ Task<void> PeopleHost::ask(PeopleHost& self, std::string index, indexes::IndexSt
 
 /// Of a source that does not change any more.
 Task<void> PeopleHost::submit_last(PeopleHost& self) {
+  ++self.notes_.left_for_the_end;
   while (!self.notes_.all_quiet && !self.life_.dead()) co_await sleep_for(self.life_.clock(), 500ms);
   PlannedJob job;
   job.spec = R"({"kind":"index","source":"Source","property":"Group","destination":"ByJob","idempotencyKey":"last"})";
   co_await submit(self, std::move(job));
-  self.notes_.asked_last = true;
+  --self.notes_.left_for_the_end;
 }
 
 Task<void> PeopleHost::submit_group(PeopleHost& self) {

@@ -1,6 +1,8 @@
 // The callers of the simulation: workers, which run the real worker loop, and the people: one who changes the source
 // over a plain link, and one who submits and cancels jobs over a faulty one, as the api does.
 #pragma once
+#include <map>
+
 #include "jobs/store/job_store.h"
 #include "tests/simulation/endpoint.h"
 #include "tests/simulation/plan.h"
@@ -40,22 +42,30 @@ class WorkerHost final : public Program {
 
 /// What the people know: for the run to wait for, and to check.
 struct PeopleNotes {
-  bool ready = false;                  // the source is filled
-  bool stop = false;                   // no more changes, please
-  std::size_t busy = 0;                // coroutines that still have something to do
-  std::vector<std::string> submitted;  // acknowledged
-  std::set<std::string> cancelled;     // acknowledged
-  std::set<std::string> groups;        // acknowledged
-  std::set<std::string> indexes;       // acknowledged
-  std::set<std::string> dropped;       // likewise: nothing is to be left of them
-  bool all_quiet = false;              // time for the last index job
-  bool asked_last = false;
+  bool ready = false;                     // the source is filled
+  bool stop = false;                      // no more changes, please
+  std::size_t busy = 0;                   // coroutines that still have something to do
+  std::vector<std::string> submitted;     // acknowledged
+  std::set<std::string> cancelled;        // acknowledged
+  std::set<std::string> groups;           // acknowledged
+  std::set<std::string> indexes;          // acknowledged
+  std::set<std::string> dropped;          // likewise: nothing is to be left of them
+  std::map<std::string, int> declared;    // how often an index was declared, or asked to go
+  table_store::Version last_version = 0;  // of an entity of the source; acknowledged
+  bool breaks_freshness = false;          // lookups do not say how fresh their answers are to be
+  bool all_quiet = false;                 // time for what is left
+  std::size_t left_for_the_end = 0;       // coroutines that wait for that
   std::size_t changes = 0;
 };
 
+class LookupOracle;
+class Lookups;
+
 class PeopleHost final : public Program {
  public:
-  PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes, std::uint64_t seed);
+  PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes, LookupOracle& lookups,
+             std::uint64_t seed);
+  ~PeopleHost() override;
   void start();
 
  private:
@@ -84,6 +94,7 @@ class PeopleHost final : public Program {
   std::unique_ptr<Random> random_;
   jobs::JobStore jobs_;
   indexes::IndexStore indexes_;
+  std::unique_ptr<Lookups> lookups_;
   std::int32_t next_number_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "indexes/store/index_store.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
+#include "tests/simulation/lookup_oracle.h"
 #include "tests/simulation/table_oracle.h"
 #include "tests/support/stored_entities.h"
 
@@ -15,12 +16,10 @@ namespace {
 
 using table_store::Version;
 
-constexpr const char* kLists = "by-group";
-constexpr const char* kCopies = "by-number";
 constexpr const char* kSums = "sums";
 constexpr const char* kByJob = "ByJob";
 const std::map<std::string, std::string> kTableOf{
-    {kLists, "ByGroup"}, {kCopies, "ByNumber"}, {kSums, "Sums"}, {kDenormalisedIndex, kReferringTable}};
+    {kListsIndex, "ByGroup"}, {kCopiesIndex, "ByNumber"}, {kSums, "Sums"}, {kDenormalisedIndex, kReferringTable}};
 
 std::uint64_t generation_in(std::string_view key) {
   key.remove_prefix(1);
@@ -40,8 +39,8 @@ std::string shown(const IndexOracle::Key& key) { return key.first.substr(0, 6) +
 
 const std::map<std::string, std::string>& simulated_indexes() {
   static const std::map<std::string, std::string> kIndexes{
-      {kLists, R"({"kind":"lists","source":"Source","by":["Group"],"destination":"ByGroup"})"},
-      {kCopies, R"({"kind":"copies","source":"Source","destination":"ByNumber","partitionKey":"g{Group}",
+      {kListsIndex, R"({"kind":"lists","source":"Source","by":["Group"],"destination":"ByGroup"})"},
+      {kCopiesIndex, R"({"kind":"copies","source":"Source","destination":"ByNumber","partitionKey":"g{Group}",
                     "rowKey":"{Number}","filter":"Number ge 0"})"},
       {kSums, R"({"kind":"summary","source":"Source","by":["Group"],"of":"Number","destination":"Sums"})"},
       {kDenormalisedIndex, R"({"kind":"denormalised","source":"Source","destination":"Referring",
@@ -79,6 +78,7 @@ void IndexOracle::committed(const std::vector<RowChange>& changes) {
     }
     const auto& table = tables_[generation_in(change.key)];
     if (table == kSourceTable) {
+      lookups_.changed(key, now, version);
       source_[key] = {std::move(now), version};
       last_change_ = std::max(last_change_, version);
     } else if (table == kReferringTable) {
@@ -95,8 +95,8 @@ void IndexOracle::committed(const std::vector<RowChange>& changes) {
 }
 
 void IndexOracle::row_changed(const std::string& table, const Key& key, std::optional<Row> now) {
-  const bool pieces = table == kTableOf.at(kLists) || table == kTableOf.at(kSums);
-  if (!pieces && table != kTableOf.at(kCopies) && table != kByJob) return;
+  const bool pieces = table == kTableOf.at(kListsIndex) || table == kTableOf.at(kSums);
+  if (!pieces && table != kTableOf.at(kCopiesIndex) && table != kByJob) return;
   if (!now) {
     rows_[table].erase(key);
     return;
@@ -193,7 +193,7 @@ std::string IndexOracle::claim_of(const std::string& name, const Row& source) co
   const auto* group = jobs::property<std::int32_t>(source, "Group");
   const auto* number = jobs::property<std::int32_t>(source, "Number");
   if (group == nullptr || number == nullptr) return {};
-  if (name == kCopies) return "g" + std::to_string(*group) + "/" + std::to_string(*number);
+  if (name == kCopiesIndex) return "g" + std::to_string(*group) + "/" + std::to_string(*number);
   auto claim = "group " + std::to_string(*group);
   if (name == kSums) claim += " with " + std::to_string(*number);
   return claim;
@@ -204,7 +204,7 @@ IndexOracle::Claims IndexOracle::claims_of(const std::string& name) const {
   const auto found = rows_.find(kTableOf.at(name));
   if (found == rows_.end()) return claims;
   for (const auto& [key, row] : found->second) {
-    if (name == kCopies) {
+    if (name == kCopiesIndex) {
       claims[{row.origin->partition_key, row.origin->row_key}].insert(key.first + "/" + key.second);
       continue;
     }

@@ -20,9 +20,13 @@
 
 namespace tidemark::simulation {
 
+class LookupOracle;
+
 /// What the index of kind denormalised writes into; its entities refer to those of the source.
 inline constexpr const char* kReferringTable = "Referring";
 inline constexpr const char* kDenormalisedIndex = "told";
+inline constexpr const char* kListsIndex = "by-group";
+inline constexpr const char* kCopiesIndex = "by-number";
 
 /// The indexes of a run, by name: their definitions.
 const std::map<std::string, std::string>& simulated_indexes();
@@ -32,7 +36,7 @@ class IndexOracle {
   using Key = std::pair<std::string, std::string>;
   using Row = table_store::Entity;
 
-  explicit IndexOracle(Scheduler& scheduler) : scheduler_(scheduler) {}
+  IndexOracle(Scheduler& scheduler, LookupOracle& lookups) : scheduler_(scheduler), lookups_(lookups) {}
 
   void committed(const std::vector<RowChange>& changes);
   /// Each of these indexes is ready and has dealt with every change.
@@ -68,6 +72,7 @@ class IndexOracle {
   void violated(std::string text);
 
   Scheduler& scheduler_;
+  LookupOracle& lookups_;
   std::map<std::uint64_t, std::string> tables_;  // by generation
   std::map<Key, Source> source_;
   std::map<std::string, std::map<Key, Row>> rows_;  // by table

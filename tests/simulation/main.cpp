@@ -2,7 +2,7 @@
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, notes,
-//                         staleness, sync
+//                         staleness, proof, freshness, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 #include <spdlog/spdlog.h>
@@ -57,6 +57,10 @@ bool take_out(std::string_view rule, Options& options) {
     without.notes = true;
   } else if (rule == "staleness") {
     without.staleness = true;
+  } else if (rule == "proof") {
+    without.proof = true;
+  } else if (rule == "freshness") {
+    without.freshness = true;
   } else if (rule == "sync") {
     without.sync = true;
   } else {
@@ -116,9 +120,10 @@ void print_failure(const char* program, std::uint64_t seed, const RunOutcome& ou
 void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
-      "%llu entities moved, %llu callbacks received, %llu changes by users, %llu crashes\n",
+      "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
-      shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.crashes));
+      shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
+      shown(figures.crashes));
 }
 
 void add(const RunOutcome& outcome, RunOutcome& total) {
@@ -130,6 +135,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.callbacks += outcome.callbacks;
   total.changes += outcome.changes;
   total.crashes += outcome.crashes;
+  total.lookups += outcome.lookups;
 }
 
 }  // namespace

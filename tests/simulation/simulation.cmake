@@ -2,7 +2,8 @@
 set(simulation_directory ${CMAKE_CURRENT_LIST_DIR})
 add_executable(simulation_test
   ${simulation_directory}/callback_oracle.cpp ${simulation_directory}/client_hosts.cpp
-  ${simulation_directory}/endpoint.cpp ${simulation_directory}/index_oracle.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
+  ${simulation_directory}/endpoint.cpp ${simulation_directory}/index_oracle.cpp
+  ${simulation_directory}/lookup_oracle.cpp ${simulation_directory}/lookups.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
   ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
   ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
   ${simulation_directory}/world.cpp)
@@ -29,7 +30,9 @@ set(broken_by_sync "not quiet")  # a job whose message was lost never ends
 # They end with the first seed that shows it; some of these crashes are rare.
 set(broken_by_notes I1)
 set(broken_by_staleness I)
-foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction sync notes staleness)
+set(broken_by_proof L1)
+set(broken_by_freshness L2)
+foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction sync notes staleness proof freshness)
   add_test(NAME simulation_bites_without_${rule}
     COMMAND simulation_test --seeds 1..5000 --without ${rule} --expect "${broken_by_${rule}}")
   list(APPEND simulation_tests simulation_bites_without_${rule})

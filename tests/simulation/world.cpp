@@ -6,6 +6,7 @@
 #include "tests/simulation/callback_oracle.h"
 #include "tests/simulation/client_hosts.h"
 #include "tests/simulation/index_oracle.h"
+#include "tests/simulation/lookup_oracle.h"
 #include "tests/simulation/queue_oracle.h"
 #include "tests/simulation/store_hosts.h"
 #include "tests/simulation/table_oracle.h"
@@ -21,8 +22,12 @@ constexpr Duration kTimeToStayQuiet = 40s;
 
 class World {
  public:
-  World(std::uint64_t seed, Durability durability, bool print)
-      : trace_(print), scheduler_(seed, trace_), plan_(make_plan(scheduler_.dice())), durability_(durability) {
+  World(std::uint64_t seed, const Without& without, bool print)
+      : trace_(print),
+        scheduler_(seed, trace_),
+        plan_(make_plan(scheduler_.dice())),
+        durability_(without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced) {
+    notes_.breaks_freshness = without.freshness;
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
     scheduler_.on_crash = [this](int host) { crashed(host); };
     stores_.table = scheduler_.add_host("table");
@@ -63,7 +68,8 @@ class World {
   std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
   std::shared_ptr<kv::MemoryDisk> queue_disk_ = kv::make_memory_disk();
   TableOracle tables_{scheduler_, 2};
-  IndexOracle indexes_{scheduler_};
+  LookupOracle lookups_{scheduler_};
+  IndexOracle indexes_{scheduler_, lookups_};
   QueueOracle queues_{scheduler_};
   CallbackOracle callbacks_{scheduler_, tables_};
   PeopleNotes notes_;
@@ -88,7 +94,7 @@ void World::start(int host) {
   } else if (host == stores_.endpoint) {
     life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
   } else if (host == people_) {
-    auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, seed);
+    auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, lookups_, seed);
     people->start();
     life.program = std::move(people);
   } else {
@@ -186,10 +192,10 @@ bool World::settled() const {
                      [](const auto& job) { return jobs::is_terminal(job.second.state); });
 }
 
-/// All is done, the job too that waits for everything else.
+/// All is done, that too which waits for everything else.
 bool World::at_rest() {
   if (!calm_ || network_.in_flight() > 0 || !settled()) return false;
-  if (!plan_.index_jobs || notes_.asked_last) return true;
+  if (notes_.left_for_the_end == 0) return true;
   notes_.all_quiet = true;
   return false;
 }
@@ -287,6 +293,7 @@ RunOutcome World::run() {
   outcome.changes = notes_.changes;
   outcome.callbacks = callbacks_.deliveries();
   outcome.crashes = crashes_;
+  outcome.lookups = lookups_.judged();
   for (const auto& [id, job] : tables_.jobs()) {
     if (job.state == jobs::JobState::kSucceeded) ++outcome.succeeded;
     if (job.state == jobs::JobState::kPoisoned) ++outcome.poisoned;
@@ -307,7 +314,8 @@ RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   table_store::test_switches().hide_staleness = without.staleness;
   queue_service::test_switches::ignore_epoch = without.lease_epoch;
   queue_service::test_switches::finish_in_two = without.one_transaction;
-  World world(seed, without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced, print);
+  table_store::test_switches().prove_all = without.proof;
+  World world(seed, without, print);
   return world.run();
 }
 

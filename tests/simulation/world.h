@@ -16,6 +16,8 @@ struct Without {
   bool one_transaction = false;  // a message goes first, what follows it comes later
   bool notes = false;            // some changes of followed tables are not noted
   bool staleness = false;        // a follower is not told that changes are lost
+  bool proof = false;            // lookups take changed entities for what their rows say
+  bool freshness = false;        // lookups answer before the index is as fresh as was asked
   bool sync = false;             // the engines acknowledge what a crash still loses
 };
 
@@ -27,6 +29,7 @@ struct RunOutcome {
   std::uint64_t changes = 0;    // by the user
   std::uint64_t callbacks = 0;  // that reached the endpoint
   std::uint64_t crashes = 0;
+  std::uint64_t lookups = 0;
   std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs
   std::uint64_t taken_over = 0;                              // jobs that needed more than one delivery
   std::uint64_t virtual_ms = 0;

@@ -129,6 +129,42 @@ TEST_F(IndexStoreTest, ADroppedIndexLeavesNothing) {
   EXPECT_EQ((*run_task(store.find("a")))->id, next.id);
 }
 
+/// Passes calls on, and can make them once more.
+class Repeater final : public rpc::Transport {
+ public:
+  explicit Repeater(rpc::Transport& to) : to_(to) {}
+  Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline) override {
+    calls_.emplace_back(method, payload);
+    return to_.call(std::move(method), std::move(payload), deadline);
+  }
+  void repeat_all() {
+    for (const auto& [method, payload] : calls_) std::ignore = run_task(to_.call(method, payload, Duration::zero()));
+  }
+
+ private:
+  rpc::Transport& to_;
+  std::vector<std::pair<std::string, std::string>> calls_;
+};
+
+TEST_F(IndexStoreTest, ADeclarationThatComesTwiceBringsNoIndexBack) {
+  Repeater repeater(loopback);
+  table_store::TableClient repeated(repeater, "acct");
+  IndexStore declaring(repeated, clock, *random);
+  const auto stored = run_task(declaring.put("a", lists("Abc", "Def")));
+  ASSERT_TRUE(stored) << stored.error().message;
+  const auto& id = stored->index.id;
+  ASSERT_TRUE(run_task(store.ask("a", {.drop = true})));
+  // As its owner does.
+  constexpr std::uint64_t kEpoch = 1ULL << 32;
+  ASSERT_TRUE(run_task(tables.open_operation("index/" + id, kEpoch, 0)));
+  ASSERT_TRUE(run_task(store.forget(stored->index)));
+  repeater.repeat_all();
+  EXPECT_FALSE(run_task(store.find("a"))->has_value());
+  ASSERT_TRUE(run_task(tables.close_operation("index/" + id, kEpoch, 0)));
+  repeater.repeat_all();
+  EXPECT_FALSE(run_task(store.find("a"))->has_value());
+}
+
 TEST_F(IndexStoreTest, DeclarationLooksAtTheTables) {
   ASSERT_TRUE(run_task(tables.create_table("Abc")));
   ASSERT_TRUE(run_task(tables.create_table("Full")));

@@ -122,6 +122,67 @@ TEST_P(EngineTest, ABodyReadsItsOwnWrites) {
   EXPECT_EQ(entries(*engine_->snapshot()), (Entries{{"a", "1"}, {"b", "two"}, {"c", "3"}, {"z", "26"}}));
 }
 
+/// "place value", of each that was told.
+std::vector<std::string> all_of(const Reader& reader, const std::vector<std::string>& keys) {
+  std::vector<std::string> out;
+  const auto read = reader.get_all(keys, [&](std::size_t place, std::optional<std::string_view> value) -> Result<void> {
+    out.push_back(std::to_string(place) + " " + std::string(value.value_or("<none>").substr(0, 8)));
+    return {};
+  });
+  EXPECT_TRUE(read.has_value()) << read.error().message;
+  return out;
+}
+
+TEST_P(EngineTest, ReadsSeveralRowsAtOnce) {
+  ASSERT_TRUE(put_all({{"a", "1"}, {"b", ""}, {std::string("\0x", 2), "zero"}}).has_value());
+  const auto before = engine_->snapshot();
+  ASSERT_TRUE(put_all({{"b", "2"}, {"c", "3"}}).has_value());
+  using Rows = std::vector<std::string>;
+  const Rows keys = {"c", "a", "nobody", "b", "a", std::string("\0x", 2)};
+  EXPECT_EQ(all_of(*before, keys), (Rows{"0 <none>", "1 1", "2 <none>", "3 ", "4 1", "5 zero"}));
+  EXPECT_EQ(all_of(*engine_->snapshot(), keys), (Rows{"0 3", "1 1", "2 <none>", "3 2", "4 1", "5 zero"}));
+  EXPECT_TRUE(all_of(*before, {}).empty());
+  Rows within;
+  ASSERT_TRUE(run(*engine_, [&](Transaction& txn) -> Result<void> {
+                within.clear();
+                txn.put("a", "own");
+                txn.erase("b");
+                return txn.get_all(keys, [&](std::size_t, std::optional<std::string_view> value) -> Result<void> {
+                  within.emplace_back(value.value_or("<none>"));
+                  return {};
+                });
+              }).has_value());
+  EXPECT_EQ(within, (Rows{"3", "own", "<none>", "<none>", "own", "zero"}));
+}
+
+TEST_P(EngineTest, ReadsMoreRowsAtOnceThanFitIntoOneReading) {
+  Entries rows;
+  std::vector<std::string> keys, expected;
+  for (int i = 0; i < 700; ++i) {  // more than the memory of an engine with files holds
+    const auto number = std::to_string(1000 + i);
+    rows.emplace_back("k" + number, "v" + number + std::string(1024, 'x'));
+  }
+  ASSERT_TRUE(put_all(rows).has_value());
+  std::shuffle(rows.begin(), rows.end(), std::mt19937(7));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    keys.push_back(i % 5 == 0 ? "nobody" : rows[i].first);
+    expected.push_back(std::to_string(i) + " " + (i % 5 == 0 ? "<none>" : rows[i].second.substr(0, 8)));
+  }
+  EXPECT_EQ(all_of(*engine_->snapshot(), keys), expected);
+}
+
+TEST_P(EngineTest, ReadingSeveralRowsEndsWhenItIsToldSo) {
+  ASSERT_TRUE(put_all({{"a", "1"}, {"b", "2"}, {"c", "3"}}).has_value());
+  std::vector<std::size_t> told;
+  const std::vector<std::string> keys = {"a", "b", "c"};
+  const auto read = engine_->snapshot()->get_all(keys, [&](std::size_t place, auto) -> Result<void> {
+    told.push_back(place);
+    return place == 1 ? Result<void>(fail(ErrorCode::kServerBusy)) : Result<void>();
+  });
+  EXPECT_TRUE(read.failed_with(ErrorCode::kServerBusy));
+  EXPECT_EQ(told, (std::vector<std::size_t>{0, 1}));
+}
+
 TEST_P(EngineTest, ScansHonourTheirBoundsInBothDirections) {
   ASSERT_TRUE(put_all({{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}}).has_value());
   auto keys = [&](KeyRange range, Direction direction) {

@@ -188,9 +188,9 @@ TEST_F(TableChangesTest, TheSwitchLeavesNotesOut) {
 
 TEST_F(TableChangesTest, AFollowerHasItsPlaceUntilItBeginsAnew) {
   const auto last = put("a", "Rome");
-  EXPECT_EQ(follow(following_of("x"))->position, last);
+  EXPECT_EQ(follow(following_of("x", {"City", "Age"}))->position, last);
   put("a", "Bonn");
-  auto changed = following_of("x", {"City", "Age"});
+  auto changed = following_of("x");
   changed.max_changes = 7;
   const auto same = follow(changed);
   EXPECT_EQ(same->position, last);
@@ -199,6 +199,42 @@ TEST_F(TableChangesTest, AFollowerHasItsPlaceUntilItBeginsAnew) {
   EXPECT_EQ(news("x"), Told{"p/a [Rome] Bonn"});
   EXPECT_EQ(follow(changed, true)->changes_behind, 0U);
   EXPECT_EQ(news("x"), Told{});
+}
+
+TEST_F(TableChangesTest, WhoAsksForMoreThanWasNotedIsStale) {
+  auto following = following_of("x");
+  following.properties = {"City"};
+  ASSERT_TRUE(follow(following).has_value());
+  following.properties = {"City", "Name"};
+  EXPECT_FALSE(follow(following)->stale) << "nothing waits";
+  put("a", "Rome");
+  EXPECT_FALSE(follow(following)->stale) << "the same as before";
+  following.properties = {"Name"};
+  EXPECT_FALSE(follow(following)->stale) << "less";
+  following.properties = {"Name", "Phone"};
+  EXPECT_TRUE(follow(following)->stale);
+  EXPECT_TRUE(read("x")->stale);
+  EXPECT_FALSE(follow(following, true)->stale);
+}
+
+TEST_F(TableChangesTest, AnEntityThatWasNotThereHasAppeared) {
+  put("old", "Rome");
+  ASSERT_TRUE(follow(following_of("x")).has_value());
+  put("old", "Bonn");
+  put("new", "Ulm");
+  put("new", "Kiel");
+  put("back", "Rome");
+  const auto appeared = [&] {
+    std::string out;
+    for (const auto& entity : read("x")->entities) out += entity.row_key + (entity.appeared ? "+ " : " ");
+    return out;
+  };
+  EXPECT_EQ(appeared(), "old new+ back+ ");
+  ASSERT_TRUE(acknowledge("x", read("x")->through).has_value());
+  ASSERT_TRUE(mutate(change(kErase, "back")).has_value());
+  ASSERT_TRUE(mutate(change(kErase, "old")).has_value());
+  put("back", "Rome");
+  EXPECT_EQ(appeared(), "old back+ ");
 }
 
 TEST_F(TableChangesTest, WhatIsNotAFollowingIsRefused) {

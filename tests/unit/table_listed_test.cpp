@@ -56,7 +56,7 @@ struct TableListedTest : ChangesFixture {
           continue;
         }
         EXPECT_GT(entity.now->version, 0);
-        PropertyReader reader(entity.now->block);
+        PropertyReader reader(block_in(page->blocks, *entity.now));
         EXPECT_TRUE(reader.next());
         out += std::get<std::string>(value_of(reader.value()));
       }

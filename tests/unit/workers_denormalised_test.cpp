@@ -103,6 +103,17 @@ class WorkersDenormalised : public IndexKeepersFixture {
     const auto found = run_beside(tables_.get("Employees", "p0", employee));
     return found && *found ? jobs::property_or<std::string>(**found, "DepartmentName") : std::string();
   }
+  /// So many that they are visited by pages.
+  void write_large_team(int employees) {
+    for (int i = 0; i < employees; i += 100) {
+      std::vector<Mutation> some;
+      for (int k = i; k < i + 100; ++k) {
+        some.push_back(put("e" + std::to_string(k) + std::string(60, 'x'),
+                           {{"Country", std::string("c0")}, {"DepartmentId", std::string("d0")}}));
+      }
+      ASSERT_TRUE(run_beside(tables_.mutate("Employees", "p0", std::move(some), std::nullopt)).has_value());
+    }
+  }
   void write_team(int employees) {
     for (int i = 0; i < employees; ++i) {
       write(put("e" + std::to_string(i), {{"Country", std::string("c0")}, {"DepartmentId", std::string("d0")}}), "p0",
@@ -244,14 +255,7 @@ TEST_F(WorkersDenormalised, ManyAreVisitedByPagesAndTheNextOwnerGoesOn) {
   write(put("d0", {{"Name", std::string("Sales")}}), "c0");
   start_keeper("w1");
   constexpr int kTeam = 2500;  // several pieces of the list
-  for (int i = 0; i < kTeam; i += 100) {
-    std::vector<Mutation> some;
-    for (int k = i; k < i + 100; ++k) {
-      some.push_back(put("e" + std::to_string(k) + std::string(60, 'x'),
-                         {{"Country", std::string("c0")}, {"DepartmentId", std::string("d0")}}));
-    }
-    ASSERT_TRUE(run_beside(tables_.mutate("Employees", "p0", std::move(some), std::nullopt)).has_value());
-  }
+  write_large_team(kTeam);
   expect_true(names);
   // Three slow pages, and then no more.
   int pages = 0;
@@ -279,6 +283,61 @@ TEST_F(WorkersDenormalised, ManyAreVisitedByPagesAndTheNextOwnerGoesOn) {
   start_keeper("w2");
   expect_true(names);
   EXPECT_EQ(visited(), static_cast<std::size_t>(kTeam));
+}
+
+TEST_F(WorkersDenormalised, AChangeOfWhatIsNotNamedReachesNobody) {
+  constexpr int kTeam = 2500;
+  constexpr int kReadsOfTeam = kTeam / 500;
+  auto text = std::string(kDepartmentNames);
+  text.replace(text.find("100000"), 6, "1");  // or else scrubs read them
+  write(put("d0", {{"Name", std::string("Sales")}}), "c0");
+  write_large_team(kTeam);
+  const auto names = declare("names", text.c_str());
+  start_keeper("w1");
+  expect_true(names);
+  std::map<std::string, int> calls;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    ++calls[method];
+    co_return Result<void>{};
+  };
+  const auto before = progress(names).changes;
+  for (int floor = 1; floor <= 3; ++floor) {
+    write(put("d0", {{"Floor", floor}}, MutationKind::kInsertOrMerge), "c0");
+    wait_until_ready(names);
+  }
+  drive_until([&] { return progress(names).changes == before + 3; });
+  EXPECT_LT(calls["table.find_rows"], kReadsOfTeam) << "all who refer to it were looked at";
+  EXPECT_EQ(calls["table.mutate_all"], 0);
+  calls.clear();
+  write(put("d0", {{"Name", std::string("Marketing")}}, MutationKind::kInsertOrMerge), "c0");
+  expect_true(names);
+  EXPECT_GE(calls["table.find_rows"], kReadsOfTeam);
+  EXPECT_GE(calls["table.mutate_all"], 1);
+  table_link_.before = nullptr;
+}
+
+TEST_F(WorkersDenormalised, WithinATableAChangeOfWhatIsNotNamedReachesNobody) {
+  constexpr int kTeam = 2500;
+  constexpr int kReadsOfTeam = kTeam / 500;
+  auto text = std::string(R"({"kind":"denormalised","source":"Employees","destination":"Employees","scrubPerSecond":1,
+      "partitionKey":"{PartitionKey}","rowKey":"{DepartmentId}","properties":{"DepartmentName":"Name"}})");
+  write(put("d0", {{"Name", std::string("Sales")}}), "p0", "Employees");
+  write_large_team(kTeam);
+  const auto names = declare("names", text.c_str());
+  start_keeper("w1");
+  expect_true(names);
+  int reads = 0;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method == "table.find_rows") ++reads;
+    co_return Result<void>{};
+  };
+  write(put("d0", {{"Floor", 1}}, MutationKind::kInsertOrMerge), "p0", "Employees");
+  wait_until_ready(names);
+  EXPECT_LT(reads, kReadsOfTeam);
+  write(put("d0", {{"Name", std::string("Marketing")}}, MutationKind::kInsertOrMerge), "p0", "Employees");
+  expect_true(names);
+  EXPECT_GE(reads, kReadsOfTeam);
+  table_link_.before = nullptr;
 }
 
 TEST_F(WorkersDenormalised, LoseTheirValuesWhenTheReferredTableIsDropped) {
@@ -363,16 +422,40 @@ TEST_F(WorkersDenormalised, AnEntityWithoutRoomIsCounted) {
 
 ChangedEntity changed(const std::string& row) { return {"p", row, {}, {}}; }
 
+TEST(IndexVisits, AreForChangesThatConcernOthers) {
+  const std::vector<std::string> taken{"Head", "Name"};
+  using Properties = std::vector<Property>;
+  const Properties sales{{"Name", std::string("Sales")}}, other{{"Name", std::string("Other")}};
+  const auto concerns = [&](std::vector<Properties> before, const Properties& now, bool appeared = false) {
+    ChangedEntity entity{"c0", "d0", std::move(before), Entity{}, appeared};
+    entity.now->properties = now;
+    return concerns_others(entity, taken);
+  };
+  auto renovated = sales;
+  renovated.push_back({"Floor", std::int32_t{3}});
+  EXPECT_FALSE(concerns({sales}, renovated));
+  EXPECT_FALSE(concerns({{}}, {{"Floor", std::int32_t{3}}}));
+  EXPECT_TRUE(concerns({sales}, other));
+  EXPECT_TRUE(concerns({sales, other}, sales)) << "somebody may have been told the other";
+  EXPECT_TRUE(concerns({sales}, {})) << "removed";
+  EXPECT_TRUE(concerns({{}}, sales)) << "new";
+  EXPECT_TRUE(concerns({sales}, sales, true)) << "it was away";
+  EXPECT_TRUE(concerns({{{"Head", std::int32_t{1}}}}, {{"Head", std::int64_t{1}}})) << "of another type";
+  const Properties no_number{{"Head", std::numeric_limits<double>::quiet_NaN()}};
+  EXPECT_FALSE(concerns({no_number}, no_number));
+  EXPECT_TRUE(concerns_others({"c0", "d0", {sales}, {}}, taken)) << "gone";
+}
+
 TEST(IndexVisits, AreOnceMoreForWhatChangedMeanwhile) {
   Visits visits;
-  visits.add({changed("a"), changed("b")}, 10);
+  visits.add({changed("a"), changed("b")}, {}, 10);
   EXPECT_EQ(visits.reached(12), 10);
   auto next = visits.next();
   ASSERT_EQ(next.size(), 2U);
   next[0].at = "half";
   next[1].done = true;
   visits.done(std::move(next));
-  visits.add({changed("a")}, 12);
+  visits.add({changed("a")}, {}, 12);
   EXPECT_EQ(visits.reached(15), 10);
 
   Visits taken_over;
@@ -396,7 +479,7 @@ TEST(IndexVisits, TooManyForAPropertyAreReadAgain) {
   Visits visits;
   std::vector<ChangedEntity> many;
   for (int i = 0; i < 120; ++i) many.push_back(changed(std::string(500, 'x') + std::to_string(i)));
-  visits.add(many, 7);
+  visits.add(many, {}, 7);
   EXPECT_TRUE(visits.full());
   Visits taken_over;
   EXPECT_EQ(taken_over.read(visits.text(9)), 7);

@@ -119,7 +119,7 @@ Task<Result<std::vector<Outcomes>>> BlobPieces::write(std::vector<PartitionMutat
   for (std::size_t i = 0; i < notes.size(); ++i) notes[i].row_key = note_key(fence.epoch, i);
   CO_TRY(co_await put_notes(notes));
   CO_TRY(co_await put_blobs(std::move(blobs), fence));
-  auto outcomes = CO_TRY(co_await write_groups(context_.writing(), std::move(groups)));
+  auto outcomes = CO_TRY(co_await write_groups(context_.writing(), groups));
   CO_TRY(co_await settle(std::move(notes)));
   co_return outcomes;
 }
@@ -129,7 +129,7 @@ Task<Result<void>> BlobPieces::put_notes(std::vector<Note> notes) {
   for (auto& note : notes) {
     changes.push_back({notes_of(context_.index), note_row(std::move(note.row_key), note.blob, note.row)});
   }
-  CO_TRY(co_await write_rows(context_.writing(), index_table(), std::move(changes)));
+  CO_TRY(co_await write_rows(context_.writing(), index_table(), changes));
   co_return Result<void>{};
 }
 
@@ -197,7 +197,7 @@ Task<Result<void>> BlobPieces::settle(std::vector<Note> notes) {
   for (auto& note : notes) {
     erasures.push_back({notes_of(context_.index), jobs::erasure_of(std::move(note.row_key), {})});
   }
-  CO_TRY(co_await write_rows(context_.writing(), index_table(), std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.writing(), index_table(), erasures));
   co_return Result<void>{};
 }
 

@@ -39,6 +39,7 @@ class JoinedPages {
       auto& earlier = entities_[place->second];
       std::ranges::move(entity.before, std::back_inserter(earlier->before));
       entity.before = std::move(earlier->before);
+      entity.appeared = entity.appeared || earlier->appeared;
       earlier.reset();
       place->second = entities_.size();
     }
@@ -84,7 +85,8 @@ void ChangeReader::read_on(const Executor& strand, table_store::Version after, s
 
 Task<void> ChangeReader::read(std::shared_ptr<ChangeReader> self, table_store::Version after, std::uint32_t skip,
                               std::uint32_t limit, Duration wait, std::shared_ptr<Signal> read) {
-  self->page_ = co_await self->tables_.changed_entities(self->table_, self->follower_, after, skip, limit, wait, {});
+  self->page_ = co_await self->tables_.changed_entities(self->table_, self->follower_, after, skip, limit, wait,
+                                                        self->selection_);
   self->reads_ = false;
   read->notify_all();
 }

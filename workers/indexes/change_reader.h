@@ -25,9 +25,11 @@ Task<Result<table_store::ChangesPage>> read_changes(table_store::TableClient& ta
 /// alive.
 class ChangeReader : public std::enable_shared_from_this<ChangeReader> {
  public:
-  static std::shared_ptr<ChangeReader> create(table_store::TableClient& tables, std::string table,
-                                              std::string follower) {
-    return std::shared_ptr<ChangeReader>(new ChangeReader(tables, std::move(table), std::move(follower)));
+  /// `selection`: of what the entities are now.
+  static std::shared_ptr<ChangeReader> create(table_store::TableClient& tables, std::string table, std::string follower,
+                                              table_store::Selection selection) {
+    return std::shared_ptr<ChangeReader>(
+        new ChangeReader(tables, std::move(table), std::move(follower), std::move(selection)));
   }
   /// Unless it reads already or has a page. Notifies `read` when the page has come.
   void read_on(const Executor& strand, table_store::Version after, std::uint32_t skip, std::uint32_t limit,
@@ -45,13 +47,15 @@ class ChangeReader : public std::enable_shared_from_this<ChangeReader> {
   }
 
  private:
-  ChangeReader(table_store::TableClient& tables, std::string table, std::string follower)
-      : tables_(tables), table_(std::move(table)), follower_(std::move(follower)) {}
+  ChangeReader(table_store::TableClient& tables, std::string table, std::string follower,
+               table_store::Selection selection)
+      : tables_(tables), table_(std::move(table)), follower_(std::move(follower)), selection_(std::move(selection)) {}
   static Task<void> read(std::shared_ptr<ChangeReader> self, table_store::Version after, std::uint32_t skip,
                          std::uint32_t limit, Duration wait, std::shared_ptr<Signal> read);
 
   table_store::TableClient& tables_;
   std::string table_, follower_;
+  table_store::Selection selection_;
   std::optional<Result<table_store::ChangesPage>> page_;
   bool reads_ = false;
   bool is_old_ = false;

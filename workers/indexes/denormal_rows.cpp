@@ -4,7 +4,6 @@
 // is still what was read. Whoever was faster has left a change in the log, with which the entity comes again. Nothing
 // is written where the values are what they should be, so the index's own writes, which come back by the log, end
 // there.
-#include <bit>
 #include <map>
 #include <set>
 
@@ -29,13 +28,6 @@ using table_store::WriteOutcome;
 constexpr std::size_t kEntitiesAtOnce = 500;
 constexpr char kJustBehind = '\x01';
 constexpr std::string_view kLastBound = "ffffffffffffffff";
-
-bool same_value(const Value& a, const Value& b) {
-  const auto* one = std::get_if<double>(&a);
-  const auto* other = std::get_if<double>(&b);
-  if (one == nullptr || other == nullptr) return a == b;
-  return std::bit_cast<std::uint64_t>(*one) == std::bit_cast<std::uint64_t>(*other);
-}
 
 std::optional<Value> value_in(const Entity& entity, const std::string& name) {
   if (name == "PartitionKey") return entity.partition_key;
@@ -217,7 +209,7 @@ Task<Result<Wrong>> DenormalRows::write(std::vector<Change> changes) {
     written.push_back({change.row.partition_key, change.row.mutation.row_key, std::move(change.refers_to)});
     rows.push_back(std::move(change.row));
   }
-  const auto outcomes = CO_TRY(co_await write_rows(context_.writing(), kind_.destination, std::move(rows)));
+  const auto outcomes = CO_TRY(co_await write_rows(context_.writing(), kind_.destination, rows));
   Wrong applied;
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (outcomes[i].kind == WriteOutcome::kApplied) applied.push_back(std::move(written[i]));

@@ -33,7 +33,11 @@ std::shared_ptr<IndexOwner> IndexOwner::create(IndexServices services, indexes::
 }
 
 IndexOwner::IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch)
-    : services_(services), index_(std::move(index)), epoch_(epoch), fences_("index/" + index_.id, epoch) {}
+    : services_(services),
+      index_(std::move(index)),
+      epoch_(epoch),
+      fences_("index/" + index_.id, epoch),
+      taken_(index_.definition.taken_properties()) {}
 
 void IndexOwner::start(Executor strand) {
   strand_ = strand;
@@ -135,19 +139,21 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
   co_await await_readers();
   if (anew) visits_.clear();
   // What was acknowledged is in the rows, even if the progress could not be written any more.
-  const auto position = CO_TRY(co_await follow_table(definition.entities(), definition.key_properties(), anew));
+  const auto referred = definition.referred();
+  auto properties = definition.key_properties();
+  if (referred.empty()) properties.insert(properties.end(), taken_.begin(), taken_.end());
+  const auto position = CO_TRY(co_await follow_table(definition.entities(), std::move(properties), anew));
   skip_ = 0;
   // Also of a log that begins anew: what was lost is after the position, or it was dealt with.
   position_ = std::max(progress_.position, position);
-  const auto referred = definition.referred();
   if (referred.empty()) {
     position_ = std::max(position_, referred_position_);
   } else {
-    const auto position_there = CO_TRY(co_await follow_table(referred, {}, anew));
+    const auto position_there = CO_TRY(co_await follow_table(referred, taken_, anew));
     referred_skip_ = 0;
     referred_position_ = std::max(referred_position_, position_there);
-    entities_log_ = ChangeReader::create(services_.tables, definition.entities(), index_.id);
-    referred_log_ = ChangeReader::create(services_.tables, referred, index_.id);
+    entities_log_ = ChangeReader::create(services_.tables, definition.entities(), index_.id, {});
+    referred_log_ = ChangeReader::create(services_.tables, referred, index_.id, taken_);
   }
   progress_.position = reached();
   dirty_ = true;
@@ -298,7 +304,7 @@ Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool
   }
   last_change_ = std::max(last_change_, page.through);
   progress_.changes += page.entities.size();
-  if (refers() && !referred_log_) visits_.add(page.entities, position_);
+  if (refers() && !referred_log_) visits_.add(page.entities, taken_, position_);
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
   if (page.dropped) CO_TRY(co_await remove_orphans());
   position_ = page.through;
@@ -315,7 +321,7 @@ Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool
     last_change_ = std::max(last_change_, page.through);
     dirty_ = true;
   }
-  visits_.add(page.entities, referred_position_);
+  visits_.add(page.entities, taken_, referred_position_);
   if (page.dropped) {
     // Whatever refers to any entity has to be looked at: like building.
     progress_.state = indexes::kBuilding;

@@ -124,6 +124,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   bool to_tell_ = true;  // an earlier owner may have left violations that nobody was told of
   Duration tell_at_{};
   // Of the kind denormalised:
+  const std::vector<std::string> taken_;                       // Definition::taken_properties()
   std::shared_ptr<ChangeReader> entities_log_, referred_log_;  // if those are two tables
   Visits visits_;
   table_store::Version referred_position_ = 0;

@@ -1,5 +1,7 @@
 #include "workers/indexes/index_rows.h"
 
+#include <bit>
+
 #include "workers/indexes/index_kinds.h"
 
 namespace tidemark::workers {
@@ -8,6 +10,13 @@ void InTheWay::add(const std::string& table, const std::string& partition_key, c
   constexpr std::size_t kExamples = 5;
   if (++count == 1) one = {partition_key, row_key};
   if (examples.size() < kExamples) examples.push_back(table + "/" + partition_key + "/" + row_key);
+}
+
+bool same_value(const table_store::Value& a, const table_store::Value& b) {
+  const auto* one = std::get_if<double>(&a);
+  const auto* other = std::get_if<double>(&b);
+  if (one == nullptr || other == nullptr) return a == b;
+  return std::bit_cast<std::uint64_t>(*one) == std::bit_cast<std::uint64_t>(*other);
 }
 
 std::vector<Entity> states_before(const ChangedEntity& changed) {

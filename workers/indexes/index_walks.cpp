@@ -37,13 +37,16 @@ void IndexOwner::suspect(const Wrong& wrong) {
 void IndexOwner::acquit(const table_store::ChangesPage& page, bool referred) {
   if (suspects_.empty()) return;
   if (page.dropped) suspects_.clear();
-  std::set<std::pair<std::string, std::string>> changed;
-  for (const auto& entity : page.entities) changed.emplace(entity.partition_key, entity.row_key);
+  std::set<std::pair<std::string, std::string>> changed, concerning;
+  for (const auto& entity : page.entities) {
+    changed.emplace(entity.partition_key, entity.row_key);
+    if (concerns_others(entity, taken_)) concerning.emplace(entity.partition_key, entity.row_key);
+  }
   std::erase_if(suspects_, [&](const auto& suspect) {
     if (!referred && changed.contains(suspect.first)) return true;
     const auto& refers_to = suspect.second.refers_to;
     return refers_to && (referred || !referred_log_) &&
-           changed.contains({refers_to->partition_key, refers_to->row_key});
+           concerning.contains({refers_to->partition_key, refers_to->row_key});
   });
 }
 

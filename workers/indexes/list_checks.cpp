@@ -73,10 +73,11 @@ Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& cha
       if (judged[i].violation && !known[i]) groups.push_back(indexes::untold_row(id, *judged[i].violation));
     }
     to_tell_ = to_tell_ || !groups.empty();
-    CO_TRY(co_await write_groups(context_.writing(), std::exchange(groups, {})));
+    CO_TRY(co_await write_groups(context_.writing(), groups));
+    groups.clear();
   }
   for (const auto& [group, violation] : judged) groups.push_back(indexes::violation_row(id, group, violation));
-  CO_TRY(co_await write_groups(context_.writing(), std::move(groups)));
+  CO_TRY(co_await write_groups(context_.writing(), groups));
   co_return Result<void>{};
 }
 
@@ -196,7 +197,7 @@ Task<Result<Wrong>> ListRows::check_summary(std::string group) {
   changes[0].partition_key = group;
   changes[0].mutation =
       truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
-  CO_TRY(co_await write_rows(context_.writing(), table_, std::move(changes)));
+  CO_TRY(co_await write_rows(context_.writing(), table_, changes));
   co_return Wrong{{group, head}};
 }
 

@@ -139,7 +139,7 @@ Task<Result<void>> ListRows::load(std::vector<std::optional<Entity>>& rows) cons
   co_return Result<void>{};
 }
 
-Task<Result<std::vector<Outcomes>>> ListRows::write(const std::vector<PartitionMutations>& groups,
+Task<Result<std::vector<Outcomes>>> ListRows::write(std::vector<PartitionMutations>& groups,
                                                     const std::vector<PieceChange>& changes) {
   if (!listing_.blobs) co_return co_await write_groups(context_.writing(), groups);
   if (groups.empty()) co_return std::vector<Outcomes>{};
@@ -236,7 +236,7 @@ Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
   }
   std::vector<RowChange> erasures;
   for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
-  CO_TRY(co_await write_rows(context_.writing(), table_, std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.writing(), table_, erasures));
   co_return Result<void>{};
 }
 

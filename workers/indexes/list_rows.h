@@ -66,7 +66,7 @@ class ListRows final : public IndexRows {
   std::optional<PieceChange> begin_piece(GroupWork& work, std::optional<Entity> row) const;
   /// Cuts off what is too much for one round.
   Task<Result<void>> load(std::vector<std::optional<Entity>>& rows) const;
-  Task<Result<std::vector<Outcomes>>> write(const std::vector<PartitionMutations>& groups,
+  Task<Result<std::vector<Outcomes>>> write(std::vector<PartitionMutations>& groups,
                                             const std::vector<PieceChange>& changes);
   Task<Result<PartitionMutations>> mutations_of(const PieceChange& change, Version as_of) const;
   Task<Result<void>> sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const;

@@ -39,10 +39,11 @@ std::size_t bytes_of(const PartitionMutations& group) {
 
 struct Call {
   std::size_t first = 0;  // of all groups
-  std::vector<PartitionMutations> groups;
+  table_store::calls::MutateAll all;
 };
 
-std::vector<Call> divide(std::vector<PartitionMutations> groups) {
+/// Takes the groups.
+std::vector<Call> divide(const RowWriting& writing, std::vector<PartitionMutations>& groups) {
   std::vector<Call> calls;
   std::size_t mutations = 0;
   std::size_t bytes = 0;
@@ -51,18 +52,18 @@ std::vector<Call> divide(std::vector<PartitionMutations> groups) {
     mutations += groups[i].mutations.size();
     bytes += bytes_here;
     if (calls.empty() || mutations > kMutationsInACall || bytes > kBytesInACall) {
-      calls.push_back({i, {}});
+      calls.push_back({i, {writing.tables.account(), {}, writing.fence}});
       mutations = groups[i].mutations.size();
       bytes = bytes_here;
     }
-    calls.back().groups.push_back(std::move(groups[i]));
+    calls.back().all.partitions.push_back(std::move(groups[i]));
   }
   return calls;
 }
 
 Task<Result<std::vector<Result<Outcomes>>>> mutate_all(const RowWriting& writing,
-                                                       std::vector<PartitionMutations> call) {
-  co_return co_await fail_points::kFollowRows.around(writing.tables.mutate_all(std::move(call), writing.fence));
+                                                       const table_store::calls::MutateAll& call) {
+  co_return co_await fail_points::kFollowRows.around(writing.tables.mutate_all_of(call));
 }
 
 bool only_erases(const PartitionMutations& group) {
@@ -72,17 +73,18 @@ bool only_erases(const PartitionMutations& group) {
 
 /// Once more for what failed because its table is missing.
 Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(const RowWriting& writing,
-                                                             std::vector<PartitionMutations> call) {
+                                                             const table_store::calls::MutateAll& call) {
   auto outcomes = CO_TRY(co_await mutate_all(writing, call));
-  for (std::size_t i = 0; i < outcomes.size() && i < call.size(); ++i) {
+  for (std::size_t i = 0; i < outcomes.size() && i < call.partitions.size(); ++i) {
     if (!outcomes[i].failed_with(ErrorCode::kTableNotFound)) continue;
-    if (only_erases(call[i])) {
-      outcomes[i] = Outcomes(call[i].mutations.size(), {table_store::WriteOutcome::kMissing});
+    const auto& group = call.partitions[i];
+    if (only_erases(group)) {
+      outcomes[i] = Outcomes(group.mutations.size(), {table_store::WriteOutcome::kMissing});
       continue;
     }
-    if (iequals_ascii(call[i].table, writing.source)) continue;
-    CO_TRY(co_await jobs::ensure_table(writing.tables, call[i].table));
-    auto again = CO_TRY(co_await mutate_all(writing, {call[i]}));
+    if (iequals_ascii(group.table, writing.source)) continue;
+    CO_TRY(co_await jobs::ensure_table(writing.tables, group.table));
+    auto again = CO_TRY(co_await mutate_all(writing, {call.account, {group}, call.fence}));
     if (!again.empty()) outcomes[i] = std::move(again.front());
   }
   co_return outcomes;
@@ -90,24 +92,28 @@ Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(const RowWriting& w
 
 }  // namespace
 
-Task<Result<std::vector<Outcomes>>> write_groups(RowWriting writing, std::vector<PartitionMutations> groups) {
+Task<Result<std::vector<Outcomes>>> write_groups(RowWriting writing, std::vector<PartitionMutations>& groups) {
   std::vector<Outcomes> out(groups.size());
-  auto calls = divide(std::move(groups));
+  auto calls = divide(writing, groups);
   const auto write = [&](std::size_t number) -> Task<Result<void>> {
-    auto& [first, members] = calls[number];
-    const auto count = members.size();
-    auto outcomes = CO_TRY(co_await mutate_in_tables(writing, std::exchange(members, {})));
+    const auto& [first, all] = calls[number];
+    const auto count = all.partitions.size();
+    auto outcomes = CO_TRY(co_await mutate_in_tables(writing, all));
     if (outcomes.size() != count) {
       co_return fail(error_for_log(ErrorCode::kInternalError, "outcomes are missing"));
     }
     for (std::size_t i = 0; i < count; ++i) out[first + i] = CO_TRY(std::move(outcomes[i]));
     co_return Result<void>{};
   };
-  CO_TRY(co_await side_by_side(writing.clock, calls.size(), write, kCallsAtOnce));
+  const auto written = co_await side_by_side(writing.clock, calls.size(), write, kCallsAtOnce);
+  for (auto& [first, all] : calls) {
+    std::ranges::move(all.partitions, groups.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  CO_TRY(written);
   co_return out;
 }
 
-Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange> changes) {
+Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange>& changes) {
   std::vector<PartitionMutations> groups;
   std::vector<std::vector<std::size_t>> members;  // of each group: which changes
   struct Open {
@@ -129,10 +135,17 @@ Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::ve
     groups[last.group].mutations.push_back(std::move(change.mutation));
     members[last.group].push_back(i);
   }
-  const auto written = CO_TRY(co_await write_groups(std::move(writing), std::move(groups)));
+  const auto written = co_await write_groups(std::move(writing), groups);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (std::size_t i = 0; i < members[g].size(); ++i) {
+      changes[members[g][i]].mutation = std::move(groups[g].mutations[i]);
+    }
+  }
+  CO_TRY(written);
   Outcomes out(changes.size());
-  for (std::size_t g = 0; g < written.size(); ++g) {
-    for (std::size_t i = 0; i < written[g].size() && i < members[g].size(); ++i) out[members[g][i]] = written[g][i];
+  for (std::size_t g = 0; g < written->size(); ++g) {
+    const auto& outcomes = (*written)[g];
+    for (std::size_t i = 0; i < outcomes.size() && i < members[g].size(); ++i) out[members[g][i]] = outcomes[i];
   }
   co_return out;
 }

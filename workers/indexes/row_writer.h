@@ -25,10 +25,11 @@ struct RowWriting {
 };
 
 /// Each group is a transaction of its own, and of other rows than the rest: they are written in any order. The first
-/// error ends it; what was written before stays.
+/// error ends it; what was written before stays. The groups are the same afterwards, but nobody else may use them
+/// meanwhile.
 Task<Result<std::vector<Outcomes>>> write_groups(RowWriting writing,
-                                                 std::vector<table_store::PartitionMutations> groups);
-/// Changes of different rows, in any order. Their outcomes are in the order of the changes.
-Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange> changes);
+                                                 std::vector<table_store::PartitionMutations>& groups);
+/// Changes of different rows, in any order. Their outcomes are in the order of the changes, of which the same is true.
+Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange>& changes);
 
 }  // namespace tidemark::workers

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/json.h"
+#include "workers/indexes/index_kinds.h"
 
 namespace tidemark::workers {
 namespace {
@@ -17,10 +18,28 @@ constexpr std::size_t kMaxTextBytes = 30'000;
 
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+const table_store::Value* value_in(const std::vector<table_store::Property>& properties, const std::string& name) {
+  const auto found = std::ranges::find(properties, name, &table_store::Property::name);
+  return found == properties.end() ? nullptr : &found->value;
+}
+
 }  // namespace
 
-void Visits::add(const std::vector<ChangedEntity>& changed, Version since) {
+bool concerns_others(const ChangedEntity& changed, const std::vector<std::string>& taken) {
+  if (!changed.now || changed.appeared) return true;
+  const auto differs = [&](const auto& before, const std::string& name) {
+    const auto* was = value_in(before, name);
+    const auto* is = value_in(changed.now->properties, name);
+    return was == nullptr || is == nullptr ? was != is : !same_value(*was, *is);
+  };
+  return std::ranges::any_of(changed.before, [&](const auto& before) {
+    return std::ranges::any_of(taken, [&](const auto& name) { return differs(before, name); });
+  });
+}
+
+void Visits::add(const std::vector<ChangedEntity>& changed, const std::vector<std::string>& taken, Version since) {
   for (const auto& entity : changed) {
+    if (!concerns_others(entity, taken)) continue;
     const jobs::EntityKey key{entity.partition_key, entity.row_key};
     const auto found = std::ranges::find(waiting_, key, &Waiting::referred);
     if (found == waiting_.end()) {

@@ -11,10 +11,15 @@
 
 namespace tidemark::workers {
 
+/// Whether a change may make a difference to those that refer to the entity, which depend on these of its properties.
+/// An entity that came or went always may. Each state that it was in is compared: any may have been seen.
+bool concerns_others(const ChangedEntity& changed, const std::vector<std::string>& taken);
+
 class Visits {
  public:
-  /// All of these have changed, after the position `since`.
-  void add(const std::vector<ChangedEntity>& changed, table_store::Version since);
+  /// Those of these that concern others (`taken`) have changed after the position `since`.
+  void add(const std::vector<ChangedEntity>& changed, const std::vector<std::string>& taken,
+           table_store::Version since);
   void clear() { waiting_.clear(); }
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   /// Too many to take more.

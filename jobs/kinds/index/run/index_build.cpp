@@ -258,7 +258,7 @@ Task<Result<void>> IndexBuild::remove_older_form() {
       if (piece) erasures.push_back({row.partition_key, jobs::erasure_of(row.row_key, row.version)});
     }
     if (!erasures.empty()) {
-      CO_TRY(co_await write_rows(rows_context().writing(), spec_.destination, std::move(erasures)));
+      CO_TRY(co_await write_rows(rows_context().writing(), spec_.destination, erasures));
     }
     request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty());

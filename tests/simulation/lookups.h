@@ -1,0 +1,38 @@
+// People who look entities up by the indexes, as the api does it, while everything goes on and fails, and once more
+// when all is quiet. An oracle judges each answer.
+#pragma once
+#include "indexes/lookup/lookup.h"
+#include "tests/simulation/client_hosts.h"
+#include "tests/simulation/lookup_oracle.h"
+
+namespace tidemark::simulation {
+
+class Lookups {
+ public:
+  Lookups(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes, LookupOracle& oracle,
+          std::uint64_t seed);
+  /// Call it once the source is filled.
+  void start();
+
+ private:
+  using Question = LookupOracle::Question;
+  static Task<void> look_up_at_random(Lookups& self);
+  static Task<void> look_up_in_the_end(Lookups& self);
+  /// False if there was no whole answer of one index.
+  static Task<bool> look_up(Lookups& self, Question question, std::optional<Duration> max_lag, bool in_quiet);
+  [[nodiscard]] std::vector<std::string> names() const;
+
+  Life& life_;
+  const Plan& plan_;
+  PeopleNotes& notes_;
+  LookupOracle& oracle_;
+  Dice dice_;
+  SimTransport table_link_;
+  table_store::TableClient tables_;
+  table_store::ListingClient listings_;
+  std::unique_ptr<Random> random_;
+  indexes::IndexStore store_;
+  indexes::Lookup lookup_;
+};
+
+}  // namespace tidemark::simulation
