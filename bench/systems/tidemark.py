@@ -21,6 +21,15 @@ class Tidemark(System):
         self.queue_process, self.queue = self.store("queue_service")
 
 
+class TidemarkShards(Tidemark):
+    """The queue service with two shards: two writers and two logs."""
+    version = "queue_service --shards 2"
+
+    def start(self):
+        os.makedirs(os.path.join(self.directory, "data"))
+        self.queue_process, self.queue = self.store("queue_service", "--shards", "2")
+
+
 class TidemarkBlobs(Tidemark):
     """The blob store, and the table store to compare it with."""
     durability = "fsync"

@@ -1,12 +1,15 @@
 """Puts and cycles of queue messages, and how soon a message reaches who waits for it."""
+import concurrent.futures
+import statistics
+
 from harness import azure
 from harness.queue_load import queue_load
-from harness.workload import Expectation, Subject, Workload
+from harness.workload import Expectation, Measurement, Subject, Workload
 from systems.azurite import Azurite
 from systems.bare import Bare
 from systems.rabbitmq import RabbitMq
 from systems.redis import Redis
-from systems.tidemark import Tidemark
+from systems.tidemark import Tidemark, TidemarkShards
 
 
 class Put(Workload):
@@ -62,4 +65,22 @@ class Arrival(Workload):
         return done
 
 
-ALL = [Put, Cycle, Peers, Arrival]
+class Shards(Workload):
+    name, unit = "queue-shards", "cycles/s"
+    title = "put, get and delete as in queue-cycle, of eight queues at once, over one shard and over two"
+    subjects = [Subject("tidemark", Tidemark), Subject("2 shards", TidemarkShards)]
+    expectations = [Expectation("2 shards", None, 0, "tidemark")]
+    queues = 8
+
+    def measure(self, system, subject, repeat):
+        names = [f"shards-{repeat}-{n}" for n in range(self.queues)]
+        for name in names:
+            azure.create_queue(system.queue, name)
+        share = max(1, self.options.connections // self.queues)
+        with concurrent.futures.ThreadPoolExecutor(self.queues) as pool:
+            parts = list(pool.map(lambda n: queue_load(system, n, "rest-cycle", share, self.options.seconds), names))
+        return Measurement(sum(p.value for p in parts), 0, statistics.median(p.p50_ms for p in parts),
+                           max(p.p99_ms for p in parts), f"{self.queues} x {parts[0].command}")
+
+
+ALL = [Put, Cycle, Peers, Arrival, Shards]

@@ -2,7 +2,7 @@
 // tells on stdout what was answered: the crash test's oracle reads it. One line a call, fields separated by tabs:
 //   operation  begin_ns  end_ns  outcome  queue  message id  epoch  text
 // Times are of the machine's monotonic clock. The outcome is "ok", "refused" (it did not happen) or "unknown".
-//   queue_crash_client DATA NAME SEED      until SIGTERM
+//   queue_crash_client DATA NAME SEED POISON      until SIGTERM; POISON: the queue for what failed
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -23,7 +23,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kJobs = "jobs";
-constexpr const char* kPoison = "jobs-poison";
 constexpr Duration kLease = std::chrono::seconds(2);
 constexpr int kLoops = 4;
 
@@ -57,8 +56,8 @@ struct Line {
 /// One loop of calls, one after another.
 class Loop {
  public:
-  Loop(QueueClient& client, Clock& clock, std::string name, std::uint64_t seed)
-      : client_(client), clock_(clock), name_(std::move(name)), generator_(seed) {}
+  Loop(QueueClient& client, Clock& clock, std::string name, std::uint64_t seed, std::string poison)
+      : client_(client), clock_(clock), name_(std::move(name)), poison_(std::move(poison)), generator_(seed) {}
 
   Task<void> run() {
     while (!stopping.load()) {
@@ -84,7 +83,7 @@ class Loop {
 
   Task<void> withdraw(MessageName name) {
     const Line line{"remove", kJobs, name.id, {}};
-    auto withdrawn = co_await client_.withdraw({kJobs, kPoison}, std::move(name));
+    auto withdrawn = co_await client_.withdraw({kJobs, poison_}, std::move(name));
     if (withdrawn && !*withdrawn) co_return;  // somebody has it, or is done with it
     line.tell(withdrawn);
   }
@@ -126,29 +125,30 @@ class Loop {
   }
 
   Task<void> poison(Lease lease) {
-    const Line line{"move", kPoison, lease.message_id, {}, lease.epoch};
-    auto moved = co_await client_.move(lease, kPoison, "why");
+    const Line line{"move", poison_, lease.message_id, {}, lease.epoch};
+    auto moved = co_await client_.move(lease, poison_, "why");
     line.tell(moved);
     if (!moved || chance(3)) co_return;
     if (chance(4)) {
-      const Line removal{"remove", kPoison, lease.message_id, {}};
-      auto removed = co_await client_.remove(kPoison, lease.message_id);
+      const Line removal{"remove", poison_, lease.message_id, {}};
+      auto removed = co_await client_.remove(poison_, lease.message_id);
       removal.tell(removed);
       co_return;
     }
     const Line redrive{"redrive", kJobs, lease.message_id, {}};
-    auto redriven = co_await client_.redrive(kPoison, lease.message_id, kJobs, std::nullopt, "");
+    auto redriven = co_await client_.redrive(poison_, lease.message_id, kJobs, std::nullopt, "");
     redrive.tell(redriven);
   }
 
   QueueClient& client_;
   Clock& clock_;
   const std::string name_;
+  const std::string poison_;
   std::mt19937_64 generator_;
   std::uint64_t puts_ = 0;
 };
 
-int run(const std::string& data, const std::string& name, std::uint64_t seed) {
+int run(const std::string& data, const std::string& name, std::uint64_t seed, const std::string& poison) {
   process::block_signals();
   auto clock = make_system_clock();
   asio::io_context io;
@@ -156,8 +156,8 @@ int run(const std::string& data, const std::string& name, std::uint64_t seed) {
   QueueClient client(*link, "devstoreaccount1");
   std::vector<std::unique_ptr<Loop>> loops;
   for (int i = 0; i < kLoops; ++i) {
-    loops.push_back(
-        std::make_unique<Loop>(client, *clock, name + "." + std::to_string(i), seed + static_cast<unsigned>(i)));
+    loops.push_back(std::make_unique<Loop>(client, *clock, name + "." + std::to_string(i),
+                                           seed + static_cast<unsigned>(i), poison));
     auto running = loops.back()->run();
     spawn(io.get_executor(), std::move(running));
   }
@@ -173,9 +173,9 @@ int run(const std::string& data, const std::string& name, std::uint64_t seed) {
 }  // namespace tidemark::queue_service
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: %s DATA NAME SEED\n", argv[0]);
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: %s DATA NAME SEED POISON\n", argv[0]);
     return 2;
   }
-  return tidemark::queue_service::run(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10));
+  return tidemark::queue_service::run(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10), argv[4]);
 }

@@ -68,9 +68,15 @@ async function placeIssuer(tls) {
   Object.assign(tls.environment, { TIDEMARK_ISSUER: `${origin}/tenant/v2.0`, TIDEMARK_ISSUER_KEYS: keys });
 }
 
+// Stores whose rows are divided, as in tests/support/shards.py.
+function shardsOf(name) {
+  const count = process.env.TIDEMARK_TEST_SHARDS;
+  return count && name === "queue" ? ["--shards", count] : [];
+}
+
 // Resolves when the program printed its ready line, with its port if it has one.
 function startStore(bin, name, data, tls, engine) {
-  const { program, arguments: line = ["--port", "0", ...(programs[name] ? ["--analytics-flush-s", "1"] : []), ...(tls?.arguments ?? [])] } = programs[name] ?? others[name];
+  const { program, arguments: line = ["--port", "0", ...(programs[name] ? ["--analytics-flush-s", "1"] : []), ...shardsOf(name), ...(tls?.arguments ?? [])] } = programs[name] ?? others[name];
   const child = spawn(path.join(bin, program), ["--data", data, ...line], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...engine } });
   const store = { name, program, child, errors: "", expectedExit: false, exited: false };
   child.stderr.on("data", (piece) => (store.errors += piece));

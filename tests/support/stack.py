@@ -15,9 +15,9 @@ import tempfile
 import time
 
 import postgres
+import shards
 
 BIN = os.environ.get("TIDEMARK_BIN", "build/release/bin")
-SHARDS = os.environ.get("TIDEMARK_TEST_SHARDS")  # of the stores that can be divided; otherwise one
 SOURCE = os.environ.get("TIDEMARK_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 START_LIMIT_S = 30.0
 TOKEN = "the-token-of-all-tests"  # what the programs, the command line and ApiClient have in common
@@ -173,8 +173,8 @@ class Stack:
     def start(self, name, *arguments):
         """A store or the api, on a free port the first time and on the same one later."""
         self._arguments[name] = arguments or self._arguments.get(name, ())
-        shards = ("--shards", SHARDS) if SHARDS and name == "queue_service" else ()
-        child = self.launch(name, name, "--port", str(self.ports.get(name, 0)), *shards, *self._arguments[name])
+        child = self.launch(name, name, "--port", str(self.ports.get(name, 0)), *shards.arguments_of(name),
+                            *self._arguments[name])
         child.await_ready()
         self.ports[name] = int(child.ready["port"])
         return child

@@ -1,0 +1,14 @@
+# The stores' own suites with their rows divided over shards, as far as stores can be divided.
+function(tidemark_shards_test name)
+  add_test(NAME shards_${name} COMMAND ${ARGN})
+  set_tests_properties(shards_${name} PROPERTIES LABELS shards TIMEOUT 400
+    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR};TIDEMARK_TEST_SHARDS=8;TIDEMARK_CRASH_SECONDS=10;TIDEMARK_CRASH_ROUNDS=1")
+endfunction()
+
+tidemark_shards_test(crash_queue_random /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/queue_crash_test.py RandomKillTest)
+tidemark_shards_test(crash_queue_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/queue_crash_test.py FailPointTest)
+foreach(suite jobs backup recovery quotas)
+  tidemark_shards_test(process_${suite} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/${suite}_test.py)
+endforeach()
+tidemark_shards_test(sdk_queues_messages
+  ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} queues_messages.test.mjs)

@@ -1,0 +1,31 @@
+"""Stores whose rows are divided over shards: how many, and which one a queue is on.
+
+TIDEMARK_TEST_SHARDS=N divides what the stacks of tests start, where it can be divided.
+"""
+import ctypes
+import itertools
+import json
+import os
+
+COUNT = os.environ.get("TIDEMARK_TEST_SHARDS")  # one, if it is not set
+
+
+def arguments_of(store):
+    return ("--shards", COUNT) if COUNT and store == "queue_service" else ()
+
+
+def shard_of_queue(data, queue, account="devstoreaccount1"):
+    """As docs/scale.md says it: SipHash-2-4 of the parts of the name under the key in the stamp."""
+    with open(os.path.join(data, "queue", "tidemark.json"), encoding="utf-8") as file:
+        stamp = json.load(file)
+    name = b"".join(part.encode() + b"\0\1" for part in (account, queue.removesuffix("-poison")))
+    out = ctypes.create_string_buffer(8)
+    ctypes.CDLL("libsodium.so.23").crypto_shorthash(out, name, ctypes.c_ulonglong(len(name)),
+                                                    bytes.fromhex(stamp["placement"]))
+    return int.from_bytes(out.raw, "big") % stamp["shards"]
+
+
+def poison_queue_elsewhere(data, queue):
+    """A poison queue on another shard than this queue."""
+    names = (f"failed-{n}-poison" for n in itertools.count())
+    return next(n for n in names if shard_of_queue(data, n) != shard_of_queue(data, queue))
