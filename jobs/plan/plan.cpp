@@ -15,6 +15,7 @@ using table_store::Entity;
 // Where no job of the kind has been measured yet.
 constexpr double kAssumedPerSecond = 10'000;
 constexpr std::uint32_t kMeasuredJobs = 100;
+constexpr Duration kPlanPatience = std::chrono::seconds(2);  // a table may be large, and little of it selected
 constexpr std::uint64_t kLeastMeasured = 500;
 constexpr LookBounds kPlanBounds{.keys = kPlannedKeys, .samples = kPlanSamples, .reads = 2000, .bytes = 1UL << 30};
 
@@ -88,7 +89,9 @@ Task<Result<PlanSample>> sample_of(const PlanSources& sources, const Reach& reac
 
 Task<Result<void>> look_into_table(const PlanSources& sources, const Reach& reach, JobPlan& plan) {
   const auto tables = sources.store.tables_in(reach.from.account);
+  const auto until = sources.store.now() + kPlanPatience;
   table_store::QueryRequest request;
+  request.patience = kPlanPatience;
   request.table = reach.from.table;
   request.filter = reach.selection.filter.value_or("");
   request.operation = reach.operation;
@@ -101,7 +104,7 @@ Task<Result<void>> look_into_table(const PlanSources& sources, const Reach& reac
       plan.samples.push_back(CO_TRY(co_await sample_of(sources, reach, entity)));
     }
     request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty() && plan.keys < kPlannedKeys);
+  } while (!request.continuation.empty() && plan.keys < kPlannedKeys && sources.store.now() < until);
   plan.complete = request.continuation.empty();
   co_return Result<void>{};
 }

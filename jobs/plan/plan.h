@@ -21,7 +21,7 @@ struct JobPlan {
   std::string kind;
   std::uint64_t keys = 0;
   std::uint64_t bytes = 0;
-  bool complete = true;  // false: there are more than kPlannedKeys; keys and bytes are what was counted
+  bool complete = true;  // false: there may be more; keys and bytes are what was counted by a number or a time
   double seconds = 0;
   std::vector<PlanSample> samples;
   std::vector<std::string> problems;  // why it would fail now

@@ -165,7 +165,7 @@ class PoisonTest(StackCase):
                    if "Trailed" in entry.get("detail", "") and entry.get("reason") == "old"]
         self.assertEqual([(entry["operation"], entry["count"]) for entry in entries], [("jobs.post", 3)])
         self.assertIn("purge poisonSource=Trailed movedBefore=", entries[0]["detail"])
-        self.assertEqual(self.api.call("GET", "/v1/poison?source=Trailed"), {"poison": []})
+        self.assertEqual(self.api.call("GET", "/v1/poison?source=Trailed")["poison"], [])
 
     def test_some_that_are_named_are_deleted_by_one_job(self):
         ids = self.poisoned("Some", 3)
