@@ -80,6 +80,19 @@ Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t 
   return found;
 }
 
+Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, const std::vector<std::string>& queues,
+                           std::string_view id) {
+  const auto cursor = rows.scan(queue_keys::everything_departed());
+  for (; cursor->valid(); cursor->next()) {
+    const auto departure = TRY(kDeparture.decode(cursor->value()));
+    if (departure.id == id && departure.account == account && std::ranges::contains(queues, departure.queue)) {
+      return true;
+    }
+  }
+  TRY(cursor->status());
+  return false;
+}
+
 Result<void> check_departure(std::string_view row) {
   const auto departure = TRY(kDeparture.decode(row));
   if (!departure.put) TRY(decode_message(departure.moved));

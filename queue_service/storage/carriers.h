@@ -35,6 +35,9 @@ struct Departed {
 };
 /// The first of those that are on their way to this shard.
 Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t to_shard, std::size_t limit);
+/// Whether this message is on its way to one of these queues.
+Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, const std::vector<std::string>& queues,
+                           std::string_view id);
 /// kCorruption.
 Result<void> check_departure(std::string_view row);
 

@@ -97,6 +97,7 @@ inline std::string last_departed(std::uint64_t to_shard) { return kv::key('s', t
 inline std::string last_arrived(std::uint64_t from_shard) { return kv::key('c', from_shard); }
 inline std::string departed(std::uint64_t to_shard, std::uint64_t number) { return kv::key('x', to_shard, number); }
 inline kv::KeyRange all_departed(std::uint64_t to_shard) { return kv::under(kv::key('x', to_shard)); }
+inline kv::KeyRange everything_departed() { return kv::under("x"); }
 /// The number in a key of `departed`.
 std::optional<std::uint64_t> departure_number(std::string_view key);
 

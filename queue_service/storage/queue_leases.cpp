@@ -70,10 +70,14 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
 
 Result<bool> QueueService::holds(const std::string& account, const std::vector<std::string>& queues,
                                  const MessageName& message) {
-  for (const auto& queue : queues) {
-    const auto snapshot = core_->of(account, queue).engine.snapshot();
-    const auto record = TRY(read_queue(*snapshot, account, queue));
-    if (record && TRY(read_named(*snapshot, record->generation, message))) return true;
+  for (const auto& shard : core_->shards) {
+    const auto snapshot = shard->engine.snapshot();
+    for (const auto& queue : queues) {
+      if (&core_->of(account, queue) != shard.get()) continue;
+      const auto record = TRY(read_queue(*snapshot, account, queue));
+      if (record && TRY(read_named(*snapshot, record->generation, message))) return true;
+    }
+    if (core_->shards.size() > 1 && TRY(is_on_its_way(*snapshot, account, queues, message.id))) return true;
   }
   return false;
 }

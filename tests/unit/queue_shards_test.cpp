@@ -194,6 +194,18 @@ TEST_F(QueueShards, AMessageArrivesOnceItsShardTakesIt) {
   EXPECT_EQ(on_their_way(), 0U);
 }
 
+TEST_F(QueueShards, AMessageOnItsWayIsHeld) {
+  const auto lease = put_and_take(on(0));
+  const MessageName name{lease.message_id};
+  engines_[1].refusing = true;
+  EXPECT_FALSE(run(queues_->move(lease, {.to_queue = on(1)})));
+  EXPECT_TRUE(queues_->holds("acc", {on(2), on(1)}, name).value_or(false));
+  EXPECT_FALSE(queues_->holds("acc", {on(0), on(2)}, name).value_or(true));
+  engines_[1].refusing = false;
+  ASSERT_TRUE(run(queues_->carry_on()));
+  EXPECT_TRUE(queues_->holds("acc", {on(1)}, name).value_or(false));
+}
+
 TEST_F(QueueShards, UpkeepTriesAgainSoon) {
   auto upkeep = start([](QueueService& queues) -> Task<bool> {
     co_await queues.keep_up(seconds(3600));
