@@ -50,7 +50,7 @@ export function All({ verb, filter, onClose }) {
     onClose();
   });
   return html`<${Dialog} title=${`${verb} all that match`} onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); (plan ? run : look)(); }}>
-    <p><bdi>${visible(describe(filter, utc))}</bdi>. ${consequenceOf[verb]} What is poisoned after this dialog was opened stays where it is.</p>
+    <p><bdi>${visible(describe(filter, utc))}</bdi>. ${consequenceOf[verb]} What is poisoned after ${filter.queue ? "the job was submitted" : "this dialog was opened"} stays where it is.</p>
     <div class="fields"><label class="field"><span>Messages a second</span><input type="number" min="1" max="10000" required value=${form.perSecond} onInput=${set("perSecond")} /></label>
       ${canaries && html`<label class="field"><span>Canaries first</span><input type="number" min="0" max="100" required value=${form.canary} onInput=${set("canary")} /><small>The rest follows only if these succeed</small></label>`}
       <label class="field"><span>At most</span><input type="number" min="1" value=${form.limit} placeholder="no limit" onInput=${set("limit")} /></label></div>
