@@ -85,7 +85,8 @@ Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, con
   const auto cursor = rows.scan(queue_keys::everything_departed());
   for (; cursor->valid(); cursor->next()) {
     const auto departure = TRY(kDeparture.decode(cursor->value()));
-    if (departure.id == id && departure.account == account && std::ranges::contains(queues, departure.queue)) {
+    if (departure.id == id && departure.account == account &&
+        std::ranges::find(queues, departure.queue) != queues.end()) {
       return true;
     }
   }
