@@ -16,8 +16,8 @@
 namespace tidemark::blob_store {
 namespace {
 
-/// Bodies that wait for one computation. The turn that does it owns them, so they go with its executor, which is the one
-/// of all of them.
+/// Bodies that wait for one computation. The turn that does it owns them, so they go with its executor, which is the
+/// one of all of them.
 class Round {
  public:
   using Tell = std::move_only_function<void(std::string)>;

@@ -249,7 +249,8 @@ TEST_F(HoldingsTest, ACountEndsWhenItIsToldTo) {
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(run(service.put(account_.name, "orders", {.text = std::string(60'000, 'x')})));
   }
-  const auto ended = count(std::array{MeasuredShard{engine_, {}}}, queues_, [](std::uint64_t) { return false; }, account_.name);
+  const auto ended =
+      count(std::array{MeasuredShard{engine_, {}}}, queues_, [](std::uint64_t) { return false; }, account_.name);
   EXPECT_TRUE(ended.failed_with(ErrorCode::kCancelled));
 }
 
