@@ -1,4 +1,6 @@
 // What a holder by lease alone can do, and single messages by id, for people.
+#include <map>
+
 #include "common/base/encoding.h"
 #include "queue_service/storage/queue_core.h"
 
@@ -15,11 +17,12 @@ std::optional<Time> later_than(Time now, Duration delay) {
   return now + std::min(delay, kMaxVisibility);
 }
 
-Result<bool> withdraw_from(QueueRows& rows, const MessageName& message) {
+Result<bool> withdraw_from(QueueRows rows, const MessageName& message) {
   const auto found = TRY(read_named(rows.transaction(), rows.generation(), message));
   if (!found || (found->was_leased && found->place.visible_at > rows.now())) return false;
   TRY(rows.remove(*found));
   ++rows.figures().finished;
+  rows.save();
   return true;
 }
 
@@ -84,11 +87,22 @@ Result<bool> QueueService::holds(const std::string& account, const std::vector<s
 
 Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::string> queues, MessageName message) {
   bool withdrawn = false;
-  for (const auto& queue : queues) {
-    const auto from_one = [&](QueueRows& rows) { return withdraw_from(rows, message); };
-    auto done = co_await change_queue(kWithdrawStep, account, queue, from_one);
-    if (done.failed_with(ErrorCode::kQueueNotFound)) continue;
-    withdrawn = CO_TRY(std::move(done)) || withdrawn;
+  std::map<std::size_t, std::vector<std::string>> by_shard;
+  for (auto& queue : queues) by_shard[core_->of(account, queue).number].push_back(std::move(queue));
+  for (const auto& [number, its_queues] : by_shard) {
+    auto& shard = *core_->shards[number];
+    bool here = false;
+    const auto at = shard.moment();
+    CO_TRY(co_await shard.transact(kWithdrawStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+      here = false;
+      for (const auto& queue : its_queues) {
+        auto rows = QueueRows::open(txn, effects, account, queue, at);
+        if (rows.failed_with(ErrorCode::kQueueNotFound)) continue;
+        here = TRY(withdraw_from(TRY(std::move(rows)), message)) || here;
+      }
+      return {};
+    }));
+    withdrawn = withdrawn || here;
   }
   co_return withdrawn;
 }

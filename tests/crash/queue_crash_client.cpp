@@ -83,7 +83,10 @@ class Loop {
 
   Task<void> withdraw(MessageName name) {
     const Line line{"remove", kJobs, name.id, {}};
-    auto withdrawn = co_await client_.withdraw({kJobs, poison_}, std::move(name));
+    // Of queues on several shards, a withdrawal is a transaction for each, between which others may move the message.
+    std::vector<std::string> queues{kJobs};
+    if (poison_ == poison_queue_of(kJobs)) queues.push_back(poison_);
+    auto withdrawn = co_await client_.withdraw(std::move(queues), std::move(name));
     if (withdrawn && !*withdrawn) co_return;  // somebody has it, or is done with it
     line.tell(withdrawn);
   }
