@@ -215,7 +215,13 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   const auto shard_of = [&](const FollowUp& next) -> Shard& { return core_->of(holder.account, next.queue); };
   for (std::size_t i = 0; i < follow_ups.size(); ++i) {
     auto& shard = shard_of(follow_ups[i]);
-    if (&shard != &home) CO_TRY(shard.could_put(holder.account, follow_ups[i], hashes[i]));
+    if (&shard == &home) continue;
+    if (auto refused = shard.could_put(holder.account, follow_ups[i], hashes[i]); !refused) {
+      // Whoever does not hold the message any more is told that first.
+      const auto holds = [](QueueRows&, FoundMessage&) { return Result<void>(); };
+      CO_TRY(co_await change_held(kFinishStep, std::move(holder), holds));
+      co_return fail(std::move(refused.error()));
+    }
   }
   std::vector<Placed> placed;
   std::vector<std::uint64_t> departures;  // 0: it is on this shard
