@@ -78,6 +78,15 @@ Result<void> check_unused(const std::filesystem::path& folder, std::string_view 
                   folder.string(), setting));
 }
 
+/// Which rows are on which shard is known from the stamp alone.
+Result<void> check_not_divided(const std::filesystem::path& folder) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(kv::shard_folder(folder, 0, 2), unknown)) return {};
+  return fail(ErrorCode::kCorruption, fmt::format("The rows in {} are divided over shards, and its file {} is missing. "
+                                                  "Put it back from a backup.",
+                                                  folder.string(), kStampName));
+}
+
 StampOf expected_stamp(const StoreSettings& settings, const StoreDescription& description) {
   return {description.folder, description.format, settings.engine, static_cast<std::size_t>(settings.shards)};
 }
@@ -125,6 +134,7 @@ Result<StoreData> open_in_files(const StoreSettings& settings, const std::filesy
   const auto shards = stamp.placement.shards();
   const bool divided = shards > 1;
   if (!stamp.stamped && divided) TRY(check_unused(folder, "several shards"));
+  if (!stamp.stamped && !divided) TRY(check_not_divided(folder));
   TRY(process::prepare_directory(folder));
   // Where the rows of shards are rests on the stamp, so it comes first.
   if (!stamp.stamped && divided) TRY(stamp_folder(data, expected, stamp));

@@ -7,7 +7,11 @@ endfunction()
 
 tidemark_shards_test(crash_queue_random /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/queue_crash_test.py RandomKillTest)
 tidemark_shards_test(crash_queue_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/queue_crash_test.py FailPointTest)
-foreach(suite jobs backup recovery quotas)
+# Of the backups, what does not look into the files of a database in one shard.
+tidemark_shards_test(process_backup /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/backup_test.py
+  BackupTest.test_what_is_under_way_converges_after_a_restore BackupTest.test_a_second_backup_shares_files_with_the_first
+  BackupTest.test_a_kill_in_the_middle_leaves_nothing_that_looks_complete)
+foreach(suite jobs recovery quotas)
   tidemark_shards_test(process_${suite} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/${suite}_test.py)
 endforeach()
 tidemark_shards_test(sdk_queues_messages
