@@ -205,7 +205,10 @@ class ComposeTest(unittest.TestCase):
     def test_5_poison(self):
         job_id = self.api.submit({"kind": "archive", "source": "Late", "destination": "LateArchive", "filter": ""})
         self.assertEqual(self.await_end(job_id)["state"], "poisoned")
-        mine = [p for p in self.api.poison() if p["jobId"] == job_id]
+        # The record says so before its message is there.
+        of_job = lambda: [p for p in self.api.poison() if p["jobId"] == job_id]  # noqa: E731
+        wait_until(of_job, "the message of the poisoned job")
+        mine = of_job()
         self.assertEqual(len(mine), 1, mine)
         shown = self.api.call("GET", f"/v1/poison/{mine[0]['id']}")
         self.assertIn("Late", shown["reason"])
