@@ -78,8 +78,8 @@ Result<void> check(const Stamp& stamp, const std::string& where, const StampOf& 
   }
   if (const auto shards = stamp.placement.shards(); expected.shards != 0 && expected.shards != shards) {
     return fail(ErrorCode::kConfigInvalid,
-                fmt::format("{} has its rows in {} shards, and the setting shards says {}. The number never changes: "
-                            "remove the setting, or begin with an empty directory.",
+                fmt::format("{} was made with shards={}, and the setting says {}. The number never changes: remove "
+                            "the setting, or begin with an empty directory.",
                             where, shards, expected.shards));
   }
   if (stamp.format > expected.format) {

@@ -94,9 +94,8 @@ StampOf expected_stamp(const StoreSettings& settings, const StoreDescription& de
 Result<void> check_shards(const StoreSettings& settings, const StoreDescription& description) {
   if (static_cast<std::size_t>(settings.shards) <= description.max_shards) return {};
   return fail(ErrorCode::kConfigInvalid,
-              fmt::format("{} can divide its rows over {} shards at most, and the setting "
-                          "shards says {}",
-                          description.process_name, description.max_shards, settings.shards));
+              fmt::format("{} takes at most shards={}, and the setting says {}", description.process_name,
+                          description.max_shards, settings.shards));
 }
 
 DataIdentity identity_of(const StoreDescription& description, const FolderStamp& stamp) {

@@ -6,6 +6,7 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr std::uint8_t kDepartureVersion = 1;
+constexpr std::size_t kBytesTogether = 1UL << 20;
 
 template <class Io, class Span>
 void span_field(Io& io, Span& span) {
@@ -70,8 +71,10 @@ Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const D
 
 Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t to_shard, std::size_t limit) {
   std::vector<Departed> found;
+  std::size_t bytes = 0;
   const auto cursor = rows.scan(queue_keys::all_departed(to_shard));
-  for (; cursor->valid() && found.size() < limit; cursor->next()) {
+  for (; cursor->valid() && found.size() < limit && bytes < kBytesTogether; cursor->next()) {
+    bytes += cursor->value().size();
     const auto number = queue_keys::departure_number(cursor->key());
     if (!number) return corrupt_record("departure");
     found.push_back({*number, TRY(kDeparture.decode(cursor->value()))});
@@ -144,8 +147,9 @@ std::optional<Result<Placed>> Carriers::outcome(std::size_t to_shard, std::uint6
   MutexLock lock(mutex_);
   const auto way = ways_.find(to_shard);
   if (way == ways_.end()) return std::nullopt;
-  const auto found = std::ranges::find(way->second.latest, number, [](const auto& each) { return each.first; });
-  if (found == way->second.latest.end()) return std::nullopt;
+  const auto& latest = way->second.latest;  // in the order of their numbers
+  const auto found = std::ranges::lower_bound(latest, number, {}, [](const auto& each) { return each.first; });
+  if (found == latest.end() || found->first != number) return std::nullopt;
   return found->second;
 }
 

@@ -33,7 +33,7 @@ struct Departed {
   std::uint64_t number = 0;
   Departure departure;
 };
-/// The first of those that are on their way to this shard.
+/// The first of those that are on their way to this shard: so many, or fewer if they are large.
 Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t to_shard, std::size_t limit);
 /// Whether this message is on its way to one of these queues.
 Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, const std::vector<std::string>& queues,

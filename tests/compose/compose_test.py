@@ -206,7 +206,8 @@ class ComposeTest(unittest.TestCase):
         job_id = self.api.submit({"kind": "archive", "source": "Late", "destination": "LateArchive", "filter": ""})
         self.assertEqual(self.await_end(job_id)["state"], "poisoned")
         # The record says so before its message is there.
-        of_job = lambda: [p for p in self.api.poison() if p["jobId"] == job_id]  # noqa: E731
+        def of_job():
+            return [p for p in self.api.poison() if p["jobId"] == job_id]
         wait_until(of_job, "the message of the poisoned job")
         mine = of_job()
         self.assertEqual(len(mine), 1, mine)
@@ -222,7 +223,7 @@ class ComposeTest(unittest.TestCase):
         wait_until(lambda: self.api.job(job_id)["state"] == "succeeded", "the redriven job's success")
         self.assertEqual(self.tables.scan("Late"), {})
         self.assertEqual(self.tables.scan("LateArchive"), by_key([entity]))
-        self.assertEqual([p for p in self.api.poison() if p["jobId"] == job_id], [])
+        self.assertEqual(of_job(), [])
         with self.assertRaises(HttpFailure) as gone:
             self.api.call("GET", f"/v1/poison/{shown['id']}")
         self.assertEqual(gone.exception.status, 404)

@@ -39,7 +39,7 @@ class ShardsTest(unittest.TestCase):
             client.put(f"queue-{n:02}", f"text {n}")
         self.assertEqual(self.folders(), [f"shard-{n}" for n in range(4)])
         self.stop()
-        self.assertIn("has its rows in 4 shards, and the setting shards says 2", self.refusal("queue_service", "--shards", "2"))
+        self.assertIn("was made with shards=4, and the setting says 2", self.refusal("queue_service", "--shards", "2"))
         self.start("--log-level", "info")  # none is named: as many as it has
         client = QueueClient(self.stack.ports["queue_service"])
         self.assertEqual([client.take(f"queue-{n:02}", 1, 30)[0]["MessageText"] for n in range(20)],
@@ -49,7 +49,7 @@ class ShardsTest(unittest.TestCase):
         self.start()
         self.stop()
         self.assertEqual(self.folders(), [])
-        self.assertIn("has its rows in 1 shards", self.refusal("queue_service", "--shards", "2"))
+        self.assertIn("was made with shards=1", self.refusal("queue_service", "--shards", "2"))
 
     def test_a_lost_stamp_hides_no_rows(self):
         self.start("--shards", "2")
@@ -59,8 +59,8 @@ class ShardsTest(unittest.TestCase):
         self.assertIn("data from an older version", self.refusal("queue_service", "--shards", "2"))
 
     def test_stores_that_cannot_be_divided_say_so(self):
-        self.assertIn("can divide its rows over 1 shards at most", self.refusal("table_store", "--shards", "2"))
-        self.assertIn("can divide its rows over 1 shards at most", self.refusal("blob_store", "--shards", "2"))
+        self.assertIn("takes at most shards=1", self.refusal("table_store", "--shards", "2"))
+        self.assertIn("takes at most shards=1", self.refusal("blob_store", "--shards", "2"))
 
     def test_each_has_figures_and_is_checked(self):
         self.start("--shards", "3")
