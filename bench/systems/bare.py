@@ -10,4 +10,4 @@ class Bare(System):
         (port,) = free_ports(1)
         self.await_port(self.launch("bare_server", [os.path.join(self.binaries, "bare_server"), str(port),
                                                     str(os.cpu_count())]), port)
-        self.table = self.queue = port
+        self.blob = self.queue = self.table = port

@@ -9,6 +9,7 @@ from harness import azure, machine
 from harness.workload import Aspect, Expectation, Measurement, Subject, Workload
 from harness.wrk import wrk
 from systems.azurite import Azurite
+from systems.bare import Bare
 from systems.nginx import Nginx, NginxSynced
 from systems.tidemark import TidemarkBlobs, TidemarkBlobsUnsynced
 
@@ -25,7 +26,7 @@ class Blobs(Workload):
     def prepare(self, system, subject):
         if subject.label == "table-upsert":
             azure.fill_table(system.table, TABLE, 10_000, 100)
-        else:
+        elif system.mode != "bare":
             azure.fill_container(system.blob, CONTAINER, self.blobs, self.size, self.kind)
 
     def measure(self, system, subject, repeat):
@@ -45,7 +46,8 @@ def memory_of(name):
 class Put(Blobs):
     name, unit, script, size = "blob-put", "puts/s", "blob_put", 64 << 10
     title = "Put Blob of 64 KiB, at random over 1,000 names that exist"
-    subjects = [Subject("tidemark", TidemarkBlobs), Subject("azurite", Azurite)]
+    subjects = [Subject("tidemark", TidemarkBlobs), Subject("unsynced", TidemarkBlobsUnsynced), Subject("bare", Bare),
+                Subject("azurite", Azurite)]
     expectations = [Expectation("tidemark", ">=", 15, "azurite")]
     aspects = memory_of(name)
 
