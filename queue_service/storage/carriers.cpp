@@ -1,6 +1,7 @@
 #include "queue_service/storage/carriers.h"
 
 #include "queue_service/storage/queue_core.h"
+#include "queue_service/storage/test_switches.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -77,7 +78,7 @@ Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t 
     bytes += cursor->value().size();
     const auto number = queue_keys::departure_number(cursor->key());
     if (!number) return corrupt_record("departure");
-    found.push_back({*number, TRY(kDeparture.decode(cursor->value()))});
+    found.push_back({*number, TRY(decode_departure(cursor->value()))});
   }
   TRY(cursor->status());
   return found;
@@ -87,7 +88,7 @@ Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, con
                            std::string_view id) {
   const auto cursor = rows.scan(queue_keys::everything_departed());
   for (; cursor->valid(); cursor->next()) {
-    const auto departure = TRY(kDeparture.decode(cursor->value()));
+    const auto departure = TRY(decode_departure(cursor->value()));
     if (departure.id == id && departure.account == account &&
         std::ranges::find(queues, departure.queue) != queues.end()) {
       return true;
@@ -97,8 +98,10 @@ Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, con
   return false;
 }
 
+Result<Departure> decode_departure(std::string_view row) { return kDeparture.decode(row); }
+
 Result<void> check_departure(std::string_view row) {
-  const auto departure = TRY(kDeparture.decode(row));
+  const auto departure = TRY(decode_departure(row));
   if (!departure.put) TRY(decode_message(departure.moved));
   return {};
 }
@@ -109,7 +112,7 @@ Result<Arrived> arrive(kv::Transaction& txn, Effects& effects, std::size_t from_
   const auto arrived_before = TRY(number_at(txn, last));
   Arrived arrived;
   for (const auto& [number, departure] : departed) {
-    if (number <= arrived_before) continue;
+    if (number <= arrived_before && !test_switches::arrive_again) continue;
     auto placed = put_departed(txn, effects, departure, at);
     if (!placed && !is_final(placed.error())) return fail(std::move(placed.error()));
     arrived.emplace_back(number, std::move(placed));

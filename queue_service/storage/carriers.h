@@ -39,6 +39,8 @@ Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t 
 Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, const std::vector<std::string>& queues,
                            std::string_view id);
 /// kCorruption.
+Result<Departure> decode_departure(std::string_view row);
+/// Also what is in it.
 Result<void> check_departure(std::string_view row);
 
 /// What became of departed messages. kQueueNotFound, kIdempotencyKeyReused: they can never be put.

@@ -8,4 +8,6 @@ namespace tidemark::queue_service::test_switches {
 inline std::atomic<bool> ignore_epoch{false};
 /// Delete a finished message in one transaction and put its follow-ups in another.
 inline std::atomic<bool> finish_in_two{false};
+/// Put a message that comes from another shard, whether it has arrived before or not.
+inline std::atomic<bool> arrive_again{false};
 }  // namespace tidemark::queue_service::test_switches

@@ -1,8 +1,8 @@
 // The simulation program. One seed is one run of the whole stack under faults; see README.md.
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
 //   --seed N              run one and print what happened
-//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, notes,
-//                         staleness, proof, freshness, sync
+//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
+//                         notes, staleness, proof, freshness, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 #include <spdlog/spdlog.h>
@@ -53,6 +53,8 @@ bool take_out(std::string_view rule, Options& options) {
     without.lease_epoch = true;
   } else if (rule == "one-transaction") {
     without.one_transaction = true;
+  } else if (rule == "arrival") {
+    without.arrival = true;
   } else if (rule == "notes") {
     without.notes = true;
   } else if (rule == "staleness") {
@@ -120,10 +122,11 @@ void print_failure(const char* program, std::uint64_t seed, const RunOutcome& ou
 void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
-      "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu crashes\n",
+      "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu messages between "
+      "shards, %llu crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
-      shown(figures.crashes));
+      shown(figures.carried), shown(figures.crashes));
 }
 
 void add(const RunOutcome& outcome, RunOutcome& total) {
@@ -136,6 +139,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.changes += outcome.changes;
   total.crashes += outcome.crashes;
   total.lookups += outcome.lookups;
+  total.carried += outcome.carried;
 }
 
 }  // namespace

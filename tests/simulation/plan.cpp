@@ -64,6 +64,7 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
   if (dice.chance(3500)) spec["onEnd"] = {{"url", dice.chance(1000) ? kGoneUrl : kEndpointUrl}};
   spec["maxAttempts"] = 1 + dice.below(20);
   spec["idempotencyKey"] = "k" + std::to_string(dice.next());
+  if (dice.chance(6000)) spec["priority"] = dice.chance(5000) ? "low" : "high";
   if (!dice.chance(300)) job.spec = spec.dump();
   job.after = dice.between(0ms, 4s);
   job.cancelled = dice.chance(700);
@@ -86,6 +87,7 @@ json small_spec(Dice& dice, const Plan& plan) {
 
 PlannedJob make_small_job(Dice& dice, const Plan& plan, Duration when) {
   auto spec = small_spec(dice, plan);
+  if (dice.chance(2000)) spec["priority"] = "high";
   spec["idempotencyKey"] = "k" + std::to_string(dice.next());
   PlannedJob job;
   job.spec = spec.dump();
@@ -104,6 +106,7 @@ PlannedGroup make_group(Dice& dice, const Plan& plan) {
     auto spec = small_spec(dice, plan);
     if (dice.chance(2000)) spec["source"] = "Missing";  // ends as poison
     if (dice.chance(2000)) spec["onEnd"] = {{"url", kEndpointUrl}};
+    if (dice.chance(3000)) spec["priority"] = "low";
     batch["jobs"].push_back(std::move(spec));
   }
   group.batch = batch.dump();
@@ -182,6 +185,7 @@ Plan make_plan(Dice& dice) {
   }
   plan.index_jobs = dice.chance(1500);
   for (auto left = plan.index_jobs ? 1 + dice.below(3) : 0; left > 0; --left) plan.jobs.push_back(make_index_job(dice));
+  if (dice.chance(5000)) plan.queue_shards = 2 + dice.below(3);
   return plan;
 }
 
@@ -208,7 +212,8 @@ std::string describe(const Plan& plan) {
               {"crashGapMs", ms(plan.crash_gap)},
               {"freezeGapMs", ms(plan.freeze_gap)},
               {"skewMs", ms(plan.skew)},
-              {"jumpGapMs", ms(plan.jump_gap)}};
+              {"jumpGapMs", ms(plan.jump_gap)},
+              {"queueShards", plan.queue_shards}};
   for (const auto& job : plan.jobs) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
     out["jobs"].push_back(

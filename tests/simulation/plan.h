@@ -54,6 +54,7 @@ struct Plan {
   Duration freeze_gap{};  // zero: no frozen workers
   Duration skew{};
   Duration jump_gap{};  // zero: no clock is set
+  std::size_t queue_shards = 1;
 };
 
 Plan make_plan(Dice& dice);

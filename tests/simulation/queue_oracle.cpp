@@ -4,6 +4,7 @@
 #include "common/rpc/wire.h"
 #include "jobs/store/job_record.h"
 #include "queue_service/client/queue_calls.h"
+#include "queue_service/storage/carriers.h"
 #include "queue_service/storage/queue_keys.h"
 #include "tests/simulation/table_oracle.h"
 
@@ -42,9 +43,12 @@ std::vector<queue_service::LeaseKey> leases_of(const Cause& cause) {
 bool is_message_row(const std::string& key) {
   return key.size() > 10 && key[0] == 'm' && (key[9] == 'r' || key[9] == 't' || key[9] == 'w');
 }
+bool is_departure(const std::string& key) { return key.starts_with('x'); }
+bool is_arrival(const std::string& key) { return key.size() == 9 && key[0] == 'c'; }
 bool is_figures_row(const std::string& key) { return key.size() == 10 && key[0] == 'm' && key[9] == 'c'; }
 
-std::uint64_t generation_in(std::string_view key) {
+/// In keys of messages and figures the generation, in those of messages on their way the other shard.
+std::uint64_t number_in(std::string_view key) {
   key.remove_prefix(1);
   return kv::take_u64(key).value_or(0);
 }
@@ -69,73 +73,129 @@ void QueueOracle::check_lease(const Cause& cause, const std::set<std::string>& t
   }
 }
 
-void QueueOracle::put_row(const RowChange& change, std::set<std::string>& touched) {
-  auto record = queue_service::decode_message(*change.value);
-  if (!record) return violated("a message cannot be read");
-  const auto id = record->message.id;
+void QueueOracle::put_row(Row row, Generation generation, MessageRecord record, std::set<std::string>& touched) {
+  const auto& id = record.message.id;
   touched.insert(id);
   auto& known = messages_[id];
-  if (record->message.epoch < known.record.message.epoch) violated("Q3: the epoch of message " + id + " went down");
-  known.places.insert(change.key);
-  by_row_[change.key] = id;
-  const auto generation = generation_in(change.key);
+  if (record.message.epoch < known.record.message.epoch) violated("Q3: the epoch of message " + id + " went down");
+  known.places.insert(std::move(row));
   const auto poison = generations_.find(std::string(jobs::kPoisonQueue));
   if (poison != generations_.end() && poison->second == generation && known.generation != generation) {
     if (++known.times_poison > 1) violated("message " + id + " became poison twice");
   }
   known.generation = generation;
-  known.record = std::move(*record);
+  known.record = std::move(record);
 }
 
 /// As far as they were known before.
-std::set<std::string> QueueOracle::messages_in(const std::vector<RowChange>& changes) const {
+std::set<std::string> QueueOracle::messages_in(std::size_t shard, const std::vector<RowChange>& changes) const {
   std::set<std::string> ids;
   for (const auto& change : changes) {
-    const auto row = by_row_.find(change.key);
+    const auto row = by_row_.find({shard, change.key});
     if (row != by_row_.end()) ids.insert(row->second);
   }
   return ids;
 }
 
-void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& cause) {
+void QueueOracle::message_row(std::size_t shard, const RowChange& change, std::set<std::string>& touched) {
+  Row key{shard, change.key};
+  const auto row = by_row_.find(key);
+  if (row != by_row_.end() && !change.value) {
+    touched.insert(row->second);
+    messages_[row->second].places.erase(key);
+    by_row_.erase(row);
+  }
+  if (!change.value) return;
+  auto record = queue_service::decode_message(*change.value);
+  if (!record) return violated("a message cannot be read");
+  by_row_[key] = record->message.id;
+  put_row(std::move(key), {shard, number_in(change.key)}, std::move(*record), touched);
+}
+
+void QueueOracle::departed(std::size_t shard, const RowChange& change, std::set<std::string>& touched) {
+  auto& way = ways_[{shard, number_in(change.key)}];
+  const auto number = queue_service::queue_keys::departure_number(change.key).value_or(0);
+  if (!change.value) {
+    if (number > way.arrived) violated("Q1: a message that left a shard was forgotten before it arrived");
+    return;
+  }
+  const auto departure = queue_service::decode_departure(*change.value);
+  if (!departure) return violated("a message on its way cannot be read");
+  auto& id = way.under_way[number];
+  on_departure();
+  if (departure->put) return;  // whether it is a new one at all is known where it arrives
+  auto record = queue_service::decode_message(departure->moved);
+  if (!record) return violated("a message on its way cannot be read");
+  id = record->message.id;
+  put_row({shard, change.key}, {}, std::move(*record), touched);
+}
+
+void QueueOracle::arrived(std::size_t shard, const RowChange& change, std::set<std::string>& touched) {
+  const auto from = number_in(change.key);
+  auto& way = ways_[{from, shard}];
+  std::string_view value = *change.value;
+  const auto number = kv::take_u64(value).value_or(0);
+  if (number < way.arrived) violated("Q1: the number of what arrived went down");
+  way.arrived = number;
+  while (!way.under_way.empty() && way.under_way.begin()->first <= number) {
+    const auto& [departure, id] = *way.under_way.begin();
+    if (!id.empty()) {
+      touched.insert(id);
+      messages_[id].places.erase({from, queue_service::queue_keys::departed(shard, departure)});
+    }
+    way.under_way.erase(way.under_way.begin());
+    ++carried_;
+  }
+}
+
+void QueueOracle::begun(const Cause& cause) {
+  if (cause.method != calls::Withdraw::kMethod) return;
+  if (const auto call = wire::decode<calls::Withdraw>(cause.payload)) withdrawn_.insert(call->message.id);
+}
+
+void QueueOracle::committed(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause) {
   const bool changes_messages =
       std::any_of(changes.begin(), changes.end(), [](const RowChange& change) { return is_message_row(change.key); });
-  if (changes_messages) check_lease(cause, messages_in(changes));
+  if (changes_messages) check_lease(cause, messages_in(shard, changes));
   std::set<std::string> touched;
   for (const auto& change : changes) {
     if (is_message_row(change.key)) {
-      const auto row = by_row_.find(change.key);
-      if (row != by_row_.end() && !change.value) {
-        touched.insert(row->second);
-        messages_[row->second].places.erase(change.key);
-        by_row_.erase(row);
-      }
-      if (change.value) put_row(change, touched);
+      message_row(shard, change, touched);
+    } else if (is_departure(change.key)) {
+      departed(shard, change, touched);
+    } else if (is_arrival(change.key) && change.value) {
+      arrived(shard, change, touched);
     } else if (change.key.starts_with('q') && change.value) {
       auto queue = queue_service::kQueueRecord.decode(*change.value);
       auto name = queue_service::queue_keys::queue_name(change.key, kAccount);
-      if (queue && name) generations_[*name] = queue->generation;
+      if (queue && name) generations_[*name] = {shard, queue->generation};
     } else if (is_figures_row(change.key) && change.value) {
       auto figures = queue_service::kFiguresRecord.decode(*change.value);
-      if (figures) counts_[generation_in(change.key)] = *figures;
+      if (figures) counts_[{shard, number_in(change.key)}] = *figures;
     }
   }
-  for (const auto& id : touched) {
-    const auto places = messages_[id].places.size();
-    if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
-    const bool ends = cause.method == "queue.complete" || cause.method == "queue.complete_all" ||
-                      cause.method == "queue.finish" || cause.method == "queue.remove" ||
-                      cause.method == "queue.withdraw";
-    if (places == 0 && !ends) violated("Q1: message " + id + " was lost by " + cause.method);
-  }
   if (touched.empty()) return;
+  check_touched(cause, touched);
   check_figures();
 }
 
+void QueueOracle::check_touched(const Cause& cause, const std::set<std::string>& touched) {
+  const bool ends = cause.method == "queue.complete" || cause.method == "queue.complete_all" ||
+                    cause.method == "queue.finish" || cause.method == "queue.remove" ||
+                    cause.method == "queue.withdraw";
+  for (const auto& id : touched) {
+    const auto places = messages_[id].places.size();
+    if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
+    const bool withdrawn = cause.method.empty() && withdrawn_.contains(id);
+    if (places == 0 && !ends && !withdrawn) violated("Q1: message " + id + " was lost by " + cause.method);
+  }
+}
+
 void QueueOracle::check_figures() {
-  std::map<std::uint64_t, queue_service::FiguresRecord> found;
-  for (const auto& [key, id] : by_row_) {
-    auto& sets = found[generation_in(key)];
+  std::map<Generation, queue_service::FiguresRecord> found;
+  for (const auto& [row, id] : by_row_) {
+    const auto& [shard, key] = row;
+    auto& sets = found[{shard, number_in(key)}];
     const bool leased = messages_[id].record.leased;
     ++(key[9] == 'r' ? sets.ready : key[9] == 'w' ? sets.waiting : leased ? sets.leased : sets.delayed);
   }
@@ -157,8 +217,8 @@ std::set<std::string> QueueOracle::ids(const std::string& queue) const {
   std::set<std::string> out;
   const auto generation = generations_.find(queue);
   if (generation == generations_.end()) return out;
-  for (const auto& [key, id] : by_row_) {
-    if (generation_in(key) == generation->second) out.insert(id);
+  for (const auto& [row, id] : by_row_) {
+    if (Generation{row.first, number_in(row.second)} == generation->second) out.insert(id);
   }
   return out;
 }

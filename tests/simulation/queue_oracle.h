@@ -2,7 +2,8 @@
 //   Q1  a message goes only by a call that ends it      Q2  it is in one queue, at one place
 //   Q3  its epoch only rises, and only the live delivery changes it
 //   Q6  a queue's counts are the sizes of its sets
-// and that no message becomes poison twice. One thread.
+// that no message becomes poison twice, and that none which leaves a shard is forgotten before it has arrived. One
+// thread.
 #pragma once
 #include <map>
 #include <set>
@@ -16,29 +17,51 @@ namespace tidemark::simulation {
 class QueueOracle {
  public:
   explicit QueueOracle(Scheduler& scheduler) : scheduler_(scheduler) {}
-  void committed(const std::vector<RowChange>& changes, const Cause& cause);
+  /// Called for each message that leaves its shard, before it is somewhere else.
+  std::function<void()> on_departure = [] {};
+
+  /// A call comes, and may do something.
+  void begun(const Cause& cause);
+  void committed(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause);
+  /// That came to another shard.
+  [[nodiscard]] std::uint64_t carried() const { return carried_; }
   [[nodiscard]] std::uint64_t messages(const std::string& queue) const;
   /// Ids of the messages of a queue.
   [[nodiscard]] std::set<std::string> ids(const std::string& queue) const;
 
  private:
+  /// A key, and a queue since it was made or cleared: each shard has its own.
+  using Row = std::pair<std::size_t, std::string>;
+  using Generation = std::pair<std::size_t, std::uint64_t>;
   struct Known {
-    std::set<std::string> places;  // keys of its rows
-    std::uint64_t generation = 0;
+    std::set<Row> places;  // where it is: in a queue, or on its way from one shard to another
+    Generation generation;
     queue_service::MessageRecord record;
     std::uint64_t times_poison = 0;
   };
+  struct Way {
+    std::map<std::uint64_t, std::string> under_way;  // by number: the message's id, or nothing if it is a new one
+    std::uint64_t arrived = 0;
+  };
   void check_lease(const Cause& cause, const std::set<std::string>& touched);
-  [[nodiscard]] std::set<std::string> messages_in(const std::vector<RowChange>& changes) const;
+  [[nodiscard]] std::set<std::string> messages_in(std::size_t shard, const std::vector<RowChange>& changes) const;
   void check_figures();
-  void put_row(const RowChange& change, std::set<std::string>& touched);
+  void check_touched(const Cause& cause, const std::set<std::string>& touched);
+  void message_row(std::size_t shard, const RowChange& change, std::set<std::string>& touched);
+  void put_row(Row row, Generation generation, queue_service::MessageRecord record, std::set<std::string>& touched);
+  void departed(std::size_t shard, const RowChange& change, std::set<std::string>& touched);
+  void arrived(std::size_t shard, const RowChange& change, std::set<std::string>& touched);
   void violated(std::string text);
 
   Scheduler& scheduler_;
-  std::map<std::string, std::uint64_t> generations_;              // by queue
-  std::map<std::uint64_t, queue_service::FiguresRecord> counts_;  // by generation
-  std::map<std::string, std::string> by_row_;                     // row key -> message id
-  std::map<std::string, Known> messages_;                         // by id
+  std::map<std::string, Generation> generations_;  // by queue
+  std::map<Generation, queue_service::FiguresRecord> counts_;
+  std::map<Row, std::string> by_row_;                        // of a queue -> message id
+  std::map<std::string, Known> messages_;                    // by id
+  std::map<std::pair<std::size_t, std::size_t>, Way> ways_;  // from shard, to shard
+  // Messages that somebody withdraws: that takes a transaction for each shard, of which the first alone has its cause.
+  std::set<std::string> withdrawn_;
+  std::uint64_t carried_ = 0;
 };
 
 }  // namespace tidemark::simulation

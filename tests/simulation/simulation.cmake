@@ -26,13 +26,14 @@ set(broken_by_fence A4)
 set(broken_by_put-if-newer A2)
 set(broken_by_lease-epoch Q3)
 set(broken_by_one-transaction E3)
+set(broken_by_arrival Q2)
 set(broken_by_sync "not quiet")  # a job whose message was lost never ends
 # They end with the first seed that shows it; some of these crashes are rare.
 set(broken_by_notes I1)
 set(broken_by_staleness I)
 set(broken_by_proof L1)
 set(broken_by_freshness L2)
-foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction sync notes staleness proof freshness)
+foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival sync notes staleness proof freshness)
   add_test(NAME simulation_bites_without_${rule}
     COMMAND simulation_test --seeds 1..5000 --without ${rule} --expect "${broken_by_${rule}}")
   list(APPEND simulation_tests simulation_bites_without_${rule})

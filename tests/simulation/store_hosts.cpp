@@ -12,6 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration kUpkeepInterval = 60s;
+
 /// Remembers what the body writes.
 class WatchedTransaction final : public kv::Transaction {
  public:
@@ -35,7 +37,7 @@ class WatchedTransaction final : public kv::Transaction {
 };
 
 /// The transactions of a call are submitted before the call first waits, so what was noted just before is their cause.
-Task<Result<std::string>> answer_with(WatchedEngine& engine, const rpc::Dispatch& dispatch, Request request) {
+Task<Result<std::string>> answer_with(ExpectedCause& expected, const rpc::Dispatch& dispatch, Request request) {
   std::size_t transactions = 1;
   if (request.method == table_store::calls::MoveAll::kMethod) {
     if (auto call = wire::decode<table_store::calls::MoveAll>(request.payload)) transactions = call->moves.size();
@@ -43,25 +45,47 @@ Task<Result<std::string>> answer_with(WatchedEngine& engine, const rpc::Dispatch
     if (auto call = wire::decode<table_store::calls::MutateAll>(request.payload))
       transactions = call->partitions.size();
   }
-  engine.expect({request.method, request.payload, request.caller}, transactions);
+  expected = {{request.method, request.payload, request.caller}, transactions};
   auto result = co_await dispatch(std::move(request.method), std::move(request.payload));
-  engine.expect({}, 0);  // of a call that was refused before its transaction
+  expected = {};  // of a call that was refused before its transaction
   co_return result;
+}
+
+std::vector<std::unique_ptr<WatchedEngine>> engines_on(const std::vector<EngineParts>& parts, ExpectedCause& expected,
+                                                       const QueueWatcher& watcher) {
+  std::vector<std::unique_ptr<WatchedEngine>> engines;
+  for (std::size_t shard = 0; shard < parts.size(); ++shard) {
+    engines.push_back(std::make_unique<WatchedEngine>(
+        parts[shard], expected,
+        [committed = watcher.committed, shard](const std::vector<RowChange>& changes, const Cause& cause) {
+          committed(shard, changes, cause);
+        }));
+  }
+  return engines;
+}
+
+/// What is on its way between shards when the store starts.
+Task<void> carry_on(queue_service::QueueService& service, Life& life) {
+  const auto done = co_await service.carry_on();
+  if (!done && !life.dead()) std::abort();  // the disk of a life never fails
+}
+
+/// The key of the placement is the same in each life, as it is in a store's stamp.
+kv::Shards shards_of(const std::vector<std::unique_ptr<WatchedEngine>>& engines, const Clock& ages) {
+  kv::Shards shards{.all = {}, .placement = {engines.size(), {}}};
+  for (const auto& engine : engines) shards.all.push_back({*engine, ages});
+  return shards;
 }
 
 }  // namespace
 
-void WatchedEngine::expect(Cause cause, std::size_t transactions) {
-  cause_ = std::move(cause);
-  expected_ = transactions;
-}
-
-WatchedEngine::WatchedEngine(EngineParts parts, CommitWatcher watcher)
+WatchedEngine::WatchedEngine(EngineParts parts, ExpectedCause& expected, CommitWatcher watcher)
     : durable_(kv::make_memory_engine(std::move(parts.disk))),
       scheduler_(parts.scheduler),
       life_(parts.life),
       durability_(parts.durability),
-      watcher_(std::move(watcher)) {
+      watcher_(std::move(watcher)),
+      expected_(expected) {
   const auto found = durable_->snapshot();
   kv::TransactionBody copy = [&](kv::Transaction& txn) -> Result<void> {
     for (auto cursor = found->scan({}, kv::Direction::kForward); cursor->valid(); cursor->next()) {
@@ -90,8 +114,7 @@ void WatchedEngine::submit(kv::TransactionBody body, kv::Completion done) {
     done(fail(ErrorCode::kStorageFailure));
     return;
   }
-  waiting_.push_back({std::move(body), std::move(done), expected_ > 0 ? cause_ : Cause{}});
-  if (expected_ > 0) --expected_;
+  waiting_.push_back({std::move(body), std::move(done), expected_.take()});
   if (waiting_.size() == 1) later(1ms, &WatchedEngine::execute_waiting);
 }
 
@@ -150,23 +173,29 @@ void WatchedEngine::abandon() {
 }
 
 TableHost::TableHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher)
-    : engine_(parts, std::move(watcher)),
+    : engine_(parts, expected_, std::move(watcher)),
       random_(make_seeded_random(seed)),
       service_(engine_, parts.life.clock(), *random_),
       dispatch_(table_store::make_table_dispatch(service_)) {}
 
 Task<Result<std::string>> TableHost::answer(Request request) {
-  return answer_with(engine_, dispatch_, std::move(request));
+  return answer_with(expected_, dispatch_, std::move(request));
 }
 
-QueueHost::QueueHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher)
-    : engine_(parts, std::move(watcher)),
+QueueHost::QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, const QueueWatcher& watcher)
+    : begun_(watcher.begun),
+      engines_(engines_on(parts, expected_, watcher)),
       random_(make_seeded_random(seed)),
-      service_(engine_, parts.life.clock(), *random_),
-      dispatch_(queue_service::make_queue_dispatch(service_)) {}
+      service_(shards_of(engines_, parts.front().life.clock()), parts.front().life.clock(), *random_),
+      dispatch_(queue_service::make_queue_dispatch(service_)) {
+  auto& life = parts.front().life;
+  spawn(life.executor(), carry_on(service_, life));
+  spawn(life.executor(), service_.keep_up(kUpkeepInterval));
+}
 
 Task<Result<std::string>> QueueHost::answer(Request request) {
-  return answer_with(engine_, dispatch_, std::move(request));
+  begun_({request.method, request.payload, request.caller});
+  return answer_with(expected_, dispatch_, std::move(request));
 }
 
 }  // namespace tidemark::simulation

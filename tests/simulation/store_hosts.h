@@ -22,6 +22,14 @@ struct Cause {
   int caller = -1;
 };
 
+/// The call that is being started, which makes so many transactions before it first waits.
+struct ExpectedCause {
+  Cause cause;
+  std::size_t transactions = 0;
+
+  Cause take() { return transactions == 0 ? Cause{} : (--transactions, cause); }
+};
+
 using CommitWatcher = std::function<void(const std::vector<RowChange>& changes, const Cause& cause)>;
 
 enum class Durability : std::uint8_t {
@@ -41,7 +49,7 @@ struct EngineParts {
 /// is on the disk, readers see it, and it is acknowledged. What was not on the disk is lost with the life.
 class WatchedEngine final : public kv::Engine {
  public:
-  WatchedEngine(EngineParts parts, CommitWatcher watcher);
+  WatchedEngine(EngineParts parts, ExpectedCause& expected, CommitWatcher watcher);
   [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override {
     return durability_ == Durability::kSynced ? durable_->snapshot() : ahead_->snapshot();
   }
@@ -49,8 +57,6 @@ class WatchedEngine final : public kv::Engine {
   void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override;
   [[nodiscard]] std::size_t queue_depth() const override { return waiting_.size(); }
 
-  /// The call that is being started makes so many transactions before it first waits.
-  void expect(Cause cause, std::size_t transactions);
   void abandon();
 
  private:
@@ -79,8 +85,7 @@ class WatchedEngine final : public kv::Engine {
   CommitWatcher watcher_;
   std::deque<Waiting> waiting_;
   std::deque<Group> unsynced_;
-  Cause cause_;  // of the next `expected_` transactions
-  std::size_t expected_ = 0;
+  ExpectedCause& expected_;
 };
 
 class TableHost final : public Callee {
@@ -93,23 +98,32 @@ class TableHost final : public Callee {
   }
 
  private:
+  ExpectedCause expected_;
   WatchedEngine engine_;
   std::unique_ptr<Random> random_;
   table_store::TableService service_;
   rpc::Dispatch dispatch_;
 };
 
+struct QueueWatcher {
+  std::function<void(const Cause& cause)> begun;  // a call, before what it does
+  std::function<void(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause)> committed;
+};
+
+/// Divided over as many shards as there are engines.
 class QueueHost final : public Callee {
  public:
-  QueueHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher);
+  QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, const QueueWatcher& watcher);
   Task<Result<std::string>> answer(Request request) override;
   void unwind() override {
-    engine_.abandon();
+    for (auto& engine : engines_) engine->abandon();
     service_.begin_shutdown();
   }
 
  private:
-  WatchedEngine engine_;
+  ExpectedCause expected_;
+  std::function<void(const Cause& cause)> begun_;
+  std::vector<std::unique_ptr<WatchedEngine>> engines_;
   std::unique_ptr<Random> random_;
   queue_service::QueueService service_;
   rpc::Dispatch dispatch_;

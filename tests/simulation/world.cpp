@@ -29,7 +29,9 @@ class World {
         durability_(without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced) {
     notes_.breaks_freshness = without.freshness;
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
+    for (std::size_t i = 0; i < plan_.queue_shards; ++i) queue_disks_.push_back(kv::make_memory_disk());
     scheduler_.on_crash = [this](int host) { crashed(host); };
+    queues_.on_departure = [this] { message_departed(); };
     stores_.table = scheduler_.add_host("table");
     stores_.queue = scheduler_.add_host("queue");
     people_ = scheduler_.add_host("people");
@@ -46,6 +48,7 @@ class World {
   void start(int host);
   void crashed(int host);
   void plan_crash();
+  void message_departed();
   void plan_freeze();
   void plan_jump();
   void calm_down();
@@ -66,7 +69,7 @@ class World {
   Stores stores_;
   int people_ = 0;
   std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
-  std::shared_ptr<kv::MemoryDisk> queue_disk_ = kv::make_memory_disk();
+  std::vector<std::shared_ptr<kv::MemoryDisk>> queue_disks_;  // of each shard
   TableOracle tables_{scheduler_, 2};
   LookupOracle lookups_{scheduler_};
   IndexOracle indexes_{scheduler_, lookups_};
@@ -88,9 +91,13 @@ void World::start(int host) {
                                                  indexes_.committed(changes);
                                                });
   } else if (host == stores_.queue) {
+    std::vector<EngineParts> parts;
+    for (const auto& disk : queue_disks_) parts.push_back({disk, scheduler_, life, durability_});
     life.program = std::make_unique<QueueHost>(
-        EngineParts{queue_disk_, scheduler_, life, durability_}, seed,
-        [this](const std::vector<RowChange>& changes, const Cause& cause) { queues_.committed(changes, cause); });
+        parts, seed,
+        QueueWatcher{.begun = [this](const Cause& cause) { queues_.begun(cause); },
+                     .committed = [this](std::size_t shard, const std::vector<RowChange>& changes,
+                                         const Cause& cause) { queues_.committed(shard, changes, cause); }});
   } else if (host == stores_.endpoint) {
     life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
   } else if (host == people_) {
@@ -134,6 +141,13 @@ void World::plan_crash() {
     }
     plan_crash();
   });
+}
+
+/// Where a message is between two shards, a crash hurts most.
+void World::message_departed() {
+  auto& dice = scheduler_.dice();
+  if (calm_ || plan_.crash_gap == Duration::zero() || !dice.chance(5000)) return;
+  scheduler_.host(stores_.queue).doom = static_cast<int>(dice.below(16));
 }
 
 void World::plan_freeze() {
@@ -186,7 +200,9 @@ void World::calm_down() {
 
 bool World::settled() const {
   if (notes_.busy > 0) return false;
-  if (queues_.messages(std::string(jobs::kJobQueue)) > 0) return false;
+  for (const auto queue : {jobs::kHighQueue, jobs::kJobQueue, jobs::kLowQueue}) {
+    if (queues_.messages(std::string(queue)) > 0) return false;
+  }
   if (!indexes_.settled(notes_.indexes) || !indexes_.gone(notes_.dropped)) return false;
   return std::all_of(tables_.jobs().begin(), tables_.jobs().end(),
                      [](const auto& job) { return jobs::is_terminal(job.second.state); });
@@ -294,6 +310,7 @@ RunOutcome World::run() {
   outcome.callbacks = callbacks_.deliveries();
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
+  outcome.carried = queues_.carried();
   for (const auto& [id, job] : tables_.jobs()) {
     if (job.state == jobs::JobState::kSucceeded) ++outcome.succeeded;
     if (job.state == jobs::JobState::kPoisoned) ++outcome.poisoned;
@@ -314,6 +331,7 @@ RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   table_store::test_switches().hide_staleness = without.staleness;
   queue_service::test_switches::ignore_epoch = without.lease_epoch;
   queue_service::test_switches::finish_in_two = without.one_transaction;
+  queue_service::test_switches::arrive_again = without.arrival;
   table_store::test_switches().prove_all = without.proof;
   World world(seed, without, print);
   return world.run();

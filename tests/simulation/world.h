@@ -14,6 +14,7 @@ struct Without {
   bool put_if_newer = false;
   bool lease_epoch = false;
   bool one_transaction = false;  // a message goes first, what follows it comes later
+  bool arrival = false;          // a message that was brought from another shard is brought again
   bool notes = false;            // some changes of followed tables are not noted
   bool staleness = false;        // a follower is not told that changes are lost
   bool proof = false;            // lookups take changed entities for what their rows say
@@ -30,6 +31,7 @@ struct RunOutcome {
   std::uint64_t callbacks = 0;  // that reached the endpoint
   std::uint64_t crashes = 0;
   std::uint64_t lookups = 0;
+  std::uint64_t carried = 0;                                 // messages from one shard to another
   std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs
   std::uint64_t taken_over = 0;                              // jobs that needed more than one delivery
   std::uint64_t virtual_ms = 0;
