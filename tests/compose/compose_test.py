@@ -18,8 +18,8 @@ import unittest
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
-from clients import KEY, ApiClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from engine import (SERVICES, NoEngine, Project, answers, build_image, build_image_from_source, find_engine,  # noqa: E402
+from clients import KEY, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from engine import (SERVICES, NoEngine, Project, TokenApi, answers, build_image, build_image_from_source, find_engine,  # noqa: E402
                     free_ports, run)
 from stack import SOURCE, wait_until  # noqa: E402
 
@@ -28,15 +28,6 @@ FROM_SOURCE = "--from-source"
 JOB_QUEUE = "tidemark-jobs"
 UNPRIVILEGED = "10001"
 engine = {}
-
-
-class TokenApi(ApiClient):
-    def __init__(self, port, token):
-        super().__init__(port)
-        self._token = token
-
-    def send(self, method, target, headers=None, body=None):
-        return super().send(method, target, {"Authorization": f"Bearer {self._token}", **(headers or {})}, body)
 
 
 def entities_of(partitions, rows):

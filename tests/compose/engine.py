@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+from clients import ApiClient
 from stack import SOURCE, clean_environment, program, wait_until
 
 PROGRAMS = ("table_store", "queue_service", "blob_store", "worker", "api", "tidemark")
@@ -77,6 +78,13 @@ def build_image_from_source(tag):
     run("docker", "build", "-f", os.path.join(SOURCE, "compose", "Dockerfile"), "-t", tag, SOURCE, limit_s=7200)
 
 
+def build_database_image(tag):
+    """That of compose/cluster.yaml."""
+    with tempfile.TemporaryDirectory(prefix="tmimage") as context:
+        shutil.copytree(os.path.join(SOURCE, "compose", "database"), os.path.join(context, "compose", "database"))
+        run("docker", "build", "-f", os.path.join(SOURCE, "compose", "database.Dockerfile"), "-t", tag, context)
+
+
 def free_ports(count):
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [s.getsockname()[1] for s in held]
@@ -85,14 +93,25 @@ def free_ports(count):
     return ports
 
 
+class TokenApi(ApiClient):
+    def __init__(self, port, token):
+        super().__init__(port)
+        self._token = token
+
+    def send(self, method, target, headers=None, body=None):
+        return super().send(method, target, {"Authorization": f"Bearer {self._token}", **(headers or {})}, body)
+
+
 class Project:
     """The stack of compose/compose.yaml under a name of its own. Like a person's, it makes its secrets itself."""
 
-    def __init__(self, compose, **settings):
+    def __init__(self, compose, *more_files, **settings):
         self.name = "tidemarktest" + secrets.token_hex(4)
         self.image = self.name
         self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
-        self._compose = [*compose, "-p", self.name, "-f", os.path.join(SOURCE, "compose", "compose.yaml")]
+        self._compose = [*compose, "-p", self.name]
+        for file in ("compose.yaml", *more_files):
+            self._compose += ["-f", os.path.join(SOURCE, "compose", file)]
         self._environment = {"TIDEMARK_TOKEN": "", "TIDEMARK_IMAGE": self.image, **settings}
         self._environment.update({f"TIDEMARK_{n}_PORT": str(p) for n, p in self.ports.items()})
 

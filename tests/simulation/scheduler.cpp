@@ -3,6 +3,12 @@
 #include <boost/asio/post.hpp>
 
 namespace tidemark::simulation {
+namespace {
+
+/// Of all hosts, without a moment's passing.
+constexpr std::size_t kMostRounds = 100'000;
+
+}  // namespace
 
 std::uint64_t Dice::next() {
   state_ += 0x9E3779B97F4A7C15ULL;
@@ -176,7 +182,8 @@ Life* Scheduler::find_life(int index, std::uint64_t number) {
 
 void Scheduler::run_ready() {
   bool busy = true;
-  while (busy) {
+  for (std::size_t rounds = 0; busy; ++rounds) {
+    if (rounds > kMostRounds) return trace_.violation(now_, "somebody goes on without ever waiting");
     busy = false;
     for (auto i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[dice_.below(i)]);
     for (const auto index : order_) {

@@ -253,7 +253,9 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (referred_log_) co_return co_await take_changes_of_two(wait);
   if (visits_.full()) co_return Result<void>{};
   if (const auto rest = pace_.rest(services_.clock.monotonic()); rest > Duration::zero()) {
-    co_await wake_->wait(services_.clock, std::min(wait, rest));
+    // A walk that is over gives way to the next one once the log was read to its end, so it has no turn before that.
+    const bool only_the_log = walk_.ended && !read_to_end_ && visits_.empty();
+    co_await wake_->wait(services_.clock, only_the_log ? rest : std::min(wait, rest));
     if (pace_.rest(services_.clock.monotonic()) > Duration::zero()) co_return Result<void>{};
     wait = Duration::zero();
   }
