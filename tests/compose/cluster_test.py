@@ -1,0 +1,195 @@
+"""compose/cluster.yaml: the stack over three PostgreSQL of which the leader is lost again and again, used from outside.
+What was acknowledged stays, nothing is applied twice, and writes come back within half a minute.
+
+Usage: cluster_test.py [unittest's arguments...]
+TIDEMARK_FAILOVERS: how often the leader is lost (2). TIDEMARK_DATABASE_IMAGE: an image that is there already.
+
+Needs a container engine; without one the test says why it is skipped (exit code 77).
+"""
+import http.client
+import os
+import signal
+import sys
+import threading
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "support")]
+from clients import HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from engine import NoEngine, Project, TokenApi, answers, build_database_image, build_image, find_engine, run  # noqa: E402
+from stack import wait_until  # noqa: E402
+
+SKIPPED = 77
+DATABASES = ("database1", "database2", "database3")
+FAILOVERS = int(os.environ.get("TIDEMARK_FAILOVERS", "2"))
+BACK_WITHIN_S = 30
+SETTLE_LIMIT_S = 120
+WAYS = ("killed", "without its postmaster", "standing still")
+engine = {}
+
+
+class Writer(threading.Thread):
+    """Calls write(number) with rising numbers, each once, until it is told to stop, and remembers what became of each."""
+
+    def __init__(self, write):
+        super().__init__(daemon=True)
+        self._write = write
+        self.acknowledged, self.unknown = set(), set()
+        self.latest = time.monotonic()  # an acknowledgement
+        self.stopping = threading.Event()
+        self.broken = None
+
+    def run(self):
+        number = 0
+        while not self.stopping.is_set() and self.broken is None:
+            number += 1
+            self._write_once(number)
+
+    def _write_once(self, number):
+        try:
+            self._write(number)
+        except (HttpFailure, OSError, http.client.HTTPException) as failure:
+            self.unknown.add(number)
+            if isinstance(failure, HttpFailure) and failure.status < 500:
+                self.broken = failure
+        else:
+            self.latest = time.monotonic()
+            self.acknowledged.add(number)
+
+
+def entity_writer(port, name):
+    tables = TableClient(port)
+    return Writer(lambda number: tables.put("Acknowledged",
+                                            {"PartitionKey": name, "RowKey": f"{number:06}", "Number": number}))
+
+
+def message_writer(port):
+    queues = QueueClient(port)
+    return Writer(lambda number: queues.put("acknowledged", str(number)))
+
+
+class ClusterTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.project = Project(engine["compose"], "cluster.yaml", TIDEMARK_LEASE_S="5",
+                              TIDEMARK_DATABASE_IMAGE=engine["database_image"])
+        engine["project"] = cls.project
+        try:
+            build_image(cls.project.image)
+            cls.project.compose("up", "-d", "--scale", "worker=2")
+            cls.project.await_healthy("blob_store", "queue_service", "table_store", "api", "worker", *DATABASES, limit_s=240)
+        except Exception:
+            cls.project.show_logs()
+            raise
+        cls.tables = TableClient(cls.project.ports["TABLE"])
+        cls.queues = QueueClient(cls.project.ports["QUEUE"])
+        cls.api = TokenApi(cls.project.ports["API"], cls.project.token)
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.project.show_logs()
+
+    def leader(self):
+        """Of those that say so; None while there is none."""
+        for name in DATABASES:
+            containers = self.project.containers(name)
+            if containers and answers("docker", "exec", containers[0], "curl", "-fsS", "-o", "/dev/null", "--max-time", "2",
+                                      "http://127.0.0.1:8008/leader"):
+                return name
+        return None
+
+    def await_leader_with_standby(self):
+        """A leader, and another one that has all that it acknowledges."""
+        def look():
+            name = self.leader()
+            if name is None:
+                return None
+            found = self.project.execute(name, "curl", "-fsS", "http://127.0.0.1:8008/cluster", check=False)
+            return name if "sync_standby" in found else None
+        return wait_until(look, "a leader and its standby", SETTLE_LIMIT_S, interval_s=0.5)
+
+    def lose(self, name, turn):
+        """In one of WAYS. Returns what brings it back."""
+        container = self.project.container(name)
+        if turn % 3 == 0:
+            run("docker", "kill", container)
+            return lambda: run("docker", "start", container)
+        if turn % 3 == 1:
+            self.project.execute(name, "bash", "-c", "kill -KILL $(head -n 1 /database/data/postmaster.pid)")
+            return lambda: None
+        run("docker", "pause", container)
+        return lambda: run("docker", "unpause", container)
+
+    def test_the_leader_is_lost(self):
+        patiently(self.tables.create_table, "Acknowledged")
+        patiently(self.tables.create_table, "Moved")
+        patiently(self.queues.create, "acknowledged")
+        of_entities = {name: entity_writer(self.project.ports["TABLE"], name) for name in ("w0", "w1", "w2")}
+        of_messages = message_writer(self.project.ports["QUEUE"])
+        writers = [*of_entities.values(), of_messages]
+        for writer in writers:
+            writer.start()
+        jobs = []
+        for turn in range(FAILOVERS):
+            leader = self.await_leader_with_standby()
+            jobs.append(patiently(self.api.submit, {"kind": "copy", "source": "Acknowledged", "destination": "Moved",
+                                                    "partitionKey": "w0", "idempotencyKey": f"turn-{turn}"}))
+            bring_back = self.lose(leader, turn)
+            lost_at = time.monotonic()
+            for writer in writers:
+                wait_until(lambda w=writer: w.broken or w.latest > lost_at + 0.5, "writes after the loss of the leader",
+                           SETTLE_LIMIT_S, interval_s=0.05)
+                self.assertIsNone(writer.broken)
+            back_s = time.monotonic() - lost_at
+            print(f"failover {turn + 1}: {leader} {WAYS[turn % 3]}, writes back after {back_s:.1f} s", flush=True)
+            self.assertLess(back_s, BACK_WITHIN_S)
+            bring_back()
+        for writer in writers:
+            writer.stopping.set()
+            writer.join(60)
+            self.assertFalse(writer.is_alive())
+            self.assertIsNone(writer.broken)
+        stored = self.tables.scan("Acknowledged")
+        for name, writer in of_entities.items():
+            self.check(writer, [row["Number"] for (partition, _), row in stored.items() if partition == name])
+        self.check(of_messages, self.all_messages())
+        for job in jobs:
+            wait_until(lambda j=job: ended(patiently(self.api.job, j)), f"the end of job {job}", SETTLE_LIMIT_S, interval_s=0.2)
+            self.assertEqual(self.api.job(job)["state"], "succeeded")
+
+    def all_messages(self):
+        found = []
+        while messages := patiently(self.queues.take, "acknowledged", 32, 600):
+            found += [int(message["MessageText"]) for message in messages]
+        return found
+
+    def check(self, writer, found):
+        self.assertGreater(len(writer.acknowledged), 0)
+        self.assertEqual(len(found), len(set(found)), "written twice")
+        self.assertEqual(writer.acknowledged - set(found), set(), "acknowledged and lost")
+        self.assertLessEqual(set(found) - writer.acknowledged, writer.unknown, "there, and never written")
+
+
+def main():
+    try:
+        engine["compose"] = find_engine()
+    except NoEngine as reason:
+        print(f"SKIPPED: the stack over a database of three is not tested, for want of a container engine: {reason}")
+        return SKIPPED
+    engine["database_image"] = os.environ.get("TIDEMARK_DATABASE_IMAGE") or "tidemarktest-database"
+    if "TIDEMARK_DATABASE_IMAGE" not in os.environ:
+        build_database_image(engine["database_image"])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return 0 if unittest.main(argv=sys.argv, verbosity=2, exit=False).result.wasSuccessful() else 1
+    finally:
+        if "project" in engine:
+            engine["project"].down()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
