@@ -137,7 +137,8 @@ class ClusterTest(unittest.TestCase):
         for turn in range(FAILOVERS):
             leader = self.await_leader_with_standby()
             jobs.append(patiently(self.api.submit, {"kind": "copy", "source": "Acknowledged", "destination": "Moved",
-                                                    "partitionKey": "w0", "idempotencyKey": f"turn-{turn}"}))
+                                                    "filter": "PartitionKey eq 'w0'", "rowKeyTemplate": "{RowKey}",
+                                                    "idempotencyKey": f"turn-{turn}"}))
             bring_back = self.lose(leader, turn)
             lost_at = time.monotonic()
             for writer in writers:
