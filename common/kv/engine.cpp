@@ -10,6 +10,8 @@
 #include <future>
 #include <utility>
 
+#include "common/kv/transact_together.h"
+
 namespace tidemark::kv {
 
 Result<void> Reader::get_all(std::span<const std::string> keys, const Told& told) const {
@@ -92,10 +94,17 @@ Task<Result<void>> Engine::erase(std::vector<KeyRange> ranges) {
 }
 
 Task<std::vector<Result<void>>> Engine::transact_all(std::vector<TransactionBody> bodies, const FailStep* step) {
+  std::vector<Submission> all;
+  all.reserve(bodies.size());
+  for (auto& body : bodies) all.push_back({this, std::move(body)});
+  return transact_together(std::move(all), step);
+}
+
+Task<std::vector<Result<void>>> transact_together(std::vector<Submission> all, const FailStep* step) {
   std::vector<Result<void>> outcomes;
-  if (bodies.empty()) co_return outcomes;
+  if (all.empty()) co_return outcomes;
   if (step != nullptr) step->before.reach();
-  auto initiate = [this](auto handler, std::vector<TransactionBody> transactions) {
+  auto initiate = [](auto handler, std::vector<Submission> transactions) {
     struct Shared {
       decltype(handler) resume;
       std::vector<Result<void>> outcomes;
@@ -111,11 +120,11 @@ Task<std::vector<Result<void>>> Engine::transact_all(std::vector<TransactionBody
         auto resume = std::move(shared->resume);
         resume(std::move(shared->outcomes));
       };
-      submit(std::move(transactions[i]), Completion(executor, std::move(note)));
+      transactions[i].engine->submit(std::move(transactions[i].body), Completion(executor, std::move(note)));
     }
   };
   outcomes = co_await asio::async_initiate<decltype(asio::use_awaitable), void(std::vector<Result<void>>)>(
-      initiate, asio::use_awaitable, std::move(bodies));
+      initiate, asio::use_awaitable, std::move(all));
   if (step != nullptr) step->after.reach();
   co_return outcomes;
 }
