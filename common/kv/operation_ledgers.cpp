@@ -1,8 +1,30 @@
 #include "common/kv/operation_ledgers.h"
 
 #include <algorithm>
+#include <set>
+
+#include "common/base/record.h"
 
 namespace tidemark::kv {
+
+/// What an operation's home has of it.
+struct OperationLedgers::Home {
+  OperationLedger ledger;
+  /// Every listed shard has this epoch or a higher one.
+  std::uint64_t raised = 0;
+  std::vector<std::uint64_t> shards = {};  // those that are listed, without the home
+
+  [[nodiscard]] bool behind(std::uint64_t epoch) const { return !shards.empty() && raised < epoch; }
+  void list(std::uint64_t shard) {
+    if (std::ranges::find(shards, shard) == shards.end()) shards.push_back(shard);
+  }
+};
+
+struct OperationLedgers::Operation {
+  std::string key;
+  std::size_t home = 0;
+};
+
 namespace {
 
 constexpr std::size_t kMaxCounters = 64;
@@ -36,22 +58,85 @@ Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std:
   return {};
 }
 
-Result<OperationLedger> load(const Reader& reader, const std::string& key) {
+/// Nothing: the operation has none here.
+Result<std::optional<OperationLedger>> find(const Reader& reader, const std::string& key) {
   const auto bytes = TRY(reader.get(key));
-  return bytes ? decode_ledger(*bytes) : OperationLedger{};
+  if (!bytes) return std::optional<OperationLedger>();
+  return TRY(decode_ledger(*bytes));
+}
+
+Result<void> close(OperationLedger& ledger, std::uint64_t epoch, std::uint64_t since) {
+  forget_earlier_text(ledger, since);
+  // Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
+  if (ledger.closed && ledger.epoch == epoch) return {};
+  TRY(pass_fence(ledger, epoch));
+  ledger.closed = true;
+  return {};
+}
+
+/// What an earlier attempt had closed here is open again: it did not come to close the home, and now never will.
+Result<void> raise(OperationLedger& ledger, std::uint64_t epoch, std::uint64_t since) {
+  forget_earlier_text(ledger, since);
+  if (ledger.epoch < epoch) ledger.closed = false;
+  return ledger.closed ? Result<void>() : pass_fence(ledger, epoch);
+}
+
+Result<void> do_work(OperationLedger& ledger, const Fence& fence, const OperationLedgers::Effect& effect) {
+  TRY(pass_fence(ledger, fence.epoch));
+  const auto applied = TRY(effect(ledger));
+  if (applied == 0 || fence.count_applied_as.empty()) return {};
+  return add_to_counter(ledger, fence.count_applied_as, applied);
+}
+
+/// The row of a home that lists shards.
+struct ListingRow {
+  std::uint64_t raised = 0;
+  std::vector<std::uint64_t> shards;
+  std::string ledger;
+};
+constexpr std::uint8_t kListing = 2;
+constexpr auto kListingRow = record_format<ListingRow>(kListing, "ledger of shards", [](auto& io, auto& row) {
+  io.string(row.ledger);
+  io.varint(row.raised);
+  io.list(row.shards, [&](auto& shard) { io.varint(shard); });
+});
+
+bool is_listing(std::string_view bytes) {
+  return !bytes.empty() && static_cast<std::uint8_t>(bytes.front()) == kListing;
 }
 
 }  // namespace
 
+OperationLedgers::OperationLedgers(const Shards& shards, KeyOf key_of, const FailStep* step)
+    : placement_(shards.placement), key_of_(key_of), step_(step) {
+  for (const auto& shard : shards.all) engines_.push_back(&shard.engine);
+}
+
+std::size_t OperationLedgers::home_of(std::string_view account, std::string_view operation_id) const {
+  return placement_.of({account, operation_id});
+}
+
+OperationLedgers::Operation OperationLedgers::operation(std::string_view account, std::string_view operation_id) const {
+  return {key_of_(account, operation_id), home_of(account, operation_id)};
+}
+
+Result<OperationLedgers::Home> OperationLedgers::load_home(const Reader& reader, const std::string& key) {
+  const auto bytes = TRY(reader.get(key));
+  if (!bytes) return Home{};
+  if (!is_listing(*bytes)) return Home{.ledger = TRY(decode_ledger(*bytes))};
+  auto row = TRY(kListingRow.decode(*bytes));
+  return Home{TRY(decode_ledger(row.ledger)), row.raised, std::move(row.shards)};
+}
+
+void OperationLedgers::store_home(Transaction& txn, const std::string& key, const Home& home) {
+  auto ledger = encode_ledger(home.ledger);
+  if (!home.shards.empty()) ledger = kListingRow.encode({home.raised, home.shards, std::move(ledger)});
+  txn.put(key, ledger);
+}
+
 Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account, const Fence& fence,
                                       const Effect& effect) const {
-  const auto key = key_of_(account, fence.operation_id);
-  auto ledger = TRY(load(txn, key));
-  forget_earlier_text(ledger, fence.since);
-  TRY(pass_fence(ledger, fence.epoch));
-  const auto applied = TRY(effect(ledger));
-  if (applied > 0 && !fence.count_applied_as.empty()) TRY(add_to_counter(ledger, fence.count_applied_as, applied));
-  txn.put(key, encode_ledger(ledger));
+  TRY(fenced_on(0, txn, account, fence, false, effect));
   return {};
 }
 
@@ -63,64 +148,178 @@ Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account
   return {};
 }
 
-Task<Result<OperationLedger>> OperationLedgers::change(std::string account, std::string operation_id,
-                                                       Change change) const {
-  CO_TRY(check_operation_id(operation_id));
-  const auto key = key_of_(account, operation_id);
-  OperationLedger ledger;
-  CO_TRY(co_await engine_.transact(
+Result<bool> OperationLedgers::fenced_on(std::size_t shard, Transaction& txn, std::string_view account,
+                                         const Fence& fence, bool entered, const Effect& effect) const {
+  const auto [key, home] = operation(account, fence.operation_id);
+  if (shard == home) {
+    auto here = TRY(load_home(txn, key));
+    if (!entered && here.behind(fence.epoch)) return false;
+    forget_earlier_text(here.ledger, fence.since);
+    TRY(do_work(here.ledger, fence, effect));
+    store_home(txn, key, here);
+    return true;
+  }
+  auto ledger = TRY(find(txn, key));
+  if (!entered && (!ledger || ledger->epoch < fence.epoch)) return false;
+  if (!ledger) ledger.emplace();
+  forget_earlier_text(*ledger, fence.since);
+  TRY(do_work(*ledger, fence, effect));
+  txn.put(key, encode_ledger(*ledger));
+  return true;
+}
+
+Task<Result<void>> OperationLedgers::enter(std::size_t shard, std::string account, Fence fence) const {
+  CO_TRY(check_operation_id(fence.operation_id));
+  const auto entered = operation(account, fence.operation_id);
+  auto home = CO_TRY(co_await change_home(entered, [&](Home& changed) -> Result<void> {
+    forget_earlier_text(changed.ledger, fence.since);
+    TRY(pass_fence(changed.ledger, fence.epoch));
+    if (changed.shards.empty()) changed.raised = fence.epoch;
+    if (shard != entered.home) changed.list(shard);
+    return {};
+  }));
+  co_return co_await raise_listed(entered, std::move(home), fence.epoch, fence.since);
+}
+
+Task<Result<OperationLedgers::Home>> OperationLedgers::change_home(const Operation& operation, Change change) const {
+  Home home;
+  CO_TRY(co_await engines_[operation.home]->transact(
       [&](Transaction& txn) -> Result<void> {
-        ledger = TRY(load(txn, key));
-        TRY(change(ledger));
-        txn.put(key, encode_ledger(ledger));
+        home = TRY(load_home(txn, operation.key));
+        TRY(change(home));
+        store_home(txn, operation.key, home);
         return {};
       },
       step_));
-  co_return ledger;
+  co_return home;
+}
+
+Task<Result<void>> OperationLedgers::change_listed(const Operation& operation, const std::vector<std::uint64_t>& shards,
+                                                   ChangeThere change) const {
+  for (const auto shard : shards) {
+    if (shard >= engines_.size()) co_return corrupt_record("ledger of shards");
+    CO_TRY(co_await engines_[shard]->transact(
+        [&](Transaction& txn) -> Result<void> {
+          auto ledger = TRY(find(txn, operation.key)).value_or(OperationLedger{});
+          TRY(change(ledger));
+          txn.put(operation.key, encode_ledger(ledger));
+          return {};
+        },
+        step_));
+  }
+  co_return Result<void>{};
+}
+
+/// Whatever is written under this epoch is written afterwards.
+Task<Result<void>> OperationLedgers::raise_listed(const Operation& operation, Home home, std::uint64_t epoch,
+                                                  std::uint64_t since) const {
+  if (!home.behind(epoch)) co_return Result<void>{};
+  CO_TRY(co_await change_listed(operation, home.shards,
+                                [&](OperationLedger& ledger) { return raise(ledger, epoch, since); }));
+  // Those that were listed meanwhile had this epoch taken at home before.
+  CO_TRY(co_await change_home(operation, [&](Home& changed) -> Result<void> {
+    changed.raised = std::max(changed.raised, epoch);
+    return {};
+  }));
+  co_return Result<void>{};
+}
+
+Result<OperationLedger> OperationLedgers::sum_up(const Operation& operation, Home home) const {
+  for (const auto shard : home.shards) {
+    if (shard >= engines_.size()) return corrupt_record("ledger of shards");
+    const auto bytes = TRY(engines_[shard]->get(operation.key));
+    if (!bytes) continue;
+    for (const auto& [name, amount] : TRY(decode_ledger(*bytes)).counters) {
+      TRY(add_to_counter(home.ledger, name, amount));
+    }
+  }
+  return std::move(home.ledger);
 }
 
 Task<Result<OperationLedger>> OperationLedgers::open_operation(std::string account, std::string operation_id,
                                                                std::uint64_t epoch, std::uint64_t since) const {
-  return change(std::move(account), std::move(operation_id), [epoch, since](OperationLedger& ledger) {
-    forget_earlier_text(ledger, since);
-    return ledger.closed ? Result<void>{} : pass_fence(ledger, epoch);
-  });
+  CO_TRY(check_operation_id(operation_id));
+  const auto opened = operation(account, operation_id);
+  auto home = CO_TRY(co_await change_home(opened, [&](Home& changed) {
+    forget_earlier_text(changed.ledger, since);
+    return changed.ledger.closed ? Result<void>{} : pass_fence(changed.ledger, epoch);
+  }));
+  if (!home.ledger.closed) CO_TRY(co_await raise_listed(opened, home, epoch, since));
+  co_return sum_up(opened, std::move(home));
 }
 
 Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string account, std::string operation_id,
                                                                 std::uint64_t epoch, std::uint64_t since) const {
-  return change(std::move(account), std::move(operation_id), [epoch, since](OperationLedger& ledger) -> Result<void> {
-    forget_earlier_text(ledger, since);
-    // Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
-    if (ledger.closed && ledger.epoch == epoch) return {};
-    TRY(pass_fence(ledger, epoch));
-    ledger.closed = true;
-    return {};
-  });
+  CO_TRY(check_operation_id(operation_id));
+  const auto closing = operation(account, operation_id);
+  std::set<std::uint64_t> closed;
+  for (;;) {
+    std::vector<std::uint64_t> open;
+    auto home = CO_TRY(co_await change_home(closing, [&](Home& changed) -> Result<void> {
+      open.clear();
+      std::ranges::copy_if(changed.shards, std::back_inserter(open),
+                           [&](auto shard) { return !closed.contains(shard); });
+      if (open.empty()) return close(changed.ledger, epoch, since);
+      forget_earlier_text(changed.ledger, since);
+      const bool again = changed.ledger.closed && changed.ledger.epoch == epoch;
+      return again ? Result<void>() : pass_fence(changed.ledger, epoch);
+    }));
+    if (open.empty()) co_return sum_up(closing, std::move(home));
+    CO_TRY(co_await change_listed(closing, open, [&](OperationLedger& ledger) { return close(ledger, epoch, since); }));
+    closed.insert(open.begin(), open.end());
+  }
 }
 
 Task<Result<OperationLedger>> OperationLedgers::count(std::string account, Fence fence, std::uint64_t amount) const {
   if (fence.count_applied_as.empty()) co_return fail(ErrorCode::kInvalidInput, "Name the counter.");
-  co_return co_await change(std::move(account), fence.operation_id, [&](OperationLedger& ledger) -> Result<void> {
-    forget_earlier_text(ledger, fence.since);
-    TRY(pass_fence(ledger, fence.epoch));
-    return add_to_counter(ledger, fence.count_applied_as, amount);
-  });
+  CO_TRY(check_operation_id(fence.operation_id));
+  const auto counted = operation(account, fence.operation_id);
+  auto home = CO_TRY(co_await change_home(counted, [&](Home& changed) -> Result<void> {
+    forget_earlier_text(changed.ledger, fence.since);
+    TRY(pass_fence(changed.ledger, fence.epoch));
+    return add_to_counter(changed.ledger, fence.count_applied_as, amount);
+  }));
+  co_return sum_up(counted, std::move(home));
 }
 
 Task<Result<OperationLedger>> OperationLedgers::read_operation(std::string account, std::string operation_id) const {
   CO_TRY(check_operation_id(operation_id));
-  co_return load(*engine_.snapshot(), key_of_(account, operation_id));
+  const auto read = operation(account, operation_id);
+  co_return sum_up(read, CO_TRY(load_home(*engines_[read.home]->snapshot(), read.key)));
 }
 
+/// The home is last: as long as it is there, it says where the others are.
 Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::string operation_id) const {
   CO_TRY(check_operation_id(operation_id));
-  const auto key = key_of_(account, operation_id);
-  co_return co_await engine_.transact([&](Transaction& txn) -> Result<void> {
-    const auto ledger = TRY(load(txn, key));
-    if (ledger.closed) txn.erase(key);
+  const auto forgotten = operation(account, operation_id);
+  std::vector<std::uint64_t> others;
+  for (bool others_gone = false;; others_gone = true) {
+    CO_TRY(co_await engines_[forgotten.home]->transact([&](Transaction& txn) -> Result<void> {
+      others.clear();
+      auto home = TRY(load_home(txn, forgotten.key));
+      if (!home.ledger.closed) return {};
+      if (!others_gone) others = std::move(home.shards);
+      if (others.empty()) txn.erase(forgotten.key);
+      return {};
+    }));
+    if (others.empty()) co_return Result<void>{};
+    for (const auto shard : others) {
+      if (shard >= engines_.size()) co_return corrupt_record("ledger of shards");
+      CO_TRY(co_await engines_[shard]->transact([&](Transaction& txn) -> Result<void> {
+        txn.erase(forgotten.key);
+        return {};
+      }));
+    }
+  }
+}
+
+Result<void> check_ledger(std::string_view bytes) {
+  if (!is_listing(bytes)) {
+    TRY(decode_ledger(bytes));
     return {};
-  });
+  }
+  TRY(decode_ledger(TRY(kListingRow.decode(bytes)).ledger));
+  return {};
 }
 
 }  // namespace tidemark::kv

@@ -1,11 +1,20 @@
 // Keeps the ledgers of operations (common/base/operation_ledger.h) in a store. A worker's write is one transaction: the
 // check of its fence, the effect, and the ledger that counts it. Thread safe; coroutines resume on the caller's
 // executor.
+//
+// In a store of several shards (docs/scale.md) an operation has a ledger on each shard that it writes to. The one on
+// its home, the shard of its id, lists the others: a shard is listed there before the first write to it. A higher epoch
+// is taken at home first, then on all listed shards, and only then is something written under it; an operation is
+// closed on all listed shards, and then at home. So nothing is written anywhere under a lower epoch once something was
+// under a higher one, and nothing at all once the operation is closed.
+//   ledger                  as in common/base
+//   ledger that lists any   2 | ledger string | epoch that all listed shards have varint | varint count | count * varint
 #pragma once
 #include <functional>
 
 #include "common/base/operation_ledger.h"
 #include "common/kv/engine.h"
+#include "common/kv/shards.h"
 
 namespace tidemark::kv {
 
@@ -15,18 +24,26 @@ class OperationLedgers {
   using KeyOf = std::string (*)(std::string_view account, std::string_view operation_id);
   /// `key_of` names a ledger's row; `step` names changes of a ledger alone, for crash tests.
   OperationLedgers(Engine& engine, KeyOf key_of, const FailStep* step = nullptr)
-      : engine_(engine), key_of_(key_of), step_(step) {}
+      : engines_{&engine}, key_of_(key_of), step_(step) {}
+  OperationLedgers(const Shards& shards, KeyOf key_of, const FailStep* step = nullptr);
 
   /// The work behind a fence. Returns how many effects were applied, which are counted if the fence says so.
   using Effect = std::function<Result<std::uint64_t>(OperationLedger&)>;
-  /// A step of a transaction: checks the fence, then does the work. kFenced if another attempt has taken over.
+  /// A step of a transaction in a store of one shard: checks the fence, then does the work. kFenced if another attempt
+  /// has taken over.
   Result<void> fenced(Transaction& txn, std::string_view account, const Fence& fence, const Effect& effect) const;
   /// The same, or only the effect if there is no fence.
   Result<void> fenced(Transaction& txn, std::string_view account, const std::optional<Fence>& fence,
                       const Effect& effect) const;
 
+  /// The same in a transaction of this shard. False: nothing was done, since the shard may not be listed under the
+  /// fence's epoch yet; call enter(), and run the transaction again as one that has `entered`.
+  Result<bool> fenced_on(std::size_t shard, Transaction& txn, std::string_view account, const Fence& fence,
+                         bool entered, const Effect& effect) const;
+  Task<Result<void>> enter(std::size_t shard, std::string account, Fence fence) const;
+
   /// Opening a closed operation is not an error; the ledger says that the work is done.
-  /// `since`: as in Fence.
+  /// `since`: as in Fence. What they return is of all shards together.
   Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id, std::uint64_t epoch,
                                                std::uint64_t since = 0) const;
   Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id, std::uint64_t epoch,
@@ -38,13 +55,29 @@ class OperationLedgers {
   Task<Result<void>> forget_operation(std::string account, std::string operation_id) const;
 
  private:
-  using Change = std::function<Result<void>(OperationLedger&)>;
-  Task<Result<OperationLedger>> change(std::string account, std::string operation_id, Change change) const;
+  struct Home;
+  struct Operation;
+  using Change = std::function<Result<void>(Home&)>;
+  using ChangeThere = std::function<Result<void>(OperationLedger&)>;
+  [[nodiscard]] std::size_t home_of(std::string_view account, std::string_view operation_id) const;
+  [[nodiscard]] Operation operation(std::string_view account, std::string_view operation_id) const;
+  static Result<Home> load_home(const Reader& reader, const std::string& key);
+  static void store_home(Transaction& txn, const std::string& key, const Home& home);
+  Task<Result<Home>> change_home(const Operation& operation, Change change) const;
+  Task<Result<void>> change_listed(const Operation& operation, const std::vector<std::uint64_t>& shards,
+                                   ChangeThere change) const;
+  Task<Result<void>> raise_listed(const Operation& operation, Home home, std::uint64_t epoch,
+                                  std::uint64_t since) const;
+  [[nodiscard]] Result<OperationLedger> sum_up(const Operation& operation, Home home) const;
 
-  Engine& engine_;
+  std::vector<Engine*> engines_;
+  Placement placement_;
   KeyOf key_of_;
   const FailStep* step_;
 };
+
+/// kCorruption if these are not the bytes of a ledger's row.
+Result<void> check_ledger(std::string_view bytes);
 
 namespace test_switches {
 /// Turns the fences off, so that the simulation can show that it notices. Only tests may set it.
