@@ -28,19 +28,17 @@ Result<std::uint64_t> count_piece(const kv::Engine& engine, const Holdings& hold
   return bytes;
 }
 
-/// Of one shard, in addition to what was counted before.
-Result<void> add_estimate(const MeasuredShard& shard, const Holdings& holdings, const std::string& account,
-                          Amounts& amounts) {
-  const auto rows = shard.engine.snapshot();
-  return holdings.each_unit(*rows, account, [&](std::span<const kv::KeyRange> ranges) -> Result<void> {
-    ++amounts.units;
-    for (const auto& range : ranges) {
-      if (!amounts.bytes) break;
-      const auto of_range = shard.estimate(range);
-      amounts.bytes = of_range ? std::optional(*amounts.bytes + *of_range) : std::nullopt;
-    }
-    return {};
-  });
+/// Calls `each` with the rows of each unit and the shards that may have some.
+using EachPlace = std::function<Result<void>(std::span<const MeasuredShard>, std::span<const kv::KeyRange>)>;
+Result<void> each_unit(std::span<const MeasuredShard> shards, const Holdings& holdings, const std::string& account,
+                       const EachPlace& each) {
+  const auto naming = holdings.divided ? shards.first(1) : shards;
+  for (std::size_t i = 0; i < naming.size(); ++i) {
+    const auto having = holdings.divided ? shards : shards.subspan(i, 1);
+    const auto rows = shards[i].engine.snapshot();
+    TRY(holdings.each_unit(*rows, account, [&](std::span<const kv::KeyRange> ranges) { return each(having, ranges); }));
+  }
+  return {};
 }
 
 }  // namespace
@@ -50,23 +48,34 @@ Result<Amounts> estimate(std::span<const MeasuredShard> shards, const Holdings& 
   if (!holdings.weigh && std::ranges::all_of(shards, [](const auto& shard) { return bool(shard.estimate); })) {
     amounts.bytes = 0;
   }
-  for (const auto& shard : shards) TRY(add_estimate(shard, holdings, account, amounts));
+  TRY(each_unit(shards, holdings, account, [&](auto having, auto ranges) -> Result<void> {
+    ++amounts.units;
+    for (const auto& shard : having) {
+      for (const auto& range : ranges) {
+        if (!amounts.bytes) break;
+        const auto of_range = shard.estimate(range);
+        amounts.bytes = of_range ? std::optional(*amounts.bytes + *of_range) : std::nullopt;
+      }
+    }
+    return {};
+  }));
   return amounts;
 }
 
 Result<Amounts> count(std::span<const MeasuredShard> shards, const Holdings& holdings, const PaceCount& pace,
                       const std::string& account) {
   Amounts amounts{.units = 0, .bytes = 0};
-  for (const auto& shard : shards) {
-    std::vector<kv::KeyRange> ranges;
-    TRY(holdings.each_unit(*shard.engine.snapshot(), account,
-                           [&](std::span<const kv::KeyRange> of_unit) -> Result<void> {
-                             ++amounts.units;
-                             ranges.insert(ranges.end(), of_unit.begin(), of_unit.end());
-                             return {};
-                           }));
-    for (auto& range : ranges) {
-      while (range.lower < range.upper) *amounts.bytes += TRY(count_piece(shard.engine, holdings, pace, range));
+  std::vector<std::pair<std::span<const MeasuredShard>, kv::KeyRange>> places;
+  TRY(each_unit(shards, holdings, account, [&](auto having, auto ranges) -> Result<void> {
+    ++amounts.units;
+    for (const auto& range : ranges) places.emplace_back(having, range);
+    return {};
+  }));
+  for (const auto& [having, range] : places) {
+    for (const auto& shard : having) {
+      for (auto left = range; left.lower < left.upper;) {
+        *amounts.bytes += TRY(count_piece(shard.engine, holdings, pace, left));
+      }
     }
   }
   return amounts;

@@ -19,6 +19,9 @@ struct Holdings {
   std::function<Result<void>(const kv::Reader& rows, const std::string& account, const EachUnit& each)> each_unit;
   /// How many bytes a row stands for. Empty: its own, so that what the engine estimates of a range is of use.
   std::function<std::uint64_t(const kv::Reader& rows, std::string_view key, std::string_view value)> weigh;
+  /// Each unit may have rows on any shard, and the first has the names of all (docs/scale.md). Otherwise each is on one
+  /// shard, which also has its name.
+  bool divided = false;
 };
 
 /// About how many bytes a range takes up; nothing if nobody knows.

@@ -198,22 +198,36 @@ Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem
 
 namespace {
 
+Result<void> tell_walk(Result<void> walked, kv::CheckRun& run) {
+  if (!walked.failed_with(ErrorCode::kCorruption)) return walked;
+  run.found("checksum", "rows", "not all can be read: " + walked.error().detail);
+  return {};
+}
+
 /// The files of the database first: what the rows say is worth nothing if they are damaged.
 Result<void> check_one(const kv::StoredEngine& engine, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run) {
   TRY(kv::check_files(engine, run));
-  auto walked = description.check ? description.check(engine, folder, run) : Result<void>();
-  if (!walked.failed_with(ErrorCode::kCorruption)) return walked;
-  run.found("checksum", "rows", "not all can be read: " + walked.error().detail);
-  return {};
+  return description.check ? tell_walk(description.check(engine, folder, run), run) : Result<void>();
+}
+
+Result<void> check_together(const std::vector<const kv::Engine*>& engines, const kv::Placement& placement,
+                            const StoreDescription& description, const std::filesystem::path& folder,
+                            kv::CheckRun& run) {
+  if (!description.check_shards || engines.size() != placement.shards()) return {};
+  return tell_walk(description.check_shards(engines, placement, folder, run), run);
 }
 
 }  // namespace
 
 Result<void> check_all(const kv::StoredShards& shards, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run) {
-  for (const auto& engine : shards) TRY(check_one(*engine, description, folder, run));
-  return {};
+  std::vector<const kv::Engine*> engines;
+  for (const auto& engine : shards) {
+    TRY(check_one(*engine, description, folder, run));
+    engines.push_back(engine.get());
+  }
+  return check_together(engines, shards.placement(), description, folder, run);
 }
 
 namespace {
@@ -224,18 +238,23 @@ Result<void> check_folder_offline(const StoreSettings& settings, const StoreDesc
   const auto folder = data / description.folder;
   const auto stamp = check_folder(data, expected_stamp(settings, description), false);
   if (!stamp) run.found("stamp", "file " + std::string(kStampName), stamp.error().message);
-  const auto shards = stamp ? stamp->placement.shards() : 1;
+  const auto placement = stamp ? stamp->placement : kv::Placement();
+  const auto shards = placement.shards();
+  std::vector<std::unique_ptr<kv::StoredEngine>> opened;
+  std::vector<const kv::Engine*> engines;
   for (std::size_t shard = 0; shard < shards; ++shard) {
     const auto options = files_options(settings, folder, description, shard, shards);
-    const auto engine = kv::open_rocksdb_to_read(options);
+    auto engine = kv::open_rocksdb_to_read(options);
     if (engine) {
       TRY(check_one(**engine, description, folder, run));
+      engines.push_back(engine->get());
+      opened.push_back(std::move(*engine));
     } else {
       run.found("database", options.path.lexically_relative(data).string(),
                 engine.error().message + " " + engine.error().detail);
     }
   }
-  return {};
+  return check_together(engines, placement, description, folder, run);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,10 @@ struct StoreDescription {
   Holdings holdings = {};
   /// Over how many its rows can be divided.
   std::size_t max_shards = 1;
+  /// As `check`, and in its place: of all shards together, for a store whose shards say something of each other.
+  using CheckShards = std::function<Result<void>(std::span<const kv::Engine* const>, const kv::Placement&,
+                                                 const std::filesystem::path& folder, kv::CheckRun&)>;
+  CheckShards check_shards = {};
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;
