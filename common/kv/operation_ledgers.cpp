@@ -7,12 +7,12 @@
 
 namespace tidemark::kv {
 
-/// What an operation's home has of it.
-struct OperationLedgers::Home {
+/// What a shard has of an operation.
+struct OperationLedgers::Row {
   OperationLedger ledger;
-  /// Every listed shard has this epoch or a higher one.
+  /// At home: every listed shard has this epoch or a higher one. Elsewhere: somebody knew that of this epoch.
   std::uint64_t raised = 0;
-  std::vector<std::uint64_t> shards = {};  // those that are listed, without the home
+  std::vector<std::uint64_t> shards = {};  // at home: those that are listed, without the home
 
   [[nodiscard]] bool behind(std::uint64_t epoch) const { return !shards.empty() && raised < epoch; }
   void list(std::uint64_t shard) {
@@ -58,13 +58,6 @@ Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std:
   return {};
 }
 
-/// Nothing: the operation has none here.
-Result<std::optional<OperationLedger>> find(const Reader& reader, const std::string& key) {
-  const auto bytes = TRY(reader.get(key));
-  if (!bytes) return std::optional<OperationLedger>();
-  return TRY(decode_ledger(*bytes));
-}
-
 Result<void> close(OperationLedger& ledger, std::uint64_t epoch, std::uint64_t since) {
   forget_earlier_text(ledger, since);
   // Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
@@ -88,21 +81,21 @@ Result<void> do_work(OperationLedger& ledger, const Fence& fence, const Operatio
   return add_to_counter(ledger, fence.count_applied_as, applied);
 }
 
-/// The row of a home that lists shards.
-struct ListingRow {
+/// Of an operation that writes to several shards.
+struct DividedRow {
   std::uint64_t raised = 0;
   std::vector<std::uint64_t> shards;
   std::string ledger;
 };
-constexpr std::uint8_t kListing = 2;
-constexpr auto kListingRow = record_format<ListingRow>(kListing, "ledger of shards", [](auto& io, auto& row) {
+constexpr std::uint8_t kDivided = 2;
+constexpr auto kDividedRow = record_format<DividedRow>(kDivided, "ledger of shards", [](auto& io, auto& row) {
   io.string(row.ledger);
   io.varint(row.raised);
   io.list(row.shards, [&](auto& shard) { io.varint(shard); });
 });
 
-bool is_listing(std::string_view bytes) {
-  return !bytes.empty() && static_cast<std::uint8_t>(bytes.front()) == kListing;
+bool is_divided(std::string_view bytes) {
+  return !bytes.empty() && static_cast<std::uint8_t>(bytes.front()) == kDivided;
 }
 
 }  // namespace
@@ -120,18 +113,18 @@ OperationLedgers::Operation OperationLedgers::operation(std::string_view account
   return {key_of_(account, operation_id), home_of(account, operation_id)};
 }
 
-Result<OperationLedgers::Home> OperationLedgers::load_home(const Reader& reader, const std::string& key) {
+Result<std::optional<OperationLedgers::Row>> OperationLedgers::find(const Reader& reader, const std::string& key) {
   const auto bytes = TRY(reader.get(key));
-  if (!bytes) return Home{};
-  if (!is_listing(*bytes)) return Home{.ledger = TRY(decode_ledger(*bytes))};
-  auto row = TRY(kListingRow.decode(*bytes));
-  return Home{TRY(decode_ledger(row.ledger)), row.raised, std::move(row.shards)};
+  if (!bytes) return std::optional<Row>();
+  if (!is_divided(*bytes)) return std::optional(Row{.ledger = TRY(decode_ledger(*bytes))});
+  auto row = TRY(kDividedRow.decode(*bytes));
+  return std::optional(Row{TRY(decode_ledger(row.ledger)), row.raised, std::move(row.shards)});
 }
 
-void OperationLedgers::store_home(Transaction& txn, const std::string& key, const Home& home) {
-  auto ledger = encode_ledger(home.ledger);
-  if (!home.shards.empty()) ledger = kListingRow.encode({home.raised, home.shards, std::move(ledger)});
-  txn.put(key, ledger);
+void OperationLedgers::store(Transaction& txn, const std::string& key, const Row& row) {
+  auto bytes = encode_ledger(row.ledger);
+  if (row.raised > 0 || !row.shards.empty()) bytes = kDividedRow.encode({row.raised, row.shards, std::move(bytes)});
+  txn.put(key, bytes);
 }
 
 Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account, const Fence& fence,
@@ -151,43 +144,39 @@ Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account
 Result<bool> OperationLedgers::fenced_on(std::size_t shard, Transaction& txn, std::string_view account,
                                          const Fence& fence, bool entered, const Effect& effect) const {
   const auto [key, home] = operation(account, fence.operation_id);
-  if (shard == home) {
-    auto here = TRY(load_home(txn, key));
-    if (!entered && here.behind(fence.epoch)) return false;
-    forget_earlier_text(here.ledger, fence.since);
-    TRY(do_work(here.ledger, fence, effect));
-    store_home(txn, key, here);
-    return true;
-  }
-  auto ledger = TRY(find(txn, key));
-  if (!entered && (!ledger || ledger->epoch < fence.epoch)) return false;
-  if (!ledger) ledger.emplace();
-  forget_earlier_text(*ledger, fence.since);
-  TRY(do_work(*ledger, fence, effect));
-  txn.put(key, encode_ledger(*ledger));
+  auto found = TRY(find(txn, key));
+  const bool elsewhere = shard != home;
+  const bool known = elsewhere ? found && found->raised >= fence.epoch : !found || !found->behind(fence.epoch);
+  if (!known && !entered) return false;
+  auto row = std::move(found).value_or(Row{});
+  forget_earlier_text(row.ledger, fence.since);
+  TRY(do_work(row.ledger, fence, effect));
+  if (elsewhere) row.raised = std::max(row.raised, fence.epoch);
+  store(txn, key, row);
   return true;
 }
 
 Task<Result<void>> OperationLedgers::enter(std::size_t shard, std::string account, Fence fence) const {
   CO_TRY(check_operation_id(fence.operation_id));
   const auto entered = operation(account, fence.operation_id);
-  auto home = CO_TRY(co_await change_home(entered, [&](Home& changed) -> Result<void> {
+  auto home = CO_TRY(co_await change_home(entered, [&](Row& changed) -> Result<void> {
     forget_earlier_text(changed.ledger, fence.since);
     TRY(pass_fence(changed.ledger, fence.epoch));
+    if (shard == entered.home) return {};
     if (changed.shards.empty()) changed.raised = fence.epoch;
-    if (shard != entered.home) changed.list(shard);
+    changed.list(shard);
     return {};
   }));
   co_return co_await raise_listed(entered, std::move(home), fence.epoch, fence.since);
 }
 
-Task<Result<OperationLedgers::Home>> OperationLedgers::change_home(const Operation& operation, Change change) const {
-  Home home;
+Task<Result<OperationLedgers::Row>> OperationLedgers::change_home(const Operation& operation, Change change) const {
+  Row home;
   CO_TRY(co_await engines_[operation.home]->transact(
       [&](Transaction& txn) -> Result<void> {
-        home = TRY(load_home(txn, operation.key));
+        home = TRY(find(txn, operation.key)).value_or(Row{});
         TRY(change(home));
-        store_home(txn, operation.key, home);
+        store(txn, operation.key, home);
         return {};
       },
       step_));
@@ -200,9 +189,9 @@ Task<Result<void>> OperationLedgers::change_listed(const Operation& operation, c
     if (shard >= engines_.size()) co_return corrupt_record("ledger of shards");
     CO_TRY(co_await engines_[shard]->transact(
         [&](Transaction& txn) -> Result<void> {
-          auto ledger = TRY(find(txn, operation.key)).value_or(OperationLedger{});
-          TRY(change(ledger));
-          txn.put(operation.key, encode_ledger(ledger));
+          auto row = TRY(find(txn, operation.key)).value_or(Row{});
+          TRY(change(row.ledger));
+          store(txn, operation.key, row);
           return {};
         },
         step_));
@@ -211,25 +200,24 @@ Task<Result<void>> OperationLedgers::change_listed(const Operation& operation, c
 }
 
 /// Whatever is written under this epoch is written afterwards.
-Task<Result<void>> OperationLedgers::raise_listed(const Operation& operation, Home home, std::uint64_t epoch,
+Task<Result<void>> OperationLedgers::raise_listed(const Operation& operation, Row home, std::uint64_t epoch,
                                                   std::uint64_t since) const {
   if (!home.behind(epoch)) co_return Result<void>{};
   CO_TRY(co_await change_listed(operation, home.shards,
                                 [&](OperationLedger& ledger) { return raise(ledger, epoch, since); }));
   // Those that were listed meanwhile had this epoch taken at home before.
-  CO_TRY(co_await change_home(operation, [&](Home& changed) -> Result<void> {
+  CO_TRY(co_await change_home(operation, [&](Row& changed) -> Result<void> {
     changed.raised = std::max(changed.raised, epoch);
     return {};
   }));
   co_return Result<void>{};
 }
 
-Result<OperationLedger> OperationLedgers::sum_up(const Operation& operation, Home home) const {
+Result<OperationLedger> OperationLedgers::sum_up(const Operation& operation, Row home) const {
   for (const auto shard : home.shards) {
     if (shard >= engines_.size()) return corrupt_record("ledger of shards");
-    const auto bytes = TRY(engines_[shard]->get(operation.key));
-    if (!bytes) continue;
-    for (const auto& [name, amount] : TRY(decode_ledger(*bytes)).counters) {
+    const auto row = TRY(find(*engines_[shard]->snapshot(), operation.key)).value_or(Row{});
+    for (const auto& [name, amount] : row.ledger.counters) {
       TRY(add_to_counter(home.ledger, name, amount));
     }
   }
@@ -240,7 +228,7 @@ Task<Result<OperationLedger>> OperationLedgers::open_operation(std::string accou
                                                                std::uint64_t epoch, std::uint64_t since) const {
   CO_TRY(check_operation_id(operation_id));
   const auto opened = operation(account, operation_id);
-  auto home = CO_TRY(co_await change_home(opened, [&](Home& changed) {
+  auto home = CO_TRY(co_await change_home(opened, [&](Row& changed) {
     forget_earlier_text(changed.ledger, since);
     return changed.ledger.closed ? Result<void>{} : pass_fence(changed.ledger, epoch);
   }));
@@ -255,7 +243,7 @@ Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string acco
   std::set<std::uint64_t> closed;
   for (;;) {
     std::vector<std::uint64_t> open;
-    auto home = CO_TRY(co_await change_home(closing, [&](Home& changed) -> Result<void> {
+    auto home = CO_TRY(co_await change_home(closing, [&](Row& changed) -> Result<void> {
       open.clear();
       std::ranges::copy_if(changed.shards, std::back_inserter(open),
                            [&](auto shard) { return !closed.contains(shard); });
@@ -274,7 +262,7 @@ Task<Result<OperationLedger>> OperationLedgers::count(std::string account, Fence
   if (fence.count_applied_as.empty()) co_return fail(ErrorCode::kInvalidInput, "Name the counter.");
   CO_TRY(check_operation_id(fence.operation_id));
   const auto counted = operation(account, fence.operation_id);
-  auto home = CO_TRY(co_await change_home(counted, [&](Home& changed) -> Result<void> {
+  auto home = CO_TRY(co_await change_home(counted, [&](Row& changed) -> Result<void> {
     forget_earlier_text(changed.ledger, fence.since);
     TRY(pass_fence(changed.ledger, fence.epoch));
     return add_to_counter(changed.ledger, fence.count_applied_as, amount);
@@ -285,7 +273,7 @@ Task<Result<OperationLedger>> OperationLedgers::count(std::string account, Fence
 Task<Result<OperationLedger>> OperationLedgers::read_operation(std::string account, std::string operation_id) const {
   CO_TRY(check_operation_id(operation_id));
   const auto read = operation(account, operation_id);
-  co_return sum_up(read, CO_TRY(load_home(*engines_[read.home]->snapshot(), read.key)));
+  co_return sum_up(read, CO_TRY(find(*engines_[read.home]->snapshot(), read.key)).value_or(Row{}));
 }
 
 /// The home is last: as long as it is there, it says where the others are.
@@ -296,7 +284,7 @@ Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::
   for (bool others_gone = false;; others_gone = true) {
     CO_TRY(co_await engines_[forgotten.home]->transact([&](Transaction& txn) -> Result<void> {
       others.clear();
-      auto home = TRY(load_home(txn, forgotten.key));
+      auto home = TRY(find(txn, forgotten.key)).value_or(Row{});
       if (!home.ledger.closed) return {};
       if (!others_gone) others = std::move(home.shards);
       if (others.empty()) txn.erase(forgotten.key);
@@ -314,11 +302,11 @@ Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::
 }
 
 Result<void> check_ledger(std::string_view bytes) {
-  if (!is_listing(bytes)) {
+  if (!is_divided(bytes)) {
     TRY(decode_ledger(bytes));
     return {};
   }
-  TRY(decode_ledger(TRY(kListingRow.decode(bytes)).ledger));
+  TRY(decode_ledger(TRY(kDividedRow.decode(bytes)).ledger));
   return {};
 }
 

@@ -4,11 +4,12 @@
 //
 // In a store of several shards (docs/scale.md) an operation has a ledger on each shard that it writes to. The one on
 // its home, the shard of its id, lists the others: a shard is listed there before the first write to it. A higher epoch
-// is taken at home first, then on all listed shards, and only then is something written under it; an operation is
-// closed on all listed shards, and then at home. So nothing is written anywhere under a lower epoch once something was
-// under a higher one, and nothing at all once the operation is closed.
-//   ledger                  as in common/base
-//   ledger that lists any   2 | ledger string | epoch that all listed shards have varint | varint count | count * varint
+// is taken at home first, then on all listed shards, and only whoever knows that of all of them writes under it; an
+// operation is closed on all listed shards, and then at home. So nothing is written anywhere under a lower epoch once
+// something was under a higher one, and nothing at all once the operation is closed.
+//   ledger                      as in common/base
+//   of several shards           2 | ledger string | epoch varint | varint count | count * shard varint
+// The epoch is the highest of which it is known that all listed shards have it; only the home lists any.
 #pragma once
 #include <functional>
 
@@ -55,20 +56,20 @@ class OperationLedgers {
   Task<Result<void>> forget_operation(std::string account, std::string operation_id) const;
 
  private:
-  struct Home;
+  struct Row;
   struct Operation;
-  using Change = std::function<Result<void>(Home&)>;
+  using Change = std::function<Result<void>(Row&)>;
   using ChangeThere = std::function<Result<void>(OperationLedger&)>;
   [[nodiscard]] std::size_t home_of(std::string_view account, std::string_view operation_id) const;
   [[nodiscard]] Operation operation(std::string_view account, std::string_view operation_id) const;
-  static Result<Home> load_home(const Reader& reader, const std::string& key);
-  static void store_home(Transaction& txn, const std::string& key, const Home& home);
-  Task<Result<Home>> change_home(const Operation& operation, Change change) const;
+  /// Nothing: the operation has none here.
+  static Result<std::optional<Row>> find(const Reader& reader, const std::string& key);
+  static void store(Transaction& txn, const std::string& key, const Row& row);
+  Task<Result<Row>> change_home(const Operation& operation, Change change) const;
   Task<Result<void>> change_listed(const Operation& operation, const std::vector<std::uint64_t>& shards,
                                    ChangeThere change) const;
-  Task<Result<void>> raise_listed(const Operation& operation, Home home, std::uint64_t epoch,
-                                  std::uint64_t since) const;
-  [[nodiscard]] Result<OperationLedger> sum_up(const Operation& operation, Home home) const;
+  Task<Result<void>> raise_listed(const Operation& operation, Row home, std::uint64_t epoch, std::uint64_t since) const;
+  [[nodiscard]] Result<OperationLedger> sum_up(const Operation& operation, Row home) const;
 
   std::vector<Engine*> engines_;
   Placement placement_;

@@ -1,0 +1,186 @@
+// Ledgers of an operation that writes to several shards, while shards fail in the middle of whatever is being done:
+// nothing is written under a lower epoch once something was under a higher one, nothing once it is closed, and what was
+// counted is what was written.
+#include "common/kv/operation_ledgers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "common/kv/key_codec.h"
+#include "tests/support/failing_engine.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/standing_clock.h"
+#include "tests/support/task_runner.h"
+
+namespace tidemark::kv {
+namespace {
+
+std::string ledger_key(std::string_view account, std::string_view operation) {
+  return key('L', Text{account}, operation);
+}
+
+class Ledgers : public ::testing::Test, protected TaskRunner {
+ protected:
+  static constexpr std::size_t kShards = 4;
+
+  Ledgers() {
+    for (std::size_t i = 0; i < kShards; ++i) engines_.push_back(std::make_unique<FailingEngine>(left_));
+    for (auto& engine : engines_) shards_.all.push_back({*engine, clock_});
+    shards_.placement = Placement(kShards, Placement::Key{1, 2, 3});
+    ledgers_.emplace(shards_, &ledger_key);
+  }
+
+  static Fence fence(std::uint64_t epoch, std::uint64_t since = 0) { return {"op", epoch, "done", since}; }
+  /// As a store writes under a fence.
+  Task<Result<void>> write(std::size_t shard, Fence fence) {
+    bool done = false;
+    for (bool entered = false; !done; entered = true) {
+      if (entered) CO_TRY(co_await ledgers_->enter(shard, "acc", fence));
+      CO_TRY(co_await engines_[shard]->transact([&](Transaction& txn) -> Result<void> {
+        done = TRY(ledgers_->fenced_on(shard, txn, "acc", fence, entered,
+                                       [](OperationLedger&) -> Result<std::uint64_t> { return 1; }));
+        return {};
+      }));
+    }
+    co_return Result<void>{};
+  }
+  Result<void> written(std::size_t shard, std::uint64_t epoch) { return run(write(shard, fence(epoch))); }
+  std::uint64_t done() { return run(ledgers_->read_operation("acc", "op"))->counter("done"); }
+  std::size_t rows() {
+    std::size_t count = 0;
+    for (auto& engine : engines_) count += (*engine->get(ledger_key("acc", "op"))).has_value() ? 1 : 0;
+    return count;
+  }
+
+  StandingClock clock_;
+  Allowance left_ = std::make_shared<std::optional<std::size_t>>();
+  std::vector<std::unique_ptr<FailingEngine>> engines_;
+  Shards shards_;
+  std::optional<OperationLedgers> ledgers_;
+};
+
+TEST_F(Ledgers, WhatIsCountedOnAllShardsAddsUp) {
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    for (std::size_t i = 0; i <= shard; ++i) ASSERT_TRUE(written(shard, 1));
+  }
+  EXPECT_EQ(done(), 10U);
+  EXPECT_EQ(run(ledgers_->open_operation("acc", "op", 1))->counter("done"), 10U);
+  EXPECT_EQ(run(ledgers_->close_operation("acc", "op", 1))->counter("done"), 10U);
+}
+
+TEST_F(Ledgers, ASecondWriteToAShardIsOneTransaction) {
+  for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    *left_ = 1;
+    EXPECT_TRUE(written(shard, 1)) << shard;
+  }
+}
+
+TEST_F(Ledgers, AStaleAttemptIsRefusedOnEveryShard) {
+  for (std::size_t shard = 0; shard + 1 < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
+  ASSERT_TRUE(run(ledgers_->open_operation("acc", "op", 2)));
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_TRUE(written(shard, 1).failed_with(ErrorCode::kFenced)) << shard;
+  }
+  EXPECT_EQ(done(), 3U);
+}
+
+TEST_F(Ledgers, AWriteUnderAHigherEpochFencesTheLowerOneEverywhere) {
+  for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
+  ASSERT_TRUE(written(2, 5));
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_TRUE(written(shard, 4).failed_with(ErrorCode::kFenced)) << shard;
+  }
+}
+
+TEST_F(Ledgers, AClosedOperationWritesNowhere) {
+  for (const std::size_t shard : {0U, 2U}) ASSERT_TRUE(written(shard, 1));
+  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 1)));
+  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 1))) << "the reply may have been lost";
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    for (const std::uint64_t epoch : {1U, 2U}) {
+      EXPECT_TRUE(written(shard, epoch).failed_with(ErrorCode::kFenced)) << shard;
+    }
+  }
+  EXPECT_TRUE(run(ledgers_->open_operation("acc", "op", 2))->closed);
+}
+
+TEST_F(Ledgers, AnotherTextBeginsAnewEverywhere) {
+  for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 3));
+  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 3)));
+  EXPECT_FALSE(run(ledgers_->open_operation("acc", "op", 4, 3))->closed);
+  EXPECT_EQ(done(), 0U);
+  ASSERT_TRUE(run(write(1, fence(4, 3))));
+  EXPECT_EQ(done(), 1U);
+  EXPECT_TRUE(written(2, 3).failed_with(ErrorCode::kFenced));
+}
+
+TEST_F(Ledgers, AForgottenOperationLeavesNothing) {
+  for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
+  ASSERT_TRUE(run(ledgers_->forget_operation("acc", "op")));
+  EXPECT_EQ(rows(), kShards) << "it is open";
+  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 1)));
+  *left_ = 2;  // and then everything fails
+  EXPECT_FALSE(run(ledgers_->forget_operation("acc", "op")));
+  left_->reset();
+  ASSERT_TRUE(run(ledgers_->forget_operation("acc", "op")));
+  EXPECT_EQ(rows(), 0U);
+}
+
+TEST_F(Ledgers, OneShardKeepsTheLedgerAsEver) {
+  const OperationLedgers alone(*engines_[0], &ledger_key);
+  ASSERT_TRUE(run(alone.open_operation("acc", "op", 3)));
+  const auto bytes = (*engines_[0]->get(ledger_key("acc", "op"))).value();
+  EXPECT_EQ(bytes, encode_ledger({.epoch = 3, .closed = false, .counters = {}}));
+}
+
+/// One operation, attempts with rising epochs of which earlier ones go on, and failures at every place.
+class LedgersAtRandom : public Ledgers, public ::testing::WithParamInterface<std::uint64_t> {
+ protected:
+  void step(Random& random) {
+    // What fails in the middle is as a process that died there; it may also not.
+    if (random.below(3) == 0) *left_ = random.below(6);
+    const auto epoch = 1 + random.below(newest_) + (random.below(12) == 0 ? 1 : 0);
+    newest_ = std::max(newest_, epoch);
+    const auto shard = random.below(kShards);
+    switch (random.below(20)) {
+      case 0:
+        if (auto opened = run(ledgers_->open_operation("acc", "op", epoch)); opened && !opened->closed) {
+          ASSERT_GE(epoch, written_under_);
+        }
+        break;
+      case 1:
+        if (epochs_ > 0 && run(ledgers_->close_operation("acc", "op", epoch))) {
+          ASSERT_GE(epoch, written_under_);
+          closed_ = true;
+        }
+        break;
+      default:
+        if (written(shard, epoch)) {
+          ASSERT_FALSE(closed_) << "a write after it was closed";
+          ASSERT_GE(epoch, written_under_) << "a write of a stale attempt";
+          written_under_ = epoch;
+          ++writes_;
+          ++epochs_;
+        }
+    }
+    left_->reset();
+    ASSERT_EQ(done(), writes_);
+  }
+  std::uint64_t newest_ = 1, written_under_ = 0, writes_ = 0, epochs_ = 0;
+  bool closed_ = false;
+};
+
+TEST_P(LedgersAtRandom, NothingStaleIsWrittenAndNothingAfterItIsClosed) {
+  const auto random = make_seeded_random(GetParam());
+  for (int i = 0; i < 120; ++i) {
+    step(*random);
+    if (HasFatalFailure()) FAIL() << "at step " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LedgersAtRandom, ::testing::Range<std::uint64_t>(1, 61));
+
+}  // namespace
+}  // namespace tidemark::kv
