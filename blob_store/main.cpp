@@ -23,8 +23,11 @@ constexpr int kWriteBuffers = 4;
 constexpr std::uint32_t kDataFormat = 2;
 constexpr const char* kPayloads = "payloads";  // below the store's folder
 
-Result<void> check_data(const kv::Engine& engine, const std::filesystem::path& folder, kv::CheckRun& run) {
-  return check_blobs(engine, folder / kPayloads, run);
+constexpr std::size_t kMaxShards = 64;
+
+Result<void> check_data(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+                        const std::filesystem::path& folder, kv::CheckRun& run) {
+  return check_blobs(shards, placement, folder / kPayloads, run);
 }
 
 Result<void> check_unstamped(const kv::Engine& engine) { return check_stored_format(*engine.snapshot()); }
@@ -34,7 +37,7 @@ class PayloadsBeside final : public service::FilesBeside {
  public:
   explicit PayloadsBeside(const PayloadFiles& files) : files_(files) {}
   [[nodiscard]] std::shared_ptr<void> keep() const override { return files_.keep_all(); }
-  [[nodiscard]] Result<std::vector<std::filesystem::path>> files_of(const kv::Reader& rows) const override {
+  [[nodiscard]] Result<std::vector<std::filesystem::path>> files_of(Rows rows) const override {
     auto names = TRY(files_of_rows(rows, files_.directory()));
     for (auto& name : names) name = std::filesystem::path(kPayloads) / name;
     return names;
@@ -48,10 +51,10 @@ class BlobStore final : public service::Store {
  public:
   explicit BlobStore(service::StoreContext& context)
       : files_(context.directory / kPayloads, disk_.get_executor(), context.sync),
-        service_(context.engine, context.clock, context.random, files_, context.background, &context.ages),
+        service_(context.shards, context.clock, context.random, files_, context.background),
         routes_(service_, context.clock, context.accounts, context.auth_policy) {
-    files_.when_let_go([this] { service_.collector().kick(); });
-    service_.collector().start();
+    files_.when_let_go([this] { service_.collect_all(); });
+    service_.start();
   }
 
   service::Front& front() override { return routes_; }
@@ -85,8 +88,10 @@ int main(int argc, char** argv) {
       {blob_store::kApartFromBytes, blob_store::kWriteBufferBytes, blob_store::kWriteBuffers},
       &blob_store::check_unstamped,
       blob_store::kDataFormat,
-      &blob_store::check_data,
-      {&blob_store::each_container, &blob_store::content_bytes}};
+      {},
+      {&blob_store::each_container, &blob_store::content_bytes, true},
+      blob_store::kMaxShards,
+      &blob_store::check_data};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<blob_store::BlobStore>(context);
   });

@@ -34,15 +34,17 @@ Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {
 
 Task<Result<WriteOutcome>> put(BlobService& service, calls::Put call) {
   call.content.headers.md5 = base64_encode(md5(call.bytes));
-  auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
-  co_return co_await service.put_if_newer(blob_of(call), std::move(call.content), std::move(payload),
+  auto ref = blob_of(call);
+  auto payload = CO_TRY(co_await store_payload(service, ref, std::move(call.bytes)));
+  co_return co_await service.put_if_newer(std::move(ref), std::move(call.content), std::move(payload),
                                           std::move(call.write));
 }
 
 Task<Result<void>> stage(BlobService& service, calls::Stage call) {
-  auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
+  auto ref = blob_of(call);
+  auto payload = CO_TRY(co_await store_payload(service, ref, std::move(call.bytes)));
   auto id = block_id(call.fence, call.index);
-  co_return co_await service.stage_block(blob_of(call), std::move(id), std::move(payload), std::move(call.fence));
+  co_return co_await service.stage_block(std::move(ref), std::move(id), std::move(payload), std::move(call.fence));
 }
 
 Task<Result<WriteOutcome>> publish(BlobService& service, calls::Publish call) {
@@ -155,9 +157,9 @@ constexpr Face::Handler kHandlers[] = {
 
 }  // namespace
 
-Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string bytes) {
+Task<Result<WrittenPayload>> store_payload(BlobService& service, BlobRef ref, std::string bytes) {
   if (bytes.size() > kMaxPieceBytes) co_return fail(ErrorCode::kInvalidInput);
-  auto writer = service.new_payload();
+  auto writer = service.new_payload(ref);
   const auto write = [&]() -> Task<Result<WrittenPayload>> {
     CO_TRY(co_await writer.append(std::move(bytes)));
     co_return co_await writer.finish();

@@ -94,9 +94,10 @@ Result<BlobFacts> inspect(BlobService& service, calls::Inspect call) {
 
 Task<Result<void>> upload_piece(BlobService& service, calls::UploadPiece call) {
   auto id = block_id(call.upload, call.index);
-  auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
+  auto ref = blob_in(call);
+  auto payload = CO_TRY(co_await store_payload(service, ref, std::move(call.bytes)));
   const auto written = payload.id;
-  auto done = co_await service.put_block(blob_in(call), std::move(id), std::move(payload));
+  auto done = co_await service.put_block(std::move(ref), std::move(id), std::move(payload));
   if (!done && written != 0) co_await service.abandon(written);
   co_return done;
 }

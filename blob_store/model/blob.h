@@ -18,7 +18,7 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 using Tags = std::vector<std::pair<std::string, std::string>>;
 
 /// The number of a change, from which ETag and Last-Modified are derived: 100 ns ticks since the year 1, rising
-/// strictly across the whole store. A snapshot is named by the number that its creation took.
+/// strictly across a shard of the store. A snapshot is named by the number that its creation took.
 struct Stamp {
   std::uint64_t ticks = 0;
   [[nodiscard]] Time time() const;

@@ -87,7 +87,7 @@ Task<Result<ReceivedBody>> stream_body(Pieces pieces, PayloadWriter& writer) {
 Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5, Hashes hashes) {
   CO_TRY(check_length(call, limit));
   auto wanted = CO_TRY(wanted_sums(call, std::move(expected_md5), hashes));
-  auto writer = call.service.new_payload();
+  auto writer = call.service.new_payload(call.blob_ref());
   auto received = co_await stream_body({*call.http.body, limit, std::move(wanted)}, writer);
   if (!received) co_await call.service.give_up(writer);
   co_return received;

@@ -138,7 +138,7 @@ Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& sou
   const auto part = range.value_or(ByteRange{0, opened.blob.size});
   if (part.length > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
   auto wanted = CO_TRY(wanted_of_source(call));
-  auto writer = call.service.new_payload();
+  auto writer = call.service.new_payload(call.blob_ref());
   auto written = co_await copy_content(opened.read(part.offset, part.length), writer, std::move(wanted));
   if (!written) co_await call.service.give_up(writer);
   co_return written;

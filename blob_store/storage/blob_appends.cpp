@@ -32,28 +32,30 @@ Result<void> admit_append(const AppendConditions& wanted, const Blob& blob, std:
 
 Task<Result<Stamp>> BlobService::create_empty(BlobRef ref, Blob blob, Conditions conditions) {
   CO_TRY(check_metadata(blob.metadata));
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  CO_TRY(co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
         TRY(drop_staged(txn, current.generation, ref.name));
         return replace(txn, current, ref.name, blob);
       },
       &kCreateEmptyStep));
-  collector_.kick();
+  of(ref).collector.kick();
   co_return blob.version;
 }
 
 Task<Result<Blob>> BlobService::change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
                                              const FailStep& step) {
   Blob changed;
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  CO_TRY(co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         if (current.blob->type != type) return fail(ErrorCode::kInvalidBlobType);
-        TRY(change(txn, *current.blob));
+        TRY(change(txn, place.ids(), *current.blob));
         current.blob->version = TRY(next_version(txn));
         put_blob_row(txn, current.generation, ref.name, current.blob->tags, *current.blob);
         changed = std::move(*current.blob);
@@ -71,10 +73,10 @@ Task<Result<Stamp>> BlobService::create_append_blob(BlobRef ref, NewContent cont
 
 Task<Result<AppendOutcome>> BlobService::append_block(BlobRef ref, WrittenPayload payload, AppendConditions wanted,
                                                       Conditions conditions) {
-  const auto append = [&](kv::Transaction& txn, Blob& blob) -> Result<void> {
+  const auto append = [&](kv::Transaction& txn, Ids ids, Blob& blob) -> Result<void> {
     TRY(admit_append(wanted, blob, payload.size));
-    TRY(own_content(txn, blob.content, blob.size));
-    put_extent(txn, blob.content.id, {blob.size, payload.size, TRY(settle(txn, payload)), 0, {}}, 0);
+    TRY(own_content(txn, ids, blob.content, blob.size));
+    put_extent(txn, blob.content.id, {blob.size, payload.size, TRY(settle(txn, ids, payload)), 0, {}}, 0);
     blob.size += payload.size;
     ++blob.appended_blocks;
     blob.headers.md5.clear();
@@ -86,7 +88,7 @@ Task<Result<AppendOutcome>> BlobService::append_block(BlobRef ref, WrittenPayloa
 }
 
 Task<Result<Stamp>> BlobService::seal_blob(BlobRef ref, AppendConditions wanted, Conditions conditions) {
-  const auto seal = [&](kv::Transaction&, Blob& blob) -> Result<void> {
+  const auto seal = [&](kv::Transaction&, Ids, Blob& blob) -> Result<void> {
     TRY(check_position(wanted, blob));
     blob.sealed = true;
     return {};

@@ -9,85 +9,16 @@
 
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/blob_references.h"
+#include "blob_store/storage/container_rows.h"
 #include "blob_store/storage/contents.h"
-#include "common/base/operation_ledger.h"
+#include "common/kv/catalogue_copies.h"
+#include "common/kv/operation_ledgers.h"
 
 namespace tidemark::blob_store {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kMostSlices = 1 << 16;
-
-/// A part of the ids, of which each has about the same number.
-struct Slice {
-  std::uint64_t number = 0, count = 1;  // count: a power of two
-  [[nodiscard]] bool has(std::uint64_t id) const {
-    constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // ids follow each other
-    return ((id * kMix) >> 32 & (count - 1)) == number;
-  }
-};
-
-/// A content or a payload: so many read it, up to here; or it has so many further owners, or bytes.
-struct OfId {
-  std::uint64_t id = 0;
-  std::uint64_t value = 0;
-  std::uint64_t owners = 1;
-};
-using OfIds = std::vector<OfId>;
-
-/// `of` is sorted.
-const OfId* find_id(const OfIds& of, std::uint64_t id) {
-  const auto found = std::ranges::lower_bound(of, id, {}, &OfId::id);
-  return found == of.end() || found->id != id ? nullptr : &*found;
-}
-
-/// What the rows say of the contents and payloads of a slice.
-struct References {
-  Slice slice;
-  bool divides = false;                     // the slice becomes smaller if there is more than that
-  std::size_t at_once = kReferencesAtOnce;  // then entries are merged
-  OfIds owned = {};                         // up to where
-  OfIds counted = {};                       // how many further owners
-  OfIds row_payloads = {};                  // how many bytes
-
-  void add(OfIds& to, std::uint64_t id, std::uint64_t value) {
-    if (id == 0 || !slice.has(id)) return;
-    to.push_back({id, value});
-    if (size() > at_once) make_room();
-  }
-  /// Sorts, with one entry for each id. `counted` and `row_payloads` are so because their rows are.
-  void merge() {
-    std::ranges::sort(owned, {}, &OfId::id);
-    std::size_t merged = 0;
-    for (const auto& one : owned) {
-      if (merged > 0 && owned[merged - 1].id == one.id) {
-        owned[merged - 1].value = std::max(owned[merged - 1].value, one.value);
-        owned[merged - 1].owners += one.owners;
-      } else {
-        owned[merged++] = one;
-      }
-    }
-    owned.resize(merged);
-  }
-
- private:
-  [[nodiscard]] std::size_t size() const { return owned.size() + counted.size() + row_payloads.size(); }
-  /// However many refer to one id, it cannot be divided.
-  [[nodiscard]] bool can_divide() const {
-    return divides && slice.count < kMostSlices && (owned.size() > 1 || counted.size() > 1 || row_payloads.size() > 1);
-  }
-  void make_room() {
-    merge();
-    while (size() > at_once / 2 && can_divide()) {
-      slice.count *= 2;
-      for (auto* each : {&owned, &counted, &row_payloads}) {
-        std::erase_if(*each, [this](const OfId& one) { return !slice.has(one.id); });
-      }
-    }
-    at_once = std::max(at_once, 2 * size());  // there is no more room, and to merge at each entry would take forever
-  }
-};
 
 Result<std::vector<std::uint64_t>> numbers_of(const kv::Reader& rows, char kind, const Slice& slice = {}) {
   std::vector<std::uint64_t> numbers;
@@ -100,21 +31,44 @@ Result<std::vector<std::uint64_t>> numbers_of(const kv::Reader& rows, char kind,
   return numbers;
 }
 
-Result<std::uint64_t> next_id(const kv::Reader& rows) {
-  const auto stored = TRY(rows.get(blob_keys::kNextId));
-  return stored ? 2 * TRY(records::decode_number(*stored)) : 2;
+/// What is checked: one of so many shards.
+struct Part {
+  std::size_t shard = 0;
+  const kv::Placement* placement = nullptr;
+  /// Ids that no shard gives are looked into with the first.
+  [[nodiscard]] bool has(std::uint64_t id) const {
+    const auto giver = Ids::shard_of(id);
+    return shard == (giver < placement->shards() ? giver : 0);
+  }
+};
+
+/// The containers, as the first shard had them before the rows of others were looked at.
+struct Containers {
+  std::map<std::uint64_t, blob_keys::ContainerKey> by_generation;
+  std::uint64_t next = 0;  // younger ones have at least this generation
+};
+Result<Containers> containers_in(const kv::Reader& catalogue) {
+  Containers all{.by_generation = {}, .next = TRY(Ids(0).next(catalogue))};
+  const auto cursor = catalogue.scan(blob_keys::all('C'));
+  for (; cursor->valid(); cursor->next()) {
+    const auto container = records::kContainer.decode(cursor->value());
+    auto key = blob_keys::container_key(cursor->key());
+    if (container && key) all.by_generation.emplace(container->generation, std::move(*key));
+  }
+  TRY(cursor->status());
+  return all;
 }
 
 /// Files below the directory, by payload. What has another name is none of the store's.
 using OnDisk = std::map<PayloadId, fs::path>;
-Result<OnDisk> files_below(const fs::path& payloads, const Slice& slice = {}) {
+Result<OnDisk> files_below(const fs::path& payloads, const std::function<bool(PayloadId)>& wanted) {
   OnDisk files;
   std::error_code failed;
   auto entry = fs::recursive_directory_iterator(payloads, failed);
   for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
     const auto id =
         entry->is_regular_file(failed) ? PayloadFiles::id_of(entry->path().filename().string()) : std::nullopt;
-    if (id && slice.has(*id)) files.emplace(*id, entry->path());
+    if (id && wanted(*id)) files.emplace(*id, entry->path());
   }
   if (failed && failed != std::errc::no_such_file_or_directory) {
     return fail(error_for_log(ErrorCode::kStorageFailure, "reading " + payloads.string() + ": " + failed.message()));
@@ -125,23 +79,26 @@ Result<OnDisk> files_below(const fs::path& payloads, const Slice& slice = {}) {
 /// Ids of a slice whose files nobody counts on: pending, dead, or younger than the rows.
 struct Unsettled {
   std::set<std::uint64_t> ids;
+  std::size_t shard = 0;
   std::uint64_t next = 0;
-  [[nodiscard]] bool has(PayloadId id) const { return id >= next || ids.contains(id); }
+  [[nodiscard]] bool has(PayloadId id) const { return (id >= next && Ids::shard_of(id) == shard) || ids.contains(id); }
 };
-Result<Unsettled> unsettled_in(const kv::Reader& rows, const Slice& slice = {}) {
+Result<Unsettled> unsettled_in(const kv::Reader& rows, std::size_t shard, const Slice& slice = {}) {
   Unsettled out;
   for (const char kind : {'Q', blob_keys::kDead}) {
     for (const auto id : TRY(numbers_of(rows, kind, slice))) out.ids.insert(id);
   }
-  out.next = TRY(next_id(rows));
+  out.shard = shard;
+  out.next = TRY(Ids(shard).next(rows));
   return out;
 }
 
-/// One walk over the rows of one state.
+/// One walk over the rows of a shard in one state.
 class RowCheck {
  public:
-  RowCheck(const kv::Reader& rows, kv::CheckRun& run, References references)
-      : rows_(rows), run_(run), references_(std::move(references)) {}
+  RowCheck(const Part& part, const Containers& containers, const kv::Reader& rows, kv::CheckRun& run,
+           References references)
+      : part_(part), containers_(containers), rows_(rows), run_(run), references_(std::move(references)) {}
   Result<void> walk();
   /// What it found; sorted.
   [[nodiscard]] const References& references() const { return references_; }
@@ -157,16 +114,18 @@ class RowCheck {
   void check_extents(std::string_view key, const Blob& blob);
   void check_tags(std::string_view key, const Blob& blob);
   void look_at_row_payload(std::string_view key, std::string_view value);
-  void check_generation(std::string_view key);
+  void check_place(std::string_view key);
   void own(std::uint64_t id, std::uint64_t end) { references_.add(references_.owned, id, end); }
   void wrong(std::string_view kind, std::string_view key, std::string what) {
     run_.found(kind, kv::row_name(key), std::move(what));
   }
 
+  const Part& part_;
+  const Containers& containers_;
   const kv::Reader& rows_;
   kv::CheckRun& run_;
   References references_;
-  std::set<std::uint64_t> generations_;
+  std::set<std::uint64_t> dropped_;
 };
 
 template <class Format>
@@ -176,8 +135,20 @@ auto RowCheck::read(const Format& format, std::string_view key, std::string_view
   return record;
 }
 
-void RowCheck::check_generation(std::string_view key) {
-  if (!generations_.contains(blob_keys::number(key))) wrong("reference", key, "belongs to no container");
+/// Whether there is such a container, and a blob of this name would be on this shard.
+void RowCheck::check_place(std::string_view key) {
+  const auto generation = blob_keys::number(key);
+  const auto container = containers_.by_generation.find(generation);
+  if (container == containers_.by_generation.end()) {
+    const bool may_be_younger = part_.shard > 0 && generation >= containers_.next;
+    if (!dropped_.contains(generation) && !may_be_younger) wrong("reference", key, "belongs to no container");
+    return;
+  }
+  const auto blob = blob_keys::blob_of_row(key);
+  const auto& [account, name] = container->second;
+  if (blob && part_.placement->of({account, name, blob->name}) != part_.shard) {
+    wrong("reference", key, "belongs to a blob that is on another shard");
+  }
 }
 
 void RowCheck::check_extents(std::string_view key, const Blob& blob) {
@@ -202,7 +173,7 @@ void RowCheck::check_tags(std::string_view key, const Blob& blob) {
 }
 
 void RowCheck::look_at_blob(std::string_view key, const Blob& blob) {
-  check_generation(key);
+  check_place(key);
   own(blob.content.id, blob.content.whole ? blob.size : 0);
   if (blob.content.id != 0) check_extents(key, blob);
   if (blob.content.id == 0 && blob.size > 0 && blob.type != BlobType::kPage) wrong("reference", key, "has no content");
@@ -228,7 +199,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       if (const auto kept = read(records::kKeptBlob, key, value)) look_at_blob(key, kept->blob);
       return {};
     case 'K':
-      check_generation(key);
+      check_place(key);
       if (const auto block = read(records::kStagedBlock, key, value)) own(block->payload, block->size);
       return {};
     case 'X':
@@ -254,11 +225,11 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       check(records::kKeptMark, key, value);
       return {};
     case 'U':
-      check_generation(key);
+      check_place(key);
       check(records::kStagedSummary, key, value);
       return {};
     case 'L':
-      if (!decode_ledger(value)) wrong("record", key, "the ledger cannot be read");
+      if (!kv::check_ledger(value)) wrong("record", key, "the ledger cannot be read");
       return {};
     case 'Q':
     case 'I':
@@ -266,13 +237,14 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       return {};
     case 'T':
     case 't':
-      check_generation(key);
+      check_place(key);
       return {};
     case 'A':
     case 'E':
     case 'G':
     case 'l':
     case 'a':
+    case 'c':  // of all shards together: check_blobs()
     case 'y':
       return {};
     default:
@@ -282,13 +254,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
 }
 
 Result<void> RowCheck::walk() {
-  for (const auto generation : TRY(numbers_of(rows_, blob_keys::kDroppedGeneration))) generations_.insert(generation);
-  const auto containers = rows_.scan(blob_keys::all('C'));
-  for (; containers->valid(); containers->next()) {
-    if (const auto container = records::kContainer.decode(containers->value()))
-      generations_.insert(container->generation);
-  }
-  TRY(containers->status());
+  for (const auto generation : TRY(numbers_of(rows_, blob_keys::kDroppedGeneration))) dropped_.insert(generation);
   TRY(kv::check_rows(rows_, {}, run_, [this](auto key, auto value) { return look_at(key, value); }));
   references_.merge();
   return {};
@@ -350,15 +316,34 @@ std::map<PayloadId, std::uint64_t> files_owned(const OfIds& owned) {
   return files;
 }
 
+/// The check of one shard.
+class ShardCheck {
+ public:
+  ShardCheck(const Part& part, const Containers& containers, const kv::Engine& engine, const fs::path& payloads,
+             kv::CheckRun& run)
+      : part_(part), containers_(containers), engine_(engine), payloads_(payloads), run_(run) {}
+  Result<void> look_at(const kv::Reader& rows, std::size_t at_once) const;
+
+ private:
+  Result<void> settle_slice(const kv::Reader& rows, const References& references) const;
+  Result<void> check_files(const References& references, const Unsettled& unsettled) const;
+
+  const Part& part_;
+  const Containers& containers_;
+  const kv::Engine& engine_;
+  const fs::path& payloads_;
+  kv::CheckRun& run_;
+};
+
 /// Files without an owner, and owners whose file lacks something. What is wrong may have been given up and removed
 /// since the rows were read: it counts if it has an owner in a later state.
-Result<void> check_payload_files(const kv::Engine& engine, const References& references, const Unsettled& unsettled,
-                                 const fs::path& payloads, kv::CheckRun& run) {
+Result<void> ShardCheck::check_files(const References& references, const Unsettled& unsettled) const {
   const auto wanted = files_owned(references.owned);
-  const auto there = TRY(files_below(payloads, references.slice));
+  const auto there =
+      TRY(files_below(payloads_, [&](PayloadId id) { return part_.has(id) && references.slice.has(id); }));
   for (const auto& [id, path] : there) {
     if (!wanted.contains(id) && !unsettled.has(id)) {
-      run.found("stray", "file " + PayloadFiles::name_of(id).string(), "is a payload that nothing refers to");
+      run_.found("stray", "file " + PayloadFiles::name_of(id).string(), "is a payload that nothing refers to");
     }
   }
   std::map<PayloadId, std::string> suspects;
@@ -366,54 +351,81 @@ Result<void> check_payload_files(const kv::Engine& engine, const References& ref
     const auto file = there.find(id);
     if (file == there.end()) {
       suspects.emplace(id, "is missing");
-    } else if (const auto whole = TRY(check_payload_file(file->second, id, run)); whole < end) {
+    } else if (const auto whole = TRY(check_payload_file(file->second, id, run_)); whole < end) {
       suspects.emplace(id, fmt::format("only its first {} bytes have their checksums, of {}", whole, end));
     }
   }
   if (suspects.empty()) return {};
-  const auto later = engine.snapshot();
+  const auto later = engine_.snapshot();
   kv::CheckRun quiet;
-  RowCheck again(*later, quiet, {.slice = references.slice});
+  RowCheck again(part_, containers_, *later, quiet, {.slice = references.slice, .at_once = kReferencesAtOnce});
   TRY(again.walk());
   const auto still_wanted = files_owned(again.references().owned);
   for (const auto& [id, what] : suspects) {
-    if (still_wanted.contains(id)) run.found("payload", "file " + PayloadFiles::name_of(id).string(), what);
+    if (still_wanted.contains(id)) run_.found("payload", "file " + PayloadFiles::name_of(id).string(), what);
   }
   return {};
+}
+
+Result<void> ShardCheck::settle_slice(const kv::Reader& rows, const References& references) const {
+  const auto unsettled = TRY(unsettled_in(rows, part_.shard, references.slice));
+  settle_accounts(references, unsettled, run_);
+  return check_files(references, unsettled);
+}
+
+Result<void> ShardCheck::look_at(const kv::Reader& rows, std::size_t at_once) const {
+  Slice slice;
+  {
+    RowCheck check(part_, containers_, rows, run_, {.slice = slice, .divides = true, .at_once = at_once});
+    TRY(check.walk());
+    slice = check.references().slice;
+    TRY(settle_slice(rows, check.references()));
+  }
+  while (++slice.number < slice.count) {
+    // Nothing that one row alone shows is told again, and only the pace is that of the check.
+    kv::CheckRun quiet([&](std::uint64_t bytes) { return run_.read_bytes(bytes).has_value(); });
+    RowCheck check(part_, containers_, rows, quiet, {.slice = slice, .at_once = kReferencesAtOnce});
+    TRY(check.walk());
+    TRY(settle_slice(rows, check.references()));
+  }
+  return {};
+}
+
+/// The copies of containers, against these.
+Result<void> check_copies(std::span<const kv::Engine* const> shards, kv::CheckRun& run) {
+  const auto before = shards.front()->snapshot();
+  std::vector<std::shared_ptr<const kv::Reader>> rows;
+  for (const auto* shard : shards) rows.push_back(shard->snapshot());
+  const auto after = shards.front()->snapshot();
+  return kv::CatalogueCopies::check({*before, rows, *after}, blob_keys::kContainerCopy, container_rows(), run);
 }
 
 }  // namespace
 
-Result<void> check_blobs(const kv::Engine& engine, const fs::path& payloads, kv::CheckRun& run, std::size_t at_once) {
-  const auto rows = engine.snapshot();
-  const auto settle_slice = [&](const References& references) -> Result<void> {
-    const auto unsettled = TRY(unsettled_in(*rows, references.slice));
-    settle_accounts(references, unsettled, run);
-    return check_payload_files(engine, references, unsettled, payloads, run);
-  };
-  Slice slice;
-  {
-    RowCheck check(*rows, run, {.slice = slice, .divides = true, .at_once = at_once});
-    TRY(check.walk());
-    slice = check.references().slice;
-    TRY(settle_slice(check.references()));
+Result<void> check_blobs(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+                         const fs::path& payloads, kv::CheckRun& run, std::size_t at_once) {
+  const auto catalogue = shards.front()->snapshot();
+  const auto containers = TRY(containers_in(*catalogue));
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    const Part part{shard, &placement};
+    const auto rows = shard == 0 ? catalogue : shards[shard]->snapshot();
+    TRY(ShardCheck(part, containers, *shards[shard], payloads, run).look_at(*rows, at_once));
   }
-  while (++slice.number < slice.count) {
-    // Nothing that one row alone shows is told again, and only the pace is that of the check.
-    kv::CheckRun quiet([&](std::uint64_t bytes) { return run.read_bytes(bytes).has_value(); });
-    RowCheck check(*rows, quiet, {.slice = slice});
-    TRY(check.walk());
-    TRY(settle_slice(check.references()));
-  }
-  return {};
+  return shards.size() > 1 ? check_copies(shards, run) : Result<void>();
 }
 
-Result<std::vector<fs::path>> files_of_rows(const kv::Reader& rows, const fs::path& payloads) {
-  const auto unsettled = TRY(unsettled_in(rows));
-  std::vector<fs::path> files;
-  for (const auto& [id, path] : TRY(files_below(payloads))) {
-    if (!unsettled.has(id)) files.push_back(PayloadFiles::name_of(id));
+Result<std::vector<fs::path>> files_of_rows(std::span<const std::shared_ptr<const kv::Reader>> shards,
+                                            const fs::path& payloads) {
+  std::vector<Unsettled> unsettled;
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    unsettled.push_back(TRY(unsettled_in(*shards[shard], shard)));
   }
+  const auto settled = [&](PayloadId id) {
+    const auto giver = Ids::shard_of(id);
+    return giver < unsettled.size() && !unsettled[giver].has(id);
+  };
+  std::vector<fs::path> files;
+  for (const auto& [id, path] : TRY(files_below(payloads, settled))) files.push_back(PayloadFiles::name_of(id));
   return files;
 }
 

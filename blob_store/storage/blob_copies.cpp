@@ -1,5 +1,7 @@
-// Copies within the store: the copy shares the content of its source, whatever its size (storage/contents.h). Reads one
-// blob and writes another one in a transaction, so this is for blobs of one store.
+// Copies within the store. Where source and destination are on one shard, the copy shares the content, whatever its
+// size (storage/contents.h), in a transaction that reads the one and writes the other. Between shards the bytes of the
+// source as it was are copied first, and then one transaction publishes them. Either way a copy has ended when it is
+// answered.
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
@@ -7,17 +9,46 @@
 #include "blob_store/storage/blob_service.h"
 #include "blob_store/storage/blob_tags.h"
 #include "blob_store/storage/contents.h"
+#include "blob_store/storage/copied_content.h"
 
 namespace tidemark::blob_store {
 namespace {
 
 const FailStep kCopyBlobStep("blob.copy_blob");
 
-Result<void> check_source(const Conditions& conditions, const Blob& source) {
-  auto met = check_existing(conditions, source);
+Result<void> check_source(const CopyRequest& request, const Blob& source) {
+  auto met = check_existing(request.source_conditions, source);
   if (met.failed_with(ErrorCode::kConditionNotMet)) return fail(ErrorCode::kSourceConditionNotMet);
   if (!met) return met;
   return is_archived(source) ? fail(ErrorCode::kBlobArchived) : Result<void>();
+}
+
+/// Whether a copy of this source may replace what is there.
+Result<void> check_target(const CopyRequest& request, const Blob& source, const Conditions& conditions,
+                          std::optional<Blob>& current, Time now) {
+  TRY(admit_write(conditions, current, true, now));
+  const auto type = request.as_new_block_blob ? BlobType::kBlock : source.type;
+  if (current && current->type != type && !request.as_new_block_blob) return fail(ErrorCode::kInvalidBlobType);
+  // A block blob has no holes.
+  if (request.as_new_block_blob && source.type == BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
+  return {};
+}
+
+/// The copy, but for what its place gives it.
+Blob copy_of(const CopyRequest& request, const Blob& source, const std::string& id, Time now) {
+  auto blob = blob_of({request.headers.value_or(source.headers), request.metadata.value_or(source.metadata),
+                       request.tags.value_or(Tags()), request.tier},
+                      now);
+  if (request.copy_tags) blob.tags = source.tags;
+  blob.type = request.as_new_block_blob ? BlobType::kBlock : source.type;
+  blob.size = source.size;
+  blob.content = source.content;
+  blob.appended_blocks = source.appended_blocks;
+  blob.sequence_number = source.sequence_number;
+  blob.sealed = request.sealed.value_or(source.sealed && !request.as_new_block_blob);
+  if (!request.as_new_block_blob) blob.copy = CopyState{id, request.source_url, now};
+  if (blob.headers.md5.empty()) blob.headers.md5 = source.headers.md5;
+  return blob;
 }
 
 }  // namespace
@@ -25,47 +56,68 @@ Result<void> check_source(const Conditions& conditions, const Blob& source) {
 Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef ref, Conditions conditions) {
   if (request.metadata) CO_TRY(check_metadata(*request.metadata));
   CO_TRY(check_blob_name(ref.name));
+  const bool together = &of(request.source) == &of(ref);
+  co_return together ? co_await copy_shared(std::move(request), std::move(ref), std::move(conditions))
+                     : co_await copy_bytes(std::move(request), std::move(ref), std::move(conditions));
+}
+
+Task<Result<CopyOutcome>> BlobService::copy_shared(CopyRequest request, BlobRef ref, Conditions conditions) {
   CopyOutcome outcome;
   const auto id = random_.guid();
-  CO_TRY(co_await change_settled(
-      request.source,
-      [&](kv::Transaction& txn) -> Result<void> {
-        const auto generation = TRY(find_container(txn, request.source.parent())).generation;
-        auto source = TRY(find_version(txn, generation, request.source));
-        if (!source) return fail(ErrorCode::kBlobNotFound);
-        TRY(check_source(request.source_conditions, *source));
-        auto current = TRY(find_current(txn, ref));
-        TRY(admit_write(conditions, current.blob, true, clock_.now()));
-        const auto type = request.as_new_block_blob ? BlobType::kBlock : source->type;
-        if (current.blob && current.blob->type != type && !request.as_new_block_blob) {
-          return fail(ErrorCode::kInvalidBlobType);
-        }
-        // A block blob has no holes.
-        if (request.as_new_block_blob && source->type == BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
-        TRY(check_sharable(txn, *source));
-        TRY(share(txn, source->content));
-        put_version(txn, generation, request.source, *source);
-        // Onto itself, or onto what has the same content already.
-        if (current.blob && current.blob->content.id == source->content.id) current.blob->content.shared = true;
-        auto blob = blob_of({request.headers.value_or(source->headers), request.metadata.value_or(source->metadata),
-                             request.tags.value_or(Tags()), request.tier},
-                            clock_.now());
-        if (request.copy_tags) blob.tags = source->tags;
-        blob.type = type;
-        blob.size = source->size;
-        blob.content = source->content;
-        blob.appended_blocks = source->appended_blocks;
-        blob.sequence_number = source->sequence_number;
-        blob.sealed = request.sealed.value_or(source->sealed && !request.as_new_block_blob);
-        if (!request.as_new_block_blob) blob.copy = CopyState{id, request.source_url, clock_.now()};
-        if (blob.headers.md5.empty()) blob.headers.md5 = source->headers.md5;
+  const auto copy = [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+    const auto generation = TRY(find_generation(txn, place, request.source.parent()));
+    auto source = TRY(find_version(txn, generation, request.source));
+    if (!source) return fail(ErrorCode::kBlobNotFound);
+    TRY(check_source(request, *source));
+    auto current = TRY(find_current(txn, place, ref));
+    TRY(check_target(request, *source, conditions, current.blob, clock_.now()));
+    TRY(check_sharable(txn, *source));
+    TRY(share(txn, source->content));
+    put_version(txn, generation, request.source, *source);
+    // Onto itself, or onto what has the same content already.
+    if (current.blob && current.blob->content.id == source->content.id) current.blob->content.shared = true;
+    auto blob = copy_of(request, *source, id, clock_.now());
+    TRY(drop_staged(txn, current.generation, ref.name));
+    TRY(replace(txn, current, ref.name, blob));
+    outcome = {blob.version, id, blob.headers.md5};
+    return {};
+  };
+  CO_TRY(co_await know_container(of(ref), ref.parent()));
+  CO_TRY(co_await change_settled(request.source, copy, kCopyBlobStep));
+  of(ref).collector.kick();
+  co_return outcome;
+}
+
+Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef ref, Conditions conditions) {
+  CO_TRY(check_source(request, CO_TRY(get_blob(request.source, {}))));
+  const auto source = CO_TRY(open_blob(request.source, {}));
+  CO_TRY(check_source(request, source.blob));
+  auto replaced = CO_TRY(current_blob(ref));
+  CO_TRY(check_target(request, source.blob, conditions, replaced, clock_.now()));
+  auto writer = new_payload(ref);
+  const auto copied = co_await copy_content(source.content, writer);
+  if (!copied) {
+    co_await give_up(writer);
+    co_return fail(copied.error());
+  }
+  CopyOutcome outcome;
+  const auto id = random_.guid();
+  auto done = co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
+        TRY(check_target(request, source.blob, conditions, current.blob, clock_.now()));
+        auto blob = copy_of(request, source.blob, id, clock_.now());
+        blob.content = TRY(settle(txn, place.ids(), *copied));
         TRY(drop_staged(txn, current.generation, ref.name));
         TRY(replace(txn, current, ref.name, blob));
         outcome = {blob.version, id, blob.headers.md5};
         return {};
       },
-      kCopyBlobStep));
-  collector_.kick();
+      &kCopyBlobStep);
+  if (!done && copied->payload.id != 0) co_await abandon(copied->payload.id);
+  CO_TRY(std::move(done));
+  of(ref).collector.kick();
   co_return outcome;
 }
 

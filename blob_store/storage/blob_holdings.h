@@ -11,7 +11,7 @@
 namespace tidemark::blob_store {
 
 /// Calls `each` with the blobs of each container, what is kept of them, and staged blocks; of containers that can be
-/// listed.
+/// listed. From the rows of the first shard; what is in the ranges may be on any.
 Result<void> each_container(const kv::Reader& rows, const std::string& account,
                             const std::function<Result<void>(std::span<const kv::KeyRange>)>& each);
 /// The length of what such a row has: of a page blob, of the pages that are stored. 0 if it cannot be read.

@@ -29,6 +29,14 @@ std::optional<std::string> container_name(std::string_view key) {
   return kv::take_text(key) ? kv::take_text(key) : std::nullopt;
 }
 
+std::optional<ContainerKey> container_key(std::string_view key) {
+  key.remove_prefix(1);
+  auto account = kv::take_text(key);
+  auto name = kv::take_text(key);
+  if (!account || !name) return std::nullopt;
+  return ContainerKey{std::move(*account), std::move(*name)};
+}
+
 std::string_view blob_name(std::string_view key) { return after_number(key); }
 
 kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::string_view from) {
@@ -50,6 +58,16 @@ std::optional<NamedKey> named_key(std::string_view key) {
   auto name = kv::take_text(rest);
   if (!name) return std::nullopt;
   return NamedKey{number(key), std::move(*name)};
+}
+
+std::optional<NamedKey> blob_of_row(std::string_view key) {
+  constexpr std::string_view kWithText = "KSUVZ";
+  if (key.empty()) return std::nullopt;
+  if (kWithText.contains(key.front())) return named_key(key);
+  if (key.front() == 'B' || key.front() == 't') return NamedKey{number(key), std::string(blob_name(key))};
+  auto rest = after_number(key);
+  if (key.front() != 'T' || !kv::take_text(rest) || !kv::take_text(rest)) return std::nullopt;
+  return NamedKey{number(key), std::string(rest)};
 }
 
 std::optional<KeptKey> kept_key(std::string_view key) {

@@ -4,6 +4,7 @@
 //   'A' account(text)                                          service properties
 //   'B' generation(u64) name(bytes, to the end)                blob: headers, metadata, version, size, where its bytes are
 //   'C' account(text) container(text)                          container record with its generation
+//   'c' account(text) container(text)                          common/kv/catalogue_copies.h, if there are several shards
 //   'D' content or payload(u64)                                dead: what it was, and who might still be reading it
 //   'E' when(u64) generation(u64) name(text) version(u64)      when what was kept of a deleted blob goes for good
 //   'G' generation(u64)                                        dead generation: a deleted container
@@ -23,10 +24,13 @@
 //   'Z' generation(u64) name(text) version(u64)                what was kept of a blob when it was deleted or replaced
 // clang-format on
 //
-// Generations, contents and payloads take their ids from one counter, which never gives one twice, so the key of
-// anything that was deleted can never name something else. A payload is at any time either pending ('Q'), dead ('D'),
-// or referred to: by a content that is whole, by extents ('X') or by a staged block ('K'). Each move is part of the
-// transaction that causes it. storage/contents.h says how contents and payloads are shared.
+// Of several shards (docs/scale.md), the first has the containers ('C') and the service properties ('A'), and each has
+// all else of the blobs that are on it. What it knows of containers: container_rows.h.
+//
+// Generations, contents and payloads take their ids from one counter of each shard, which never gives one twice, so the
+// key of anything that was deleted can never name something else. A payload is at any time either pending ('Q'), dead
+// ('D'), or referred to: by a content that is whole, by extents ('X') or by a staged block ('K'). Each move is part of
+// the transaction that causes it. storage/contents.h says how contents and payloads are shared.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -41,6 +45,7 @@ namespace tidemark::blob_store::blob_keys {
 using kv::Text;
 
 inline constexpr char kServiceProperties = 'A';
+inline constexpr char kContainerCopy = 'c';
 inline constexpr char kDead = 'D';
 inline constexpr char kDeleted = 'Z';
 inline constexpr char kDroppedGeneration = 'G';
@@ -52,6 +57,11 @@ inline constexpr std::string_view kLastVersion = "Iv";
 inline std::string container(std::string_view account, std::string_view name) {
   return kv::key('C', Text{account}, Text{name});
 }
+/// The account and the name of a container.
+struct ContainerKey {
+  std::string account, name;
+};
+std::optional<ContainerKey> container_key(std::string_view key);
 /// Containers of an account whose names begin with `prefix` and are not before `from`.
 kv::KeyRange containers(std::string_view account, std::string_view prefix, std::string_view from);
 std::optional<std::string> container_name(std::string_view key);
@@ -92,6 +102,8 @@ struct NamedKey {
   std::string name;
 };
 std::optional<NamedKey> named_key(std::string_view key);
+/// The blob that a row belongs to, of the kinds whose keys have a generation and a name.
+std::optional<NamedKey> blob_of_row(std::string_view key);
 
 inline std::string ledger(std::string_view account, std::string_view operation_id) {
   return kv::key('L', Text{account}, operation_id);

@@ -13,18 +13,22 @@
 namespace tidemark::blob_store {
 namespace {
 
-/// The names of one kind of rows, in order.
+using ShardRows = std::vector<std::shared_ptr<const kv::Reader>>;
+
+/// The names of one kind of rows of all shards, in order.
 class Names {
  public:
   using NameOf = std::optional<std::string> (*)(std::string_view key);
-  Names(const kv::Reader& reader, kv::KeyRange range, NameOf name_of)
-      : reader_(reader), range_(std::move(range)), name_of_(name_of) {
+  Names(const ShardRows& shards, kv::KeyRange range, NameOf name_of)
+      : shards_(shards), range_(std::move(range)), name_of_(name_of) {
     open();
   }
   [[nodiscard]] bool valid() const { return name_.has_value(); }
   [[nodiscard]] const std::string& name() const { return *name_; }
   [[nodiscard]] std::string_view key() const { return cursor_->key(); }
   [[nodiscard]] std::string_view value() const { return cursor_->value(); }
+  /// The shard that has this row, and all others of its name.
+  [[nodiscard]] const kv::Reader& rows() const { return *shards_[cursor_->shard()]; }
   void next() {
     cursor_->next();
     read();
@@ -38,14 +42,14 @@ class Names {
 
  private:
   void open() {
-    cursor_ = reader_.scan(range_);
+    cursor_.emplace(shards_, range_);
     read();
   }
   void read() { name_ = cursor_->valid() ? name_of_(cursor_->key()) : std::nullopt; }
-  const kv::Reader& reader_;
+  const ShardRows& shards_;
   kv::KeyRange range_;
   NameOf name_of_;
-  std::unique_ptr<kv::Cursor> cursor_;
+  std::optional<kv::MergedScan> cursor_;
   std::optional<std::string> name_;
 };
 
@@ -70,18 +74,18 @@ constexpr std::array kKeptKinds{blob_keys::kSnapshot, blob_keys::kDeleted};
 
 class Listing {
  public:
-  Listing(const kv::Reader& reader, std::uint64_t generation, const ListRequest& request)
-      : reader_(reader), generation_(generation), request_(request) {
+  Listing(const ShardRows& shards, std::uint64_t generation, const ListRequest& request)
+      : generation_(generation), request_(request) {
     const auto from = std::max(request.from.name, request.prefix);
-    blobs_.emplace(reader, blob_keys::blobs(generation, request.prefix, from), &name_of_blob);
+    blobs_.emplace(shards, blob_keys::blobs(generation, request.prefix, from), &name_of_blob);
     if (request.with_snapshots || request.with_deleted) {
       for (const char kind : kKeptKinds) {
-        kept_.emplace_back(reader, blob_keys::texts_from(kind, generation, request.prefix, from), &name_of_kept);
+        kept_.emplace_back(shards, blob_keys::texts_from(kind, generation, request.prefix, from), &name_of_kept);
         skip_listed(kept_.back(), kind);
       }
     }
     if (request.with_uncommitted) {
-      staged_.emplace(reader, blob_keys::texts_from('U', generation, request.prefix, from), &name_of_staged);
+      staged_.emplace(shards, blob_keys::texts_from('U', generation, request.prefix, from), &name_of_staged);
     }
   }
 
@@ -154,7 +158,7 @@ class Listing {
   Result<bool> add_kept(const std::string& name) {
     auto* names = oldest_kept(name);
     if (names == nullptr) return true;
-    const auto mark = TRY(KeptBlobs(generation_, name).find_mark(reader_));
+    const auto mark = TRY(KeptBlobs(generation_, name).find_mark(names->rows()));
     for (; names != nullptr; names->next(), names = oldest_kept(name)) {
       const Stamp version{version_of(*names)};
       auto kept = seen_through(mark, version, TRY(records::kKeptBlob.decode(names->value())));
@@ -186,7 +190,6 @@ class Listing {
     return true;
   }
 
-  const kv::Reader& reader_;
   std::uint64_t generation_;
   const ListRequest& request_;
   std::optional<Names> blobs_, staged_;
@@ -199,7 +202,7 @@ class Listing {
 Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string& account,
                                                               const ListRequest& request) const {
   ListPage<NamedContainer> page;
-  const auto snapshot = engine_.snapshot();
+  const auto snapshot = catalogue().snapshot();
   const auto cursor = snapshot->scan(blob_keys::containers(account, request.prefix, request.from.name));
   for (; cursor->valid(); cursor->next()) {
     auto name = blob_keys::container_name(cursor->key());
@@ -216,9 +219,9 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
 }
 
 Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, const ListRequest& request) const {
-  const auto snapshot = engine_.snapshot();
-  const auto container = TRY(find_container(*snapshot, ref));
-  return Listing(*snapshot, container.generation, request).page();
+  const auto rows = kv::snapshots_of(stored_);
+  const auto container = TRY(find_container(*rows.front(), ref));
+  return Listing(rows, container.generation, request).page();
 }
 
 }  // namespace tidemark::blob_store

@@ -127,19 +127,19 @@ Task<Result<Blob>> BlobService::put_pages(BlobRef ref, ByteRange range, WrittenP
                                           SequenceConditions wanted, Conditions conditions) {
   const auto files = read_cells(ref, range);
   bool released = false;
-  const auto write = [&](kv::Transaction& txn, Blob& blob) -> Result<void> {
+  const auto write = [&](kv::Transaction& txn, Ids ids, Blob& blob) -> Result<void> {
     TRY(check_sequence(wanted, blob));
     TRY(check_within(range, blob));
-    TRY(own_content(txn, blob.content, blob.size));
-    PageEdit edit(txn, blob.content.id);
-    TRY(edit.replace(range, {{range.offset, range.length, TRY(settle(txn, payload)), 0, {}}}));
+    TRY(own_content(txn, ids, blob.content, blob.size));
+    PageEdit edit(txn, ids, blob.content.id);
+    TRY(edit.replace(range, {{range.offset, range.length, TRY(settle(txn, ids, payload)), 0, {}}}));
     TRY(edit.pack(cell_of(range.offset), files));
     TRY(edit.pack(cell_of(end_of(range) - 1), files));
     released = TRY(edit.finish());
     return {};
   };
-  auto done = co_await change_typed(std::move(ref), BlobType::kPage, std::move(conditions), write, kPutPagesStep);
-  if (released) collector_.kick();
+  auto done = co_await change_typed(ref, BlobType::kPage, std::move(conditions), write, kPutPagesStep);
+  if (released) of(ref).collector.kick();
   co_return done;
 }
 
@@ -149,7 +149,7 @@ Task<Result<Blob>> BlobService::clear_range(BlobRef ref, std::function<Result<By
   for (bool first = true;; first = false) {
     const auto from = done_to;
     bool more = false;
-    const auto step = [&](kv::Transaction& txn, Blob& blob) -> Result<void> {
+    const auto step = [&](kv::Transaction& txn, Ids ids, Blob& blob) -> Result<void> {
       const auto all = TRY(range(blob));
       const auto end = end_of(all);
       const auto start = first ? all.offset : from;
@@ -158,8 +158,8 @@ Task<Result<Blob>> BlobService::clear_range(BlobRef ref, std::function<Result<By
         TRY(release(txn, blob.content));
         blob.content = {};
       } else if (start < end && blob.content.id != 0) {
-        TRY(own_content(txn, blob.content, blob.size));
-        PageEdit edit(txn, blob.content.id);
+        TRY(own_content(txn, ids, blob.content, blob.size));
+        PageEdit edit(txn, ids, blob.content.id);
         done_to = TRY(edit.clear({start, end - start}, kClearedPerStep));
         more = done_to < end;
         TRY(edit.finish());
@@ -167,7 +167,7 @@ Task<Result<Blob>> BlobService::clear_range(BlobRef ref, std::function<Result<By
       return more ? Result<void>() : last(blob);
     };
     auto blob = CO_TRY(co_await change_typed(ref, BlobType::kPage, conditions, step, kClearPagesStep));
-    collector_.kick();
+    of(ref).collector.kick();
     if (!more) co_return blob;
     // Nothing may come between the steps; whoever asked clears again if something does.
     auto lease_id = std::move(conditions.lease_id);
@@ -203,8 +203,9 @@ Task<Result<Blob>> BlobService::set_page_properties(BlobRef ref, PageProperties 
 
 Result<PageRanges> BlobService::get_page_ranges(const BlobRef& ref, const PageRangesRequest& request,
                                                 const Conditions& conditions) const {
-  const auto rows = engine_.snapshot();
-  const auto generation = TRY(find_container(*rows, ref.parent())).generation;
+  const auto& shard = of(ref);
+  const auto rows = shard.engine.snapshot();
+  const auto generation = TRY(generation_in(*rows, shard, ref.parent()));
   const auto find = [&](const BlobRef& which) -> Result<Blob> {
     auto blob = TRY(find_version(*rows, generation, which));
     if (!blob) return fail(ErrorCode::kBlobNotFound);

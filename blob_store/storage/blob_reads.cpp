@@ -7,28 +7,34 @@
 #include "common/kv/key_codec.h"
 
 namespace tidemark::blob_store {
-namespace {
 
-Result<Blob> existing_blob(const kv::Reader& reader, const BlobRef& ref, const Conditions& conditions, Time now) {
-  const auto generation = TRY(find_container(reader, ref.parent())).generation;
-  auto blob = TRY(find_version(reader, generation, ref));
+Result<Blob> BlobService::existing_blob(const kv::Reader& rows, const Shard& shard, const BlobRef& ref,
+                                        const Conditions& conditions) const {
+  const auto generation = TRY(generation_in(rows, shard, ref.parent()));
+  auto blob = TRY(find_version(rows, generation, ref));
   if (!blob) return fail(ErrorCode::kBlobNotFound);
-  TRY(admit_read(conditions, *blob, now));
+  TRY(admit_read(conditions, *blob, clock_.now()));
   return std::move(*blob);
 }
 
-}  // namespace
+Result<std::optional<Blob>> BlobService::current_blob(const BlobRef& ref) const {
+  const auto& shard = of(ref);
+  const auto rows = shard.engine.snapshot();
+  return find_blob(*rows, TRY(generation_in(*rows, shard, ref.parent())), ref.name);
+}
 
 Result<Blob> BlobService::get_blob(const BlobRef& ref, const Conditions& conditions) const {
-  return existing_blob(*engine_.snapshot(), ref, conditions, clock_.now());
+  const auto& shard = of(ref);
+  return existing_blob(*shard.engine.snapshot(), shard, ref, conditions);
 }
 
 Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& conditions) const {
+  auto& shard = of(ref);
   OpenedBlob opened;
   opened.content.files = &files_;
   for (std::uint64_t noted = 0;;) {
-    opened.content.rows = engine_.snapshot();
-    opened.blob = TRY(existing_blob(*opened.content.rows, ref, conditions, clock_.now()));
+    opened.content.rows = shard.engine.snapshot();
+    opened.blob = TRY(existing_blob(*opened.content.rows, shard, ref, conditions));
     if (is_archived(opened.blob)) return fail(ErrorCode::kBlobArchived);
     const auto& content = opened.blob.content;
     // What this snapshot shows is not removed if its readers were noted before.
@@ -40,7 +46,7 @@ Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& 
       break;
     }
     noted = content.id;
-    opened.content.ticket = std::make_shared<Readers::Ticket>(readers_, noted);
+    opened.content.ticket = std::make_shared<Readers::Ticket>(shard.readers, noted);
   }
   opened.content.content = opened.blob.content;
   opened.content.size = opened.blob.size;
@@ -49,11 +55,12 @@ Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& 
 }
 
 Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref) const {
-  const auto snapshot = engine_.snapshot();
-  const auto container = TRY(find_container(*snapshot, ref.parent()));
+  const auto& shard = of(ref);
+  const auto snapshot = shard.engine.snapshot();
+  const auto generation = TRY(generation_in(*snapshot, shard, ref.parent()));
   BlockLists lists;
-  lists.blob = TRY(find_version(*snapshot, container.generation, ref));
-  if (!ref.snapshot) lists.staged = TRY(find_staged(*snapshot, container.generation, ref.name));
+  lists.blob = TRY(find_version(*snapshot, generation, ref));
+  if (!ref.snapshot) lists.staged = TRY(find_staged(*snapshot, generation, ref.name));
   if (!lists.blob && lists.staged.empty()) return fail(ErrorCode::kBlobNotFound);
   if (lists.blob && lists.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
   if (lists.blob) {

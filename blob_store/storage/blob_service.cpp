@@ -4,28 +4,44 @@
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
-#include "common/kv/generations.h"
+#include "blob_store/storage/blob_retention.h"
+#include "common/process/failures.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-const FailStep kCreateContainerStep("blob.create_container");
-const FailStep kDeleteContainerStep("blob.delete_container");
-const FailStep kChangeContainerStep("blob.change_container");
 const FailStep kSetServicePropertiesStep("blob.set_service_properties");
+
+/// A copy that was brought is only gone again if the container was deleted and made anew meanwhile.
+constexpr int kMostBrought = 3;
 
 }  // namespace
 
-BlobService::BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files,
-                         Executor background, const Clock* ages)
-    : OperationLedgers(engine, &blob_keys::ledger),
-      AccountProperties(engine, blob_keys::kServiceProperties, kSetServicePropertiesStep),
-      engine_(engine),
+BlobService::BlobService(kv::Shards shards, Clock& clock, Random& random, const PayloadFiles& files,
+                         Executor background)
+    : OperationLedgers(shards, &blob_keys::ledger),
+      AccountProperties(shards.catalogue().engine, blob_keys::kServiceProperties, kSetServicePropertiesStep),
+      stored_(std::move(shards)),
       clock_(clock),
       random_(random),
       files_(files),
-      readers_(clock),
-      collector_(engine, files, readers_, ages == nullptr ? clock : *ages, std::move(background)) {}
+      background_(std::move(background)) {
+  for (const auto& shard : stored_.all) shards_.emplace_back(shards_.size(), shard, clock, files, background_);
+}
+
+void BlobService::start() {
+  for (auto& shard : shards_) shard.collector.start();
+  if (divided()) process::spawn_in_background(background_, "blob.finish_deletions", containers_.finish_all());
+}
+
+void BlobService::collect_all() {
+  for (auto& shard : shards_) shard.collector.kick();
+}
+
+PayloadWriter BlobService::new_payload(const BlobRef& ref) {
+  const auto& shard = of(ref);
+  return {shard.engine, Ids(shard.number), clock_, files_};
+}
 
 // Rises even if the clock does not.
 Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
@@ -36,75 +52,41 @@ Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
   return version;
 }
 
-Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata metadata, std::string public_access) {
-  CO_TRY(check_metadata(metadata));
-  Container container;
-  container.metadata = std::move(metadata);
-  container.public_access = std::move(public_access);
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto existing = find_container(txn, ref);
-        if (existing) return fail(ErrorCode::kContainerAlreadyExists);
-        if (!existing.failed_with(ErrorCode::kContainerNotFound)) return fail(std::move(existing.error()));
-        container.generation = TRY(take_id(txn));
-        container.version = TRY(next_version(txn));
-        txn.put(blob_keys::container(ref.account, ref.name), records::kContainer.encode(container));
-        return {};
-      },
-      &kCreateContainerStep));
-  co_return container.version;
+Task<Result<void>> BlobService::transact(const BlobRef& ref, BlobBody body, const FailStep* step) {
+  auto& shard = of(ref);
+  if (shard.number > 0) return transact_elsewhere(shard, ref, std::move(body), step);
+  auto on_catalogue = [body = std::move(body), place = place_on(shard)](kv::Transaction& txn) {
+    return body(txn, place);
+  };
+  return shard.engine.transact(std::move(on_catalogue), step);
 }
 
-Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions conditions) {
-  auto done = co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto container = TRY(find_container(txn, ref));
-        TRY(check_lease_of_write(container.lease, conditions.lease_id, clock_.now(), Leased::kContainer));
-        TRY(check_write(conditions, &container.version, false));
-        txn.erase(blob_keys::container(ref.account, ref.name));
-        kv::drop_generation(txn, blob_keys::kDroppedGeneration, container.generation);
-        return {};
-      },
-      &kDeleteContainerStep);
-  if (done) collector_.kick();
-  co_return done;
+Task<Result<void>> BlobService::transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body,
+                                                   const FailStep* step) {
+  auto place = place_on(shard);
+  place.retained_days = CO_TRY(retained_days(*catalogue().snapshot(), ref.account));
+  const auto on_shard = [&](kv::Transaction& txn) { return body(txn, place); };
+  for (int brought = 0;; ++brought) {
+    auto done = co_await shard.engine.transact(on_shard, step);
+    if (!done.failed_with(ErrorCode::kContainerNotFound) || brought == kMostBrought) co_return done;
+    CO_TRY(co_await know_container(shard, ref.parent()));
+  }
 }
 
-Result<Container> BlobService::get_container(const ContainerRef& ref, const Conditions& conditions) const {
-  auto container = TRY(find_container(*engine_.snapshot(), ref));
-  TRY(check_lease_of_read(container.lease, conditions.lease_id, clock_.now(), Leased::kContainer));
-  return container;
+Task<Result<void>> BlobService::know_container(const Shard& shard, ContainerRef ref) const {
+  if (shard.number == 0 || CO_TRY(containers_.find(*shard.engine.snapshot(), ref.account, ref.name))) {
+    co_return Result<void>{};
+  }
+  if (CO_TRY(co_await containers_.bring(shard.number, ref.account, ref.name))) co_return Result<void>{};
+  CO_TRY(check_container_name(ref.name));
+  co_return fail(ErrorCode::kContainerNotFound);
 }
 
-Task<Result<Stamp>> BlobService::change_container(ContainerRef ref, Conditions conditions,
-                                                  std::function<void(Container&)> change) {
-  Stamp version;
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto container = TRY(find_container(txn, ref));
-        TRY(check_lease_of_read(container.lease, conditions.lease_id, clock_.now(), Leased::kContainer));
-        TRY(check_write(conditions, &container.version, false));
-        container.version = version = TRY(next_version(txn));
-        change(container);
-        txn.put(blob_keys::container(ref.account, ref.name), records::kContainer.encode(container));
-        return {};
-      },
-      &kChangeContainerStep));
-  co_return version;
-}
-
-Task<Result<Stamp>> BlobService::set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions) {
-  CO_TRY(check_metadata(metadata));
-  co_return co_await change_container(std::move(ref), std::move(conditions),
-                                      [&](Container& container) { container.metadata = metadata; });
-}
-
-Task<Result<Stamp>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
-                                                      StoredPolicies policies, Conditions conditions) {
-  co_return co_await change_container(std::move(ref), std::move(conditions), [&](Container& container) {
-    container.public_access = public_access;
-    container.policies = policies;
-  });
+Result<std::uint64_t> BlobService::generation_in(const kv::Reader& rows, const Shard& shard,
+                                                 const ContainerRef& ref) const {
+  auto known = find_generation(rows, place_on(shard), ref);
+  if (shard.number == 0 || !known.failed_with(ErrorCode::kContainerNotFound)) return known;
+  return TRY(find_container(*catalogue().snapshot(), ref)).generation;
 }
 
 }  // namespace tidemark::blob_store

@@ -1,7 +1,11 @@
 // The operations of the blob store. Every change is one transaction that checks its conditions, writes metadata and
 // moves payloads between pending, live and dead (storage/blob_keys.h). The content is durable before that. Thread safe;
 // reads run on the caller's thread. Errors have the protocol's codes; a failed operation changes nothing.
+//
+// A blob is on the shard that its name gives, with all that belongs to it; containers are on the first shard, and what
+// the others know of them is in storage/container_rows.h.
 #pragma once
+#include <deque>
 #include <memory>
 #include <string>
 #include <variant>
@@ -13,11 +17,13 @@
 #include "blob_store/model/fenced_write.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/collector.h"
+#include "blob_store/storage/container_rows.h"
 #include "blob_store/storage/page_edit.h"
 #include "blob_store/storage/payload.h"
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
 #include "common/kv/operation_ledgers.h"
+#include "common/kv/shards.h"
 
 namespace tidemark::blob_store {
 
@@ -144,10 +150,14 @@ struct PageRanges {
 
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
-  /// `random`: for ids that clients see. `files` outlives the service and its readers.
-  /// `ages`: by which staged blocks expire (common/kv/age_clock.h); by default the same clock.
-  BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files, Executor background,
-              const Clock* ages = nullptr);
+  /// `random`: for ids that clients see. `files` outlives the service and its readers. Staged blocks expire by the ages
+  /// of the shards.
+  BlobService(kv::Shards shards, Clock& clock, Random& random, const PayloadFiles& files, Executor background);
+  /// Of one shard, with the same clock for all.
+  BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files, Executor background)
+      : BlobService(kv::Shards{.all = {{engine, clock}}}, clock, random, files, std::move(background)) {}
+  /// Call it before anything is written: cleans up after an earlier process.
+  void start();
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
@@ -158,10 +168,10 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                                            Conditions conditions);
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
-  /// Content is streamed into a writer and then published by one of the next three calls. After any error, call
-  /// give_up(), or abandon() if it was to be published, with its id unless that is 0. If the store has too much to do
-  /// for that, the collector does it.
-  [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_, files_}; }
+  /// Content is streamed into a writer for its blob and then published by one of the next three calls. After any error,
+  /// call give_up(), or abandon() if it was to be published, with its id unless that is 0. If the store has too much to
+  /// do for that, the collector does it.
+  [[nodiscard]] PayloadWriter new_payload(const BlobRef& ref);
   /// Its space is free at once, also while the disk has too little for transactions.
   Task<void> give_up(const PayloadWriter& writer);
   Task<void> abandon(std::uint64_t payload);
@@ -207,7 +217,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<void>> undelete_blob(BlobRef ref);
   /// Takes the blob's metadata without `metadata`.
   Task<Result<SnapshotOutcome>> snapshot_blob(BlobRef ref, std::optional<Metadata> metadata, Conditions conditions);
-  /// Shares the content of the source. Errors: kSourceConditionNotMet, kBlobArchived, kInvalidBlobType.
+  /// Shares the content of the source, or copies it if that is on another shard, and ends when it is there. Errors:
+  /// kSourceConditionNotMet, kBlobArchived, kInvalidBlobType.
   Task<Result<CopyOutcome>> copy_blob(CopyRequest request, BlobRef ref, Conditions conditions);
   Task<Result<LeaseOutcome>> lease_blob(BlobRef ref, LeaseRequest request, Conditions conditions);
   Task<Result<LeaseOutcome>> lease_container(ContainerRef ref, LeaseRequest request, Conditions conditions);
@@ -231,15 +242,48 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
 
   [[nodiscard]] std::string new_guid() { return random_.guid(); }
-  [[nodiscard]] Collector& collector() { return collector_; }
+  [[nodiscard]] Collector& collector(std::size_t shard = 0) { return shards_[shard].collector; }
+  /// Payload files may be removed again.
+  void collect_all();
 
  private:
+  struct Shard {
+    Shard(std::size_t number_, const kv::Shard& stored, Clock& clock, const PayloadFiles& files, Executor background)
+        : number(number_),
+          engine(stored.engine),
+          readers(clock),
+          collector(engine, files, readers, stored.ages, std::move(background)) {}
+    const std::size_t number;
+    kv::Engine& engine;
+    Readers readers;
+    Collector collector;
+  };
+  [[nodiscard]] Shard& of(const BlobRef& ref) const {
+    return shards_[stored_.placement.of({ref.account, ref.container, ref.name})];
+  }
+  [[nodiscard]] kv::Engine& catalogue() const { return stored_.catalogue().engine; }
+  [[nodiscard]] bool divided() const { return shards_.size() > 1; }
+
+  /// Runs a transaction of the shard that has the blob, which is told of the container if it does not know it yet.
+  using BlobBody = std::function<Result<void>(kv::Transaction&, const Place&)>;
+  Task<Result<void>> transact(const BlobRef& ref, BlobBody body, const FailStep* step = nullptr);
+  Task<Result<void>> transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body, const FailStep* step);
+  /// Tells the shard of the container, if it does not know it. kContainerNotFound: there is none.
+  Task<Result<void>> know_container(const Shard& shard, ContainerRef ref) const;
+  [[nodiscard]] Place place_on(const Shard& shard) const { return {shard.number, &containers_}; }
+  /// Of the container, for these rows of a shard: they need not know it.
+  [[nodiscard]] Result<std::uint64_t> generation_in(const kv::Reader& rows, const Shard& shard,
+                                                    const ContainerRef& ref) const;
+  /// What is under the name now, if anything. kContainerNotFound.
+  [[nodiscard]] Result<std::optional<Blob>> current_blob(const BlobRef& ref) const;
+  [[nodiscard]] Result<Blob> existing_blob(const kv::Reader& rows, const Shard& shard, const BlobRef& ref,
+                                           const Conditions& conditions) const;
   Result<Stamp> next_version(kv::Transaction& txn) const;
   Task<Result<Stamp>> change_container(ContainerRef ref, Conditions conditions, std::function<void(Container&)> change);
   Task<Result<Stamp>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
   /// Stores a blob of the type that it has, without content.
   Task<Result<Stamp>> create_empty(BlobRef ref, Blob blob, Conditions conditions);
-  using TypedChange = std::function<Result<void>(kv::Transaction&, Blob&)>;
+  using TypedChange = std::function<Result<void>(kv::Transaction&, Ids, Blob&)>;
   /// Changes a blob of this type, content and all, and gives it a new version. Errors: kInvalidBlobType.
   Task<Result<Blob>> change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
                                   const FailStep& step);
@@ -259,7 +303,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<void> discard(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                        bool as_snapshot) const;
   /// Changes what is kept of a blob, when nothing else happens to that any more: storage/kept_blobs.h.
-  Task<Result<void>> change_settled(BlobRef ref, kv::TransactionBody change, const FailStep& step);
+  Task<Result<void>> change_settled(BlobRef ref, BlobBody change, const FailStep& step);
   /// Deleted snapshots are retained for so many days.
   Result<void> drop_snapshot(kv::Transaction& txn, const CurrentBlob& current, const BlobRef& ref,
                              const Conditions& conditions, std::uint32_t days) const;
@@ -267,17 +311,20 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                               DeleteSnapshots wanted, std::uint32_t days) const;
   Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
   /// True if it replaced a block with this id.
-  Result<bool> write_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
+  Result<bool> write_staged(kv::Transaction& txn, Ids ids, std::uint64_t generation, const std::string& name,
                             const std::string& block_id, const WrittenPayload& payload) const;
-  using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;
-  Task<Result<WriteOutcome>> write_fenced(std::string account, Fence fence, FencedEffect effect);
+  using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&, const Place&)>;
+  Task<Result<WriteOutcome>> write_fenced(BlobRef ref, Fence fence, FencedEffect effect);
+  Task<Result<CopyOutcome>> copy_shared(CopyRequest request, BlobRef ref, Conditions conditions);
+  Task<Result<CopyOutcome>> copy_bytes(CopyRequest request, BlobRef ref, Conditions conditions);
 
-  kv::Engine& engine_;
+  const kv::Shards stored_;
   Clock& clock_;
   Random& random_;
   const PayloadFiles& files_;
-  mutable Readers readers_;
-  Collector collector_;
+  const Executor background_;
+  mutable std::deque<Shard> shards_;
+  const kv::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, container_rows()};
 };
 
 }  // namespace tidemark::blob_store

@@ -3,6 +3,7 @@
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/blob_retention.h"
 #include "blob_store/storage/blob_service.h"
 #include "blob_store/storage/blob_tags.h"
 #include "blob_store/storage/contents.h"
@@ -16,20 +17,24 @@ const FailStep kSnapshotStep("blob.snapshot");
 const FailStep kDeleteBlobStep("blob.delete_blob");
 const FailStep kUndeleteStep("blob.undelete");
 
-/// For how many days deleted blobs of the account are retained; 0: not at all.
-Result<std::uint32_t> retained_days(const kv::Reader& reader, std::string_view account) {
-  const auto stored = TRY(reader.get(kv::key(blob_keys::kServiceProperties, kv::Text{account})));
+/// For how many days what is deleted by this transaction is retained.
+Result<std::uint32_t> days_for(const kv::Transaction& txn, const Place& place, std::string_view account) {
+  return place.shard == 0 ? retained_days(txn, account) : Result<std::uint32_t>(place.retained_days);
+}
+
+}  // namespace
+
+Result<std::uint32_t> retained_days(const kv::Reader& rows, std::string_view account) {
+  const auto stored = TRY(rows.get(kv::key(blob_keys::kServiceProperties, kv::Text{account})));
   if (!stored || stored->find("<DeleteRetentionPolicy><Enabled>true") == std::string::npos) return 0;
   const auto properties = TRY(protocol::parse_service_properties(protocol::StoreKind::kBlob, *stored));
   const auto& retention = properties.delete_retention;
   return retention && retention->enabled ? retention->days : 0;
 }
 
-}  // namespace
-
 Result<void> BlobService::discard(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                                   bool as_snapshot) const {
-  const auto days = TRY(retained_days(txn, current.account));
+  const auto days = TRY(days_for(txn, current.place, current.account));
   if (days == 0) return release(txn, current.blob->content);
   KeptBlob kept{*current.blob, as_snapshot, clock_.now(), days};
   kept.blob.lease = {};
@@ -37,13 +42,14 @@ Result<void> BlobService::discard(kv::Transaction& txn, const CurrentBlob& curre
   return {};
 }
 
-Task<Result<void>> BlobService::change_settled(BlobRef ref, kv::TransactionBody change, const FailStep& step) {
+Task<Result<void>> BlobService::change_settled(BlobRef ref, BlobBody change, const FailStep& step) {
   for (bool settled = false; !settled;) {
-    CO_TRY(co_await engine_.transact(
-        [&](kv::Transaction& txn) -> Result<void> {
-          const auto generation = TRY(find_container(txn, ref.parent())).generation;
+    CO_TRY(co_await transact(
+        ref,
+        [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+          const auto generation = TRY(find_generation(txn, place, ref.parent()));
           settled = !TRY(KeptBlobs(generation, ref.name).settle_some(txn));
-          return settled ? change(txn) : Result<void>();
+          return settled ? change(txn, place) : Result<void>();
         },
         &step));
   }
@@ -54,9 +60,10 @@ Task<Result<SnapshotOutcome>> BlobService::snapshot_blob(BlobRef ref, std::optio
                                                          Conditions conditions) {
   if (metadata) CO_TRY(check_metadata(*metadata));
   SnapshotOutcome outcome;
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  CO_TRY(co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         auto& blob = *current.blob;
         TRY(check_lease_of_read(blob.lease, conditions.lease_id, clock_.now(), Leased::kBlob));
@@ -95,9 +102,9 @@ Result<void> BlobService::drop_snapshots(kv::Transaction& txn, const CurrentBlob
 
 Task<Result<bool>> BlobService::delete_blob(BlobRef ref, DeleteSnapshots snapshots, Conditions conditions) {
   bool permanent = true;
-  const auto remove = [&](kv::Transaction& txn) -> Result<void> {
-    auto current = TRY(find_current(txn, ref));
-    const auto days = TRY(retained_days(txn, ref.account));
+  const auto remove = [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+    auto current = TRY(find_current(txn, place, ref));
+    const auto days = TRY(days_for(txn, place, ref.account));
     permanent = days == 0;
     if (ref.snapshot) return drop_snapshot(txn, current, ref, conditions, days);
     if (!current.blob) return fail(ErrorCode::kBlobNotFound);
@@ -106,15 +113,15 @@ Task<Result<bool>> BlobService::delete_blob(BlobRef ref, DeleteSnapshots snapsho
     return snapshots == DeleteSnapshots::kOnly ? Result<void>() : erase_blob(txn, current, ref.name);
   };
   auto done = co_await change_settled(ref, remove, kDeleteBlobStep);
-  if (done) collector_.kick();
+  if (done) of(ref).collector.kick();
   CO_TRY(std::move(done));
   co_return permanent;
 }
 
 /// The newest of those that were the blob itself is it again, unless there is one; everything else is a snapshot again.
 Task<Result<void>> BlobService::undelete_blob(BlobRef ref) {
-  const auto restore = [&](kv::Transaction& txn) -> Result<void> {
-    auto current = TRY(find_current(txn, ref));
+  const auto restore = [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+    auto current = TRY(find_current(txn, place, ref));
     const KeptBlobs kept(current.generation, ref.name);
     const bool known = current.blob || TRY(kept.has_deleted(txn)) || TRY(kept.has_snapshots(txn));
     if (!known) return fail(ErrorCode::kBlobNotFound);
@@ -125,7 +132,7 @@ Task<Result<void>> BlobService::undelete_blob(BlobRef ref) {
     return kept.change_all(txn, {KeptMark::What::kRestore});
   };
   auto done = co_await change_settled(ref, restore, kUndeleteStep);
-  if (done) collector_.kick();
+  if (done) of(ref).collector.kick();
   co_return done;
 }
 

@@ -28,14 +28,15 @@ void index_tags(kv::Transaction& txn, std::uint64_t generation, std::string_view
 
 class Finder {
  public:
-  Finder(const kv::Reader& reader, const TagFind& find) : reader_(reader), find_(find) {
+  using ShardRows = std::vector<std::shared_ptr<const kv::Reader>>;
+  Finder(const ShardRows& shards, const TagFind& find) : shards_(shards), find_(find) {
     const auto slash = std::min(find.from.name.find('/'), find.from.name.size());
     from_container_ = find.from.name.substr(0, slash);
     from_name_ = find.from.name.substr(std::min(slash + 1, find.from.name.size()));
   }
 
   Result<void> look_everywhere(const std::string& account) {
-    const auto cursor = reader_.scan(blob_keys::containers(account, "", from_container_));
+    const auto cursor = shards_.front()->scan(blob_keys::containers(account, "", from_container_));
     for (; cursor->valid() && !full_; cursor->next()) {
       const auto name = blob_keys::container_name(cursor->key());
       if (!name) return fail(ErrorCode::kCorruption);
@@ -53,20 +54,20 @@ class Finder {
     const auto prefix = narrowest(generation);
     auto range = kv::under(prefix);
     if (container == from_container_) range.lower.append(from_name_);
-    const auto cursor = reader_.scan(range);
-    for (; cursor->valid(); cursor->next()) {
-      const std::string name(cursor->key().substr(prefix.size()));
+    kv::MergedScan cursor(shards_, range);
+    for (; cursor.valid(); cursor.next()) {
+      const std::string name(cursor.key().substr(prefix.size()));
       if (looks_ == kMaxLooks || page_.items.size() == find_.limit) {
         stop(container, name);
         break;
       }
       ++looks_;
-      auto blob = TRY(find_blob(reader_, generation, name));
+      auto blob = TRY(find_blob(*shards_[cursor.shard()], generation, name));
       if (blob && find_.search.matches(blob->tags)) {
         page_.items.push_back({container, name, named_tags(std::move(blob->tags))});
       }
     }
-    return cursor->status();
+    return cursor.status();
   }
 
   ListPage<FoundBlob> take() { return std::move(page_); }
@@ -90,7 +91,7 @@ class Finder {
     full_ = true;
   }
 
-  const kv::Reader& reader_;
+  const ShardRows& shards_;
   const TagFind& find_;
   std::string from_container_, from_name_;
   ListPage<FoundBlob> page_;
@@ -112,9 +113,10 @@ void erase_blob_row(kv::Transaction& txn, std::uint64_t generation, std::string_
 }
 
 Task<Result<void>> BlobService::set_tags(BlobRef ref, Tags tags, Conditions conditions) {
-  co_return co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  co_return co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         const auto before = std::exchange(current.blob->tags, tags);
@@ -128,8 +130,8 @@ Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditio
   bool rehydrated = false;
   CO_TRY(co_await change_settled(
       ref,
-      [&](kv::Transaction& txn) -> Result<void> {
-        const auto generation = TRY(find_container(txn, ref.parent())).generation;
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        const auto generation = TRY(find_generation(txn, place, ref.parent()));
         auto found = TRY(find_version(txn, generation, ref));
         if (!found) return fail(ErrorCode::kBlobNotFound);
         auto& blob = *found;
@@ -147,8 +149,9 @@ Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditio
 }
 
 Result<ListPage<FoundBlob>> BlobService::find_by_tags(const std::string& account, const TagFind& find) const {
-  const auto snapshot = engine_.snapshot();
-  Finder finder(*snapshot, find);
+  const auto rows = kv::snapshots_of(stored_);
+  const auto& snapshot = rows.front();
+  Finder finder(rows, find);
   const auto& named = find.search.container;
   if (!find.container.empty()) {
     const auto container = TRY(find_container(*snapshot, {account, find.container}));

@@ -43,14 +43,15 @@ Task<void> BlobService::give_up(const PayloadWriter& writer) {
 }
 
 Task<void> BlobService::abandon(std::uint64_t payload) {
-  const auto done = co_await engine_.transact(
+  auto& shard = shards_[Ids::shard_of(payload)];
+  const auto done = co_await shard.engine.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         bury_pending(txn, payload);
         return {};
       },
       &kAbandonStep);
-  if (!done) collector_.abandon_later(payload);
-  collector_.kick();
+  if (!done) shard.collector.abandon_later(payload);
+  shard.collector.kick();
 }
 
 Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
@@ -66,7 +67,7 @@ Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& curre
 Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata) const {
   TRY(check_metadata(metadata));
   TRY(check_blob_name(ref.name));
-  TRY(find_container(*engine_.snapshot(), ref.parent()));
+  TRY(find_container(*catalogue().snapshot(), ref.parent()));
   return {};
 }
 
@@ -75,15 +76,17 @@ Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, Writt
   CO_TRY(check_metadata(content.metadata));
   auto blob = blob_of(std::move(content), clock_.now());
   bool leaves_work = false;
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  CO_TRY(co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
         leaves_work = TRY(write_whole(txn, current, ref.name, payload, blob));
         return {};
       },
       &kPutBlobStep));
-  leaves_work ? collector_.kick() : collector_.remind();
+  auto& collector = of(ref).collector;
+  leaves_work ? collector.kick() : collector.remind();
   co_return blob.version;
 }
 
@@ -92,7 +95,7 @@ Result<bool> BlobService::write_whole(kv::Transaction& txn, const CurrentBlob& c
   const bool had_staged = TRY(has_staged(txn, current.generation, name));
   if (had_staged) TRY(drop_staged(txn, current.generation, name));
   blob.size = payload.size;
-  blob.content = {TRY(settle(txn, payload)), true};
+  blob.content = {TRY(settle(txn, current.place.ids(), payload)), true};
   TRY(replace(txn, current, name, blob));
   return had_staged || (current.blob && !goes_at_once(current.blob->content));
 }
@@ -109,7 +112,7 @@ Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& 
   for (const auto payload : resolved.left_out) TRY(release_payload(txn, payload));
   if (!staged.empty()) erase_staged(txn, current.generation, name, staged);
   blob.size = resolved.size;
-  blob.content = TRY(write_extents(txn, resolved.extents));
+  blob.content = TRY(write_extents(txn, current.place.ids(), resolved.extents));
   return replace(txn, current, name, blob);
 }
 
@@ -120,7 +123,7 @@ Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& cu
   return {};
 }
 
-Result<bool> BlobService::write_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
+Result<bool> BlobService::write_staged(kv::Transaction& txn, Ids ids, std::uint64_t generation, const std::string& name,
                                        const std::string& block_id, const WrittenPayload& payload) const {
   const auto key = blob_keys::staged_block(generation, name, block_id);
   auto stored = TRY(txn.get(key));
@@ -130,7 +133,7 @@ Result<bool> BlobService::write_staged(kv::Transaction& txn, std::uint64_t gener
     auto old = TRY(records::kStagedBlock.decode(*stored));
     TRY(release_payload(txn, old.payload));
   }
-  const auto id = TRY(settle(txn, payload));
+  const auto id = TRY(settle(txn, ids, payload));
   txn.put(key, records::kStagedBlock.encode(StagedBlock{id, payload.size}));
   return replaces;
 }
@@ -140,17 +143,18 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
   Conditions conditions;
   conditions.lease_id = std::move(lease_id);
   bool replaced = false;
-  auto done = co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  auto done = co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
         if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
-        replaced = TRY(write_staged(txn, current.generation, ref.name, block_id, payload));
+        replaced = TRY(write_staged(txn, place.ids(), current.generation, ref.name, block_id, payload));
         return {};
       },
       &kPutBlockStep);
-  if (done && replaced) collector_.kick();
+  if (done && replaced) of(ref).collector.kick();
   co_return done;
 }
 
@@ -158,24 +162,26 @@ Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockCh
                                                 Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
   auto blob = blob_of(std::move(content), clock_.now());
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  CO_TRY(co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
         if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
         if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
         return write_blocks(txn, current, ref.name, choices, blob);
       },
       &kPutBlockListStep));
-  collector_.kick();
+  of(ref).collector.kick();
   co_return blob.version;
 }
 
 Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
   Stamp version;
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
+  CO_TRY(co_await transact(
+      ref,
+      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         if (is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);

@@ -24,16 +24,20 @@ Result<Extent> extent_of(std::string_view key, std::string_view value) {
 
 }  // namespace
 
-Result<std::uint64_t> take_id(kv::Transaction& txn) {
-  const auto stored = TRY(txn.get(blob_keys::kNextId));
-  const auto id = stored ? TRY(records::decode_number(*stored)) : std::uint64_t{1};
-  txn.put(blob_keys::kNextId, records::encode_number(id + 1));
-  return 2 * id;
+Result<std::uint64_t> Ids::next(const kv::Reader& rows) const {
+  const auto stored = TRY(rows.get(blob_keys::kNextId));
+  return 2 * (stored ? TRY(records::decode_number(*stored)) : first_);
 }
 
-Result<void> share_payload(kv::Transaction& txn, PayloadId payload) {
-  if (payload == 0) return {};
-  set_further_owners(txn, payload, TRY(further_owners(txn, payload)) + 1);
+Result<std::uint64_t> Ids::take(kv::Transaction& txn) const {
+  const auto id = TRY(next(txn));
+  txn.put(blob_keys::kNextId, records::encode_number(id / 2 + 1));
+  return id;
+}
+
+Result<void> share_payload(kv::Transaction& txn, PayloadId payload, std::uint64_t more) {
+  if (payload == 0 || more == 0) return {};
+  set_further_owners(txn, payload, TRY(further_owners(txn, payload)) + more);
   return {};
 }
 
@@ -82,9 +86,9 @@ Result<void> release_payload(kv::Transaction& txn, PayloadId payload) {
 }
 
 // They get a dead content as their owner, since a last owner might else leave while they are being read.
-Result<void> release_after_readers(kv::Transaction& txn, const std::vector<PayloadId>& payloads,
+Result<void> release_after_readers(kv::Transaction& txn, Ids ids, const std::vector<PayloadId>& payloads,
                                    std::uint64_t content) {
-  const auto grave = TRY(take_id(txn));
+  const auto grave = TRY(ids.take(txn));
   std::uint64_t number = 0;
   for (const auto payload : payloads) put_extent(txn, grave, {0, 0, payload, 0, {}}, number++);
   txn.put(blob_keys::dead(grave), records::kDead.encode({Dead::Kind::kExtents, content}));
@@ -106,9 +110,9 @@ void put_extents(kv::Transaction& txn, std::uint64_t content, const std::vector<
   }
 }
 
-Result<Content> write_extents(kv::Transaction& txn, const std::vector<Extent>& extents) {
+Result<Content> write_extents(kv::Transaction& txn, Ids ids, const std::vector<Extent>& extents) {
   if (extents.empty()) return Content{};
-  const Content content{TRY(take_id(txn))};
+  const Content content{TRY(ids.take(txn))};
   put_extents(txn, content.id, extents);
   return content;
 }
@@ -137,7 +141,7 @@ Result<std::vector<Extent>> read_extents(const kv::Reader& reader, const Content
   return extents;
 }
 
-Result<void> own_content(kv::Transaction& txn, Content& content, std::uint64_t size) {
+Result<void> own_content(kv::Transaction& txn, Ids ids, Content& content, std::uint64_t size) {
   if (content.id != 0 && !content.whole && !content.shared) return {};
   auto extents = TRY(read_extents(txn, content, size, 0, kMaxSharedExtents + 1));
   if (extents.size() > kMaxSharedExtents) return fail(ErrorCode::kSnapshotOperationRateExceeded);
@@ -147,7 +151,7 @@ Result<void> own_content(kv::Transaction& txn, Content& content, std::uint64_t s
     return {};
   }
   const Content old = content;
-  content = {TRY(take_id(txn))};
+  content = {TRY(ids.take(txn))};
   put_extents(txn, content.id, extents);
   // What was the only owner of a whole payload hands it over to the one extent.
   if (!shared && old.whole) return {};

@@ -22,16 +22,23 @@ WriteOutcome contest(const std::optional<Blob>& existing, const FencedWrite& wri
 
 }  // namespace
 
-Task<Result<WriteOutcome>> BlobService::write_fenced(std::string account, Fence fence, FencedEffect effect) {
+Task<Result<WriteOutcome>> BlobService::write_fenced(BlobRef ref, Fence fence, FencedEffect effect) {
   CO_TRY(check_operation_id(fence.operation_id));
   auto outcome = WriteOutcome::kApplied;
-  CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) {
-    return fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
-      outcome = TRY(effect(txn));
-      return outcome == WriteOutcome::kApplied ? 1 : 0;
-    });
-  }));
-  collector_.kick();
+  bool done = false;
+  for (bool entered = false;; entered = true) {
+    CO_TRY(co_await transact(ref, [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      done =
+          TRY(fenced_on(place.shard, txn, ref.account, fence, entered, [&](OperationLedger&) -> Result<std::uint64_t> {
+            outcome = TRY(effect(txn, place));
+            return outcome == WriteOutcome::kApplied ? 1 : 0;
+          }));
+      return {};
+    }));
+    if (done) break;
+    CO_TRY(co_await enter(of(ref).number, ref.account, fence));
+  }
+  of(ref).collector.kick();
   co_return outcome;
 }
 
@@ -39,26 +46,26 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
                                                      FencedWrite write) {
   auto blob = blob_of(std::move(content), clock_.now());
   blob.source_version = write.source_version;
-  FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
-    auto current = TRY(find_current(txn, ref));
+  FencedEffect effect = [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+    auto current = TRY(find_current(txn, place, ref));
     const auto outcome = contest(current.blob, write);
     if (outcome != WriteOutcome::kApplied) return outcome;
     TRY(write_whole(txn, current, ref.name, payload, blob));
     return outcome;
   };
-  auto done = co_await write_fenced(ref.account, write.fence, std::move(effect));
+  auto done = co_await write_fenced(ref, write.fence, std::move(effect));
   if (payload.id != 0 && (!done || *done != WriteOutcome::kApplied)) co_await abandon(payload.id);
   co_return done;
 }
 
 Task<Result<void>> BlobService::stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence) {
-  FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
-    const auto generation = TRY(find_container(txn, ref.parent())).generation;
+  FencedEffect effect = [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+    const auto generation = TRY(find_generation(txn, place, ref.parent()));
     TRY(check_blob_name(ref.name));
-    TRY(write_staged(txn, generation, ref.name, block_id, payload));
+    TRY(write_staged(txn, place.ids(), generation, ref.name, block_id, payload));
     return WriteOutcome::kApplied;
   };
-  auto done = co_await write_fenced(ref.account, std::move(fence), std::move(effect));
+  auto done = co_await write_fenced(ref, std::move(fence), std::move(effect));
   if (done) co_return Result<void>{};
   if (payload.id != 0) co_await abandon(payload.id);
   co_return fail(std::move(done.error()));
@@ -71,36 +78,42 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
   for (auto& id : block_ids) choices.push_back({BlockSource::kUncommitted, std::move(id)});
   auto blob = blob_of(std::move(content), clock_.now());
   blob.source_version = write.source_version;
-  co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {
-    auto current = TRY(find_current(txn, ref));
-    const auto outcome = contest(current.blob, write);
-    TRY(outcome == WriteOutcome::kApplied ? write_blocks(txn, current, ref.name, choices, blob)
-                                          : drop_staged(txn, current.generation, ref.name));
-    return outcome;
-  });
+  co_return co_await write_fenced(
+      ref, write.fence, [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+        auto current = TRY(find_current(txn, place, ref));
+        const auto outcome = contest(current.blob, write);
+        TRY(outcome == WriteOutcome::kApplied ? write_blocks(txn, current, ref.name, choices, blob)
+                                              : drop_staged(txn, current.generation, ref.name));
+        return outcome;
+      });
 }
 
 Task<Result<WriteOutcome>> BlobService::erase_unless_newer(BlobRef ref, FencedWrite write) {
-  co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {
-    auto current = TRY(find_current(txn, ref));
-    if (!current.blob) return WriteOutcome::kMissing;
-    if (current.blob->effective_version() > write.source_version) return WriteOutcome::kSuperseded;
-    TRY(erase_blob(txn, current, ref.name));
-    return WriteOutcome::kApplied;
-  });
+  co_return co_await write_fenced(ref, write.fence,
+                                  [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+                                    auto current = TRY(find_current(txn, place, ref));
+                                    if (!current.blob) return WriteOutcome::kMissing;
+                                    if (current.blob->effective_version() > write.source_version)
+                                      return WriteOutcome::kSuperseded;
+                                    TRY(erase_blob(txn, current, ref.name));
+                                    return WriteOutcome::kApplied;
+                                  });
 }
 
 Task<Result<WriteOutcome>> BlobService::discard_blob(BlobRef ref, Stamp version, Fence fence) {
-  co_return co_await write_fenced(ref.account, std::move(fence), [&](kv::Transaction& txn) -> Result<WriteOutcome> {
-    const auto current = TRY(find_current(txn, ref));
-    if (!current.blob) return WriteOutcome::kMissing;
-    if (current.blob->version.ticks != version.ticks) return WriteOutcome::kSuperseded;
-    const KeptBlobs kept(current.generation, ref.name);
-    if (TRY(kept.find_mark(txn))) return fail(ErrorCode::kServerBusy, "The blob's snapshots are being deleted.");
-    if (TRY(kept.has_snapshots(txn)) || current.blob->lease.locked(clock_.now())) return WriteOutcome::kConflict;
-    TRY(erase_blob(txn, current, ref.name));
-    return WriteOutcome::kApplied;
-  });
+  co_return co_await write_fenced(ref, std::move(fence),
+                                  [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+                                    const auto current = TRY(find_current(txn, place, ref));
+                                    if (!current.blob) return WriteOutcome::kMissing;
+                                    if (current.blob->version.ticks != version.ticks) return WriteOutcome::kSuperseded;
+                                    const KeptBlobs kept(current.generation, ref.name);
+                                    if (TRY(kept.find_mark(txn)))
+                                      return fail(ErrorCode::kServerBusy, "The blob's snapshots are being deleted.");
+                                    if (TRY(kept.has_snapshots(txn)) || current.blob->lease.locked(clock_.now()))
+                                      return WriteOutcome::kConflict;
+                                    TRY(erase_blob(txn, current, ref.name));
+                                    return WriteOutcome::kApplied;
+                                  });
 }
 
 }  // namespace tidemark::blob_store

@@ -95,9 +95,9 @@ Result<void> PageEdit::pack(const ByteRange& cell, const std::vector<FileBytes>&
   auto all = TRY(bytes);
   if (!all) return {};
   const auto size = all->size();
-  const auto payload = TRY(settle(txn_, {0, size, std::move(*all)}));
+  const auto payload = TRY(settle(txn_, ids_, {0, size, std::move(*all)}));
   const auto runs = packed(fragments, payload);
-  for (std::size_t i = 1; i < runs.size(); ++i) TRY(share_payload(txn_, payload));
+  if (!runs.empty()) TRY(share_payload(txn_, payload, runs.size() - 1));
   return replace(cell, runs);
 }
 
@@ -108,7 +108,7 @@ Result<bool> PageEdit::finish() {
     if (is_file(payload)) files.push_back(payload);
     if (!is_file(payload)) TRY(release_payload(txn_, payload));
   }
-  if (!files.empty()) TRY(release_after_readers(txn_, files, content_));
+  if (!files.empty()) TRY(release_after_readers(txn_, ids_, files, content_));
   return !files.empty();
 }
 

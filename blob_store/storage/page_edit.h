@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blob_store/model/page_extents.h"
+#include "blob_store/storage/contents.h"
 #include "common/kv/engine.h"
 
 namespace tidemark::blob_store {
@@ -18,7 +19,7 @@ struct FileBytes {
 
 class PageEdit {
  public:
-  PageEdit(kv::Transaction& txn, std::uint64_t content) : txn_(txn), content_(content) {}
+  PageEdit(kv::Transaction& txn, Ids ids, std::uint64_t content) : txn_(txn), ids_(ids), content_(content) {}
 
   /// Puts the extents, each of which owns its payload, in place of what is in the range.
   Result<void> replace(const ByteRange& range, const std::vector<Extent>& fresh);
@@ -34,6 +35,7 @@ class PageEdit {
   Result<std::vector<Extent>> overlapping(const ByteRange& range, std::size_t limit) const;
   Result<void> cut(const std::vector<Extent>& extents, const ByteRange& range);
   kv::Transaction& txn_;
+  Ids ids_;
   std::uint64_t content_;
   std::vector<PayloadId> given_up_;
 };

@@ -31,7 +31,7 @@ Task<Result<void>> PayloadWriter::register_pending() {
   PayloadId id = 0;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        id = TRY(take_id(txn)) | 1;
+        id = TRY(ids_.take(txn)) | 1;
         const auto now = clock_.now().time_since_epoch().count();
         txn.put(blob_keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
         return {};
@@ -61,13 +61,16 @@ Task<Result<WrittenPayload>> PayloadWriter::finish() {
   co_return WrittenPayload{id_, size_, {}};
 }
 
-Result<PayloadId> settle(kv::Transaction& txn, const WrittenPayload& payload) {
+Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& payload) {
   if (payload.id != 0) {
+    if (Ids::shard_of(payload.id) != ids.shard()) {
+      return fail(error_for_log(ErrorCode::kInternalError, "a payload was written for a blob of another shard"));
+    }
     txn.erase(blob_keys::pending(payload.id));
     return payload.id;
   }
   if (payload.small.empty()) return PayloadId{0};
-  const auto id = TRY(take_id(txn));
+  const auto id = TRY(ids.take(txn));
   txn.put(blob_keys::payload(id), seal_chunk(id, 0, payload.small));
   return id;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blob_store/model/blob.h"
+#include "blob_store/storage/contents.h"
 #include "blob_store/storage/payload_files.h"
 #include "blob_store/storage/readers.h"
 #include "common/kv/engine.h"
@@ -25,8 +26,9 @@ struct WrittenPayload {
 /// the file is made. In the end, the payload must be settled in a transaction or abandoned.
 class PayloadWriter {
  public:
-  PayloadWriter(kv::Engine& engine, Clock& clock, const PayloadFiles& files)
-      : engine_(engine), clock_(clock), files_(files) {}
+  /// For a blob of the shard that has this engine and gives these ids.
+  PayloadWriter(kv::Engine& engine, Ids ids, Clock& clock, const PayloadFiles& files)
+      : engine_(engine), ids_(ids), clock_(clock), files_(files) {}
   Task<Result<void>> append(std::string bytes);
   /// The content is durable, unless it is small.
   Task<Result<WrittenPayload>> finish();
@@ -37,6 +39,7 @@ class PayloadWriter {
   Task<Result<void>> flush(bool all);
   Task<Result<void>> register_pending();
   kv::Engine& engine_;
+  Ids ids_;
   Clock& clock_;
   const PayloadFiles& files_;
   std::optional<PayloadFiles::Writing> file_;
@@ -46,7 +49,7 @@ class PayloadWriter {
 };
 
 /// Makes the payload one that is referred to; returns its id, which is 0 for empty content.
-Result<PayloadId> settle(kv::Transaction& txn, const WrittenPayload& payload);
+Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& payload);
 
 /// What can be read of a blob: the content as it was when the blob was looked up.
 struct ReadableContent {

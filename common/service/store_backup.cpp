@@ -161,9 +161,7 @@ Result<void> StoreBackup::add_files(Current& current) {
   }
   if (failed) return fail(error_for_log(ErrorCode::kStorageFailure, "reading the checkpoint: " + failed.message()));
   if (beside_ != nullptr) {
-    for (const auto& rows : current.rows) {
-      for (auto& path : TRY(beside_->files_of(*rows))) files.emplace_back(folder_ / path, path.string());
-    }
+    for (auto& path : TRY(beside_->files_of(current.rows))) files.emplace_back(folder_ / path, path.string());
   }
   current.rows.clear();
   std::size_t added = 0;

@@ -4,6 +4,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <memory>
+#include <span>
 
 #include "common/base/async.h"
 #include "common/kv/stored_shards.h"
@@ -21,8 +22,9 @@ class FilesBeside {
   virtual ~FilesBeside() = default;
   /// While it lives, none is removed.
   [[nodiscard]] virtual std::shared_ptr<void> keep() const = 0;
-  /// Those that these rows refer to, relative to the store's folder. They are complete, and do not change.
-  [[nodiscard]] virtual Result<std::vector<std::filesystem::path>> files_of(const kv::Reader& rows) const = 0;
+  /// Those that the rows of all shards refer to, relative to the store's folder. They are complete, and do not change.
+  using Rows = std::span<const std::shared_ptr<const kv::Reader>>;
+  [[nodiscard]] virtual Result<std::vector<std::filesystem::path>> files_of(Rows rows) const = 0;
 };
 
 class StoreBackup {

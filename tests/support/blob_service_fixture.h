@@ -1,15 +1,16 @@
-// The blob service on the memory engine, and what tests ask of its rows and files.
+// The blob service on the memory engine, in one shard or in several, and what tests ask of its rows and files.
 #pragma once
 #include <gtest/gtest.h>
 
 #include <boost/asio/detached.hpp>
 #include <set>
 
+#include "blob_store/storage/blob_check.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
 #include "blob_store/storage/contents.h"
-#include "tests/support/memory_engine.h"
+#include "tests/support/memory_shards.h"
 #include "tests/support/repeating_engine.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/task_runner.h"
@@ -19,27 +20,32 @@ namespace tidemark::blob_store {
 
 class BlobServiceTest : public ::testing::Test, protected TaskRunner {
  protected:
-  explicit BlobServiceTest(std::uint64_t seed = 7) : random_(make_seeded_random(seed)) {}
+  using Engines = std::vector<std::unique_ptr<kv::Engine>>;
+  /// As many shards as engines.
+  explicit BlobServiceTest(std::uint64_t seed = 7, Engines engines = kv::make_memory_engines(1))
+      : engines_(std::move(engines)), random_(make_seeded_random(seed)) {}
 
   void abandon(std::uint64_t payload) {
     asio::co_spawn(io_, service_.abandon(payload), asio::detached);
     run_background();
   }
-  WrittenPayload upload(const std::string& content) {
-    auto writer = service_.new_payload();
+  /// For a blob of one shard, whatever its name.
+  WrittenPayload upload(const std::string& content) { return upload_for("", content); }
+  WrittenPayload upload_for(const std::string& name, const std::string& content) {
+    auto writer = service_.new_payload(ref(name));
     for (std::size_t at = 0; at < content.size(); at += 100'000) {
       EXPECT_TRUE(run(writer.append(content.substr(at, 100'000))));
     }
     return *run(writer.finish());
   }
   void put(const std::string& name, const std::string& content) {
-    EXPECT_TRUE(run(service_.put_blob(ref(name), {}, upload(content), {})));
+    EXPECT_TRUE(run(service_.put_blob(ref(name), {}, upload_for(name, content), {})));
   }
   void stage(const std::string& name, const std::string& id, const std::string& content) {
-    EXPECT_TRUE(run(service_.put_block(ref(name), id, upload(content))));
+    EXPECT_TRUE(run(service_.put_block(ref(name), id, upload_for(name, content))));
   }
   void append(const std::string& name, const std::string& content) {
-    EXPECT_TRUE(run(service_.append_block(ref(name), upload(content), {}, {})));
+    EXPECT_TRUE(run(service_.append_block(ref(name), upload_for(name, content), {}, {})));
   }
   /// From now on, what is deleted is retained for so many days; 0: not at all.
   void retain(int days) {
@@ -71,12 +77,29 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
     auto opened = TRY(service_.open_blob(ref(name), {}));
     return drain(opened.read(offset, length.value_or(opened.blob.size - offset)));
   }
+  /// Of all shards.
   std::set<std::string> keys_of(char kind) {
     std::set<std::string> found;
-    const auto snapshot = engine_->snapshot();
-    const auto cursor = snapshot->scan(blob_keys::all(kind));
-    for (; cursor->valid(); cursor->next()) found.emplace(cursor->key());
+    for (const auto& engine : engines_) {
+      const auto snapshot = engine->snapshot();
+      const auto cursor = snapshot->scan(blob_keys::all(kind));
+      for (; cursor->valid(); cursor->next()) found.emplace(cursor->key());
+    }
     return found;
+  }
+  /// One pass of each shard's collector.
+  void collect() {
+    for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
+      ASSERT_TRUE(run(service_.collector(shard).collect()));
+    }
+  }
+  kv::CheckReport checked(std::size_t at_once = kReferencesAtOnce) {
+    kv::CheckRun check;
+    std::vector<const kv::Engine*> shards;
+    for (const auto& engine : engines_) shards.push_back(engine.get());
+    const PayloadFiles& files = files_;
+    EXPECT_TRUE(check_blobs(shards, stored_.placement, files.directory(), check, at_once));
+    return check.report();
   }
   std::set<std::uint64_t> stored_payloads() {
     std::set<std::uint64_t> ids;
@@ -112,15 +135,17 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
   }
 
   void SetUp() override {
-    service_.collector().start();
+    service_.start();
     ASSERT_TRUE(run(service_.create_container({"acc", "box"}, {}, "")));
   }
 
-  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
+  Engines engines_;
+  std::unique_ptr<kv::Engine>& engine_ = engines_.front();
   std::unique_ptr<Clock> clock_ = kv::make_repeatable_clock();
   std::unique_ptr<Random> random_;
   TemporaryPayloads files_{io_.get_executor()};
-  BlobService service_{*engine_, *clock_, *random_, files_, io_.get_executor()};
+  const kv::Shards stored_ = kv::shards_of(engines_, *clock_);
+  BlobService service_{stored_, *clock_, *random_, files_, io_.get_executor()};
 };
 
 }  // namespace tidemark::blob_store

@@ -11,5 +11,6 @@ tidemark_test(blob_test LABEL unit
     ${CMAKE_CURRENT_LIST_DIR}/blob_pages_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_property_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_service_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_shards_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_tags_test.cpp
   LINK tidemark_blob_server tidemark_memory_engine)

@@ -15,7 +15,7 @@ class AppendBlobTest : public BlobServiceTest {
   }
   void change(const std::string& name, const std::function<void(Blob&)>& edit) {
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-      auto current = TRY(find_current(txn, ref(name)));
+      auto current = TRY(find_current(txn, {}, ref(name)));
       if (!current.blob) return fail(ErrorCode::kBlobNotFound);
       edit(*current.blob);
       txn.put(blob_keys::blob(current.generation, name), records::kBlob.encode(*current.blob));

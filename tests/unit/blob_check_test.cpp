@@ -40,12 +40,7 @@ class BlobCheck : public BlobServiceTest {
     run_background();
     ASSERT_THAT(check(), IsEmpty());
   }
-  std::vector<std::string> check(std::size_t at_once = kReferencesAtOnce) {
-    kv::CheckRun run;
-    const PayloadFiles& files = files_;
-    EXPECT_TRUE(check_blobs(*engine_, files.directory(), run, at_once));
-    return kv::told(run.report());
-  }
+  std::vector<std::string> check(std::size_t at_once = kReferencesAtOnce) { return kv::told(checked(at_once)); }
   std::uint64_t generation() { return service_.get_container({"acc", "box"})->generation; }
   std::string blob(const std::string& name) { return blob_keys::blob(generation(), name); }
   std::uint64_t id_of(const std::string& name) { return records::kBlob.decode(**engine_->get(blob(name)))->content.id; }
@@ -160,10 +155,8 @@ TEST_F(BlobCheck, FindsTheSameInSlices) {
   const PayloadFiles& files = files_;
   std::filesystem::remove(files.directory() / PayloadFiles::name_of(id_of("large5")));
   const auto all_at = [&](std::size_t at_once) {
-    kv::CheckRun run;
-    EXPECT_TRUE(check_blobs(*engine_, files.directory(), run, at_once));
     std::vector<std::string> out;
-    for (const auto& finding : run.report().findings) out.push_back(finding.where + ": " + finding.what);
+    for (const auto& finding : checked(at_once).findings) out.push_back(finding.where + ": " + finding.what);
     std::ranges::sort(out);
     return out;
   };

@@ -62,11 +62,11 @@ class PageBlobTest : public BlobServiceTest {
     create(name, 2 * extents * kPage);
     const auto bytes = content(kPage);
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-      auto current = TRY(find_current(txn, ref(name)));
+      auto current = TRY(find_current(txn, {}, ref(name)));
       // A body may be shown what there was before the latest write.
       if (!current.blob) return fail(ErrorCode::kBlobNotFound);
-      TRY(own_content(txn, current.blob->content, current.blob->size));
-      const auto payload = TRY(settle(txn, {0, kPage, bytes}));
+      TRY(own_content(txn, Ids(0), current.blob->content, current.blob->size));
+      const auto payload = TRY(settle(txn, Ids(0), {0, kPage, bytes}));
       for (std::uint64_t i = 0; i < extents; ++i) {
         put_extent(txn, current.blob->content.id, {2 * i * kPage, kPage, payload, 0, {}}, 0);
         if (i > 0) TRY(share_payload(txn, payload));

@@ -184,7 +184,7 @@ class HoldingsTest : public StoreFronts {
   }
   const Holdings tables_{&table_store::each_table, {}};
   const Holdings queues_{&queue_service::each_queue, {}};
-  const Holdings blobs_{&blob_store::each_container, &blob_store::content_bytes};
+  const Holdings blobs_{&blob_store::each_container, &blob_store::content_bytes, true};
 };
 
 TEST_F(HoldingsTest, TablesHaveTheirRows) {

@@ -21,10 +21,11 @@ class WorkersBlobLists : public IndexRowsFixture {
   /// As a person with an SDK: no fence, and no mark of an index.
   void put_foreign(const std::string& name, const std::string& bytes) {
     const auto stored = [&]() -> Task<Result<void>> {
-      auto writer = blob_service_.new_payload();
+      const blob_store::BlobRef ref{kAccount, "lists", name};
+      auto writer = blob_service_.new_payload(ref);
       CO_TRY(co_await writer.append(bytes));
       auto payload = CO_TRY(co_await writer.finish());
-      CO_TRY(co_await blob_service_.put_blob({kAccount, "lists", name}, {}, std::move(payload), {}));
+      CO_TRY(co_await blob_service_.put_blob(ref, {}, std::move(payload), {}));
       co_return Result<void>{};
     };
     ASSERT_TRUE(run_beside(stored()).has_value());

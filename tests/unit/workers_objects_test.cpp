@@ -723,11 +723,12 @@ TEST_F(WorkersObjects, WhatSomebodyElsePutThereStays) {
   put("p", "s", 2);
   ASSERT_TRUE(run(blobs_.ensure_container("old")).has_value());
   const auto foreign = [&](std::string name) {
-    auto writer = blob_service_.new_payload();
+    const blob_store::BlobRef ref{kAccount, "old", std::move(name)};
+    auto writer = blob_service_.new_payload(ref);
     ASSERT_TRUE(run(writer.append("mine")).has_value());
     auto payload = run(writer.finish());
     ASSERT_TRUE(payload.has_value());
-    ASSERT_TRUE(run(blob_service_.put_blob({kAccount, "old", std::move(name)}, {}, *payload, {})).has_value());
+    ASSERT_TRUE(run(blob_service_.put_blob(ref, {}, *payload, {})).has_value());
   };
   foreign("x/source/p/r.json");
   foreign("x/source/p/zz.json");

@@ -1,0 +1,25 @@
+// A store's shards in memory.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "common/kv/shards.h"
+#include "tests/support/memory_engine.h"
+
+namespace tidemark::kv {
+
+inline std::vector<std::unique_ptr<Engine>> make_memory_engines(std::size_t count) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  while (engines.size() < count) engines.push_back(make_memory_engine());
+  return engines;
+}
+
+/// All of one clock; which name is on which shard is always the same.
+inline Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages) {
+  Shards shards;
+  for (const auto& engine : engines) shards.all.push_back({*engine, ages});
+  if (engines.size() > 1) shards.placement = Placement(engines.size(), Placement::Key{1, 2, 3});
+  return shards;
+}
+
+}  // namespace tidemark::kv
