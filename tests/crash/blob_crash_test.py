@@ -187,7 +187,7 @@ class BlobCrashTest(StoreCrashTest):
     # Reached by workers, when a container goes, when something deleted expires, or when somebody asks for it: not by this traffic.
     rare = ("rpc.", "kv.erase_range", "kv.drop_faded", "blob.collect_generation", "blob.purge", "blob.delete_container", "blob.change_container",
             "blob.settle_kept", "blob.lease", "blob.undelete", "blob.set_service_properties", "blob.set_tier", "blob.change_blob", "blob.seal",
-            "blob.create_container", "blob.abandon")
+            "blob.create_container", "blob.abandon", "catalogue.")
 
     def prepare(self):
         self.stack.start("blob_store")

@@ -8,8 +8,8 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import QueueClient  # noqa: E402
-from stack import Stack, program  # noqa: E402
+from clients import BlobClient, HttpFailure, QueueClient  # noqa: E402
+from stack import Stack, program, wait_until  # noqa: E402
 
 
 class ShardsTest(unittest.TestCase):
@@ -60,7 +60,6 @@ class ShardsTest(unittest.TestCase):
 
     def test_stores_that_cannot_be_divided_say_so(self):
         self.assertIn("takes at most shards=1", self.refusal("table_store", "--shards", "2"))
-        self.assertIn("takes at most shards=1", self.refusal("blob_store", "--shards", "2"))
 
     def test_each_has_figures_and_is_checked(self):
         self.start("--shards", "3")
@@ -87,6 +86,82 @@ class ShardsTest(unittest.TestCase):
                                  check=False, text=True)
         self.assertNotEqual(damaged.returncode, 0)
         self.assertIn("queue/shard-2", damaged.stdout)
+
+
+class BlobShardsTest(unittest.TestCase):
+    """The blob store over shards: content in rows and in files, copies between shards, and all of it after a restart."""
+    SHARDS = 4
+
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.close)
+        self.start("--shards", str(self.SHARDS))
+        self.client().create_container("box")
+
+    def start(self, *arguments):
+        return self.stack.start("blob_store", *arguments)
+
+    def stop(self):
+        self.assertEqual(self.stack.children["blob_store"].terminate(), 0)
+
+    def client(self):
+        return BlobClient(self.stack.ports["blob_store"])
+
+    def copy(self, source, name):
+        url = f"http://127.0.0.1:{self.stack.ports['blob_store']}/devstoreaccount1/box/{source}"
+        headers, _ = self.client().call("PUT", f"/box/{name}", extensions={"x-ms-copy-source": url})
+        self.assertEqual(headers["x-ms-copy-status"], "success")
+
+    def payloads(self):
+        folder = os.path.join(self.stack.data, "blob", "payloads")
+        return [os.path.join(place, file) for place, _, files in os.walk(folder) for file in files]
+
+    def check(self):
+        done = subprocess.run([program("blob_store"), "--data", self.stack.data, "--fsck"], capture_output=True,
+                              check=False, text=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_blobs_copies_and_deletions(self):
+        client = self.client()
+        expected = {}
+        for n in range(16):
+            content = f"{n};".encode() * (10 if n % 4 else 200_000)
+            client.put("box", f"b{n:02}", content)
+            client.put_blocks("box", f"c{n:02}", [content, b"end"])
+            expected |= {f"b{n:02}": content, f"c{n:02}": content + b"end"}
+        for name in sorted(expected):
+            self.copy(name, f"copy-{name}")
+            expected[f"copy-{name}"] = expected[name]
+        for n in range(0, 16, 3):
+            client.delete("box", f"c{n:02}")
+            del expected[f"c{n:02}"]
+        self.assertEqual(client.objects("box"), expected)
+        self.stop()
+        folders = [n for n in os.listdir(os.path.join(self.stack.data, "blob")) if n.startswith("shard-")]
+        self.assertEqual(sorted(folders), [f"shard-{n}" for n in range(self.SHARDS)])
+        self.assertEqual(self.check()[-1]["found"], 0)
+        self.start()
+        self.assertEqual(self.client().objects("box"), expected)
+        self.client().call("DELETE", "/box", "restype=container")
+        wait_until(lambda: not self.payloads(), "the end of all files")
+        with self.assertRaises(HttpFailure) as refused:
+            self.client().put("box", "b00", b"late")
+        self.assertEqual(refused.exception.status, 404)
+        self.stop()
+        self.assertEqual(self.check()[-1]["found"], 0)
+
+    def test_what_is_lost_is_found(self):
+        for n in range(8):
+            self.client().put("box", f"b{n}", bytes(300_000))
+        self.stop()
+        files = self.payloads()
+        self.assertEqual(len(files), 8)
+        os.remove(files[0])
+        of_no_shard = f"{(self.SHARDS << 49) + 1:x}"
+        os.rename(files[1], os.path.join(os.path.dirname(files[1]), of_no_shard))
+        report = self.check()
+        self.assertEqual(sorted(line["kind"] for line in report[:-1]), ["payload", "payload", "stray"])
+        self.assertEqual(report[-1]["found"], 3)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,21 @@ tidemark_shards_test(crash_queue_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DI
 tidemark_shards_test(process_backup /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/backup_test.py
   BackupTest.test_what_is_under_way_converges_after_a_restore BackupTest.test_a_second_backup_shares_files_with_the_first
   BackupTest.test_a_kill_in_the_middle_leaves_nothing_that_looks_complete)
-foreach(suite jobs recovery quotas)
+foreach(suite jobs recovery quotas objects lists)
   tidemark_shards_test(process_${suite} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/${suite}_test.py)
 endforeach()
+foreach(blob_case FailPointTest RandomKillTest SnapshotsTest)
+  tidemark_shards_test(crash_blob_${blob_case} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/blob_crash_test.py ${blob_case})
+endforeach()
+foreach(object_case FailPointTest ProcessDeathTest)
+  tidemark_shards_test(crash_object_${object_case} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/object_crash_test.py ${object_case})
+endforeach()
+foreach(suite blobs blobs_access blobs_appends blobs_batch blobs_checksums blobs_conditions blobs_copies blobs_errors blobs_leases
+              blobs_pages blobs_snapshots blobs_tags blobs_wire)
+  tidemark_shards_test(sdk_${suite}
+    ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${suite}.test.mjs)
+endforeach()
+tidemark_shards_test(tools_rclone /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../tools/rclone_test.py)
+set_tests_properties(shards_tools_rclone PROPERTIES SKIP_RETURN_CODE 77)
 tidemark_shards_test(sdk_queues_messages
   ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} queues_messages.test.mjs)

@@ -8,10 +8,11 @@ import json
 import os
 
 COUNT = os.environ.get("TIDEMARK_TEST_SHARDS")  # one, if it is not set
+DIVIDED = ("queue_service", "blob_store")
 
 
 def arguments_of(store):
-    return ("--shards", COUNT) if COUNT and store == "queue_service" else ()
+    return ("--shards", COUNT) if COUNT and store in DIVIDED else ()
 
 
 def shard_of_queue(data, queue, account="devstoreaccount1"):
