@@ -14,6 +14,7 @@ import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import shards  # noqa: E402
 from clients import BlobClient, HttpFailure, patiently  # noqa: E402
 from stack import wait_until  # noqa: E402
 from store_crashes import StoreCrashTest, main  # noqa: E402
@@ -253,6 +254,40 @@ class SnapshotsTest(BlobCrashTest):
         except HttpFailure as failure:
             if failure.status != 404:
                 raise
+
+
+class DeletionTest(BlobCrashTest):
+    """Wherever the store dies while a container is deleted, the container is there with all its blobs or gone with all of
+    them; it can be deleted again and made again, and no file is left."""
+    one_shard = ("blob.delete_container.before", "blob.delete_container.after")
+    several = ("catalogue.copy.before", "catalogue.copy.after", "catalogue.end.before", "catalogue.end.after")
+
+    def test_death_while_a_container_goes(self):
+        for point in self.one_shard + (self.several if shards.COUNT else ()):
+            client = BlobClient(self.stack.ports["blob_store"])
+            blobs = {f"b{n}": f"{point} {n}".encode() * (1 if n % 2 else 20_000) for n in range(24)}
+            for name, content in blobs.items():
+                client.put(CONTAINER, name, content)
+            dying = self.stack.restart_to_die("blob_store", f"{point}:1")
+            wait_until(lambda: SnapshotsTest.answers(client), "the store answers")
+            with contextlib.suppress(*UNANSWERED):
+                client.call("DELETE", f"/{CONTAINER}", "restype=container")
+            wait_until(lambda: not dying.alive(), f"death at {point}; it wrote:\n{dying.log()}")
+            self.stack.restart("blob_store")
+            self.whole_or_gone(client, blobs, point)
+            with contextlib.suppress(HttpFailure):
+                client.call("DELETE", f"/{CONTAINER}", "restype=container")
+            self.assertEqual(client.objects(CONTAINER), {})
+            self.assertEqual([client.get(CONTAINER, name) for name in blobs], [None] * len(blobs), point)
+            client.create_container(CONTAINER)
+            self.assertEqual(client.objects(CONTAINER), {}, point)
+        self.nothing_is_left()
+
+    def whole_or_gone(self, client, blobs, point):
+        """A deletion that goes on may end while it is looked at: then all is gone."""
+        if client.objects(CONTAINER) != blobs:
+            wait_until(lambda: not client.objects(CONTAINER), f"the end of the container after {point}")
+            self.assertEqual([client.get(CONTAINER, name) for name in blobs], [None] * len(blobs), point)
 
 
 class RandomKillTest(BlobCrashTest):

@@ -14,7 +14,7 @@ tidemark_shards_test(process_backup /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/.
 foreach(suite jobs recovery quotas objects lists)
   tidemark_shards_test(process_${suite} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/${suite}_test.py)
 endforeach()
-foreach(blob_case FailPointTest RandomKillTest SnapshotsTest)
+foreach(blob_case FailPointTest RandomKillTest SnapshotsTest DeletionTest)
   tidemark_shards_test(crash_blob_${blob_case} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/blob_crash_test.py ${blob_case})
 endforeach()
 foreach(object_case FailPointTest ProcessDeathTest)
