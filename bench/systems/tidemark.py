@@ -44,5 +44,14 @@ class TidemarkBlobs(Tidemark):
                 {"x-ms-blob-type": "BlockBlob", "x-ms-version": azure.VERSION})
 
 
+class TidemarkBlobShards(TidemarkBlobs):
+    """The blob store with two shards: two writers and two logs."""
+    version = "blob_store --shards 2"
+
+    def start(self):
+        os.makedirs(os.path.join(self.directory, "data"))
+        self.blob_process, self.blob = self.store("blob_store", "--shards", "2")
+
+
 class TidemarkBlobsUnsynced(TidemarkBlobs):
     version, durability = "durability os: acknowledged writes survive a crash of the process only", "os"

@@ -11,7 +11,7 @@ from harness.wrk import wrk
 from systems.azurite import Azurite
 from systems.bare import Bare
 from systems.nginx import Nginx, NginxSynced
-from systems.tidemark import TidemarkBlobs, TidemarkBlobsUnsynced
+from systems.tidemark import TidemarkBlobs, TidemarkBlobShards, TidemarkBlobsUnsynced
 
 CONTAINER = "bench"
 PATH = f"/{azure.ACCOUNT}/{CONTAINER}"
@@ -64,6 +64,13 @@ class PutSmall(Blobs):
     title = "Put Blob of 1 KiB, at random over 10,000 names that exist, beside insert or replace of an entity of 1 KiB"
     subjects = [Subject("tidemark", TidemarkBlobs), Subject("table-upsert", TidemarkBlobs)]
     expectations = [Expectation("tidemark", ">=", 0.6, "table-upsert")]
+
+
+class Shards(Blobs):
+    name, unit, script, size, blobs = "blob-shards", "writes/s", "blob_put", 1 << 10, 10_000
+    title = "Put Blob as in blob-put-small, over one shard and over two"
+    subjects = [Subject("tidemark", TidemarkBlobs), Subject("2 shards", TidemarkBlobShards)]
+    expectations = [Expectation("2 shards", None, 0, "tidemark")]
 
 
 class Append(Blobs):
@@ -209,4 +216,4 @@ class List(Workload):
         return Measurement(times[-1] * 1000, detail={"median_ms": times[len(times) // 2] * 1000})
 
 
-ALL = [Put, Get, PutSmall, Append, Up, Down, FirstByte, ParallelUp, ParallelDown, List]
+ALL = [Put, Get, PutSmall, Shards, Append, Up, Down, FirstByte, ParallelUp, ParallelDown, List]
