@@ -196,7 +196,7 @@ Result<void> OwnedShard::commit(const WriteOverlay& writes) {
         kCommit,
         Parameters().number(options_->shard).number(epoch_).number(group).list(erased).list(keys).list(values)};
     const auto sent = boot_time();
-    const auto done = connection_->run(statement, std::nullopt);
+    const auto done = connection_->run(statement, options_->answer_patience);
     if (done) {
       if (done->number(0, 0) == 0) return fail(taken_over());
       last_group_ = group;
@@ -232,7 +232,7 @@ Result<void> OwnedShard::ask_whether_owned(Connection::Patience patience) {
 Result<void> OwnedShard::check() {
   for (;;) {
     if (!due_for_renewal()) return {};
-    auto asked = ask_whether_owned(std::nullopt);
+    auto asked = ask_whether_owned(options_->answer_patience);
     if (!connection_->lost()) return asked;
     TRY(claim_again());
   }
@@ -260,7 +260,7 @@ Result<Fetched> OwnedShard::fetch(const KnownRows::Missing& missing) {
     statements.push_back(range_statement(options_->shard, range, direction, limit));
   }
   for (;;) {
-    auto fetched = connection_->run(statements, std::nullopt);
+    auto fetched = connection_->run(statements, options_->answer_patience);
     if (fetched) return Fetched{std::move(*fetched)};
     if (!connection_->lost()) return fail(fetched.error());
     TRY(claim_again());
@@ -287,8 +287,8 @@ Result<bool> OwnedShard::erase_some(KeyRange& range) {
   for (;;) {
     auto parameters = Parameters().number(options_->shard).number(epoch_).number(kErasedAtOnce).bytes(range.lower);
     if (!range.upper.empty()) parameters.bytes(range.upper);
-    const auto erased =
-        connection_->run({range.upper.empty() ? kEraseToEnd : kErase, std::move(parameters)}, std::nullopt);
+    const auto erased = connection_->run({range.upper.empty() ? kEraseToEnd : kErase, std::move(parameters)},
+                                         options_->answer_patience);
     if (erased) {
       if (erased->number(0, 0) == 0) return fail(taken_over());
       const bool more = erased->number(0, 1) == kErasedAtOnce;

@@ -47,6 +47,9 @@ struct PostgresOptions {
   /// Snapshots hold a connection each; those beyond fail with kServerBusy.
   std::size_t max_snapshots = 64;
   std::chrono::milliseconds read_patience{10'000};
+  /// What the writer asks is to be answered within this. Otherwise the server is taken for gone, as one is that stands
+  /// still, and a further connection, perhaps to another server, finds out what became of it.
+  std::chrono::milliseconds answer_patience{10'000};
   /// How long the outcome of a group may be unknown, while the database cannot be reached. Then the engine fails.
   std::chrono::milliseconds settle_patience{30'000};
 };

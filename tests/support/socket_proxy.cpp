@@ -109,6 +109,9 @@ bool SocketProxy::pass_request(int client, int server, const std::string& bytes)
       send_all(server, bytes);
       receive(server);  // only now the client hears that the connection is gone
       return false;
+    case Trouble::kFreeze:
+      keep(server, bytes);
+      return false;
     case Trouble::kDelay:
       ::shutdown(client, SHUT_RDWR);
       keep(server, bytes);

@@ -16,6 +16,7 @@ class SocketProxy {
     kNone,
     kLoseRequest,  // the next request does not arrive, and the connection ends
     kLoseReply,    // the next request arrives, its answer does not, and the connection ends for the client
+    kFreeze,       // nothing arrives, nobody is told anything: the server stands still, until release() is called
     kDelay,        // the client's connection ends; the request arrives when release() is called
   };
 

@@ -140,6 +140,17 @@ TEST_F(PostgresTroubleTest, ACommitThatArrivesAfterItWasGivenUpDoesNothing) {
   expect_counted("10");
 }
 
+TEST_F(PostgresTroubleTest, AServerThatStandsStillIsNotWaitedForForEver) {
+  engine_.reset();
+  options_.answer_patience = std::chrono::milliseconds(200);
+  engine_ = open_as("impatient");
+  proxy_->cause(SocketProxy::Trouble::kFreeze);
+  ASSERT_TRUE(run(*engine_, increment).has_value());
+  ASSERT_TRUE(put(*engine_, "n", "10").has_value());
+  proxy_->release();  // it goes on, and is not the owner's server any more
+  expect_counted("10");
+}
+
 TEST_F(PostgresTroubleTest, ALostConnectionIsNoticedBeforeAFetch) {
   proxy_->cause(SocketProxy::Trouble::kLoseReply);
   ASSERT_TRUE(run(*engine_, [](Transaction& txn) -> Result<void> {
