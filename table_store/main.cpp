@@ -12,9 +12,11 @@ namespace tidemark::table_store {
 namespace {
 
 constexpr std::uint32_t kDataFormat = 1;
+constexpr std::size_t kMaxShards = 64;
 
-Result<void> check_data(const kv::Engine& engine, const std::filesystem::path&, kv::CheckRun& run) {
-  return check_tables(engine, run);
+Result<void> check_data(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+                        const std::filesystem::path&, kv::CheckRun& run) {
+  return check_tables(shards, placement, run);
 }
 
 /// The rest of the threads stays free for short requests, however many scan.
@@ -27,9 +29,10 @@ ScanLimits scan_limits(const service::StoreContext& context) {
 class TableStore final : public service::Store {
  public:
   explicit TableStore(service::StoreContext& context)
-      : service_(context.engine, context.clock, context.random, scan_limits(context), &context.ages),
+      : service_(context.shards, context.clock, context.random, scan_limits(context)),
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy),
         metrics_(std::make_shared<FollowerMetrics>(service_, context.clock)) {
+    process::spawn_in_background(context.background, "table.finish_drops", service_.finish_drops());
     process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
     process::spawn_in_background(context.background, "table.let_changes_go", service_.let_changes_go());
     context.metrics.add(metrics_);
@@ -62,8 +65,10 @@ int main(int argc, char** argv) {
                                               {},
                                               {},
                                               table_store::kDataFormat,
-                                              &table_store::check_data,
-                                              {&table_store::each_table, {}}};
+                                              {},
+                                              {&table_store::each_table, {}, true},
+                                              table_store::kMaxShards,
+                                              &table_store::check_data};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<table_store::TableStore>(context);
   });

@@ -33,6 +33,13 @@ MergedScan::MergedScan(const std::vector<std::shared_ptr<const Reader>>& rows, c
   find_first();
 }
 
+MergedScan::MergedScan(const std::vector<const Reader*>& rows, const KeyRange& range, Length length) {
+  for (const auto* shard : rows) {
+    cursors_.push_back(length == Length::kLong ? shard->scan_long(range) : shard->scan(range));
+  }
+  find_first();
+}
+
 void MergedScan::next() {
   cursors_[at_]->next();
   find_first();

@@ -57,7 +57,9 @@ std::vector<std::shared_ptr<const Reader>> snapshots_of(const Shards& shards);
 /// Walks the same range of all shards forward, in key order. Used as a Cursor; no key is on two shards.
 class MergedScan {
  public:
+  enum class Length { kShort, kLong };  // kLong: as Reader::scan_long
   MergedScan(const std::vector<std::shared_ptr<const Reader>>& rows, const KeyRange& range);
+  MergedScan(const std::vector<const Reader*>& rows, const KeyRange& range, Length length = Length::kShort);
   [[nodiscard]] bool valid() const { return at_ < cursors_.size(); }
   void next();
   [[nodiscard]] std::string_view key() const { return cursors_[at_]->key(); }

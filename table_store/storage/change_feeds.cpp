@@ -176,9 +176,10 @@ class FeedReader {
 
 Task<Result<FeedStatus>> TableService::put_feed(std::string account, std::string table, ChangeFeed feed) {
   CO_TRY(check_feed(feed));
+  CO_TRY(check_followable());
   const auto key = feed_key(account, table);
   FeedStatus status;
-  const TableDirectory::Change change(directory_, table_key(account, table));
+  const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto record = read_table(txn, account, table);
@@ -206,7 +207,7 @@ Task<Result<void>> TableService::drop_feed(std::string account, std::string tabl
   std::uint64_t number = 0;
   bool ended = false;
   {
-    const TableDirectory::Change change(directory_, table_key(account, table));
+    const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
           auto feed = TRY(load_kept(txn, key));

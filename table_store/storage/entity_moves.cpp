@@ -1,5 +1,6 @@
 // Moves of single entities (model/move.h). The copy is made of the stored bytes, in the transaction that erases them,
 // so there is no moment at which an entity is in both tables or has changed in between.
+#include "common/kv/transact_together.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/mutation_job.h"
 #include "table_store/storage/table_keys.h"
@@ -60,11 +61,12 @@ MoveJob make_job(const std::string& account, Version now, Move move) {
 /// The steps of a move, within its transaction.
 struct Moving {
   Writing writing;
-  TableDirectory& directory;
+  const TableShards& shards;
+  TableShard& shard;
   MoveJob& job;
 
   [[nodiscard]] Result<KnownTable> find(std::string_view table) const {
-    return known_table(writing.txn, directory, job.entity.account, table);
+    return shards.find_to_write(writing.txn, shard, job.entity.account, table);
   }
 
   /// Another operation has written the copy, and would take it back once it finds the entity gone: now it is ours.
@@ -121,6 +123,25 @@ struct Moving {
   }
 };
 
+/// The one that has the entity, its destination, the companion and the operation. Null: several have.
+TableShard* shard_of(const TableShards& shards, const MoveJob& job) {
+  const auto& entity = job.entity;
+  auto* shard = &shards.of(entity.account, entity.table, entity.partition_key);
+  if (!shards.divided()) return shard;
+  const auto here = [&](const TableShard& other) { return &other == shard; };
+  const auto* companion = job.companion ? &*job.companion : nullptr;
+  if (!job.destination.empty() && !here(shards.of(entity.account, job.destination, entity.partition_key)))
+    return nullptr;
+  if (companion != nullptr && !here(shards.of(entity.account, companion->table, companion->partition_key)))
+    return nullptr;
+  return here(shards.home_of(entity.account, entity.fence->operation_id)) ? shard : nullptr;
+}
+
+std::unexpected<Error> refuse_move() {
+  return fail(ErrorCode::kNotImplemented,
+              "What the move changes is not on one shard of the table store. Copy the entity, then remove it.");
+}
+
 }  // namespace
 
 Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string account, std::vector<Move> moves) {
@@ -133,19 +154,31 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
     CO_TRY(check_move(move));
     jobs.push_back(make_job(account, now, std::move(move)));
   }
-  std::vector<kv::TransactionBody> bodies;
-  for (auto& job : jobs) {
-    bodies.emplace_back([this, &job](kv::Transaction& txn) {
-      return fenced(txn, job.entity.account, job.entity.fence, [&](OperationLedger& ledger) -> Result<std::uint64_t> {
-        Moving moving{Writing(txn, TRY(next_version(txn, job.entity.now))), directory_, job};
-        return moving.run(ledger);
-      });
-    });
-  }
-  auto outcomes = co_await engine_.transact_all(std::move(bodies), &kMoveStep);
-  const auto executor = co_await asio::this_coro::executor;
+  std::vector<Result<void>> outcomes(jobs.size());
+  std::vector<std::size_t> submitted;
+  std::vector<kv::Submission> all;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (outcomes[i]) announce(jobs[i].entity.feeds, executor);
+    auto* shard = shard_of(shards_, jobs[i]);
+    if (shard == nullptr) {
+      outcomes[i] = refuse_move();
+      continue;
+    }
+    submitted.push_back(i);
+    all.push_back({&shard->engine, [this, shard, &job = jobs[i]](kv::Transaction& txn) -> Result<void> {
+                     const auto& entity = job.entity;
+                     const auto effect = [&](OperationLedger& ledger) -> Result<std::uint64_t> {
+                       Moving moving{Writing(txn, TRY(next_version(txn, entity.now))), shards_, *shard, job};
+                       return moving.run(ledger);
+                     };
+                     const bool done = TRY(fenced_on(shard->number, txn, entity.account, *entity.fence, false, effect));
+                     return done ? Result<void>{} : refuse_move();
+                   }});
+  }
+  auto done = co_await kv::transact_together(std::move(all), &kMoveStep);
+  const auto executor = co_await asio::this_coro::executor;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    if (done[i]) announce(jobs[submitted[i]].entity.feeds, executor);
+    outcomes[submitted[i]] = std::move(done[i]);
   }
   co_return outcomes;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/base/record.h"
+#include "common/kv/transact_together.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/mutation_job.h"
 #include "table_store/storage/table_keys.h"
@@ -171,16 +172,6 @@ Result<MutationOutcome> apply_mutation(Writing& writing, const MutationJob& job,
   return MutationOutcome{WriteOutcome::kApplied, version, mutation.source_version};
 }
 
-Result<KnownTable> known_table(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
-                               std::string_view table) {
-  const auto name = table_key(account, table);
-  if (auto known = directory.find(name)) return std::move(*known);
-  const auto ticket = directory.ticket();
-  auto known = find_known_table(txn, account, table);
-  if (known) directory.remember(name, *known, ticket);
-  return known;
-}
-
 Result<Version> next_version(const kv::Reader& reader, Version now) {
   auto last = TRY(read_counter(reader, kLastVersionKey));
   return std::max(now, static_cast<Version>(last) + 1);
@@ -189,10 +180,10 @@ Result<Version> next_version(const kv::Reader& reader, Version now) {
 namespace {
 
 /// Gives how many were applied. May run again.
-Result<std::uint64_t> run(kv::Transaction& txn, TableDirectory& directory, MutationJob& job) {
+Result<std::uint64_t> run(kv::Transaction& txn, const TableShards& shards, TableShard& shard, MutationJob& job) {
   job.outcomes.clear();
   job.at = 0;
-  const auto table = TRY(known_table(txn, directory, job.account, job.table));
+  const auto table = TRY(shards.find_to_write(txn, shard, job.account, job.table));
   job.at.reset();
   Writing writing(txn, TRY(next_version(txn, job.now)));
   std::uint64_t applied = 0;
@@ -210,6 +201,52 @@ Result<std::uint64_t> run(kv::Transaction& txn, TableDirectory& directory, Mutat
 
 }  // namespace
 
+Result<void> TableService::write(kv::Transaction& txn, TableShard& shard, MutationJob& job) {
+  job.at.reset();
+  job.turned_away = false;
+  const auto effect = [&](OperationLedger&) { return run(txn, shards_, shard, job); };
+  if (job.fence) {
+    job.turned_away = !TRY(fenced_on(shard.number, txn, job.account, *job.fence, job.entered, effect));
+  } else {
+    OperationLedger nobodys;
+    TRY(effect(nobodys));
+  }
+  return {};
+}
+
+/// For jobs of one account and fence.
+struct TableService::Preparation {
+  static constexpr int kMostRounds = 8;  // each time, somebody dropped the table or made it again
+  int rounds = 0;
+  std::set<std::size_t> entered;
+  std::set<std::pair<std::size_t, std::string>> brought;  // in this round
+  void next_round() {
+    ++rounds;
+    brought.clear();
+  }
+};
+
+Task<bool> TableService::prepare_again(TableShard& shard, MutationJob& job, Result<void>& done,
+                                       Preparation& preparation) {
+  const bool turned_away = done && std::exchange(job.turned_away, false);
+  if (!turned_away && (shard.number == 0 || !done.failed_with(ErrorCode::kTableNotFound))) co_return false;
+  if (preparation.rounds >= Preparation::kMostRounds) {
+    done = fail(ErrorCode::kServerBusy);
+    co_return false;
+  }
+  if (turned_away) {
+    if (preparation.entered.insert(shard.number).second) {
+      done = co_await enter(shard.number, job.account, *job.fence);
+      if (!done) co_return false;
+    }
+    co_return job.entered = true;
+  }
+  if (!preparation.brought.emplace(shard.number, job.table).second) co_return true;
+  const auto brought = co_await shards_.bring(shard, job.account, job.table);
+  if (!brought) done = fail(brought.error());
+  co_return brought && *brought;
+}
+
 Task<MutationResult<TableService::MutateResult>> TableService::mutate(std::string account, std::string table,
                                                                       std::string partition_key,
                                                                       std::vector<Mutation> mutations,
@@ -220,12 +257,13 @@ Task<MutationResult<TableService::MutateResult>> TableService::mutate(std::strin
   auto done = check_job(job);
   if (done) {
     for (const auto& mutation : job.mutations) job.blocks.push_back(property_block(mutation.properties));
-    done = co_await engine_.transact(
-        [&](kv::Transaction& txn) {
-          job.at.reset();
-          return fenced(txn, job.account, job.fence, [&](OperationLedger&) { return run(txn, directory_, job); });
-        },
-        &kMutateStep);
+    auto& shard = shards_.of(job.account, job.table, job.partition_key);
+    const auto body = [&](kv::Transaction& txn) { return write(txn, shard, job); };
+    done = co_await shard.engine.transact(body, &kMutateStep);
+    for (Preparation preparation; shards_.divided() && co_await prepare_again(shard, job, done, preparation);) {
+      preparation.next_round();
+      done = co_await shard.engine.transact(body, &kMutateStep);
+    }
   }
   if (!done) co_return std::unexpected(MutationError(std::move(done.error()), job.at));
   announce(job.feeds, co_await asio::this_coro::executor);
@@ -241,7 +279,7 @@ Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> TableService::mu
   }
   std::vector<MutationJob> jobs;
   std::vector<Result<std::vector<MutationOutcome>>> outcomes(partitions.size());
-  std::vector<std::size_t> submitted;
+  std::vector<std::size_t> to_do;
   jobs.reserve(partitions.size());
   const auto now = clock_.now().time_since_epoch().count();
   for (auto& partition : partitions) {
@@ -252,24 +290,30 @@ Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> TableService::mu
       continue;
     }
     for (const auto& mutation : job.mutations) job.blocks.push_back(property_block(mutation.properties));
-    submitted.push_back(jobs.size() - 1);
+    to_do.push_back(jobs.size() - 1);
   }
-  std::vector<kv::TransactionBody> bodies;
-  for (const auto at : submitted) {
-    bodies.emplace_back([this, &job = jobs[at]](kv::Transaction& txn) {
-      return fenced(txn, job.account, job.fence, [&](OperationLedger&) { return run(txn, directory_, job); });
-    });
-  }
-  auto done = co_await engine_.transact_all(std::move(bodies), &kMutateAllStep);
   const auto executor = co_await asio::this_coro::executor;
-  for (std::size_t i = 0; i < done.size(); ++i) {
-    auto& job = jobs[submitted[i]];
-    if (done[i]) {
-      announce(job.feeds, executor);
-      outcomes[submitted[i]] = std::move(job.outcomes);
-    } else {
-      outcomes[submitted[i]] = fail(std::move(done[i].error()));
+  for (Preparation preparation; !to_do.empty(); preparation.next_round()) {
+    std::vector<kv::Submission> all;
+    for (const auto at : to_do) {
+      auto& shard = shards_.of(account, jobs[at].table, jobs[at].partition_key);
+      all.push_back({&shard.engine, [this, &shard, &job = jobs[at]](auto& txn) { return write(txn, shard, job); }});
     }
+    auto done = co_await kv::transact_together(std::move(all), &kMutateAllStep);
+    std::vector<std::size_t> again;
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      auto& job = jobs[to_do[i]];
+      auto& shard = shards_.of(account, job.table, job.partition_key);
+      if (shards_.divided() && co_await prepare_again(shard, job, done[i], preparation)) {
+        again.push_back(to_do[i]);
+      } else if (done[i]) {
+        announce(job.feeds, executor);
+        outcomes[to_do[i]] = std::move(job.outcomes);
+      } else {
+        outcomes[to_do[i]] = fail(std::move(done[i].error()));
+      }
+    }
+    to_do = std::move(again);
   }
   co_return outcomes;
 }

@@ -12,6 +12,7 @@
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 #include "table_store/storage/table_service.h"
+#include "table_store/storage/table_views.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -200,10 +201,10 @@ class ScanMeter {
 };
 
 /// Null if the query does not care, or there are none.
-Result<std::shared_ptr<const Capture>> followers_for(const Query& query, const kv::Reader& snapshot,
+Result<std::shared_ptr<const Capture>> followers_for(const Query& query, const TableViews& views,
                                                      std::string_view account) {
   if (!query.sources_only) return nullptr;
-  return read_capture(snapshot, feed_key(account, query.table));
+  return read_capture(views.catalogue(), feed_key(account, query.table));
 }
 
 /// Which rows a query means, beside its filter: by who wrote them.
@@ -253,16 +254,21 @@ bool KeyBounds::contains(std::string_view pk, std::string_view rk) const {
 Result<std::optional<std::string>> TableService::read_entity(std::string_view account, std::string_view table,
                                                              std::string_view partition_key, std::string_view row_key) {
   const auto table_row = table_key(account, table);
-  if (const auto known = directory_.find(table_row)) {
-    auto bytes = engine_.get(entity_key(known->generation, partition_key, row_key));
+  auto& shard = shards_.of(account, table, partition_key);
+  if (const auto known = shard.directory.find(table_row)) {
+    auto bytes = shard.engine.get(entity_key(known->generation, partition_key, row_key));
     if (!bytes || *bytes) return bytes;
     // The table may have gone since: only a view of both rows tells which of the two is missing.
   }
-  const auto ticket = directory_.ticket();
-  const auto snapshot = engine_.snapshot();
-  const auto known = TRY(find_known_table(*snapshot, account, table));
-  directory_.remember(table_row, known, ticket);
-  return snapshot->get(entity_key(known.generation, partition_key, row_key));
+  const auto ticket = shard.directory.ticket();
+  const auto snapshot = shard.engine.snapshot();
+  auto known = shards_.find(*snapshot, shard, account, table);
+  if (shard.number != 0 && known.failed_with(ErrorCode::kTableNotFound)) {
+    known = KnownTable{TRY(shards_.find_generation(account, table))};  // the shard has no copy yet
+  }
+  TRY(known);
+  shard.directory.remember(table_row, *known, ticket);
+  return snapshot->get(entity_key(known->generation, partition_key, row_key));
 }
 
 Result<bool> TableService::view(std::string_view account, std::string_view table, std::string_view partition_key,
@@ -291,35 +297,39 @@ Result<std::optional<Entity>> TableService::get(std::string_view account, std::s
 Task<Result<QueryResult>> TableService::query(std::string account, Query query,
                                               std::function<bool(const EntityView&)> each) {
   CO_TRY(check_query(query));
-  const auto snapshot = engine_.snapshot();
-  const auto generation = CO_TRY(find_generation(*snapshot, account, query.table));
-  const Makers makers(query, CO_TRY(followers_for(query, *snapshot, account)));
+  const TableViews views(shards_);
+  const auto entities = CO_TRY(views.entities(account, query.table));
+  const Makers makers(query, CO_TRY(followers_for(query, views, account)));
   auto plan = plan_query(query.filter);
   const bool filter_rows = plan.filter_rows;
-  Walk walk(*snapshot, ranges_of(query, std::move(plan), generation));
+  Walk walk(*entities.rows, ranges_of(query, std::move(plan), entities.generation));
   Budget budget(clock_, query.patience);
   ScanTurns::Turn turn;
   ScanMeter meter(query);
   QueryResult result;
+  const auto told = [&](QueryResult found) -> Result<QueryResult> {
+    TRY(views.check_still_there(account, query.table, entities.generation));
+    return found;
+  };
   bool full = false;
   bool stopping = false;
   std::size_t looked_ahead = 0;
   for (;;) {
     const auto step = CO_TRY(walk.next());
-    if (step == Walk::Step::kEnd) co_return result;
+    if (step == Walk::Step::kEnd) co_return told(std::move(result));
     const auto& entity = walk.entity();
     const bool matches =
         step == Walk::Step::kRow && makers.include(entity) && (!filter_rows || query.filter.matches(entity));
     const bool enough = stopping || budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead));
     if (enough && step != Walk::Step::kGap) {
       result.next = continue_at(entity);
-      co_return result;
+      co_return told(std::move(result));
     }
     if (step == Walk::Step::kRow) {
       if (auto counted = meter.count(entity.partition_key); !counted) {
         if (result.count == 0) co_return fail(std::move(counted.error()));
         result.next = continue_at(entity);
-        co_return result;
+        co_return told(std::move(result));
       }
       ++result.searched;
     }

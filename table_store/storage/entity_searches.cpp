@@ -9,6 +9,7 @@
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 #include "table_store/storage/table_service.h"
+#include "table_store/storage/table_views.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -82,18 +83,19 @@ Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string
   }
   for (const auto& search : searches) CO_TRY(check_search(search));
   CO_TRY(check_selection(selection));
-  const auto snapshot = engine_.snapshot();
-  const auto generation = CO_TRY(find_generation(*snapshot, account, table));
+  const TableViews views(shards_);
+  const auto entities = CO_TRY(views.entities(account, table));
   const auto executor = co_await asio::this_coro::executor;
   FoundRows found;
   found.rows.reserve(searches.size());
-  found.as_of = static_cast<Version>(CO_TRY(read_counter(*snapshot, kLastVersionKey)));
   std::size_t bytes = 0;
   for (const auto& search : searches) {
-    CO_TRY(find_row(*snapshot, generation, search, selection, found, bytes));
+    CO_TRY(find_row(*entities.rows, entities.generation, search, selection, found, bytes));
     if (bytes >= kMaxReplyBytes) break;
     if (found.rows.size() % kSearchesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
   }
+  found.as_of = CO_TRY(views.as_of());
+  CO_TRY(views.check_still_there(account, table, entities.generation));
   co_return found;
 }
 

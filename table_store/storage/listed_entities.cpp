@@ -10,6 +10,7 @@
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 #include "table_store/storage/table_service.h"
+#include "table_store/storage/table_views.h"
 #include "table_store/storage/test_switches.h"
 
 namespace tidemark::table_store {
@@ -30,11 +31,12 @@ Result<void> check(const ListedRequest& request) {
   return check_selection(request.selection);
 }
 
-Result<std::optional<std::uint64_t>> generation_if_there(const kv::Reader& snapshot, std::string_view account,
-                                                         std::string_view table) {
-  const auto generation = find_generation(snapshot, account, table);
-  if (generation.failed_with(ErrorCode::kTableNotFound)) return std::nullopt;
-  return TRY(generation);
+/// Without rows if there is no such table.
+Result<TableViews::Entities> entities_if_there(const TableViews& views, std::string_view account,
+                                               std::string_view table) {
+  auto entities = views.entities(account, table);
+  if (entities.failed_with(ErrorCode::kTableNotFound)) return TableViews::Entities{};
+  return entities;
 }
 
 /// The entities, as their keys are stored, whose changes a follower has not dealt with.
@@ -68,12 +70,12 @@ class Unsettled {
   std::unordered_set<std::string> keys_;
 };
 
-Result<std::optional<Entity>> read_beside(const kv::Reader& snapshot, std::string_view account,
+Result<std::optional<Entity>> read_beside(const TableViews& views, std::string_view account,
                                           const ListedRequest::Place& place) {
-  const auto generation = TRY(generation_if_there(snapshot, account, place.table));
-  if (!generation) return std::nullopt;
-  const auto key = entity_key(*generation, place.partition_key, place.row_key);
-  const auto record = TRY(snapshot.get(key));
+  const auto entities = TRY(entities_if_there(views, account, place.table));
+  if (!entities.rows) return std::nullopt;
+  const auto key = entity_key(entities.generation, place.partition_key, place.row_key);
+  const auto record = TRY(entities.rows->get(key));
   if (!record) return std::nullopt;
   return TRY(entity_in(key, *record));
 }
@@ -81,9 +83,9 @@ Result<std::optional<Entity>> read_beside(const kv::Reader& snapshot, std::strin
 /// What one request reads, some keys at a time.
 class Listing {
  public:
-  Listing(const kv::Reader& snapshot, std::optional<std::uint64_t> generation, const ListedRequest& request,
-          const Unsettled& unsettled, std::string& blocks)
-      : snapshot_(snapshot), generation_(generation), request_(request), unsettled_(unsettled), blocks_(blocks) {}
+  Listing(const TableViews::Entities& entities, const ListedRequest& request, const Unsettled& unsettled,
+          std::string& blocks)
+      : entities_(entities), request_(request), unsettled_(unsettled), blocks_(blocks) {}
 
   [[nodiscard]] bool full() const { return left() == 0 || bytes_ >= kMaxReplyBytes; }
   [[nodiscard]] std::size_t left() const { return request_.most - looked_at_; }
@@ -100,21 +102,23 @@ class Listing {
     listed.resize(first + count);
     std::vector<std::string> wanted;
     std::vector<std::size_t> places;
-    const auto prefix = generation_ ? entity_prefix(*generation_) : std::string();
+    const auto prefix = entity_prefix(entities_.generation);
     for (std::size_t i = 0; i < count; ++i) {
       auto key = encode_entity_key(keys[i].partition_key, keys[i].row_key);
       listed[first + i].settled = !unsettled_.may_contain(key);
-      if ((listed[first + i].settled && !request_.all) || !generation_) continue;
+      if ((listed[first + i].settled && !request_.all) || !entities_.rows) continue;
       wanted.push_back(prefix + key);
       places.push_back(first + i);
     }
     auto end = first + count;
-    TRY(snapshot_.get_all(wanted, [&](std::size_t i, std::optional<std::string_view> record) -> Result<void> {
-      if (full()) end = std::min(end, places[i]);
-      if (!record || places[i] >= end) return {};
-      listed[places[i]].now = TRY(take(*record, wanted.size() - i));
-      return {};
-    }));
+    if (!wanted.empty()) {
+      TRY(entities_.rows->get_all(wanted, [&](std::size_t i, std::optional<std::string_view> record) -> Result<void> {
+        if (full()) end = std::min(end, places[i]);
+        if (!record || places[i] >= end) return {};
+        listed[places[i]].now = TRY(take(*record, wanted.size() - i));
+        return {};
+      }));
+    }
     listed.resize(end);
     looked_at_ += end - first;
     read_ += wanted.size();
@@ -141,8 +145,7 @@ class Listing {
     return StoredEntity{view.version, at, blocks_.size() - at};
   }
 
-  const kv::Reader& snapshot_;
-  const std::optional<std::uint64_t> generation_;
+  const TableViews::Entities& entities_;
   const ListedRequest& request_;
   const Unsettled& unsettled_;
   std::string& blocks_;
@@ -160,15 +163,16 @@ const std::string* text_in(const Entity& row, std::string_view property) {
 
 Task<Result<ListedPage>> TableService::find_listed(std::string account, ListedRequest request, KeysIn keys_in) {
   CO_TRY(check(request));
-  const auto snapshot = engine_.snapshot();
-  const auto rows_generation = CO_TRY(find_generation(*snapshot, account, request.table));
-  const auto generation = CO_TRY(generation_if_there(*snapshot, account, request.entities));
-  const auto unsettled = CO_TRY(Unsettled::of(*snapshot, feed_key(account, request.entities), request.follower));
+  const TableViews views(shards_);
+  const auto lists = CO_TRY(views.entities(account, request.table));
+  const auto entities = CO_TRY(entities_if_there(views, account, request.entities));
+  const auto unsettled =
+      CO_TRY(Unsettled::of(views.catalogue(), feed_key(account, request.entities), request.follower));
   const auto executor = co_await asio::this_coro::executor;
   ListedPage page;
-  page.beside = CO_TRY(read_beside(*snapshot, account, request.beside));
-  Listing listing(*snapshot, generation, request, unsettled, page.blocks);
-  const auto cursor = snapshot->scan(range_of(rows_generation, request.rows));
+  page.beside = CO_TRY(read_beside(views, account, request.beside));
+  Listing listing(entities, request, unsettled, page.blocks);
+  const auto cursor = lists.rows->scan(range_of(lists.generation, request.rows));
   for (std::size_t rows = 0; cursor->valid() && !page.more; cursor->next()) {
     page.more = listing.full() || ++rows > kMostRows;
     if (page.more) break;

@@ -2,7 +2,6 @@
 // engine's threads, within one transaction.
 #pragma once
 #include "table_store/storage/change_notes.h"
-#include "table_store/storage/table_directory.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
@@ -18,15 +17,13 @@ struct MutationJob {
   std::vector<MutationOutcome> outcomes = {};
   std::optional<std::size_t> at = {};  // the mutation to blame for an error, if there is one
   NotedFeeds feeds = {};
+  // As in common/kv/operation_ledgers.h, of the fence on this shard.
+  bool entered = false, turned_away = false;
 };
 
 /// Checks keys, properties and which members the kind allows.
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation);
 
-/// On the writer, the directory says what the transaction would read: an earlier change of the table is either still in
-/// progress, or the table has left the directory.
-Result<KnownTable> known_table(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
-                               std::string_view table);
 /// The version for a transaction that begins; if it writes, it stores the version under kLastVersionKey.
 Result<Version> next_version(const kv::Reader& reader, Version now);
 /// A transaction under way that changes entities.

@@ -5,11 +5,12 @@
 #include <map>
 #include <set>
 
-#include "common/base/operation_ledger.h"
+#include "common/kv/operation_ledgers.h"
 #include "table_store/model/property_block.h"
 #include "table_store/storage/change_records.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
+#include "table_store/storage/table_shards.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -19,9 +20,40 @@ std::uint64_t number_in(std::string_view key) {
   return kv::take_u64(key).value_or(0);
 }
 
+/// What the catalogue says of tables, at one moment or another.
+class KnownTables {
+ public:
+  struct Named {
+    std::string account, table;
+  };
+
+  Result<void> read(const kv::Reader& catalogue) {
+    const auto tables = catalogue.scan(kv::under("t"));
+    for (; tables->valid(); tables->next()) {
+      auto rest = tables->key().substr(1);
+      auto account = kv::take_text(rest);
+      auto table = kv::take_text(rest);
+      const auto generation = decode_table_generation(tables->value());
+      if (account && table && generation) by_generation_[*generation] = {std::move(*account), std::move(*table)};
+    }
+    return tables->status();
+  }
+  /// Null if there is none.
+  [[nodiscard]] const Named* find(std::uint64_t generation) const {
+    const auto found = by_generation_.find(generation);
+    return found == by_generation_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<std::uint64_t, Named> by_generation_;
+};
+
+/// Of one shard.
 class RowCheck {
  public:
-  RowCheck(const kv::Reader& rows, kv::CheckRun& run) : rows_(rows), run_(run) {}
+  RowCheck(const kv::Reader& rows, std::size_t shard, const kv::Placement& placement, const KnownTables& tables,
+           kv::CheckRun& run)
+      : rows_(rows), shard_(shard), placement_(placement), tables_(tables), run_(run) {}
 
   Result<void> walk() {
     last_version_ = TRY(counter(kLastVersionKey));
@@ -41,12 +73,13 @@ class RowCheck {
   }
 
   Result<void> read_tables() {
+    std::set<std::uint64_t> seen;
     const auto tables = rows_.scan(kv::under("t"));
     for (; tables->valid(); tables->next()) {
       const auto table = kTableRecord.decode(tables->value());
       if (!table) {
         wrong("record", tables->key(), "the table cannot be read");
-      } else if (!generations_.insert(table->generation).second) {
+      } else if (!seen.insert(table->generation).second) {
         wrong("reference", tables->key(), "another table has the same generation");
       } else if (table->generation > last_generation_) {
         wrong("figure", tables->key(), "its generation is beyond the last one given out");
@@ -54,7 +87,7 @@ class RowCheck {
     }
     TRY(tables->status());
     const auto dropped = rows_.scan(kv::under(std::string(1, kDroppedGeneration)));
-    for (; dropped->valid(); dropped->next()) generations_.insert(number_in(dropped->key()));
+    for (; dropped->valid(); dropped->next()) dropped_.insert(number_in(dropped->key()));
     return dropped->status();
   }
 
@@ -91,7 +124,12 @@ class RowCheck {
     if (!keys.read(key)) return wrong("record", key, "the entity's key cannot be read");
     const auto entity = view_entity(value);
     if (!entity || !is_property_block(entity->block)) return wrong("record", key, "the entity cannot be read");
-    if (!generations_.contains(number_in(key))) wrong("reference", key, "the entity belongs to no table");
+    const auto* table = tables_.find(number_in(key));
+    if (table == nullptr && !dropped_.contains(number_in(key))) {
+      wrong("reference", key, "the entity belongs to no table");
+    } else if (table != nullptr && placement_.of({table->account, table->table, keys.partition_key}) != shard_) {
+      wrong("reference", key, "the entity is on another shard than its name says");
+    }
     if (static_cast<std::uint64_t>(entity->version) > last_version_) {
       wrong("figure", key, "the entity's version is beyond the last one given out");
     }
@@ -101,7 +139,7 @@ class RowCheck {
     const auto note = decode_note(value);
     const auto feed = number_in(key);
     if (!note || !place_of_note(key)) return wrong("record", key, "the note of a change cannot be read");
-    if (!feeds_.contains(feed) && !generations_.contains(feed)) return wrong("reference", key, "belongs to no feed");
+    if (!feeds_.contains(feed) && !dropped_.contains(feed)) return wrong("reference", key, "belongs to no feed");
     const auto head = heads_.find(feed);
     if (head == heads_.end()) return;
     auto& before = sums_[feed];
@@ -111,7 +149,12 @@ class RowCheck {
   }
 
   Result<void> look_at(std::string_view key, std::string_view value) {
-    switch (key.empty() ? 0 : key.front()) {
+    const auto kind = key.empty() ? '\0' : key.front();
+    if (shard_ != 0 && std::string_view("fghlpty").contains(kind)) {
+      wrong("stray", key, "belongs on the first shard");
+      return {};
+    }
+    switch (kind) {
       case 'e':
         look_at_entity(key, value);
         return {};
@@ -122,9 +165,10 @@ class RowCheck {
         if (!kHeadRecord.decode(value)) wrong("record", key, "the head of a feed cannot be read");
         return {};
       case 'o':
-        if (!decode_ledger(value)) wrong("record", key, "the ledger cannot be read");
+        if (!kv::check_ledger(value)) wrong("record", key, "the ledger cannot be read");
         return {};
       case 'a':
+      case 'c':
       case 'd':
       case 'f':
       case 'g':
@@ -145,18 +189,37 @@ class RowCheck {
   }
 
   const kv::Reader& rows_;
+  const std::size_t shard_;
+  const kv::Placement& placement_;
+  const KnownTables& tables_;
   kv::CheckRun& run_;
   std::uint64_t last_version_ = 0, last_generation_ = 0;
-  std::set<std::uint64_t> generations_, feeds_;
+  std::set<std::uint64_t> dropped_, feeds_;
   std::map<std::uint64_t, HeadRecord> heads_;
   std::map<std::uint64_t, std::uint64_t> sums_;  // of the note before
 };
 
 }  // namespace
 
+/// What is on other shards is compared with what the catalogue said before and after: tables come and go meanwhile.
+Result<void> check_tables(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+                          kv::CheckRun& run) {
+  std::vector<std::shared_ptr<const kv::Reader>> rows;
+  for (const auto* shard : shards) rows.push_back(shard->snapshot());
+  const auto after = shards.size() == 1 ? rows.front() : shards.front()->snapshot();
+  KnownTables tables;
+  TRY(tables.read(*rows.front()));
+  if (shards.size() > 1) TRY(tables.read(*after));
+  for (std::size_t shard = 0; shard < rows.size(); ++shard) {
+    TRY(RowCheck(*rows[shard], shard, placement, tables, run).walk());
+  }
+  const std::vector<std::unique_ptr<TableShard>> none;
+  return kv::CatalogueCopies::check({*rows.front(), rows, *after}, kCopiedTable, CopiedTables(none), run);
+}
+
 Result<void> check_tables(const kv::Engine& engine, kv::CheckRun& run) {
-  const auto rows = engine.snapshot();
-  return RowCheck(*rows, run).walk();
+  const auto* only = &engine;
+  return check_tables({&only, 1}, kv::Placement(), run);
 }
 
 }  // namespace tidemark::table_store

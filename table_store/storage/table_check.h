@@ -1,10 +1,15 @@
-// Whether what a table store holds fits together: every row reads, belongs to something, and the figures of the feeds
-// are right. Calls block.
+// Whether what a table store holds fits together: every row reads, belongs to something, and is on its shard; the
+// figures of the feeds are right; and the copies of tables are what the catalogue says. Calls block.
 #pragma once
+#include <span>
+
 #include "common/kv/check.h"
+#include "common/kv/shards.h"
 
 namespace tidemark::table_store {
 
+Result<void> check_tables(std::span<const kv::Engine* const> shards, const kv::Placement& placement, kv::CheckRun& run);
+/// One shard.
 Result<void> check_tables(const kv::Engine& engine, kv::CheckRun& run);
 
 }  // namespace tidemark::table_store

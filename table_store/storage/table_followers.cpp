@@ -93,14 +93,22 @@ Result<void> advance(const kv::Reader& reader, std::uint64_t feed, FollowerRecor
 
 }  // namespace
 
+Result<void> TableService::check_followable() const {
+  if (!shards_.divided()) return {};
+  return fail(ErrorCode::kNotImplemented,
+              "Tables are not followed in a table store of several shards: no index, no change feed, and no jobs on "
+              "changes. A store of one shard has them: shards=1 for a new data directory.");
+}
+
 Task<Result<FollowerStatus>> TableService::follow(std::string account, std::string table, Following following,
                                                   bool anew) {
   CO_TRY(check_following(following));
+  CO_TRY(check_followable());
   const auto key = feed_key(account, table);
   FollowerStatus status;
   std::uint64_t number = 0;
   {
-    const TableDirectory::Change change(directory_, table_key(account, table));
+    const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
           auto record = read_table(txn, account, table);
@@ -133,7 +141,7 @@ Task<Result<void>> TableService::unfollow(std::string account, std::string table
   std::optional<std::uint64_t> changed;
   bool ended = false;
   {
-    const TableDirectory::Change change(directory_, table_key(account, table));
+    const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
           changed.reset();

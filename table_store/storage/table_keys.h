@@ -1,6 +1,9 @@
 // The keyspace of the table store. Parts are the order-preserving encodings of common/kv/key_codec.h. Pure.
 // The key 'a' is everywhere that of common/kv/age_clock.h; keys with 'y' are those of common/analytics/backlog.h.
 //   key                                                  value (table_records.h)
+//   'c' text(account) text(lower-case table name)        in a store of several shards, the copy of the table's row on
+//                                                        each but the first, and on that the mark of a change:
+//                                                        common/kv/catalogue_copies.h
 //   'd' u64(generation)                                  empty: a dropped table, or a feed that nobody follows any
 //                                                        more, whose rows are still to be erased
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity
@@ -13,7 +16,10 @@
 //   'O' the key of a ledger                               since when it has not changed: common/kv/fading_rows.h
 //   'p' text(account)                                    service properties, XML
 //   't' text(account) text(lower-case table name)        table: generation, name in its own case, ACL
-//   'v'                                                  counter: last version given out, in the whole store
+//   'v'                                                  counter: last version given out, on this shard
+//
+// Of several shards, each has the 'e', 'o', 'O', 'd' and 'v' of its own; tables and what belongs to them are on the
+// first. Entities are placed by account, lower-case table name and PartitionKey.
 //
 // A generation is never reused, so dropping a table is erasing its 't' row and adding a 'd' row. A feed is numbered as
 // generations are. It belongs to a name, so it outlives the table. The index counts the notes of a transaction.
@@ -30,6 +36,7 @@
 
 namespace tidemark::table_store {
 
+inline constexpr char kCopiedTable = 'c';
 inline constexpr char kDroppedGeneration = 'd';
 inline constexpr char kServiceProperties = 'p';
 inline constexpr std::string_view kLastGenerationKey = "g";

@@ -6,6 +6,7 @@
 #include "common/protocol/stored_policies.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/change_notes.h"
+#include "table_store/storage/feed_rows.h"
 #include "table_store/storage/mutation_job.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
@@ -35,12 +36,16 @@ Result<NotedFeeds> note_table(kv::Transaction& txn, const std::shared_ptr<const 
 
 }  // namespace
 
-TableService::TableService(kv::Engine& engine, Clock& clock, Random&, ScanLimits scans, const Clock* ages)
-    : OperationLedgers(engine, &operation_key, &kLedgerStep),
-      AccountProperties(engine, kServiceProperties, kSetServicePropertiesStep),
-      engine_(engine),
+TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans, const Clock* ages)
+    : TableService(kv::Shards{{{engine, ages == nullptr ? clock : *ages}}}, clock, random, scans) {}
+
+TableService::TableService(const kv::Shards& shards, Clock& clock, Random&, ScanLimits scans)
+    : OperationLedgers(shards, &operation_key, &kLedgerStep),
+      AccountProperties(shards.catalogue().engine, kServiceProperties, kSetServicePropertiesStep),
+      shards_(shards, clock),
+      engine_(shards.catalogue().engine),
       clock_(clock),
-      ages_(ages == nullptr ? clock : *ages),
+      ages_(shards.catalogue().ages),
       turns_(scans),
       waits_(clock),
       trims_(clock) {}
@@ -73,6 +78,7 @@ Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view ke
 Task<Result<void>> TableService::create_table(std::string account, std::string table) {
   if (!is_metrics_table(table)) CO_TRY(check_table_name(table));
   const auto now = clock_.now().time_since_epoch().count();
+  CO_TRY(co_await shards_.copies().finish_old(account, to_lower_ascii(table)));
   NotedFeeds feeds;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
@@ -105,30 +111,42 @@ Task<Result<void>> TableService::delete_table_fenced(std::string account, std::s
 }
 
 Task<Result<void>> TableService::drop(std::string account, std::string table, std::optional<Fence> fence) {
-  const auto key = table_key(account, table);
   const auto now = clock_.now().time_since_epoch().count();
   NotedFeeds feeds;
-  {
-    const TableDirectory::Change dropping(directory_, key);
-    CO_TRY(co_await engine_.transact(
-        [&](kv::Transaction& txn) {
-          return fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
-            const auto known = find_known_table(txn, account, table);
-            if (known.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
-            const auto capture = TRY(known).capture;
-            feeds = {};
-            if (capture) feeds = TRY(note_table(txn, capture, NoteKind::kDropped, now));
-            txn.erase(key);
-            kv::drop_generation(txn, kDroppedGeneration, known->generation);
-            return 1;
-          });
-        },
-        &kDeleteTableStep));
+  bool entered = false, turned_away = false;
+  const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
+    std::optional<CopiedTables::Change> change;
+    feeds = {};
+    turned_away = false;
+    const auto effect = [&](OperationLedger&) -> Result<std::uint64_t> {
+      const auto known = find_known_table(txn, account, table);
+      if (known.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+      const auto capture = TRY(known).capture;
+      if (capture) feeds = TRY(note_table(txn, capture, NoteKind::kDropped, now));
+      const auto version = shards_.divided() ? TRY(next_generation(txn)) : known->generation;
+      change = TableShards::drop_of(known->generation, version);
+      return 1;
+    };
+    if (fence) {
+      turned_away = !TRY(fenced_on(shards_.catalogue().number, txn, account, *fence, entered, effect));
+    } else {
+      OperationLedger nobodys;
+      TRY(effect(nobodys));
+    }
+    return change;
+  };
+  for (;;) {
+    CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kDeleteTableStep));
+    if (!turned_away) break;
+    CO_TRY(co_await enter(shards_.catalogue().number, account, *fence));
+    entered = true;
   }
   announce(feeds, co_await asio::this_coro::executor);
   process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
   co_return Result<void>{};
 }
+
+Task<Result<void>> TableService::finish_drops() { return shards_.copies().finish_all(); }
 
 Task<Result<TablePage>> TableService::list_tables(std::string account, Filter filter, std::uint32_t limit,
                                                   std::string from) {
@@ -179,12 +197,19 @@ Task<Result<void>> TableService::set_acl(std::string account, std::string table,
 
 Task<Result<void>> TableService::collect_garbage() {
   CO_TRY(co_await trim_logs());
-  co_return co_await kv::collect_generations(
-      engine_, kDroppedGeneration,
-      [this](std::uint64_t generation) -> Task<Result<void>> {
-        co_return co_await engine_.erase({entities_of(generation), notes_of(generation)});
-      },
-      kCollectStep);
+  std::optional<Error> failed;  // of one shard; the others are not to wait for it
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    auto& engine = shards_[shard].engine;
+    auto done = co_await kv::collect_generations(
+        engine, kDroppedGeneration,
+        [&engine](std::uint64_t generation) -> Task<Result<void>> {
+          co_return co_await engine.erase({entities_of(generation), notes_of(generation)});
+        },
+        kCollectStep);
+    if (!done) failed = std::move(done.error());
+  }
+  if (failed) co_return fail(std::move(*failed));
+  co_return Result<void>{};
 }
 
 Task<Result<void>> TableService::trim_logs() {

@@ -22,7 +22,7 @@
 #include "table_store/storage/change_waits.h"
 #include "table_store/storage/log_trims.h"
 #include "table_store/storage/scan_turns.h"
-#include "table_store/storage/table_directory.h"
+#include "table_store/storage/table_shards.h"
 
 namespace tidemark::table_store {
 
@@ -56,12 +56,14 @@ struct QueryResult {
   std::optional<Continuation> next;
 };
 
+struct MutationJob;
 struct NotedFeeds;
 
 class TableService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
   /// `ages`: by which the age of what is stored is judged (common/kv/age_clock.h); by default the same clock.
   TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {}, const Clock* ages = nullptr);
+  TableService(const kv::Shards& shards, Clock& clock, Random& random, ScanLimits scans = {});
 
   Task<Result<void>> create_table(std::string account, std::string table);
   /// O(1): the name is free at once; the rows go in the background.
@@ -159,6 +161,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Removes the rows of deleted tables and of logs that nobody needs; run once at start and after each delete_table by
   /// itself.
   Task<Result<void>> collect_garbage();
+  /// Ends drops of tables that an earlier process began. Run it once at start.
+  Task<Result<void>> finish_drops();
 
  private:
   /// The stored bytes of an entity, if there is one; kTableNotFound.
@@ -176,11 +180,19 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<void>> trim_logs();
   Task<Result<void>> let_old_changes_go(std::string feed_key);
 
-  kv::Engine& engine_;
+  /// A job's transaction.
+  Result<void> write(kv::Transaction& txn, TableShard& shard, MutationJob& job);
+  struct Preparation;
+  /// Of a job whose shard lacked something: makes that ready, and says whether to try again. Otherwise `done` is final.
+  Task<bool> prepare_again(TableShard& shard, MutationJob& job, Result<void>& done, Preparation& preparation);
+  /// What follows a table is told of its changes by one log, which a divided store does not have.
+  [[nodiscard]] Result<void> check_followable() const;
+
+  TableShards shards_;
+  kv::Engine& engine_;  // of the catalogue
   Clock& clock_;
   const Clock& ages_;
   ScanTurns turns_;
-  TableDirectory directory_;
   ChangeWaits waits_;
   LogTrims trims_;
   Signal closing_;

@@ -1,0 +1,105 @@
+#include "table_store/storage/table_shards.h"
+
+#include "common/base/record.h"
+#include "common/kv/generations.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_rows.h"
+
+namespace tidemark::table_store {
+namespace {
+
+Result<std::uint64_t> generation_in(std::string_view bytes) {
+  const auto generation = kv::take_u64(bytes);
+  if (!generation || !bytes.empty()) return corrupt_record("copy of a table");
+  return *generation;
+}
+
+std::vector<std::unique_ptr<TableShard>> shards_of(const kv::Shards& stored) {
+  std::vector<std::unique_ptr<TableShard>> all;
+  for (const auto& shard : stored.all) all.push_back(std::make_unique<TableShard>(all.size(), shard.engine));
+  return all;
+}
+
+}  // namespace
+
+Result<std::optional<CopiedTables::Copy>> CopiedTables::read(const kv::Reader& catalogue, std::string_view account,
+                                                             std::string_view table) const {
+  const auto bytes = TRY(catalogue.get(table_key(account, table)));
+  if (!bytes) return std::optional<Copy>();
+  const auto generation = TRY(decode_table_generation(*bytes));
+  std::string payload;
+  kv::append_u64(payload, generation);
+  return Copy{generation, std::move(payload)};
+}
+
+/// Each shard erases the rows that it has.
+Result<void> CopiedTables::change_shard(kv::Transaction& txn, std::size_t, const std::string&, const std::string&,
+                                        const Change& change) const {
+  kv::drop_generation(txn, kDroppedGeneration, TRY(generation_in(change.what)));
+  return {};
+}
+
+Result<void> CopiedTables::change_row(kv::Transaction& txn, const std::string& account, const std::string& table,
+                                      const Change&) const {
+  txn.erase(table_key(account, table));
+  return {};
+}
+
+std::shared_ptr<void> CopiedTables::hold(std::size_t shard, const std::string& account,
+                                         const std::string& table) const {
+  return std::make_shared<TableDirectory::Change>(shards_[shard]->directory, table_key(account, table));
+}
+
+CopiedTables::Change TableShards::drop_of(std::uint64_t generation, std::uint64_t version) {
+  std::string dropped;
+  kv::append_u64(dropped, generation);
+  return {version, std::nullopt, std::move(dropped)};
+}
+
+TableShards::TableShards(kv::Shards stored, Clock& clock)
+    : stored_(std::move(stored)),
+      all_(shards_of(stored_)),
+      tables_(all_),
+      copies_(stored_, clock, kCopiedTable, tables_) {}
+
+TableShard& TableShards::of(std::string_view account, std::string_view table, std::string_view partition_key) const {
+  if (!divided()) return catalogue();
+  return *all_[stored_.placement.of({account, to_lower_ascii(table), partition_key})];
+}
+
+TableShard& TableShards::home_of(std::string_view account, std::string_view operation_id) const {
+  return *all_[stored_.placement.of({account, operation_id})];
+}
+
+Result<KnownTable> TableShards::find(const kv::Reader& rows, const TableShard& shard, std::string_view account,
+                                     std::string_view table) const {
+  if (shard.number == 0) return find_known_table(rows, account, table);
+  const auto copy = TRY(copies_.find(rows, account, to_lower_ascii(table)));
+  if (!copy) return fail(ErrorCode::kTableNotFound);
+  return KnownTable{TRY(generation_in(copy->payload))};
+}
+
+Result<KnownTable> TableShards::find_to_write(const kv::Transaction& txn, TableShard& shard, std::string_view account,
+                                              std::string_view table) const {
+  const auto name = table_key(account, table);
+  if (auto known = shard.directory.find(name)) return std::move(*known);
+  const auto ticket = shard.directory.ticket();
+  auto known = find(txn, shard, account, table);
+  if (known) shard.directory.remember(name, *known, ticket);
+  return known;
+}
+
+Result<std::uint64_t> TableShards::find_generation(std::string_view account, std::string_view table) const {
+  const auto rows = catalogue().engine.snapshot();
+  const auto generation = TRY(table_store::find_generation(*rows, account, table));
+  if (!divided()) return generation;
+  const auto change = TRY(copies_.under_way(*rows, account, to_lower_ascii(table)));
+  if (change && !change->payload) return fail(ErrorCode::kTableNotFound);
+  return generation;
+}
+
+Task<Result<bool>> TableShards::bring(const TableShard& shard, std::string account, std::string_view table) const {
+  return copies_.bring(shard.number, std::move(account), to_lower_ascii(table));
+}
+
+}  // namespace tidemark::table_store

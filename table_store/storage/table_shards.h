@@ -1,0 +1,77 @@
+// The shards of the table store (docs/scale.md): the entities of a partition are on one, and the first, the catalogue,
+// has the tables themselves. A table's row has copies on the other shards (common/kv/catalogue_copies.h). In a store of
+// one shard nothing here reads or writes more than the catalogue's own rows. Private to storage/. Thread safe.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "common/kv/catalogue_copies.h"
+#include "table_store/storage/table_directory.h"
+
+namespace tidemark::table_store {
+
+struct TableShard {
+  TableShard(std::size_t number_, kv::Engine& engine_) : number(number_), engine(engine_) {}
+
+  const std::size_t number;
+  kv::Engine& engine;
+  TableDirectory directory;
+};
+
+/// What copies of a table's row have, and what becomes of them when the table is dropped.
+class CopiedTables final : public kv::CatalogueCopies::Rows {
+ public:
+  using Copy = kv::CatalogueCopies::Copy;
+  using Change = kv::CatalogueCopies::Change;
+
+  explicit CopiedTables(const std::vector<std::unique_ptr<TableShard>>& shards) : shards_(shards) {}
+  [[nodiscard]] Result<std::optional<Copy>> read(const kv::Reader& catalogue, std::string_view account,
+                                                 std::string_view table) const override;
+  Result<void> change_shard(kv::Transaction& txn, std::size_t shard, const std::string& account,
+                            const std::string& table, const Change& change) const override;
+  Result<void> change_row(kv::Transaction& txn, const std::string& account, const std::string& table,
+                          const Change& change) const override;
+  [[nodiscard]] std::shared_ptr<void> hold(std::size_t shard, const std::string& account,
+                                           const std::string& table) const override;
+
+ private:
+  const std::vector<std::unique_ptr<TableShard>>& shards_;
+};
+
+class TableShards {
+ public:
+  TableShards(kv::Shards stored, Clock& clock);
+
+  [[nodiscard]] bool divided() const { return all_.size() > 1; }
+  [[nodiscard]] TableShard& catalogue() const { return *all_.front(); }
+  [[nodiscard]] TableShard& operator[](std::size_t shard) const { return *all_[shard]; }
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  /// Which has a partition.
+  [[nodiscard]] TableShard& of(std::string_view account, std::string_view table, std::string_view partition_key) const;
+  /// Which is the home of an operation (common/kv/operation_ledgers.h).
+  [[nodiscard]] TableShard& home_of(std::string_view account, std::string_view operation_id) const;
+
+  /// As the rows of one shard say. kTableNotFound: there is no such table, or this shard has no copy of it yet.
+  [[nodiscard]] Result<KnownTable> find(const kv::Reader& rows, const TableShard& shard, std::string_view account,
+                                        std::string_view table) const;
+  /// The same in a transaction. On the writer, the directory says what the transaction would read: an earlier change of
+  /// the table is either still in progress, or the table has left the directory.
+  [[nodiscard]] Result<KnownTable> find_to_write(const kv::Transaction& txn, TableShard& shard,
+                                                 std::string_view account, std::string_view table) const;
+  /// As the catalogue says now. kTableNotFound also while it is being dropped from one shard after another.
+  [[nodiscard]] Result<std::uint64_t> find_generation(std::string_view account, std::string_view table) const;
+  /// Makes a copy for this shard; false if there is no such table.
+  Task<Result<bool>> bring(const TableShard& shard, std::string account, std::string_view table) const;
+  /// What changes is said of tables by their names in lower case.
+  [[nodiscard]] const kv::CatalogueCopies& copies() const { return copies_; }
+
+  static CopiedTables::Change drop_of(std::uint64_t generation, std::uint64_t version);
+
+ private:
+  const kv::Shards stored_;
+  std::vector<std::unique_ptr<TableShard>> all_;
+  const CopiedTables tables_;
+  const kv::CatalogueCopies copies_;
+};
+
+}  // namespace tidemark::table_store

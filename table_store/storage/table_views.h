@@ -1,0 +1,37 @@
+// What a request reads of the shards: a snapshot of each that it needs. A partition is seen at one moment; a table, of
+// which several shards have rows, at a moment of each shard. Private to storage/. One request.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "table_store/storage/table_shards.h"
+
+namespace tidemark::table_store {
+
+class TableViews {
+ public:
+  explicit TableViews(const TableShards& shards);
+  TableViews(const TableViews&) = delete;
+  TableViews& operator=(const TableViews&) = delete;
+
+  [[nodiscard]] const kv::Reader& catalogue() const { return of(0); }
+  [[nodiscard]] const kv::Reader& of(std::size_t shard) const;
+  /// The table's entities, wherever they are, in key order; kTableNotFound. Must not outlive the views.
+  struct Entities {
+    std::uint64_t generation = 0;
+    std::shared_ptr<const kv::Reader> rows;
+  };
+  [[nodiscard]] Result<Entities> entities(std::string_view account, std::string_view table) const;
+  /// Whether the table is still there: what was seen of several shards while it was dropped may lack rows.
+  [[nodiscard]] Result<void> check_still_there(std::string_view account, std::string_view table,
+                                               std::uint64_t generation) const;
+  /// The highest version of the shards that were read.
+  [[nodiscard]] Result<Version> as_of() const;
+
+ private:
+  const TableShards& shards_;
+  mutable std::vector<std::shared_ptr<const kv::Reader>> taken_;  // null: nobody has asked for it
+};
+
+}  // namespace tidemark::table_store
