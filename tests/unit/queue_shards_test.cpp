@@ -3,6 +3,7 @@
 #include "queue_service/storage/carriers.h"
 #include "queue_service/storage/queue_check.h"
 #include "tests/support/damage.h"
+#include "tests/support/refusing_engine.h"
 #include "tests/unit/queue_test_support.h"
 
 namespace tidemark::queue_service {
@@ -10,23 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Refuses transactions while it is told to.
-class RefusingEngine final : public kv::Engine {
- public:
-  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override { return engine_->snapshot(); }
-  void submit(kv::TransactionBody body, kv::Completion done) override {
-    if (refusing) return done(fail(ErrorCode::kServerBusy));
-    engine_->submit(std::move(body), std::move(done));
-  }
-  void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override {
-    engine_->erase_ranges(std::move(ranges), std::move(done));
-  }
-  [[nodiscard]] std::size_t queue_depth() const override { return 0; }
-  bool refusing = false;
-
- private:
-  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
-};
+using kv::RefusingEngine;
 
 class QueueShards : public QueueTest {
  protected:

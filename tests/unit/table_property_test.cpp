@@ -1,5 +1,5 @@
 // Random sequences of operations on the table store and on a plain model of it (table_reference.h); every answer must
-// be the same. On the memory engine 100,000 operations, on RocksDB fewer.
+// be the same. On the memory engine 100,000 operations, on RocksDB and over several shards fewer.
 //
 // A failure prints its seed and the shortest sequence found that fails. To repeat it: TIDEMARK_SEED=n (and
 // TIDEMARK_OPERATIONS=n, the length) in the environment.
@@ -11,6 +11,8 @@
 #include "kv_test_support.h"
 #include "table_fixture.h"
 #include "table_random_filter.h"
+#include "table_store/storage/table_check.h"
+#include "tests/support/damage.h"
 #include "tests/support/seeded_random.h"
 
 namespace tidemark::table_store {
@@ -140,8 +142,10 @@ bool same_row(const Entity& entity, const reference::Row& row) {
 /// The store under test beside the model. Every step returns what went wrong, empty if nothing.
 class Pair {
  public:
-  using MakeEngine = std::function<std::unique_ptr<kv::Engine>()>;
-  explicit Pair(MakeEngine make) : make_(std::move(make)) { open(); }
+  using MakeEngine = std::function<std::unique_ptr<kv::Engine>(std::size_t shard)>;
+  explicit Pair(MakeEngine make, std::size_t shards = 1) : make_(std::move(make)), placement_(shards, {3, 1, 4}) {
+    open();
+  }
 
   std::string step(const Operation& op) {
     using enum Operation::Kind;
@@ -164,11 +168,19 @@ class Pair {
         return "";
       case kReopen:
         service_.reset();
-        engine_.reset();
+        engines_.clear();
         open();
         return "";
     }
     return "";
+  }
+  /// What a check of all rows finds.
+  std::vector<std::string> check() {
+    std::vector<const kv::Engine*> engines;
+    for (const auto& engine : engines_) engines.push_back(engine.get());
+    kv::CheckRun run;
+    EXPECT_TRUE(check_tables(engines, placement_, run));
+    return kv::told(run.report());
   }
 
  private:
@@ -178,8 +190,12 @@ class Pair {
   };
 
   void open() {
-    engine_ = make_();
-    service_ = std::make_unique<TableService>(*engine_, clock_, *random_);
+    kv::Shards shards{{}, placement_};
+    for (std::size_t shard = 0; shard < placement_.shards(); ++shard) {
+      shards.all.push_back({*engines_.emplace_back(make_(shard)), clock_});
+    }
+    service_ = std::make_unique<TableService>(shards, clock_, *random_);
+    EXPECT_TRUE(run_task(service_->finish_drops()));
   }
 
   template <class Answered>
@@ -305,9 +321,12 @@ class Pair {
   MakeEngine make_;
   StandingClock clock_;
   std::unique_ptr<Random> random_ = make_seeded_random(1);
-  std::unique_ptr<kv::Engine> engine_;
+  const kv::Placement placement_;
+  std::vector<std::unique_ptr<kv::Engine>> engines_;
   std::unique_ptr<TableService> service_;
-  reference::Store model_;
+  reference::Store model_{[this](const std::string& table, const std::string& partition_key) {
+    return placement_.of({"acct", to_lower_ascii(table), partition_key});
+  }};
   std::optional<Held> held_;
 };
 
@@ -325,6 +344,7 @@ std::optional<Failure> run(const MakePair& make, const Sequence& sequence) {
   for (std::size_t i = 0; i < sequence.size(); ++i) {
     if (auto wrong = pair->step(sequence[i]); !wrong.empty()) return Failure{i, std::move(wrong)};
   }
+  if (const auto found = pair->check(); !found.empty()) return Failure{sequence.size() - 1, found.front()};
   return std::nullopt;
 }
 
@@ -376,10 +396,23 @@ void check_random_sequences(const MakePair& make, std::uint64_t seed, std::size_
 TEST(TableProperty, MemoryEngineBehavesAsTheModel) {
   const MakePair make = [] {
     auto disk = kv::make_memory_disk();
-    return std::make_unique<Pair>([disk] { return kv::make_memory_engine(disk); });
+    return std::make_unique<Pair>([disk](std::size_t) { return kv::make_memory_engine(disk); });
   };
   const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
   const auto length = from_environment("TIDEMARK_OPERATIONS", 100'000);
+  std::cout << "TIDEMARK_SEED=" << seed << "\n";
+  check_random_sequences(make, seed, length, true);
+}
+
+TEST(TableProperty, EightShardsBehaveAsTheModel) {
+  constexpr std::size_t kShards = 8;
+  const MakePair make = [] {
+    std::vector<std::shared_ptr<kv::MemoryDisk>> disks;
+    while (disks.size() < kShards) disks.push_back(kv::make_memory_disk());
+    return std::make_unique<Pair>([disks](std::size_t shard) { return kv::make_memory_engine(disks[shard]); }, kShards);
+  };
+  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
+  const auto length = from_environment("TIDEMARK_OPERATIONS", 100'000) / 4;
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   check_random_sequences(make, seed, length, true);
 }
@@ -390,7 +423,7 @@ TEST(TableProperty, RocksDbBehavesAsTheModel) {
   const MakePair make = [&] {
     auto options = kv::testing::small_options(directory.path() / std::to_string(++runs));
     options.durability = kv::Durability::kOs;
-    return std::make_unique<Pair>([options] { return std::move(*kv::open_rocksdb(options)); });
+    return std::make_unique<Pair>([options](std::size_t) { return std::move(*kv::open_rocksdb(options)); });
   };
   const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
   const auto length = from_environment("TIDEMARK_OPERATIONS", 100'000) / 10;
@@ -400,7 +433,9 @@ TEST(TableProperty, RocksDbBehavesAsTheModel) {
 
 /// The machinery itself: a store that forgets is found out and the sequence is cut to what matters.
 TEST(TableProperty, AStoreThatForgetsIsNoticed) {
-  const MakePair make = [] { return std::make_unique<Pair>([] { return kv::make_memory_engine(); }); };  // a new disk
+  const MakePair make = [] {
+    return std::make_unique<Pair>([](std::size_t) { return kv::make_memory_engine(); });  // a new disk
+  };
   const auto random = make_seeded_random(5);
   Sequence sequence(1);
   sequence[0].kind = Operation::Kind::kCreate;

@@ -120,7 +120,8 @@ Expected Store::mutate(const std::string& table, const std::string& partition_ke
   }
   const auto found = tables_.find(table);
   if (found == tables_.end()) return failed(ErrorCode::kTableNotFound, 0);
-  const auto version = std::max(now, last_version_ + 1);
+  auto& last_version = last_versions_[shard_of_ ? shard_of_(table, partition_key) : 0];
+  const auto version = std::max(now, last_version + 1);
   std::map<Key, std::optional<Row>> changes;
   Expected expected;
   for (std::size_t i = 0; i < mutations.size(); ++i) {
@@ -143,7 +144,7 @@ Expected Store::mutate(const std::string& table, const std::string& partition_ke
     expected.outcomes.push_back(
         {WriteOutcome::kApplied, after ? version : 0, after ? after->source_version : std::nullopt});
   }
-  if (!changes.empty()) last_version_ = version;
+  if (!changes.empty()) last_version = version;
   for (auto& [key, row] : changes) {
     if (row) {
       found->second.insert_or_assign(key, std::move(*row));

@@ -1,6 +1,7 @@
 // What the table store should do, as plainly as it can be said: a map in key order, and filters as predicates. Shares
 // no code with the store beyond the value types. For table_property_test.cpp.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,9 +36,11 @@ struct Expected {
 };
 
 /// The tables of one account. Versions are predicted exactly: one a transaction, never before the clock, always after
-/// the last one.
+/// the last one of the partition's shard.
 class Store {
  public:
+  using ShardOf = std::function<std::size_t(const std::string& table, const std::string& partition_key)>;
+  explicit Store(ShardOf shard_of = {}) : shard_of_(std::move(shard_of)) {}
   Expected create(const std::string& table);
   Expected drop(const std::string& table);
   Expected mutate(const std::string& table, const std::string& partition_key, const std::vector<Mutation>& mutations,
@@ -47,7 +50,8 @@ class Store {
 
  private:
   std::map<std::string, Rows> tables_;
-  Version last_version_ = 0;
+  ShardOf shard_of_;  // empty: there is one
+  std::map<std::size_t, Version> last_versions_;
 };
 
 }  // namespace tidemark::table_store::reference

@@ -1,0 +1,315 @@
+// Tables over several shards: what spans them, what one transaction cannot do, and what becomes of a drop when a shard
+// fails or the process dies in between.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "table_fixture.h"
+#include "table_store/storage/table_check.h"
+#include "table_store/storage/table_keys.h"
+#include "tests/support/damage.h"
+#include "tests/support/refusing_engine.h"
+
+namespace tidemark::table_store {
+namespace {
+
+using enum MutationKind;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class ShardedTables : public testing::Test {
+ protected:
+  static constexpr std::size_t kShards = 4;
+
+  ShardedTables() {
+    for (auto& engine : engines_) shards_.all.push_back({engine, clock_});
+    restart();
+    create("people");
+  }
+  void restart() {
+    service_.reset();
+    service_ = std::make_unique<TableService>(shards_, clock_, *random_);
+    EXPECT_TRUE(run_task(service_->finish_drops()));
+  }
+  void create(const std::string& table) { ASSERT_TRUE(run_task(service_->create_table("acct", table))); }
+  Result<void> drop(const std::string& table = "people") { return run_task(service_->delete_table("acct", table)); }
+
+  [[nodiscard]] std::size_t shard_of(const std::string& pk, const std::string& table = "people") const {
+    return shards_.placement.of({"acct", table, pk});
+  }
+  /// Partitions of people, so many on each shard, by their shards.
+  [[nodiscard]] std::vector<std::vector<std::string>> partitions(std::size_t of_each) const {
+    std::vector<std::vector<std::string>> out(kShards);
+    for (int i = 0; std::ranges::any_of(out, [&](const auto& some) { return some.size() < of_each; }); ++i) {
+      auto& some = out[shard_of("p" + std::to_string(i))];
+      if (some.size() < of_each) some.push_back("p" + std::to_string(i));
+    }
+    return out;
+  }
+  Result<void> put(const std::string& pk, const std::string& rk = "r", const std::string& table = "people") {
+    auto done = run_task(service_->mutate("acct", table, pk, {change(kInsertOrReplace, rk)}, std::nullopt));
+    if (!done) return fail(std::move(done.error()));
+    return {};
+  }
+  bool there(const std::string& pk, const std::string& rk = "r", const std::string& table = "people") {
+    const auto found = service_->get("acct", table, pk, rk);
+    EXPECT_TRUE(found);
+    return found && found->has_value();
+  }
+  void fill(std::size_t of_each = 1) {
+    for (const auto& some : partitions(of_each)) {
+      for (const auto& pk : some) ASSERT_TRUE(put(pk));
+    }
+  }
+  Result<QueryResult> page(Query query, std::vector<std::string>& keys) {
+    query.table = "people";
+    return run_task(service_->query("acct", std::move(query), [&](const EntityView& entity) {
+      keys.push_back(std::string(entity.partition_key) + "/" + std::string(entity.row_key));
+      return true;
+    }));
+  }
+  std::vector<std::string> all() {
+    std::vector<std::string> keys;
+    EXPECT_TRUE(page({}, keys));
+    return keys;
+  }
+  std::vector<std::string> check() {
+    std::vector<const kv::Engine*> engines;
+    for (const auto& engine : engines_) engines.push_back(&engine);
+    kv::CheckRun run;
+    EXPECT_TRUE(check_tables(engines, shards_.placement, run));
+    return kv::told(run.report());
+  }
+  std::size_t rows(const std::string& prefix) {
+    std::size_t count = 0;
+    for (auto& engine : engines_) count += kv::keys_under(engine, prefix).size();
+    return count;
+  }
+
+  StandingClock clock_;
+  std::unique_ptr<Random> random_ = make_seeded_random(7);
+  std::array<kv::RefusingEngine, kShards> engines_;
+  kv::Shards shards_{{}, kv::Placement(kShards, {2, 7, 1, 8})};
+  std::unique_ptr<TableService> service_;
+};
+
+TEST_F(ShardedTables, HaveTheEntitiesOfAPartitionOnOneShard) {
+  fill();
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_EQ(kv::keys_under(engines_[shard], "e").size(), 1U);
+    EXPECT_TRUE(there(partitions(1)[shard].front()));
+  }
+  ASSERT_TRUE(run_task(service_->mutate("acct", "PEOPLE", partitions(1)[2].front(), {change(kInsert, "s")}, {})));
+  EXPECT_EQ(kv::keys_under(engines_[2], "e").size(), 2U) << "however the table's name is written";
+  EXPECT_THAT(check(), IsEmpty());
+}
+
+TEST_F(ShardedTables, AreQueriedInKeyOrderAndInPages) {
+  std::set<std::string> expected;
+  for (const auto& some : partitions(8)) {
+    for (const auto& pk : some) {
+      for (const auto* rk : {"a", "b", "c"}) {
+        ASSERT_TRUE(put(pk, rk));
+        expected.insert(pk + "/" + rk);
+      }
+    }
+  }
+  EXPECT_EQ(all(), std::vector<std::string>(expected.begin(), expected.end()));
+  std::vector<std::string> paged;
+  Query query;
+  query.top = 7;
+  do {
+    auto done = page(query, paged);
+    ASSERT_TRUE(done);
+    query.from = done->next;
+  } while (query.from);
+  EXPECT_EQ(paged, std::vector<std::string>(expected.begin(), expected.end()));
+}
+
+TEST_F(ShardedTables, AShardThatIsNotAskedForNeedNotAnswer) {
+  const auto places = partitions(1);
+  fill();
+  std::vector<std::string> keys;
+  Query query;
+  query.filter = *Filter::parse("PartitionKey eq '" + places[3].front() + "'");
+  ASSERT_TRUE(page(query, keys));
+  EXPECT_THAT(keys, ElementsAre(places[3].front() + "/r"));
+  engines_[2].refusing = true;
+  EXPECT_TRUE(put(places[1].front(), "s"));
+  EXPECT_TRUE(put(places[2].front(), "s").failed_with(ErrorCode::kServerBusy));
+}
+
+TEST_F(ShardedTables, SayThatThereIsNoSuchTable) {
+  for (const auto& some : partitions(1)) {
+    EXPECT_TRUE(put(some.front(), "r", "nobody").failed_with(ErrorCode::kTableNotFound));
+    EXPECT_TRUE(service_->get("acct", "nobody", some.front(), "r").failed_with(ErrorCode::kTableNotFound));
+  }
+}
+
+TEST_F(ShardedTables, ChangePartitionsOfAllShardsInOneCall) {
+  std::vector<PartitionMutations> changes;
+  for (const auto& some : partitions(3)) {
+    for (const auto& pk : some) changes.push_back({"people", pk, {change(kInsert, "r")}});
+  }
+  changes.push_back({"nobody", partitions(1)[1].front(), {change(kInsert, "r")}});
+  const auto done = run_task(service_->mutate_all("acct", changes, Fence{"op", 1, "done"}));
+  ASSERT_TRUE(done);
+  for (std::size_t i = 0; i + 1 < changes.size(); ++i) EXPECT_TRUE((*done)[i]) << i;
+  EXPECT_TRUE(done->back().failed_with(ErrorCode::kTableNotFound));
+  EXPECT_EQ(all().size(), 3 * kShards);
+  EXPECT_EQ(run_task(service_->read_operation("acct", "op"))->counter("done"), 3 * kShards);
+}
+
+TEST_F(ShardedTables, AreDroppedOnEveryShard) {
+  fill(3);
+  ASSERT_TRUE(drop());
+  for (const auto& some : partitions(1)) {
+    EXPECT_TRUE(put(some.front()).failed_with(ErrorCode::kTableNotFound));
+    EXPECT_TRUE(service_->get("acct", "people", some.front(), "r").failed_with(ErrorCode::kTableNotFound));
+  }
+  EXPECT_EQ(rows("e") + rows("d") + rows("c"), 0U) << "all of it is collected";
+  create("people");
+  EXPECT_THAT(all(), IsEmpty());
+  fill();
+  EXPECT_EQ(all().size(), kShards);
+  EXPECT_THAT(check(), IsEmpty());
+}
+
+TEST_F(ShardedTables, ADropThatWasCutOffIsFinishedByTheNextProcess) {
+  for (std::size_t failing = 0; failing < kShards; ++failing) {
+    fill();
+    // The first shard fails at the end of the drop, not at its beginning.
+    if (failing == 0) {
+      engines_[kShards - 1].before_next = [&] { engines_[0].refusing = true; };
+    } else {
+      engines_[failing].refusing = true;
+    }
+    EXPECT_TRUE(drop().failed_with(ErrorCode::kServerBusy)) << failing;
+    engines_[failing].refusing = false;
+    EXPECT_FALSE(run_task(service_->create_table("acct", "people"))) << "the name is not free yet";
+    std::vector<std::string> none;
+    EXPECT_TRUE(page({}, none).failed_with(ErrorCode::kTableNotFound)) << "nobody sees half of a table";
+    EXPECT_THAT(check(), IsEmpty());
+    restart();
+    create("people");
+    EXPECT_THAT(all(), IsEmpty()) << failing;
+    EXPECT_TRUE(run_task(service_->collect_garbage()));
+    EXPECT_EQ(rows("e"), 0U);
+    EXPECT_THAT(check(), IsEmpty());
+  }
+}
+
+TEST_F(ShardedTables, WhoeverMakesTheTableAgainFinishesADropThatWasLeft) {
+  fill();
+  engines_[2].refusing = true;
+  EXPECT_FALSE(drop());
+  engines_[2].refusing = false;
+  clock_.time += std::chrono::seconds(2);
+  create("people");
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+// Operations of jobs.
+
+TEST_F(ShardedTables, AStaleWorkerWritesNowhere) {
+  const auto places = partitions(2);
+  const auto put_as = [&](std::uint64_t epoch, const std::string& pk) {
+    return run_task(
+        service_->mutate("acct", "people", pk, {change(kInsertOrReplace, "r")}, Fence{"op", epoch, "done"}));
+  };
+  ASSERT_TRUE(run_task(service_->open_operation("acct", "op", 1)));
+  ASSERT_TRUE(put_as(1, places[0].front()));
+  ASSERT_TRUE(put_as(1, places[1].front()));
+  ASSERT_TRUE(run_task(service_->open_operation("acct", "op", 2)));
+  for (const auto& some : places) {
+    const auto stale = put_as(1, some.back());
+    EXPECT_TRUE(!stale && stale.error().code == ErrorCode::kFenced);
+    EXPECT_TRUE(put_as(2, some.back()));
+  }
+  EXPECT_EQ(run_task(service_->read_operation("acct", "op"))->counter("done"), 2 + kShards);
+  const auto closed = run_task(service_->close_operation("acct", "op", 2));
+  ASSERT_TRUE(closed);
+  EXPECT_TRUE(closed->closed);
+  for (const auto& some : places) EXPECT_FALSE(put_as(2, some.front()));
+  ASSERT_TRUE(run_task(service_->forget_operation("acct", "op")));
+  EXPECT_EQ(rows("o"), 0U);
+}
+
+TEST_F(ShardedTables, AFencedDropIsCountedOnce) {
+  fill();
+  ASSERT_TRUE(run_task(service_->delete_table_fenced("acct", "people", {"op", 3, "done"})));
+  EXPECT_EQ(run_task(service_->read_operation("acct", "op"))->counter("done"), 1U);
+  create("people");
+  EXPECT_TRUE(
+      run_task(service_->delete_table_fenced("acct", "people", {"op", 2, "done"})).failed_with(ErrorCode::kFenced));
+  EXPECT_TRUE(put(partitions(1)[1].front()));
+}
+
+TEST_F(ShardedTables, AMoveHappensOnOneShardOrNotAtAll) {
+  create("former");
+  std::size_t moved = 0, refused = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto pk = "m" + std::to_string(i);
+    const auto operation = "op" + std::to_string(i);
+    ASSERT_TRUE(put(pk));
+    ASSERT_TRUE(put(pk, "other", "former"));
+    const auto done =
+        run_task(service_->move_all("acct", {Move{"people", "former", pk, "r", false, {operation, 1, "done"}, {}}}));
+    ASSERT_TRUE(done);
+    const bool one_shard =
+        shard_of(pk) == shard_of(pk, "former") && shard_of(pk) == shards_.placement.of({"acct", operation});
+    ASSERT_EQ(done->front().has_value(), one_shard);
+    EXPECT_EQ(there(pk), !one_shard);
+    EXPECT_EQ(there(pk, "r", "former"), one_shard);
+    ++(one_shard ? moved : refused);
+    const auto ledger = run_task(service_->read_operation("acct", operation));
+    ASSERT_TRUE(ledger);
+    EXPECT_EQ(ledger->closed, one_shard);
+    if (!one_shard) {
+      EXPECT_TRUE(done->front().failed_with(ErrorCode::kNotImplemented));
+    }
+  }
+  EXPECT_GT(moved, 0U);
+  EXPECT_GT(refused, 0U);
+  EXPECT_THAT(check(), IsEmpty());
+}
+
+TEST_F(ShardedTables, AreNotFollowed) {
+  EXPECT_TRUE(
+      run_task(service_->follow("acct", "people", {.follower = "x"}, false)).failed_with(ErrorCode::kNotImplemented));
+  EXPECT_TRUE(run_task(service_->put_feed("acct", "people", {})).failed_with(ErrorCode::kNotImplemented));
+  EXPECT_THAT(*service_->followers("acct", "people"), IsEmpty());
+  EXPECT_TRUE(service_->feed_status("acct", "people", {}).failed_with(ErrorCode::kFeedNotFound));
+}
+
+TEST_F(ShardedTables, FindRowsOfAllShardsInOneCall) {
+  fill();
+  std::vector<RowSearch> searches;
+  for (const auto& some : partitions(1)) searches.push_back({some.front(), "a", ""});
+  const auto found = run_task(service_->find_rows("acct", "people", searches));
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->rows.size(), kShards);
+  for (std::size_t i = 0; i < kShards; ++i) {
+    ASSERT_TRUE(found->rows[i]);
+    EXPECT_EQ(found->rows[i]->partition_key, searches[i].partition_key);
+    EXPECT_LE(found->rows[i]->version, found->as_of);
+  }
+}
+
+TEST_F(ShardedTables, TheCheckTellsWhatIsOnTheWrongShard) {
+  fill();
+  const auto key = kv::keys_under(engines_[1], "e").front();
+  kv::put_row(engines_[2], key, **engines_[1].get(key));
+  EXPECT_THAT(check(), ElementsAre("reference: the entity is on another shard than its name says"));
+  kv::erase_row(engines_[2], key);
+  kv::put_row(engines_[3], table_key("acct", "people"), **engines_[0].get(table_key("acct", "people")));
+  EXPECT_THAT(check(), ElementsAre("figure: its generation is beyond the last one given out",
+                                   "stray: belongs on the first shard"));
+  kv::erase_row(engines_[3], table_key("acct", "people"));
+  kv::erase_row(engines_[0], table_key("acct", "people"));
+  EXPECT_THAT(check(), ElementsAre("reference: is a copy of what the catalogue does not say",
+                                   "reference: the entity belongs to no table"));
+}
+
+}  // namespace
+}  // namespace tidemark::table_store
