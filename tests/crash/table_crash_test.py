@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import shards  # noqa: E402
 from clients import ApiClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
 from stack import wait_until  # noqa: E402
 from store_crashes import StoreCrashTest, main  # noqa: E402
@@ -25,6 +26,9 @@ WORKER = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "20", "--retry-c
 # Steps of those who follow a table, of whom there are none here (index_crash_test.py, feed_test.py).
 FOLLOWING = ("table.follow", "table.unfollow", "table.acknowledge", "table.trim_log", "table.mutate_all",
              "table.put_feed", "table.drop_feed", "table.let_changes_go")
+BETWEEN_SHARDS = ("catalogue.",)
+# Over shards, what a small job moves is hardly ever on one: the worker copies and removes it.
+ON_ONE_SHARD = ("table.move",)
 UNANSWERED = (OSError, http.client.HTTPException)
 
 
@@ -161,7 +165,7 @@ class Traffic:
         client = TableClient(self.port)
         while not self.stopping.is_set():
             for call, *arguments in ((client.create_table, "Chores"), (client.set_acl, "Chores"),
-                                     (client.put, "Chores", {"PartitionKey": "p", "RowKey": "r"}),
+                                     *((client.put, "Chores", {"PartitionKey": f"p{n}", "RowKey": "r"}) for n in range(4)),
                                      (client.set_service_properties,), (client.delete_table, "Chores")):
                 try:
                     call(*arguments)
@@ -233,7 +237,7 @@ class FailPointTest(CrashTest):
     """The store dies at each of its fail points, one after another, while the clients go on."""
 
     def test_every_fail_point(self):
-        self.die_at_every_point(at_least=20, but_not=FOLLOWING)
+        self.die_at_every_point(at_least=20, but_not=FOLLOWING + (ON_ONE_SHARD if shards.COUNT else BETWEEN_SHARDS))
 
 
 class RandomKillTest(CrashTest):

@@ -8,7 +8,7 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import BlobClient, HttpFailure, QueueClient  # noqa: E402
+from clients import ApiClient, BlobClient, HttpFailure, QueueClient, TableClient  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 
 
@@ -58,8 +58,9 @@ class ShardsTest(unittest.TestCase):
         self.assertIn("divided over shards, and its file tidemark.json is missing", self.refusal())
         self.assertIn("data from an older version", self.refusal("queue_service", "--shards", "2"))
 
-    def test_stores_that_cannot_be_divided_say_so(self):
-        self.assertIn("takes at most shards=1", self.refusal("table_store", "--shards", "2"))
+    def test_how_far_stores_can_be_divided(self):
+        for store in ("queue_service", "table_store", "blob_store"):
+            self.assertIn("takes at most shards=64", self.refusal(store, "--shards", "65"))
 
     def test_each_has_figures_and_is_checked(self):
         self.start("--shards", "3")
@@ -79,13 +80,54 @@ class ShardsTest(unittest.TestCase):
         report = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(report["found"], 0)
         self.assertGreaterEqual(report["rows"], 12 * 3)  # queue, figures, message
-        sst = os.path.join(self.stack.data, "queue", "shard-2", "CURRENT")
-        with open(sst, "w", encoding="ascii") as file:
+        current = os.path.join(self.stack.data, "queue", "shard-2", "CURRENT")
+        with open(current, "w", encoding="ascii") as file:
             file.write("nothing")
         damaged = subprocess.run([program("queue_service"), "--data", self.stack.data, "--fsck"], capture_output=True,
                                  check=False, text=True)
         self.assertNotEqual(damaged.returncode, 0)
         self.assertIn("queue/shard-2", damaged.stdout)
+
+    def test_tables_are_divided(self):
+        self.stack.start("table_store", "--shards", "8")
+        client = TableClient(self.stack.ports["table_store"])
+        client.create_table("People")
+        keys = [(f"p{n:02}", f"r{m}") for n in range(40) for m in range(2)]
+        for partition, row in keys:
+            client.put("People", {"PartitionKey": partition, "RowKey": row})
+        self.assertEqual(list(client.scan("People")), keys)
+        client.create_table("Gone")
+        client.put("Gone", {"PartitionKey": "p", "RowKey": "r"})
+        client.delete_table("Gone")
+        self.assertEqual(self.stack.children["table_store"].terminate(), 0)
+        self.stack.start("table_store", "--log-level", "info")
+        client = TableClient(self.stack.ports["table_store"])
+        self.assertEqual(list(client.scan("People")), keys)
+        self.assertEqual(self.stack.children["table_store"].terminate(), 0)
+        report = self.fsck("table_store")
+        self.assertEqual((report["found"], report["rows"] >= len(keys) + 8), (0, True), report)
+        folder = os.path.join(self.stack.data, "table")
+        os.rename(os.path.join(folder, "shard-1"), os.path.join(folder, "other"))
+        os.rename(os.path.join(folder, "shard-2"), os.path.join(folder, "shard-1"))
+        os.rename(os.path.join(folder, "other"), os.path.join(folder, "shard-2"))
+        self.assertGreater(self.fsck("table_store")["found"], 0, "rows are on the shards of others")
+
+    def test_what_follows_a_divided_table_says_so(self):
+        with Stack() as stack:
+            for store in ("queue_service", "blob_store"):
+                stack.start(store)
+            stack.start("table_store", "--shards", "2")
+            stack.start("api")
+            TableClient(stack.ports["table_store"]).create_table("People")
+            with self.assertRaises(HttpFailure) as refused:
+                ApiClient(stack.ports["api"]).call("PUT", "/v1/tables/People/feed", {})
+            self.assertEqual(refused.exception.status, 501)
+            self.assertIn("several shards", str(refused.exception))
+
+    def fsck(self, store):
+        done = subprocess.run([program(store), "--data", self.stack.data, "--fsck"], capture_output=True, check=False,
+                              text=True)
+        return json.loads(done.stdout.splitlines()[-1])
 
 
 class BlobShardsTest(unittest.TestCase):

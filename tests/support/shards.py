@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 
+DIVIDED = ("queue_service", "table_store")
 COUNT = os.environ.get("TIDEMARK_TEST_SHARDS")  # one, if it is not set
 DIVIDED = ("queue_service", "blob_store")
 
