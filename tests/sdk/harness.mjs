@@ -71,7 +71,7 @@ async function placeIssuer(tls) {
 // Stores whose rows are divided, as in tests/support/shards.py.
 function shardsOf(name) {
   const count = process.env.TIDEMARK_TEST_SHARDS;
-  return count && ["queue", "blob"].includes(name) ? ["--shards", count] : [];
+  return count && ["queue", "blob", "table"].includes(name) ? ["--shards", count] : [];
 }
 
 // Resolves when the program printed its ready line, with its port if it has one.

@@ -7,6 +7,8 @@ endfunction()
 
 tidemark_shards_test(crash_queue_random /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/queue_crash_test.py RandomKillTest)
 tidemark_shards_test(crash_queue_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/queue_crash_test.py FailPointTest)
+tidemark_shards_test(crash_table_random /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/table_crash_test.py RandomKillTest)
+tidemark_shards_test(crash_table_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/table_crash_test.py FailPointTest)
 # Of the backups, what does not look into the files of a database in one shard.
 tidemark_shards_test(process_backup /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/backup_test.py
   BackupTest.test_what_is_under_way_converges_after_a_restore BackupTest.test_a_second_backup_shares_files_with_the_first
@@ -27,5 +29,9 @@ foreach(suite blobs blobs_access blobs_appends blobs_batch blobs_checksums blobs
 endforeach()
 tidemark_shards_test(tools_rclone /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../tools/rclone_test.py)
 set_tests_properties(shards_tools_rclone PROPERTIES SKIP_RETURN_CODE 77)
+foreach(suite account concurrency entities limits patterns queries sas tables transactions types)
+  tidemark_shards_test(sdk_tables_${suite}
+    ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} tables_${suite}.test.mjs)
+endforeach()
 tidemark_shards_test(sdk_queues_messages
   ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} queues_messages.test.mjs)

@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "common/base/encoding.h"
 #include "kv_test_support.h"
 #include "table_fixture.h"
 #include "table_random_filter.h"
@@ -405,7 +406,7 @@ TEST(TableProperty, MemoryEngineBehavesAsTheModel) {
 }
 
 TEST(TableProperty, EightShardsBehaveAsTheModel) {
-  constexpr std::size_t kShards = 8;
+  static constexpr std::size_t kShards = 8;
   const MakePair make = [] {
     std::vector<std::shared_ptr<kv::MemoryDisk>> disks;
     while (disks.size() < kShards) disks.push_back(kv::make_memory_disk());

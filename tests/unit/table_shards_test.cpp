@@ -275,8 +275,9 @@ TEST_F(ShardedTables, AMoveHappensOnOneShardOrNotAtAll) {
 }
 
 TEST_F(ShardedTables, AreNotFollowed) {
-  EXPECT_TRUE(
-      run_task(service_->follow("acct", "people", {.follower = "x"}, false)).failed_with(ErrorCode::kNotImplemented));
+  Following following;
+  following.follower = "x";
+  EXPECT_TRUE(run_task(service_->follow("acct", "people", following, false)).failed_with(ErrorCode::kNotImplemented));
   EXPECT_TRUE(run_task(service_->put_feed("acct", "people", {})).failed_with(ErrorCode::kNotImplemented));
   EXPECT_THAT(*service_->followers("acct", "people"), IsEmpty());
   EXPECT_TRUE(service_->feed_status("acct", "people", {}).failed_with(ErrorCode::kFeedNotFound));
