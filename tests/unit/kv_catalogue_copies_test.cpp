@@ -53,9 +53,10 @@ class TestRows final : public CatalogueCopies::Rows {
 
 class CatalogueCopiesTest : public testing::TestWithParam<std::size_t>, protected TaskRunner {
  protected:
-  CatalogueCopiesTest() : engines_(GetParam()) {
-    for (auto& engine : engines_) shards_.all.push_back({engine, clock_});
-    shards_.placement = Placement(GetParam(), {});
+  static Shards shards_of(std::vector<RefusingEngine>& engines, const Clock& clock) {
+    Shards shards{{}, Placement(engines.size(), {})};
+    for (auto& engine : engines) shards.all.push_back({engine, clock});
+    return shards;
   }
   [[nodiscard]] std::size_t shards() const { return engines_.size(); }
 
@@ -95,8 +96,8 @@ class CatalogueCopiesTest : public testing::TestWithParam<std::size_t>, protecte
 
   using Texts = std::vector<std::string>;
   StandingClock clock_;
-  std::vector<RefusingEngine> engines_;
-  Shards shards_;
+  std::vector<RefusingEngine> engines_ = std::vector<RefusingEngine>(GetParam());
+  const Shards shards_ = shards_of(engines_, clock_);
   TestRows rows_;
   CatalogueCopies copies_{shards_, clock_, 'c', rows_};
 };
