@@ -11,6 +11,8 @@ DIVIDED = ("queue_service", "table_store")
 COUNT = os.environ.get("TIDEMARK_TEST_SHARDS")  # one, if it is not set
 DIVIDED = ("queue_service", "blob_store")
 
+FOLLOWED = not COUNT  # whether tables can be: by indexes, feeds and jobs on changes
+
 
 def arguments_of(store):
     return ("--shards", COUNT) if COUNT and store in DIVIDED else ()
