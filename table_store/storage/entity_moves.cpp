@@ -62,11 +62,10 @@ MoveJob make_job(const std::string& account, Version now, Move move) {
 struct Moving {
   Writing writing;
   const TableShards& shards;
-  TableShard& shard;
   MoveJob& job;
 
   [[nodiscard]] Result<KnownTable> find(std::string_view table) const {
-    return shards.find_to_write(writing.txn, shard, job.entity.account, table);
+    return shards.find_to_write(writing.txn, *job.entity.shard, job.entity.account, table);
   }
 
   /// Another operation has written the copy, and would take it back once it finds the entity gone: now it is ours.
@@ -158,19 +157,21 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
   std::vector<std::size_t> submitted;
   std::vector<kv::Submission> all;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    auto* shard = shard_of(shards_, jobs[i]);
-    if (shard == nullptr) {
+    auto& job = jobs[i];
+    job.entity.shard = shard_of(shards_, job);
+    if (job.entity.shard == nullptr) {
       outcomes[i] = refuse_move();
       continue;
     }
     submitted.push_back(i);
-    all.push_back({&shard->engine, [this, shard, &job = jobs[i]](kv::Transaction& txn) -> Result<void> {
+    all.push_back({&job.entity.shard->engine, [this, &job](kv::Transaction& txn) -> Result<void> {
                      const auto& entity = job.entity;
                      const auto effect = [&](OperationLedger& ledger) -> Result<std::uint64_t> {
-                       Moving moving{Writing(txn, TRY(next_version(txn, entity.now))), shards_, *shard, job};
+                       Moving moving{Writing(txn, TRY(next_version(txn, entity.now))), shards_, job};
                        return moving.run(ledger);
                      };
-                     const bool done = TRY(fenced_on(shard->number, txn, entity.account, *entity.fence, false, effect));
+                     const auto shard = entity.shard->number;
+                     const bool done = TRY(fenced_on(shard, txn, entity.account, *entity.fence, false, effect));
                      return done ? Result<void>{} : refuse_move();
                    }});
   }

@@ -180,10 +180,10 @@ Result<Version> next_version(const kv::Reader& reader, Version now) {
 namespace {
 
 /// Gives how many were applied. May run again.
-Result<std::uint64_t> run(kv::Transaction& txn, const TableShards& shards, TableShard& shard, MutationJob& job) {
+Result<std::uint64_t> run(kv::Transaction& txn, const TableShards& shards, MutationJob& job) {
   job.outcomes.clear();
   job.at = 0;
-  const auto table = TRY(shards.find_to_write(txn, shard, job.account, job.table));
+  const auto table = TRY(shards.find_to_write(txn, *job.shard, job.account, job.table));
   job.at.reset();
   Writing writing(txn, TRY(next_version(txn, job.now)));
   std::uint64_t applied = 0;
@@ -201,12 +201,12 @@ Result<std::uint64_t> run(kv::Transaction& txn, const TableShards& shards, Table
 
 }  // namespace
 
-Result<void> TableService::write(kv::Transaction& txn, TableShard& shard, MutationJob& job) {
+Result<void> TableService::write(kv::Transaction& txn, MutationJob& job) {
   job.at.reset();
   job.turned_away = false;
-  const auto effect = [&](OperationLedger&) { return run(txn, shards_, shard, job); };
+  const auto effect = [&](OperationLedger&) { return run(txn, shards_, job); };
   if (job.fence) {
-    job.turned_away = !TRY(fenced_on(shard.number, txn, job.account, *job.fence, job.entered, effect));
+    job.turned_away = !TRY(fenced_on(job.shard->number, txn, job.account, *job.fence, job.entered, effect));
   } else {
     OperationLedger nobodys;
     TRY(effect(nobodys));
@@ -226,8 +226,8 @@ struct TableService::Preparation {
   }
 };
 
-Task<bool> TableService::prepare_again(TableShard& shard, MutationJob& job, Result<void>& done,
-                                       Preparation& preparation) {
+Task<bool> TableService::prepare_again(MutationJob& job, Result<void>& done, Preparation& preparation) {
+  const auto& shard = *job.shard;
   const bool turned_away = done && std::exchange(job.turned_away, false);
   if (!turned_away && (shard.number == 0 || !done.failed_with(ErrorCode::kTableNotFound))) co_return false;
   if (preparation.rounds >= Preparation::kMostRounds) {
@@ -257,12 +257,12 @@ Task<MutationResult<TableService::MutateResult>> TableService::mutate(std::strin
   auto done = check_job(job);
   if (done) {
     for (const auto& mutation : job.mutations) job.blocks.push_back(property_block(mutation.properties));
-    auto& shard = shards_.of(job.account, job.table, job.partition_key);
-    const auto body = [&](kv::Transaction& txn) { return write(txn, shard, job); };
-    done = co_await shard.engine.transact(body, &kMutateStep);
-    for (Preparation preparation; shards_.divided() && co_await prepare_again(shard, job, done, preparation);) {
+    job.shard = &shards_.of(job.account, job.table, job.partition_key);
+    const auto body = [this, &job](kv::Transaction& txn) { return write(txn, job); };
+    done = co_await job.shard->engine.transact(body, &kMutateStep);
+    for (Preparation preparation; shards_.divided() && co_await prepare_again(job, done, preparation);) {
       preparation.next_round();
-      done = co_await shard.engine.transact(body, &kMutateStep);
+      done = co_await job.shard->engine.transact(body, &kMutateStep);
     }
   }
   if (!done) co_return std::unexpected(MutationError(std::move(done.error()), job.at));
@@ -290,21 +290,20 @@ Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> TableService::mu
       continue;
     }
     for (const auto& mutation : job.mutations) job.blocks.push_back(property_block(mutation.properties));
+    job.shard = &shards_.of(job.account, job.table, job.partition_key);
     to_do.push_back(jobs.size() - 1);
   }
   const auto executor = co_await asio::this_coro::executor;
   for (Preparation preparation; !to_do.empty(); preparation.next_round()) {
     std::vector<kv::Submission> all;
     for (const auto at : to_do) {
-      auto& shard = shards_.of(account, jobs[at].table, jobs[at].partition_key);
-      all.push_back({&shard.engine, [this, &shard, &job = jobs[at]](auto& txn) { return write(txn, shard, job); }});
+      all.push_back({&jobs[at].shard->engine, [this, &job = jobs[at]](auto& txn) { return write(txn, job); }});
     }
     auto done = co_await kv::transact_together(std::move(all), &kMutateAllStep);
     std::vector<std::size_t> again;
     for (std::size_t i = 0; i < done.size(); ++i) {
       auto& job = jobs[to_do[i]];
-      auto& shard = shards_.of(account, job.table, job.partition_key);
-      if (shards_.divided() && co_await prepare_again(shard, job, done[i], preparation)) {
+      if (shards_.divided() && co_await prepare_again(job, done[i], preparation)) {
         again.push_back(to_do[i]);
       } else if (done[i]) {
         announce(job.feeds, executor);

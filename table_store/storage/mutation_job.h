@@ -17,6 +17,7 @@ struct MutationJob {
   std::vector<MutationOutcome> outcomes = {};
   std::optional<std::size_t> at = {};  // the mutation to blame for an error, if there is one
   NotedFeeds feeds = {};
+  TableShard* shard = nullptr;  // which has the partition
   // As in common/kv/operation_ledgers.h, of the fence on this shard.
   bool entered = false, turned_away = false;
 };

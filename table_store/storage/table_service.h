@@ -181,10 +181,10 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<void>> let_old_changes_go(std::string feed_key);
 
   /// A job's transaction.
-  Result<void> write(kv::Transaction& txn, TableShard& shard, MutationJob& job);
+  Result<void> write(kv::Transaction& txn, MutationJob& job);
   struct Preparation;
   /// Of a job whose shard lacked something: makes that ready, and says whether to try again. Otherwise `done` is final.
-  Task<bool> prepare_again(TableShard& shard, MutationJob& job, Result<void>& done, Preparation& preparation);
+  Task<bool> prepare_again(MutationJob& job, Result<void>& done, Preparation& preparation);
   /// What follows a table is told of its changes by one log, which a divided store does not have.
   [[nodiscard]] Result<void> check_followable() const;
 

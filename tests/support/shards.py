@@ -7,10 +7,8 @@ import itertools
 import json
 import os
 
-DIVIDED = ("queue_service", "table_store")
+DIVIDED = ("queue_service", "table_store", "blob_store")
 COUNT = os.environ.get("TIDEMARK_TEST_SHARDS")  # one, if it is not set
-DIVIDED = ("queue_service", "blob_store")
-
 FOLLOWED = not COUNT  # whether tables can be: by indexes, feeds and jobs on changes
 
 
