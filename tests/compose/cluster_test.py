@@ -121,7 +121,8 @@ class ClusterTest(unittest.TestCase):
         if turn % 3 == 1:
             self.project.execute(name, "bash", "-c", "kill -KILL $(head -n 1 /database/data/postmaster.pid)")
             return lambda: None
-        run("docker", "pause", container)
+        # On a busy machine the kernel may not freeze all of it at once.
+        wait_until(lambda: answers("docker", "pause", container), "the container standing still", interval_s=0.2)
         return lambda: run("docker", "unpause", container)
 
     def test_the_leader_is_lost(self):
