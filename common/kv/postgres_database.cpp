@@ -1,7 +1,6 @@
 #include "common/kv/postgres_database.h"
 
 #include <spdlog/spdlog.h>
-#include <time.h>
 
 #include <algorithm>
 #include <thread>
@@ -72,12 +71,6 @@ const Prepared kErase{"erase", ERASE_WHERE("key >= $4::bytea AND key < $5::bytea
 const Prepared kEraseToEnd{"erase_to_end", ERASE_WHERE("key >= $4::bytea")};
 #undef ERASE_WHERE
 
-std::chrono::nanoseconds boot_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
 bool may_pass(const std::string& sqlstate) { return sqlstate == "40001" || sqlstate == "40P01"; }
 
 Error refusal(Error error, const std::string& sqlstate) {
@@ -108,6 +101,12 @@ Result<OwnedShard> OwnedShard::claim(const PostgresOptions& options) {
   return claimed;
 }
 
+Result<OwnedShard> OwnedShard::claim_seen(const PostgresOptions& options) {
+  OwnedShard shard(options, TRY(connect(options)));
+  if (TRY(shard.try_to_take(options.seen.value_or(SeenOwner{})))) return shard;
+  return fail(make_error(ErrorCode::kServerBusy, "Another process has claimed this part of the store."));
+}
+
 /// Watches the row until whoever had it has let go, has ended in this place, or cannot have a lease any more.
 Result<void> OwnedShard::take() {
   const auto& o = *options_;
@@ -124,43 +123,58 @@ Result<void> OwnedShard::take() {
       spdlog::info("waits for the end of a lease owner={} lease_ms={}", seen.bytes(0, 5), lease.count());
       std::this_thread::sleep_for(lease + lease / kMarginOfLease);
     }
-    auto parameters = Parameters().number(o.shard).bytes(o.owner).bytes(o.place).number(o.lease.count());
-    for (const int column : {0, 1, 2}) parameters.number(seen.number(0, column));
-    const auto sent = boot_time();
-    const auto claimed = TRY(connection_->run({kClaim, std::move(parameters)}, kSetupPatience));
-    if (claimed.size() == 0) continue;  // somebody has changed it
-    adopt(claimed, sent);
-    return {};
+    if (TRY(try_to_take({seen.number(0, 0), seen.number(0, 1), seen.number(0, 2)}))) return {};
   }
 }
 
-void OwnedShard::adopt(const SqlRows& claimed, std::chrono::nanoseconds sent) {
-  epoch_ = claimed.number(0, 0);
-  last_group_ = claimed.number(0, 1);
-  renewed(sent);
+/// False if somebody has changed the row.
+Result<bool> OwnedShard::try_to_take(const SeenOwner& seen) {
+  const auto& o = *options_;
+  auto parameters = Parameters().number(o.shard).bytes(o.owner).bytes(o.place).number(o.lease.count());
+  for (const auto value : {seen.epoch, seen.last_group, seen.renewals}) parameters.number(value);
+  const auto sent = lease_clock();
+  const auto claimed = TRY(connection_->run({kClaim, std::move(parameters)}, kSetupPatience));
+  if (claimed.size() == 0) return false;
+  adopt(claimed, sent);
+  return true;
 }
 
-void OwnedShard::renewed(std::chrono::nanoseconds sent) { *lease_ends_ns_ = (sent + options_->lease).count(); }
+void OwnedShard::adopt(const SqlRows& claimed, std::chrono::nanoseconds sent) {
+  shared_->epoch = claimed.number(0, 0);
+  last_group_ = claimed.number(0, 1);
+  extend(sent);
+}
 
-bool OwnedShard::sure() const { return boot_time().count() < lease_ends_ns_->load(); }
+void OwnedShard::extend(std::chrono::nanoseconds sent) {
+  const auto ends = (sent + options_->lease).count();
+  auto before = shared_->lease_ends_ns.load();
+  while (before < ends && !shared_->lease_ends_ns.compare_exchange_weak(before, ends)) {
+  }
+}
+
+void OwnedShard::renewed(std::int64_t epoch, std::chrono::nanoseconds sent) {
+  if (epoch == shared_->epoch) extend(sent);
+}
+
+bool OwnedShard::sure() const { return !shared_->over && lease_clock().count() < shared_->lease_ends_ns; }
 
 void OwnedShard::release() {
-  if (fenced_ || unknown_ || connection_->lost() || options_->lease.count() == 0) return;
-  const Statement release{kRelease, Parameters().number(options_->shard).number(epoch_)};
+  if (shared_->fenced || unknown_ || connection_->lost() || options_->lease.count() == 0) return;
+  const Statement release{kRelease, Parameters().number(options_->shard).number(shared_->epoch)};
   if (const auto done = connection_->run(release, kPatienceOfRelease); !done) {
     spdlog::warn("the next owner has to wait for the lease reason=\"{}\"", done.error().detail);
   }
 }
 
 Error OwnedShard::taken_over() {
-  fenced_ = true;
-  *lease_ends_ns_ = 0;
+  shared_->fenced = true;
+  shared_->over = true;
   return make_error(ErrorCode::kServerBusy, "Another process has taken this part of the store over.");
 }
 
 Result<bool> OwnedShard::try_to_claim_again() {
   connection_ = TRY(connect(*options_));
-  const auto sent = boot_time();
+  const auto sent = lease_clock();
   const auto claimed = TRY(connection_->run({kClaimAgain, Parameters().number(options_->shard).bytes(options_->owner)},
                                             options_->settle_patience));
   if (claimed.size() == 0) return false;
@@ -172,11 +186,11 @@ Result<void> OwnedShard::claim_again() {
   const auto give_up = steady_clock::now() + options_->settle_patience;
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     auto claimed = try_to_claim_again();
-    *away_ = !claimed;
+    shared_->away = !claimed;
     if (claimed) return *claimed ? Result<void>() : fail(taken_over());
     if (steady_clock::now() + pause >= give_up) {
       unknown_ = true;
-      *lease_ends_ns_ = 0;
+      shared_->over = true;
       return fail(error_for_log(ErrorCode::kOperationTimedOut, claimed.error().detail));
     }
     spdlog::warn("the database cannot be reached reason=\"{}\"", claimed.error().detail);
@@ -194,13 +208,13 @@ Result<void> OwnedShard::commit(const WriteOverlay& writes) {
   for (int tries = 1;; ++tries) {
     const Statement statement{
         kCommit,
-        Parameters().number(options_->shard).number(epoch_).number(group).list(erased).list(keys).list(values)};
-    const auto sent = boot_time();
+        Parameters().number(options_->shard).number(shared_->epoch).number(group).list(erased).list(keys).list(values)};
+    const auto sent = lease_clock();
     const auto done = connection_->run(statement, options_->answer_patience);
     if (done) {
       if (done->number(0, 0) == 0) return fail(taken_over());
       last_group_ = group;
-      renewed(sent);
+      extend(sent);
       return {};
     }
     if (!connection_->lost()) {
@@ -215,17 +229,19 @@ Result<void> OwnedShard::commit(const WriteOverlay& writes) {
 }
 
 bool OwnedShard::due_for_renewal() const {
-  return (boot_time() + options_->lease * 2 / 3).count() >= lease_ends_ns_->load();
+  // Whoever renews leases for others gets some time for it.
+  const auto left = options_->renewed_elsewhere ? options_->lease / 2 : options_->lease * 2 / 3;
+  return (lease_clock() + left).count() >= shared_->lease_ends_ns;
 }
 
 /// One round trip.
 Result<void> OwnedShard::ask_whether_owned(Connection::Patience patience) {
   const auto& statement = options_->lease.count() > 0 ? kRenew : kCheck;
-  const auto sent = boot_time();
-  const auto checked = connection_->run({statement, Parameters().number(options_->shard).number(epoch_)}, patience);
+  const auto sent = lease_clock();
+  const auto checked = connection_->run({statement, Parameters().number(options_->shard).number(shared_->epoch)}, patience);
   if (!checked) return fail(checked.error());
   if (checked->size() == 0) return fail(taken_over());
-  renewed(sent);
+  extend(sent);
   return {};
 }
 
@@ -244,8 +260,8 @@ Result<void> OwnedShard::look() {
     if (!connection_->lost()) return asked;
   }
   auto claimed = try_to_claim_again();
-  if (*away_ != !claimed) {
-    *away_ = !claimed;
+  if (shared_->away != !claimed) {
+    shared_->away = !claimed;
     if (claimed) spdlog::info("the database can be reached again");
     if (!claimed) spdlog::error("the database cannot be reached reason=\"{}\"", claimed.error().detail);
   }
@@ -285,7 +301,7 @@ void Fetched::learn(const KnownRows::Missing& missing, KnownRows& known) const {
 
 Result<bool> OwnedShard::erase_some(KeyRange& range) {
   for (;;) {
-    auto parameters = Parameters().number(options_->shard).number(epoch_).number(kErasedAtOnce).bytes(range.lower);
+    auto parameters = Parameters().number(options_->shard).number(shared_->epoch).number(kErasedAtOnce).bytes(range.lower);
     if (!range.upper.empty()) parameters.bytes(range.upper);
     const auto erased = connection_->run({range.upper.empty() ? kEraseToEnd : kErase, std::move(parameters)},
                                          options_->answer_patience);

@@ -23,6 +23,9 @@ class OwnedShard {
  public:
   static Result<OwnedShard> claim(const PostgresOptions& options);
 
+  /// Takes it if its row is still as options.seen says; kServerBusy if it is not.
+  static Result<OwnedShard> claim_seen(const PostgresOptions& options);
+
   /// Commits the writes. kServerBusy if another has taken the shard: then fenced(). kOperationTimedOut if the outcome
   /// is not known after settle_patience; nothing may be done with the shard then.
   Result<void> commit(const WriteOverlay& writes);
@@ -39,10 +42,16 @@ class OwnedShard {
   Result<bool> erase_some(KeyRange& range);
 
   /// The database cannot be reached, and was tried. From any thread.
-  [[nodiscard]] bool away() const { return *away_; }
+  [[nodiscard]] bool away() const { return shared_->away; }
   /// Nobody else can have taken the shard before now. From any thread.
   [[nodiscard]] bool sure() const;
-  [[nodiscard]] bool fenced() const { return fenced_; }
+  [[nodiscard]] std::chrono::nanoseconds lease_ends() const { return std::chrono::nanoseconds(shared_->lease_ends_ns); }
+  [[nodiscard]] std::int64_t epoch() const { return shared_->epoch; }
+  /// As PostgresEngine::renewed(). From any thread.
+  void renewed(std::int64_t epoch, std::chrono::nanoseconds sent);
+  /// The lease is to be renewed now, unless somebody else does. From the owner's thread.
+  [[nodiscard]] bool due_for_renewal() const;
+  [[nodiscard]] bool fenced() const { return shared_->fenced; }
   /// Nobody can tell any more what was committed.
   [[nodiscard]] bool unknown() const { return unknown_; }
   [[nodiscard]] std::uint64_t settled() const { return settled_; }
@@ -51,9 +60,9 @@ class OwnedShard {
   OwnedShard(const PostgresOptions& options, std::unique_ptr<Connection> connection)
       : options_(&options), connection_(std::move(connection)) {}
   Result<void> take();
-  [[nodiscard]] bool due_for_renewal() const;
+  Result<bool> try_to_take(const SeenOwner& seen);
   Result<void> ask_whether_owned(Connection::Patience patience);
-  void renewed(std::chrono::nanoseconds sent);
+  void extend(std::chrono::nanoseconds sent);
   void adopt(const SqlRows& claimed, std::chrono::nanoseconds sent);
   Result<void> claim_again();
   Result<bool> try_to_claim_again();
@@ -61,13 +70,17 @@ class OwnedShard {
 
   const PostgresOptions* options_;
   std::unique_ptr<Connection> connection_;
-  std::int64_t epoch_ = 0;
   std::int64_t last_group_ = 0;
   std::uint64_t settled_ = 0;
-  // Of CLOCK_BOOTTIME, which goes on while a machine sleeps.
-  std::unique_ptr<std::atomic<std::int64_t>> lease_ends_ns_ = std::make_unique<std::atomic<std::int64_t>>(0);
-  std::unique_ptr<std::atomic<bool>> away_ = std::make_unique<std::atomic<bool>>(false);
-  bool fenced_ = false;
+  /// What any thread may look at.
+  struct Shared {
+    std::atomic<std::int64_t> epoch{0};
+    std::atomic<std::int64_t> lease_ends_ns{0};  // of lease_clock(); only ever later
+    std::atomic<bool> away{false};
+    std::atomic<bool> fenced{false};
+    std::atomic<bool> over{false};  // fenced, or nobody knows
+  };
+  std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
   bool unknown_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "common/kv/postgres_engine.h"
 
+#include <time.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -92,12 +94,16 @@ class OwnerEngine final : public PostgresEngine {
   }
 
   Result<void> start() {
-    shard_.emplace(TRY(OwnedShard::claim(options_)));
+    shard_.emplace(TRY(options_.seen ? OwnedShard::claim_seen(options_) : OwnedShard::claim(options_)));
     writer_ = std::thread([this] { work(); });
     return {};
   }
 
-  std::shared_ptr<const Reader> snapshot() const override { return reads_->snapshot(); }
+  std::shared_ptr<const Reader> snapshot() const override {
+    // The lease is looked at afterwards: what an owner shares with an earlier reader must not hide the next owner's.
+    auto shared = reads_->snapshot();
+    return options_.lease.count() == 0 || shard_->sure() ? std::move(shared) : reads_->fresh_snapshot();
+  }
   Result<std::optional<std::string>> get(std::string_view key) const override {
     // The lease is looked at afterwards: until then nobody else can have written.
     if (auto known = known_.find(key); known && shard_->sure()) {
@@ -158,6 +164,11 @@ class OwnerEngine final : public PostgresEngine {
 
   EngineMemory memory() const override { return {known_.bytes(), 0}; }
 
+  std::int64_t epoch() const override { return shard_->epoch(); }
+  void renewed(std::int64_t epoch, std::chrono::nanoseconds sent) override { shard_->renewed(epoch, sent); }
+  std::chrono::nanoseconds lease_ends() const override { return shard_->lease_ends(); }
+  bool ended() const override { return failure_now().has_value(); }
+
   PostgresFigures figures() const override {
     return {groups_.load(),      transactions_.load(), bodies_run_.load(), fetches_.load(),
             known_reads_.load(), asked_reads_.load(),  settled_.load()};
@@ -198,7 +209,9 @@ class OwnerEngine final : public PostgresEngine {
   void rest() REQUIRES(mutex_) {
     if (changed_.wait_for(mutex_, look_every_) == std::cv_status::no_timeout || failure_) return;
     mutex_.unlock();
-    if (const auto seen = shard_->look(); !seen) end_if_lost(seen.error());
+    if (!options_.renewed_elsewhere || shard_->due_for_renewal()) {
+      if (const auto seen = shard_->look(); !seen) end_if_lost(seen.error());
+    }
     known_.take_suggested();
     mutex_.lock();
   }
@@ -371,6 +384,18 @@ class OwnerEngine final : public PostgresEngine {
 
 Result<std::optional<std::string>> postgres_stamp(const PostgresOptions& options) {
   return detail::find_stamp(options);
+}
+
+std::chrono::nanoseconds lease_clock() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+Result<std::unique_ptr<PostgresEngine>> claim_postgres(const PostgresOptions& options) {
+  auto engine = std::make_unique<OwnerEngine>(options);
+  TRY(engine->start());
+  return engine;
 }
 
 Result<std::unique_ptr<PostgresEngine>> open_postgres(const PostgresOptions& options) {

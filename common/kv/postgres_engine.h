@@ -15,8 +15,10 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "common/kv/shard_claims.h"
 #include "common/kv/stored_engine.h"
 
 namespace tidemark::kv {
@@ -39,6 +41,10 @@ struct PostgresOptions {
   std::chrono::milliseconds lease{0};
   /// Where this process runs, if whoever ran there before is known to have ended: it need not be waited for.
   std::string place;
+  /// The owner's row as it was read: claim_postgres() takes the shard only if nothing has happened to it since.
+  std::optional<SeenOwner> seen = {};
+  /// Somebody renews the lease, and tells the engine: it asks by itself only if that fails to happen.
+  bool renewed_elsewhere = false;
   /// Acknowledged writes are to survive a power cut: a server that promises less is refused.
   bool durable = true;
   std::size_t max_queued_transactions = 16384;
@@ -66,6 +72,14 @@ struct PostgresFigures {
 /// Its files are the database's: files() names none, and what makes copies of files fails and says so.
 class PostgresEngine : public StoredEngine {
  public:
+  /// Under which it owns the shard.
+  [[nodiscard]] virtual std::int64_t epoch() const = 0;
+  /// The lease was renewed under this epoch by a statement that was sent then, by lease_clock().
+  virtual void renewed(std::int64_t epoch, std::chrono::nanoseconds sent) = 0;
+  /// When its lease is over, by lease_clock().
+  [[nodiscard]] virtual std::chrono::nanoseconds lease_ends() const = 0;
+  /// It takes nothing any more, and never will: another process has the shard, or failure() says what else happened.
+  [[nodiscard]] virtual bool ended() const = 0;
   [[nodiscard]] virtual PostgresFigures figures() const = 0;
 };
 
@@ -77,5 +91,12 @@ Result<std::optional<std::string>> postgres_stamp(const PostgresOptions& options
 /// kConfigInvalid if the server is not PostgreSQL, or not one that can be used, or has other rows there;
 /// kStorageFailure if it cannot be reached.
 Result<std::unique_ptr<PostgresEngine>> open_postgres(const PostgresOptions& options);
+
+/// The same for one of several processes that share the shards of a database, whose tables are there already: takes the
+/// shard if its row is as options.seen says. kServerBusy if it is not, or the database cannot be reached.
+Result<std::unique_ptr<PostgresEngine>> claim_postgres(const PostgresOptions& options);
+
+/// The clock of leases: CLOCK_BOOTTIME, which goes on while a machine sleeps.
+std::chrono::nanoseconds lease_clock();
 
 }  // namespace tidemark::kv

@@ -158,15 +158,16 @@ Result<std::optional<std::string>> Reads::get(std::string_view key) {
   }
 }
 
-std::shared_ptr<const Reader> Reads::snapshot() { return std::make_shared<Snapshot>(moment()); }
+std::shared_ptr<const Reader> Reads::snapshot() { return std::make_shared<Snapshot>(moment(false)); }
+std::shared_ptr<const Reader> Reads::fresh_snapshot() { return std::make_shared<Snapshot>(moment(true)); }
 
-Result<std::shared_ptr<Reads::Moment>> Reads::moment() {
+Result<std::shared_ptr<Reads::Moment>> Reads::moment(bool fresh) {
   const auto commits = commits_.load();
   std::shared_ptr<Moment> latest;  // lives longer than the lock, which its end takes
   {
     MutexLock lock(mutex_);
     latest = latest_.lock();
-    if (latest && latest->commits() == commits && !latest->lost()) return latest;
+    if (!fresh && latest && latest->commits() == commits && !latest->lost()) return latest;
     if (moments_ >= options_.max_snapshots) {
       return fail(error_for_log(ErrorCode::kServerBusy, "too many snapshots of the database are open"));
     }

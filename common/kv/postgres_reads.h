@@ -16,6 +16,8 @@ class Reads : public std::enable_shared_from_this<Reads> {
   [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key);
   /// Snapshots of one moment share a connection. One that could not be opened says why at each read.
   [[nodiscard]] std::shared_ptr<const Reader> snapshot();
+  /// Of a moment that begins now, whoever wrote last.
+  [[nodiscard]] std::shared_ptr<const Reader> fresh_snapshot();
   /// A group was committed, and is about to be told: what is read from now on shows it.
   void committed() { ++commits_; }
 
@@ -26,7 +28,7 @@ class Reads : public std::enable_shared_from_this<Reads> {
 
   Result<std::unique_ptr<Connection>> take();
   void give_back(std::unique_ptr<Connection> connection);
-  Result<std::shared_ptr<Moment>> moment();
+  Result<std::shared_ptr<Moment>> moment(bool fresh);
 
   const PostgresOptions options_;
   std::atomic<std::uint64_t> commits_{0};
