@@ -6,8 +6,8 @@ namespace {
 /// What takes longer is no proof of life.
 constexpr std::chrono::milliseconds kPatience{5'000};
 
-const Prepared kLockShared{
-    "lock_shared", "SELECT 1::bigint FROM pg_advisory_xact_lock(hashtextextended('tidemark ' || $1::text, 0))"};
+const Prepared kLockShared{"lock_shared",
+                           "SELECT 1::bigint FROM pg_advisory_xact_lock(hashtextextended('tidemark ' || $1::text, 0))"};
 const Prepared kMakeProcesses{"make_processes", R"(CREATE TABLE IF NOT EXISTS processes (name text PRIMARY KEY,
   address text NOT NULL, renewals bigint NOT NULL, place text NOT NULL) WITH (fillfactor = 50))"};
 const Prepared kMakeWishes{"make_wishes",
@@ -28,8 +28,7 @@ const Prepared kRenewAll{"renew_all", R"(UPDATE owners SET renewals = renewals +
 const Prepared kRenewProcess{"renew_process", R"(INSERT INTO processes (name, address, renewals, place)
   VALUES ($1::text, $2::text, 0, $3::text)
   ON CONFLICT (name) DO UPDATE SET renewals = processes.renewals + 1, address = excluded.address)"};
-const Prepared kLeave{"leave",
-                      "DELETE FROM processes WHERE name = $1::text OR (place <> '' AND place = $2::text)"};
+const Prepared kLeave{"leave", "DELETE FROM processes WHERE name = $1::text OR (place <> '' AND place = $2::text)"};
 const Prepared kForget{"forget", "DELETE FROM processes WHERE name = $1::text AND renewals = $2::bigint"};
 const Prepared kWish{"wish", R"(INSERT INTO wishes (shard, process) VALUES ($1::bigint, $2::text)
   ON CONFLICT (shard) DO UPDATE SET process = excluded.process)"};
@@ -79,9 +78,8 @@ Result<std::vector<std::size_t>> OwnersTables::renew(const ProcessRow& me, const
     shards += comma + std::to_string(shard);
     epochs += comma + std::to_string(epoch);
   }
-  const auto rows =
-      TRY(run({{kRenewAll, Parameters().bytes(shards).bytes(epochs)},
-               {kRenewProcess, Parameters().bytes(me.name).bytes(me.address).bytes(options_->place)}}));
+  const auto rows = TRY(run({{kRenewAll, Parameters().bytes(shards).bytes(epochs)},
+                             {kRenewProcess, Parameters().bytes(me.name).bytes(me.address).bytes(options_->place)}}));
   std::vector<std::size_t> renewed;
   for (std::size_t row = 0; row < rows[0].size(); ++row) {
     renewed.push_back(static_cast<std::size_t>(rows[0].number(row, 0)));
