@@ -2,6 +2,7 @@
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
 #include "queue_service/internal/queue_dispatch.h"
+#include "queue_service/internal/queue_owners.h"
 #include "queue_service/rest/queue_metrics.h"
 #include "queue_service/rest/queue_routes.h"
 #include "queue_service/storage/queue_check.h"
@@ -38,8 +39,11 @@ class QueueStore final : public service::Store {
       : service_(context.shards, context.clock, context.random,
                  ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
+        owners_(context.router != nullptr ? std::make_unique<QueueOwners>(*context.router) : nullptr),
+        background_(context.background),
         metrics_(std::make_shared<rest::QueueMetrics>(service_, context.clock,
                                                       static_cast<std::size_t>(settings.metrics_max_queues))) {
+    if (owners_) service_.share_with(*owners_);
     process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
     process::spawn_in_background(context.background, "queue.carry_on", service_.carry_on());
     spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
@@ -48,13 +52,27 @@ class QueueStore final : public service::Store {
 
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_queue_dispatch(service_); }
-  rpc::UndeliveredHook undelivered() override { return make_undelivered_hook(service_); }
+  rpc::UndeliveredHook undelivered(rpc::Dispatch dispatch) override {
+    return make_undelivered_hook(std::move(dispatch));
+  }
+  [[nodiscard]] std::optional<service::CallPlace> place_of_call(std::string_view method,
+                                                                std::string_view payload) const override {
+    const auto found = shard_of_call(service_, method, payload);
+    return found ? std::optional(service::CallPlace{found->shard, found->longest}) : std::nullopt;
+  }
+  [[nodiscard]] std::size_t longest_forwarded_body() const override { return kMaxFinishBodyBytes; }
+  void gained(std::size_t shard) override {
+    process::spawn_in_background(background_, "queue.gained", service_.gained(shard));
+  }
+  void lost(std::size_t shard) override { service_.lost(shard); }
   Task<void> before_metrics() override { return metrics_->refresh(); }
   void begin_shutdown() override { service_.begin_shutdown(); }
 
  private:
   QueueService service_;
   rest::QueueRoutes routes_;
+  const std::unique_ptr<QueueOwners> owners_;
+  const Executor background_;
   std::shared_ptr<rest::QueueMetrics> metrics_;
 };
 
@@ -79,7 +97,9 @@ int main(int argc, char** argv) {
       queue_service::kDataFormat,
       &queue_service::check_data,
       {&queue_service::each_queue, {}},
-      queue_service::kMaxShards};
+      queue_service::kMaxShards,
+      {},
+      true};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
     return std::make_unique<queue_service::QueueStore>(context, settings);
   });

@@ -28,12 +28,14 @@ nanoseconds patience_with(milliseconds lease) { return lease + lease / kMarginOf
 ShardOwners::ShardOwners(PostgresOptions options, std::string process, std::size_t shards)
     : options_(std::move(options)),
       process_(std::move(process)),
+      count_(shards),
       claims_(process_, patience_with(options_.lease)),
       shards_(shards) {}
 
 Result<std::unique_ptr<ShardOwners>> ShardOwners::open(PostgresOptions options, std::string process,
                                                        std::size_t shards) {
   options.renewed_elsewhere = true;
+  TRY(detail::prepare_tables(options));
   std::unique_ptr<ShardOwners> owners(new ShardOwners(std::move(options), std::move(process), shards));
   owners->tables_ = std::make_unique<detail::OwnersTables>(TRY(detail::OwnersTables::open(owners->options_, shards)));
   return owners;

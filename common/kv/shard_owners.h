@@ -63,6 +63,7 @@ class ShardOwners {
   /// Addresses of the other processes that live.
   [[nodiscard]] std::vector<std::string> others() const;
   [[nodiscard]] const std::string& process() const { return process_; }
+  [[nodiscard]] std::size_t shards() const { return count_; }
   /// Why nothing can be said about who owns what: the database cannot be reached.
   [[nodiscard]] std::optional<Error> failure() const;
 
@@ -109,6 +110,7 @@ class ShardOwners {
 
   const PostgresOptions options_;
   const std::string process_;
+  const std::size_t count_;
   std::string address_;
   Hooks hooks_;
   // Of the thread that looks, from start() on.

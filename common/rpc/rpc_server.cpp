@@ -11,6 +11,7 @@
 #include "common/base/fail_points.h"
 #include "common/base/mutex.h"
 #include "common/rpc/connection_watch.h"
+#include "common/rpc/forwarded.h"
 #include "common/rpc/rpc_socket.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
@@ -245,7 +246,9 @@ class ZmqServer final : public Server {
       return refuse(identity, id, ErrorCode::kServerBusy);
     }
     Served served{{}, std::move(message.user)};
-    if (!options_.undelivered.method.empty() && method == options_.undelivered.method) served.request = payload;
+    if (!options_.undelivered.method.empty() && bare_method(method) == options_.undelivered.method) {
+      served.request = payload;
+    }
     in_flight_.emplace(std::pair(identity, id), std::move(served));
     calls_.fetch_add(1);
     Answer answer(box_, std::move(identity), id);

@@ -120,17 +120,22 @@ std::vector<MetricFamily> engine_figures(const kv::PostgresEngine& engine) {
 }
 
 std::vector<MetricFamily> by_shard(std::vector<std::vector<MetricFamily>> of_shards) {
-  auto all = std::move(of_shards.front());
-  if (of_shards.size() == 1) return all;
-  const auto add_label = [](MetricFamily& family, std::size_t shard) {
-    for (auto& metric : family.metric) metric.label.push_back({"shard", std::to_string(shard)});
-  };
-  for (auto& family : all) add_label(family, 0);
-  for (std::size_t shard = 1; shard < of_shards.size(); ++shard) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      auto& family = of_shards[shard][i];
-      add_label(family, shard);
-      std::ranges::move(family.metric, std::back_inserter(all[i].metric));
+  if (of_shards.size() == 1) return std::move(of_shards.front());
+  std::vector<std::pair<std::size_t, std::vector<MetricFamily>>> numbered;
+  for (auto& one : of_shards) numbered.emplace_back(numbered.size(), std::move(one));
+  return with_shards(std::move(numbered));
+}
+
+std::vector<MetricFamily> with_shards(std::vector<std::pair<std::size_t, std::vector<MetricFamily>>> of_shards) {
+  std::vector<MetricFamily> all;
+  for (auto& [shard, families] : of_shards) {
+    for (std::size_t i = 0; i < families.size(); ++i) {
+      for (auto& metric : families[i].metric) metric.label.push_back({"shard", std::to_string(shard)});
+      if (i == all.size()) {
+        all.push_back(std::move(families[i]));
+      } else {
+        std::ranges::move(families[i].metric, std::back_inserter(all[i].metric));
+      }
     }
   }
   return all;

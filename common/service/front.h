@@ -28,6 +28,7 @@
 namespace tidemark::service {
 
 class Front;
+class RequestForwarder;
 /// Whose requests are served. It may be replaced by another list while requests are in progress.
 struct KnownAccounts {
   std::vector<auth::Account> accounts;
@@ -98,6 +99,8 @@ class Front {
   virtual ~Front() = default;
 
   virtual Task<http::Response> serve(http::Request& request) = 0;
+  /// The same, and nothing of it is passed on to another process, which may be where it comes from.
+  virtual Task<http::Response> serve_here(http::Request& request) { return serve(request); }
   /// For errors that occur outside of serve().
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
   [[nodiscard]] Time now() const { return clock_.now(); }
@@ -114,6 +117,10 @@ class Front {
   /// Before the first request; `meter` must outlive the front.
   void meter_by(UsageMeter& meter) { meter_ = &meter; }
   [[nodiscard]] UsageMeter* meter() const { return meter_; }
+  /// Before the first request; `forwarder` must outlive the front.
+  void forward_by(RequestForwarder& forwarder) { forwarder_ = &forwarder; }
+  /// From any thread: another process may have changed the service properties.
+  void read_properties_again() { heed_all_properties(); }
   /// From any thread. `allowed_hosts` is PageGuard's.
   void use_accounts(std::vector<auth::Account> accounts, std::string_view allowed_hosts);
   [[nodiscard]] std::shared_ptr<const KnownAccounts> known_accounts() const;
@@ -135,6 +142,10 @@ class Front {
   std::optional<Result<http::Response>> admit(Call& call) const;
   /// Completes the answer: renders and logs an error, and adds the headers.
   http::Response finish(const Call& call, Result<http::Response> answered) const;
+  /// Null if every request is answered here.
+  [[nodiscard]] RequestForwarder* forwarder() const { return forwarder_; }
+  /// Instead, of an answer that another process has completed.
+  http::Response relay(const Call& call, http::Response answered) const;
 
   /// The stored policies of the resource of a SAS; none if it does not exist.
   virtual Result<StoredPolicies> policies_of(const Call& call, std::string_view resource) const = 0;
@@ -170,6 +181,7 @@ class Front {
   RequestLimits* limits_ = nullptr;
   Quotas* quotas_ = nullptr;
   analytics::Recorder* recorder_ = nullptr;
+  RequestForwarder* forwarder_ = nullptr;
   mutable Mutex mutex_;
   std::shared_ptr<const KnownAccounts> known_ GUARDED_BY(mutex_);
   UsageMeter* meter_ = nullptr;

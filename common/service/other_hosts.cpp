@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/base/encoding.h"
 #include "common/process/failures.h"
 #include "common/rpc/call.h"
 #include "common/service/maintenance_calls.h"
@@ -63,6 +64,27 @@ void declare(process::Settings& settings, ListenSettings& listen) {
                "file of the public keys that may connect there, one a line; SIGHUP reads it again");
   settings.add("internal_max_connections", listen.max_connections, 1, 100000,
                "open connections from other machines; further ones are cut");
+}
+
+Result<std::string> peer_address(const ListenSettings& settings, const std::string& announced,
+                                 const std::string& tcp_address, const std::string& local) {
+  if (tcp_address.empty() && announced.empty()) return local;
+  if (tcp_address.empty()) {
+    return incomplete("peer_address needs internal_address and its keys, since other machines connect there");
+  }
+  const auto keys = TRY(rpc::read_key_file(settings.key_file));
+  return (announced.empty() ? tcp_address : announced) + " " + hex_encode(keys.public_key);
+}
+
+Result<std::unique_ptr<rpc::Transport>> open_peer(const ListenSettings& settings, const std::string& address) {
+  constexpr Duration kPatience = std::chrono::seconds(2);
+  const rpc::ClientOptions options{"process of this store", kPatience};
+  const auto space = address.find(' ');
+  if (space == std::string::npos) return rpc::connect(address, options);
+  if (settings.key_file.empty()) return incomplete("no internal_key_file to connect to " + address + " with");
+  const auto key = TRY(rpc::parse_public_key(address.substr(space + 1), "the key in " + address));
+  return rpc::connect(rpc::TcpServer{address.substr(0, space), key, TRY(rpc::read_key_file(settings.key_file))},
+                      options);
 }
 
 Result<std::shared_ptr<rpc::AllowedKeys>> allowed_keys(const ListenSettings& settings) {

@@ -26,6 +26,14 @@ Result<std::shared_ptr<rpc::AllowedKeys>> allowed_keys(const ListenSettings& set
 /// Reads the list again, and logs what came of it. `keys` may be null.
 void reload(rpc::AllowedKeys* keys);
 
+/// How the processes of one store reach each other: an address as the table of owners has it, "ipc:///path" or
+/// "tcp://HOST:PORT KEY" with the public key of whoever listens there. `announced`: instead of where it listens; empty:
+/// that, or without it the socket `local`. kConfigInvalid.
+Result<std::string> peer_address(const ListenSettings& settings, const std::string& announced,
+                                 const std::string& tcp_address, const std::string& local);
+/// kConfigInvalid: this process has no keys for tcp, or the address is none.
+Result<std::unique_ptr<rpc::Transport>> open_peer(const ListenSettings& settings, const std::string& address);
+
 /// Of the api and the workers: where the stores are.
 struct StoreAddresses {
   std::string table_address, queue_address, blob_address;

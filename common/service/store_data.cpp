@@ -16,6 +16,7 @@
 #include "common/process/unique_name.h"
 #include "common/service/data_stamp.h"
 #include "common/service/engine_metrics.h"
+#include "common/service/shard_figures.h"
 
 namespace tidemark::service {
 namespace {
@@ -98,6 +99,20 @@ Result<void> check_shards(const StoreSettings& settings, const StoreDescription&
                           description.max_shards, settings.shards));
 }
 
+Result<void> check_sharing(const StoreSettings& settings, const StoreDescription& description) {
+  if (!settings.share_shards) {
+    if (settings.peer_address.empty()) return {};
+    return fail(ErrorCode::kConfigInvalid, "peer_address is set, but share_shards is not: set that, or remove it");
+  }
+  if (!description.shares) {
+    return fail(ErrorCode::kConfigInvalid,
+                description.process_name + " cannot share its shards with other processes yet: remove share_shards");
+  }
+  if (in_database(settings)) return {};
+  return fail(ErrorCode::kConfigInvalid,
+              "share_shards needs engine postgres: files of a data directory are for one process");
+}
+
 DataIdentity identity_of(const StoreDescription& description, const FolderStamp& stamp) {
   return {description.folder, description.format, stamp.owner};
 }
@@ -148,6 +163,17 @@ Result<StoreData> open_in_files(const StoreSettings& settings, const std::filesy
   return stored;
 }
 
+/// Shards are claimed later, when other processes can reach this one.
+Result<void> open_shared(StoreData& stored, const kv::PostgresOptions& options, const kv::Placement& placement) {
+  const auto process = options.owner;
+  stored.owners = TRY(kv::ShardOwners::open(options, process, placement.shards()));
+  std::vector<std::unique_ptr<kv::StoredEngine>> engines;
+  for (auto& engine : stored.owners->make_engines()) engines.push_back(std::move(engine));
+  stored.shards = kv::StoredShards(std::move(engines), placement);
+  stored.figures = [&owners = *stored.owners] { return shard_figures(owners); };
+  return {};
+}
+
 /// The database says whose rows it has, and the folder whose files; both are the same stack's.
 Result<StoreData> open_in_database(const StoreSettings& settings, const std::filesystem::path& data,
                                    const StoreDescription& description) {
@@ -170,10 +196,14 @@ Result<StoreData> open_in_database(const StoreSettings& settings, const std::fil
   options.known_bytes /= placement.shards();
   options.max_snapshots = std::max(options.max_snapshots / placement.shards(), kLeastSnapshots);
   StoreData stored{.shards = {}, .identity = identity_of(description, stamp)};
-  TRY(open_shards(stored, placement, [&options](std::size_t shard) {
-    options.shard = static_cast<std::int64_t>(shard);
-    return kv::open_postgres(options);
-  }));
+  if (settings.share_shards) {
+    TRY(open_shared(stored, options, placement));
+  } else {
+    TRY(open_shards(stored, placement, [&options](std::size_t shard) {
+      options.shard = static_cast<std::int64_t>(shard);
+      return kv::open_postgres(options);
+    }));
+  }
   if (!stamp.stamped) TRY(stamp_folder(data, expected, stamp));
   stored.recovered = [options] { return kv::postgres_stamp(options).has_value(); };
   return stored;
@@ -192,6 +222,7 @@ Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem
                             const StoreDescription& description) {
   TRY(check_database_settings(settings));
   TRY(check_shards(settings, description));
+  TRY(check_sharing(settings, description));
   return in_database(settings) ? open_in_database(settings, data, description)
                                : open_in_files(settings, data, description);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "common/kv/check.h"
+#include "common/kv/shard_owners.h"
 #include "common/kv/stored_shards.h"
 #include "common/process/metrics.h"
 #include "common/service/maintenance.h"
@@ -20,6 +21,8 @@ struct StoreData {
   std::function<std::vector<prometheus::MetricFamily>()> figures = {};
   /// Whether what the engine rests on answers again, once that has failed; empty: if the disk takes writes.
   std::function<bool()> recovered = {};
+  /// If other processes share the shards: who has which. Null: all are here.
+  std::unique_ptr<kv::ShardOwners> owners = {};
 };
 
 [[nodiscard]] bool in_database(const StoreSettings& settings);

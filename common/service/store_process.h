@@ -18,6 +18,7 @@
 #include "common/rpc/transport.h"
 #include "common/service/front.h"
 #include "common/service/holdings.h"
+#include "common/service/shard_router.h"
 #include "common/service/store_backup.h"
 
 namespace tidemark::service {
@@ -35,6 +36,7 @@ struct StoreContext {
   std::size_t io_threads = 1;
   std::filesystem::path directory = {};  // the store's own, with its database; for files beside that
   bool sync = true;                      // acknowledged writes survive a power cut
+  ShardRouter* router = nullptr;         // null: all shards are here
 };
 
 /// A store. It is destroyed after the servers have stopped and before the engine is closed.
@@ -44,8 +46,18 @@ class Store {
   /// The public face; /healthz, /readyz and /metrics never come there.
   virtual Front& front() = 0;
   virtual rpc::Dispatch internal_face() = 0;
-  /// See rpc::UndeliveredHook.
-  virtual rpc::UndeliveredHook undelivered() { return {}; }
+  /// See rpc::UndeliveredHook. `dispatch`: of what internal_face() answers, wherever that belongs.
+  virtual rpc::UndeliveredHook undelivered(rpc::Dispatch) { return {}; }
+
+  // If processes share its shards.
+  /// The shard that a call of internal_face() belongs to; nothing: it can be answered anywhere.
+  [[nodiscard]] virtual std::optional<CallPlace> place_of_call(std::string_view, std::string_view) const { return {}; }
+  /// Of a request that is passed on.
+  [[nodiscard]] virtual std::size_t longest_forwarded_body() const { return 0; }
+  /// From any thread: this process serves the shard from now on; it does not any more. They do not block.
+  virtual void gained(std::size_t) {}
+  virtual void lost(std::size_t) {}
+
   /// Whoever asks for /metrics waits for it: for figures that are read now and then.
   virtual Task<void> before_metrics() { co_return; }
   /// Ends long waits, such as long polls, so that requests in progress finish soon.
@@ -88,6 +100,8 @@ struct StoreDescription {
   using CheckShards = std::function<Result<void>(std::span<const kv::Engine* const>, const kv::Placement&,
                                                  const std::filesystem::path& folder, kv::CheckRun&)>;
   CheckShards check_shards = {};
+  /// Whether several processes can share them.
+  bool shares = false;
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;

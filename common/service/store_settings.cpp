@@ -69,6 +69,12 @@ void declare_storage(process::Settings& settings, StoreSettings& s) {
   settings.add("shards", s.shards, 0, kv::kMaxShards,
                "over how many shards a new store divides its rows, each with a writer and a log of its own; 0: over "
                "one, or as many as its data has. The number never changes");
+  settings.add("share_shards", s.share_shards,
+               "for engine postgres: serve a part of the shards of the database, and leave the others to other "
+               "processes of this store, each with a data directory of its own, which do the same");
+  settings.add("peer_address", s.peer_address,
+               "with share_shards: where those reach this process, tcp://HOST:PORT; empty: internal_address, or, "
+               "without that, the socket in DATA/run, which is for processes on this machine");
   settings.add("min_free_mib", s.min_free_mib, 0, 1048576,
                "free space on the disk below which writes are refused, with 507 InsufficientStorage; reads go on");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536,

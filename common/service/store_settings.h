@@ -32,6 +32,8 @@ struct StoreSettings {
   std::string database;
   std::int64_t database_snapshots = 24;
   std::int64_t shards = 0;
+  bool share_shards = false;
+  std::string peer_address;
   std::int64_t threads = 2;
   std::int64_t max_connections = 4096;
   std::int64_t max_connections_of_address = 2048;

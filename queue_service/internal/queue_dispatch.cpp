@@ -4,6 +4,7 @@
 
 #include "common/rpc/call.h"
 #include "queue_service/client/queue_calls.h"
+#include "queue_service/internal/owner_calls.h"
 #include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_service.h"
 
@@ -56,9 +57,27 @@ std::vector<Message> messages_of(std::vector<TakenMessage> taken) {
   return messages;
 }
 
-Result<void> cancel_wait(QueueService& service, const calls::CancelWait& call) {
+Result<void> cancel_wait_here(QueueService& service, const calls::CancelWaitHere& call) {
   service.cancel_wait(call.token);
   return {};
+}
+
+Task<Result<void>> give_back(QueueService& service, calls::GiveBack call) {
+  return service.release(std::move(call.lease), Duration::zero(), std::nullopt, false);
+}
+
+Task<Result<Arrived>> arrive(QueueService& service, calls::Arrive call) {
+  std::vector<Departed> departed;
+  for (const auto& [number, row] : call.departed) departed.push_back({number, CO_TRY(decode_departure(row))});
+  co_return co_await service.arrive(call.to_shard, call.from_shard, std::move(departed));
+}
+
+calls::Arrive::Reply outcomes_of(Arrived arrived) {
+  return {std::make_move_iterator(arrived.begin()), std::make_move_iterator(arrived.end())};
+}
+
+Task<Result<bool>> withdraw_there(QueueService& service, calls::WithdrawThere call) {
+  return service.withdraw(std::move(call.account), std::move(call.queues), std::move(call.message));
 }
 
 Task<Result<std::vector<bool>>> complete_all(QueueService& service, calls::CompleteAll call) {
@@ -114,7 +133,11 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::ListQueues, &list_queues>(),
     Face::on<calls::Put, &put, &name_of>(),
     Face::on<calls::Receive, &receive, &messages_of>(),
-    Face::on<calls::CancelWait, &cancel_wait>(),
+    Face::on<calls::CancelWait, &QueueService::cancel_wait_anywhere>(),
+    Face::on<calls::CancelWaitHere, &cancel_wait_here>(),
+    Face::on<calls::GiveBack, &give_back>(),
+    Face::on<calls::Arrive, &arrive, &outcomes_of>(),
+    Face::on<calls::WithdrawThere, &withdraw_there>(),
     Face::on<calls::Renew, &QueueService::renew>(),
     Face::on<calls::Complete, &QueueService::erase>(),
     Face::on<calls::CompleteAll, &complete_all>(),
@@ -132,22 +155,47 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::SetPaused, &set_paused>(),
 };
 
-Task<void> give_back(QueueService& service, std::string request, std::string reply) {
+Task<void> give_all_back(rpc::Dispatch dispatch, std::string request, std::string reply) {
   const auto call = wire::decode<calls::Receive>(request);
   auto messages = wire::decode<calls::Receive::Reply>(reply);
   if (!call || !messages) co_return;
   for (auto& message : *messages) {
-    LeaseKey lease{call->account, call->queue, std::move(message.id), message.epoch};
-    auto done = co_await service.release(std::move(lease), Duration::zero(), std::nullopt, false);
+    const calls::GiveBack back{{call->account, call->queue, std::move(message.id), message.epoch}};
+    auto done = co_await dispatch(std::string(calls::GiveBack::kMethod), wire::encode(back));
     static_cast<void>(done.has_value());  // if not, the lease expires
   }
 }
 
+/// Calls whose first fields are an account and a queue.
+constexpr std::string_view kOfQueue[] = {
+    calls::EnsureQueue::kMethod, calls::Put::kMethod,          calls::Receive::kMethod,   calls::Renew::kMethod,
+    calls::Complete::kMethod,    calls::CompleteAll::kMethod,  calls::Finish::kMethod,    calls::Release::kMethod,
+    calls::Move::kMethod,        calls::ListMessages::kMethod, calls::Find::kMethod,      calls::Remove::kMethod,
+    calls::Redrive::kMethod,     calls::Figures::kMethod,      calls::SetPaused::kMethod, calls::GiveBack::kMethod,
+};
+constexpr Duration kLongest = std::chrono::seconds(10);
+
 }  // namespace
 
-rpc::UndeliveredHook make_undelivered_hook(QueueService& service) {
-  return {std::string(calls::Receive::kMethod), [&service](std::string request, std::string reply) {
-            return give_back(service, std::move(request), std::move(reply));
+std::optional<CallOfShard> shard_of_call(const QueueService& service, std::string_view method,
+                                         std::string_view payload) {
+  ByteReader in(payload);
+  if (method == calls::Arrive::kMethod || method == calls::WithdrawThere::kMethod) {
+    const auto shard = in.varint();
+    return in.ok() ? std::optional(CallOfShard{shard, kLongest}) : std::nullopt;
+  }
+  if (std::ranges::find(kOfQueue, method) == std::end(kOfQueue)) return std::nullopt;
+  const auto account = in.string();
+  const auto queue = in.string();
+  if (!in.ok()) return std::nullopt;  // whoever answers it finds that out
+  const auto waits = method == calls::Receive::kMethod ? kMaxReceiveWait : Duration::zero();
+  return CallOfShard{service.shard_of(account, queue), kLongest + waits};
+}
+
+rpc::UndeliveredHook make_undelivered_hook(rpc::Dispatch dispatch) {
+  return {std::string(calls::Receive::kMethod),
+          [dispatch = std::move(dispatch)](std::string request, std::string reply) {
+            return give_all_back(dispatch, std::move(request), std::move(reply));
           }};
 }
 

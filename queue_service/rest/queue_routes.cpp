@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
+#include "common/service/forwarded_request.h"
 #include "queue_service/rest/queue_operations.h"
 
 namespace tidemark::queue_service::rest {
@@ -116,7 +117,28 @@ QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::
             std::move(accounts), policy, service),
       service_(service) {}
 
+Task<Result<std::optional<http::Response>>> QueueRoutes::serve_elsewhere(const Call& call) {
+  const auto target = parse_target(call.resource.rest);
+  if (!target) co_return std::optional<http::Response>();  // which is answered anywhere
+  const bool of_account = target->queue.empty();
+  if (of_account && call.reads()) co_return std::optional<http::Response>();
+  co_return co_await forwarder()->forward(of_account ? 0 : service_.shard_of(call.account(), target->queue), call.http);
+}
+
 Task<http::Response> QueueRoutes::serve(http::Request& request) {
+  return forwarder() == nullptr ? serve_here(request) : serve_or_forward(request);
+}
+
+Task<http::Response> QueueRoutes::serve_or_forward(http::Request& request) {
+  Call call(*this, request, service_);
+  if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
+  auto elsewhere = co_await serve_elsewhere(call);
+  if (!elsewhere) co_return finish(call, fail(std::move(elsewhere.error())));
+  if (*elsewhere) co_return relay(call, std::move(**elsewhere));
+  co_return finish(call, co_await answer(call));
+}
+
+Task<http::Response> QueueRoutes::serve_here(http::Request& request) {
   Call call(*this, request, service_);
   auto answered = admit(call);
   if (!answered) answered = co_await answer(call);

@@ -11,8 +11,12 @@ class QueueRoutes final : public service::Front {
   QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy);
 
   Task<http::Response> serve(http::Request& request) override;
+  Task<http::Response> serve_here(http::Request& request) override;
 
  private:
+  /// On another process, if that serves what the request is about.
+  Task<Result<std::optional<http::Response>>> serve_elsewhere(const Call& call);
+  Task<http::Response> serve_or_forward(http::Request& request);
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;

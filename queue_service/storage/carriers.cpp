@@ -98,6 +98,8 @@ Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, con
   return false;
 }
 
+std::string encode_departure(const Departure& departure) { return kDeparture.encode(departure); }
+
 Result<Departure> decode_departure(std::string_view row) { return kDeparture.decode(row); }
 
 Result<void> check_departure(std::string_view row) {

@@ -38,6 +38,7 @@ Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t 
 /// Whether this message is on its way to one of these queues.
 Result<bool> is_on_its_way(const kv::Reader& rows, std::string_view account, const std::vector<std::string>& queues,
                            std::string_view id);
+std::string encode_departure(const Departure& departure);
 /// kCorruption.
 Result<Departure> decode_departure(std::string_view row);
 /// Also what is in it.

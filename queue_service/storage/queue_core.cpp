@@ -52,22 +52,40 @@ Task<Result<void>> QueueService::Shard::collect(std::shared_ptr<Shard> shard) {
   co_return co_await kv::collect_generations(shard->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
 
+Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed) {
+  Arrived arrived;
+  const auto at = to.moment();
+  CO_TRY(co_await to.transact(kArriveStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    arrived = TRY(queue_service::arrive(txn, effects, from_shard, departed, at));
+    return {};
+  }));
+  co_return arrived;
+}
+
 Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to) {
   for (;;) {
     const auto batch = CO_TRY(read_departed(*from.engine.snapshot(), to.number, kCarriedTogether));
     if (batch.empty()) co_return Result<void>{};
-    Arrived arrived;
-    const auto at = to.moment();
-    CO_TRY(co_await to.transact(kArriveStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-      arrived = TRY(arrive(txn, effects, from.number, batch, at));
-      return {};
-    }));
+    auto arrived = CO_TRY(here(to) ? co_await arrive(to, from.number, batch)
+                                   : co_await others->arrive(to.number, from.number, batch));
     from.carriers.note(to.number, std::move(arrived));
     CO_TRY(co_await from.transact(kForgetDepartedStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
       forget_departed(txn, to.number, batch);
       return {};
     }));
   }
+}
+
+Task<Result<void>> QueueService::Core::carry_from(Shard& from) {
+  std::optional<Error> failed;  // of one other shard; the rest are not to wait for it
+  for (const auto& to : shards) {
+    const auto turn = to.get() == &from ? nullptr : from.carriers.begin(to->number);
+    if (!turn) continue;
+    if (auto carried = co_await carry(from, *to); !carried) failed = std::move(carried.error());
+  }
+  if (!failed) co_return Result<void>{};
+  stuck.store(true);
+  co_return fail(std::move(*failed));
 }
 
 Task<Result<Placed>> QueueService::Core::carry_one(Shard& from, Shard& to, std::uint64_t number) {

@@ -4,6 +4,7 @@
 #include "queue_service/storage/arrivals.h"
 #include "queue_service/storage/carriers.h"
 #include "queue_service/storage/last_gets.h"
+#include "queue_service/storage/other_owners.h"
 #include "queue_service/storage/queue_rates.h"
 #include "queue_service/storage/queue_service.h"
 #include "queue_service/storage/waits.h"
@@ -72,6 +73,12 @@ struct QueueService::Core {
   [[nodiscard]] Shard& of(std::string_view account, std::string_view queue) const {
     return *shards[stored.placement.of({account, without_poison_suffix(queue)})];
   }
+  /// This process serves the shard.
+  [[nodiscard]] bool here(const Shard& shard) const { return others == nullptr || others->here(shard.number); }
+  /// Puts into queues of one shard what departed from another.
+  Task<Result<Arrived>> arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed);
+  /// Brings what left one shard to all others. Fails if that was not possible for one of them.
+  Task<Result<void>> carry_from(Shard& from);
   /// Brings what left one shard to another, until nothing is on its way.
   Task<Result<void>> carry(Shard& from, Shard& to);
   /// The same, and tells where the message that departed under this number was put.
@@ -82,6 +89,7 @@ struct QueueService::Core {
   const ServiceLimits limits;
   const kv::Shards stored;
   std::vector<std::shared_ptr<Shard>> shards;
+  OtherOwners* others = nullptr;  // null: there are none
   Waits waits;
   Signal shutdown;
   std::atomic<bool> stopping{false};

@@ -91,6 +91,11 @@ Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::
   for (auto& queue : queues) by_shard[core_->of(account, queue).number].push_back(std::move(queue));
   for (const auto& [number, its_queues] : by_shard) {
     auto& shard = *core_->shards[number];
+    if (!core_->here(shard)) {
+      const bool there = CO_TRY(co_await core_->others->withdraw(number, account, its_queues, message));
+      withdrawn = withdrawn || there;
+      continue;
+    }
     bool here = false;
     const auto at = shard.moment();
     CO_TRY(co_await shard.transact(kWithdrawStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {

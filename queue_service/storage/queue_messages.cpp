@@ -141,7 +141,8 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
     }
     // Measured anew, but never more than before: the wall clock may jump back.
     remaining = std::min(remaining, deadline - core_->clock.now());
-    const bool over = remaining <= Duration::zero() || core_->stopping.load() || (waiting && waiting->cancelled());
+    const bool over = remaining <= Duration::zero() || core_->stopping.load() || (waiting && waiting->cancelled()) ||
+                      !core_->here(shard);
     if (!gate || over) co_return std::vector<TakenMessage>{};
     if (!look->empty && gate->needs_due()) {
       auto due = CO_TRY(shard.first_due(look->generation));
@@ -157,6 +158,12 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
 }
 
 void QueueService::cancel_wait(const std::string& token) { core_->waits.cancel(token); }
+
+Task<Result<void>> QueueService::cancel_wait_anywhere(std::string token) {
+  cancel_wait(token);
+  if (core_->others != nullptr) co_await core_->others->cancel_wait(token);
+  co_return Result<void>{};
+}
 
 Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::string queue, std::uint32_t count) {
   auto& shard = core_->of(account, queue);

@@ -24,6 +24,26 @@ QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, Ser
     : QueueService({{{engine, ages == nullptr ? clock : *ages}}, {}}, clock, random, limits) {}
 QueueService::~QueueService() = default;
 
+void QueueService::share_with(OtherOwners& others) { core_->others = &others; }
+
+std::size_t QueueService::shard_of(std::string_view account, std::string_view queue) const {
+  return core_->of(account, queue).number;
+}
+
+Task<Result<void>> QueueService::gained(std::size_t shard) {
+  const auto core = core_;
+  const auto from = core->shards[shard];
+  CO_TRY(co_await Shard::collect(from));
+  co_return co_await core->carry_from(*from);
+}
+
+void QueueService::lost(std::size_t shard) { core_->shards[shard]->arrivals.changed_everywhere(); }
+
+Task<Result<Arrived>> QueueService::arrive(std::size_t to_shard, std::size_t from_shard,
+                                           std::vector<Departed> departed) {
+  return core_->arrive(*core_->shards[to_shard], from_shard, std::move(departed));
+}
+
 void QueueService::begin_shutdown() {
   core_->stopping.store(true);
   for (const auto& shard : core_->shards) shard->arrivals.changed_everywhere();
@@ -33,23 +53,21 @@ void QueueService::begin_shutdown() {
 std::size_t QueueService::waiters() const { return core_->waits.count(); }
 
 Task<Result<void>> QueueService::collect_garbage() {
-  for (const auto& shard : core_->shards) CO_TRY(co_await Shard::collect(shard));
+  for (const auto& shard : core_->shards) {
+    if (core_->here(*shard)) CO_TRY(co_await Shard::collect(shard));
+  }
   co_return Result<void>{};
 }
 
 Task<Result<void>> QueueService::carry_on() {
   core_->stuck.store(false);
-  std::optional<Error> failed;  // between two shards; the others are not to wait for them
+  std::optional<Error> failed;  // of one shard; the others are not to wait for it
   for (const auto& from : core_->shards) {
-    for (const auto& to : core_->shards) {
-      const auto turn = from == to ? nullptr : from->carriers.begin(to->number);
-      if (!turn) continue;
-      if (auto carried = co_await core_->carry(*from, *to); !carried) failed = std::move(carried.error());
-    }
+    if (!core_->here(*from)) continue;
+    if (auto carried = co_await core_->carry_from(*from); !carried) failed = std::move(carried.error());
   }
-  if (!failed) co_return Result<void>{};
-  core_->stuck.store(true);
-  co_return fail(std::move(*failed));
+  if (failed) co_return fail(std::move(*failed));
+  co_return Result<void>{};
 }
 
 Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std::string queue, Metadata metadata) {

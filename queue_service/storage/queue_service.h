@@ -17,6 +17,7 @@
 #include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
 #include "queue_service/model/queue_rules.h"
+#include "queue_service/storage/carriers.h"
 #include "queue_service/storage/queue_records.h"
 #include "queue_service/storage/queue_rows.h"
 
@@ -68,6 +69,8 @@ struct Upkeep {
   std::optional<Error> failed;  // of a queue that could not be read
 };
 
+class OtherOwners;
+
 class QueueService : public kv::AccountProperties {
  public:
   QueueService(const kv::Shards& shards, Clock& clock, Random& random, ServiceLimits limits = {});
@@ -75,6 +78,16 @@ class QueueService : public kv::AccountProperties {
   QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits = {},
                const Clock* ages = nullptr);
   ~QueueService();
+
+  /// Before the first request: some shards are served by other processes. `others` must outlive the service.
+  void share_with(OtherOwners& others);
+  [[nodiscard]] std::size_t shard_of(std::string_view account, std::string_view queue) const;
+  /// This process serves the shard from now on: goes on with what was under way there.
+  Task<Result<void>> gained(std::size_t shard);
+  /// It does not any more: long polls of its queues end.
+  void lost(std::size_t shard);
+  /// What departed from another shard for one that is here, and is carried by that one's process.
+  Task<Result<Arrived>> arrive(std::size_t to_shard, std::size_t from_shard, std::vector<Departed> departed);
 
   // Queues.
   /// kQueueAlreadyExists if it exists with other metadata.
@@ -100,6 +113,8 @@ class QueueService : public kv::AccountProperties {
                                               WaitRequest wait);
   /// Ends the wait that was begun with this token, if there is one.
   void cancel_wait(const std::string& token);
+  /// The same on whichever process the wait may be.
+  Task<Result<void>> cancel_wait_anywhere(std::string token);
   Task<Result<std::vector<Message>>> peek(std::string account, std::string queue, std::uint32_t count);
   /// Makes the message visible again after `visibility`; its holder stays the same. With a lease this is a renewal, or,
   /// if `visibility` is zero, a release.

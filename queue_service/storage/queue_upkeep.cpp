@@ -167,6 +167,7 @@ Result<Upkeep> QueueService::upkeep_due(Shard& shard, std::string& from) {
 Task<Result<void>> QueueService::upkeep() {
   std::optional<Error> failed;  // of one shard; the others are not to wait for it
   for (const auto& shard : core_->shards) {
+    if (!core_->here(*shard)) continue;
     if (auto done = co_await tend(*shard); !done) failed = std::move(done.error());
   }
   if (failed) co_return fail(std::move(*failed));

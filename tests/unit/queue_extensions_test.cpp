@@ -246,7 +246,7 @@ TEST_F(QueueExtensions, AReplyThatCouldNotBeDeliveredGivesItsMessagesBack) {
   const auto dispatch = make_queue_dispatch(service_);
   auto reply = run(dispatch("queue.receive", request));
   ASSERT_TRUE(reply);
-  const auto hook = make_undelivered_hook(service_);
+  const auto hook = make_undelivered_hook(make_queue_dispatch(service_));
   asio::co_spawn(io_, hook.run(request, *reply), asio::detached);
   settle();
   auto got = run(client_.receive_some("work", seconds(30), 32));

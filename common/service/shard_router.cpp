@@ -1,0 +1,134 @@
+#include "common/service/shard_router.h"
+
+#include <algorithm>
+
+#include "common/rpc/forwarded.h"
+
+namespace tidemark::service {
+namespace {
+
+using Place = kv::ShardOwners::Place;
+
+constexpr std::string_view kLook = "owners.look";
+/// For a shard that is being handed over.
+constexpr Duration kWaitForOwner = std::chrono::seconds(2);
+constexpr Duration kTellWithin = std::chrono::seconds(2);
+constexpr int kMostTries = 3;
+/// Of an error: nothing was done, since the shard is not there.
+constexpr const char* kNotHere = "shard-not-here";
+
+Error not_served() {
+  return make_error(ErrorCode::kServerBusy,
+                    "The process that serves this part of the store is being replaced. Please retry your request.");
+}
+
+bool says_not_here(const Error& error) {
+  return std::ranges::any_of(error.fields, [](const auto& field) { return field.first == kNotHere; });
+}
+
+/// What the caller may be told: the other process is none of its business.
+Error told(Error error) {
+  if (error.code != ErrorCode::kUnavailable) return error;
+  return {ErrorCode::kServerBusy, not_served().message, std::move(error.detail), {}};
+}
+
+}  // namespace
+
+ShardRouter::ShardRouter(kv::ShardOwners& owners, Clock& clock, Executor executor, OpenLink open_link)
+    : owners_(owners), clock_(clock), executor_(std::move(executor)), open_link_(std::move(open_link)) {}
+
+Task<Result<Place>> ShardRouter::find(std::size_t shard) {
+  const auto give_up = clock_.monotonic() + kWaitForOwner;
+  for (bool first = true;; first = false) {
+    const auto ticket = seen_.ticket();
+    auto place = owners_.place_of(shard);
+    if (place.here || !place.address.empty()) co_return place;
+    const auto left = give_up - clock_.monotonic();
+    if (left <= Duration::zero()) co_return fail(not_served());
+    if (first) owners_.look();
+    co_await seen_.wait(ticket, clock_, left);
+  }
+}
+
+Task<Result<std::optional<std::string>>> ShardRouter::forward(CallPlace place, std::string method,
+                                                              std::string payload) {
+  for (int tries = 1;; ++tries) {
+    const auto ticket = seen_.ticket();
+    const auto found = CO_TRY(co_await find(place.shard));
+    if (found.here) co_return std::optional<std::string>();
+    const auto other = link(found.address);
+    if (!other) co_return fail(not_served());
+    ++forwarded_;
+    auto reply = co_await other->call(std::string(rpc::kForwarded) + method, payload, place.deadline);
+    if (reply) co_return std::optional(std::move(*reply));
+    if (!says_not_here(reply.error())) co_return fail(told(std::move(reply.error())));
+    ++missed_;
+    if (tries == kMostTries) co_return fail(not_served());
+    owners_.look();
+    co_await seen_.wait(ticket, clock_, kWaitForOwner);
+  }
+}
+
+Task<void> ShardRouter::tell_others(std::string method, std::string payload) {
+  for (const auto& address : owners_.others()) {
+    const auto other = link(address);
+    if (!other) continue;
+    const auto told = co_await other->call(std::string(rpc::kForwarded) + method, payload, kTellWithin);
+    static_cast<void>(told.has_value());
+  }
+}
+
+/// Those to processes that are gone are closed.
+std::shared_ptr<rpc::Transport> ShardRouter::link(const std::string& address) {
+  const auto others = owners_.others();
+  const MutexLock lock(mutex_);
+  std::erase_if(links_, [&](const auto& each) {
+    return each.first != address && each.second.use_count() == 1 &&
+           std::ranges::find(others, each.first) == others.end();
+  });
+  auto& link = links_[address];
+  if (!link) link = open_link_(address);
+  return link;
+}
+
+void ShardRouter::close() {
+  std::map<std::string, std::shared_ptr<rpc::Transport>> links;
+  const MutexLock lock(mutex_);
+  links.swap(links_);
+}
+
+rpc::Dispatch ShardRouter::around(rpc::Dispatch own, PlaceOf place_of) {
+  return [this, own = std::move(own), place_of = std::move(place_of)](const std::string& method, std::string payload) {
+    return answer(own, place_of, method, std::move(payload));
+  };
+}
+
+Task<Result<std::string>> ShardRouter::answer(rpc::Dispatch own, PlaceOf place_of, std::string method,
+                                              std::string payload) {
+  const std::string bare(rpc::bare_method(method));
+  const bool forwarded = bare.size() < method.size();
+  if (forwarded && bare == kLook) {
+    owners_.look();
+    co_return std::string();
+  }
+  const auto place = place_of(bare, payload);
+  if (!place) co_return co_await own(bare, std::move(payload));
+  if (place->shard >= owners_.shards()) co_return fail(ErrorCode::kInvalidInput);
+  if (here(place->shard)) co_return co_await own(bare, std::move(payload));
+  if (forwarded) {
+    auto error = not_served();
+    error.fields.emplace_back(kNotHere, "");
+    co_return fail(std::move(error));
+  }
+  auto reply = CO_TRY(co_await forward(*place, bare, payload));
+  if (!reply) co_return co_await own(bare, std::move(payload));
+  co_return std::move(*reply);
+}
+
+kv::ShardOwners::Hooks ShardRouter::hooks(std::function<void(std::size_t)> gained,
+                                          std::function<void(std::size_t)> lost) {
+  return {std::move(gained), std::move(lost), [this] { seen_.notify_all(); },
+          [this] { spawn(executor_, tell_others(std::string(kLook), {})); }};
+}
+
+}  // namespace tidemark::service

@@ -1,0 +1,67 @@
+// Finds the process that serves a shard, and passes on what came to another one (docs/scale.md, Owners). A call is
+// passed on at most once: whoever gets one for a shard that it does not serve says so and does nothing, and the first
+// one looks who has the shard now. Thread safe; coroutines resume on the caller's executor.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/async.h"
+#include "common/base/mutex.h"
+#include "common/kv/shard_owners.h"
+#include "common/rpc/transport.h"
+
+namespace tidemark::service {
+
+/// A call that belongs to one shard.
+struct CallPlace {
+  std::size_t shard = 0;
+  Duration deadline = std::chrono::seconds(10);  // of the call, should it be passed on
+};
+
+class ShardRouter {
+ public:
+  /// A link to a process by the address that it is known by; null: there can be none.
+  using OpenLink = std::function<std::unique_ptr<rpc::Transport>(const std::string& address)>;
+  /// All must outlive it.
+  ShardRouter(kv::ShardOwners& owners, Clock& clock, Executor executor, OpenLink open_link);
+
+  [[nodiscard]] bool here(std::size_t shard) const { return owners_.place_of(shard).here; }
+  /// Waits for a moment while nobody serves the shard. kServerBusy if that does not change.
+  Task<Result<kv::ShardOwners::Place>> find(std::size_t shard);
+  /// The reply of the process that serves the shard; nothing: this one does. kServerBusy.
+  Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload);
+  /// All other processes are told, one after another; who does not answer is left out.
+  Task<void> tell_others(std::string method, std::string payload);
+
+  /// Where a call belongs; nothing: it can be answered anywhere.
+  using PlaceOf = std::function<std::optional<CallPlace>(std::string_view method, std::string_view payload)>;
+  /// Answers what is here, or may be answered anywhere, by `own`, and passes the rest on. Must not outlive this.
+  rpc::Dispatch around(rpc::Dispatch own, PlaceOf place_of);
+
+  /// What the owners are to call.
+  kv::ShardOwners::Hooks hooks(std::function<void(std::size_t)> gained, std::function<void(std::size_t)> lost);
+  /// Ends the links, and what waits for an answer; before the executors go.
+  void close();
+  [[nodiscard]] std::uint64_t forwarded() const { return forwarded_; }
+  [[nodiscard]] std::uint64_t missed() const { return missed_; }
+  [[nodiscard]] kv::ShardOwners& owners() { return owners_; }
+
+ private:
+  Task<Result<std::string>> answer(rpc::Dispatch own, PlaceOf place_of, std::string method, std::string payload);
+  std::shared_ptr<rpc::Transport> link(const std::string& address);
+
+  kv::ShardOwners& owners_;
+  Clock& clock_;
+  const Executor executor_;
+  const OpenLink open_link_;
+  Signal seen_;
+  std::atomic<std::uint64_t> forwarded_{0}, missed_{0};
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<rpc::Transport>> links_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tidemark::service

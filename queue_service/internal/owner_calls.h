@@ -1,0 +1,45 @@
+// Calls between the processes that share the shards of the queues (docs/scale.md, Owners).
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "queue_service/model/message_requests.h"
+#include "queue_service/storage/queue_rows.h"
+
+namespace tidemark::queue_service::calls {
+
+/// The wait may be the other one's.
+struct CancelWaitHere {
+  static constexpr std::string_view kMethod = "queue.cancel_wait_here";
+  using Reply = void;
+  std::string token;
+};
+
+/// Undoes a delivery that could not be handed over: it was no attempt.
+struct GiveBack {
+  static constexpr std::string_view kMethod = "queue.give_back";
+  using Reply = void;
+  LeaseKey lease;
+};
+
+/// Of the process that serves one shard to that of another: messages that departed to queues there.
+struct Arrive {
+  static constexpr std::string_view kMethod = "queue.arrive";
+  using Reply = std::vector<std::pair<std::uint64_t, Result<Placed>>>;
+  std::uint64_t to_shard = 0, from_shard = 0;
+  std::vector<std::pair<std::uint64_t, std::string>> departed;  // numbers, and departures as they are stored
+};
+
+/// Likewise: removes a message from queues of a shard.
+struct WithdrawThere {
+  static constexpr std::string_view kMethod = "queue.withdraw_there";
+  using Reply = bool;
+  std::uint64_t shard = 0;
+  std::string account;
+  std::vector<std::string> queues;
+  MessageName message;
+};
+
+}  // namespace tidemark::queue_service::calls
