@@ -10,8 +10,6 @@ using std::chrono::seconds;
 
 /// A free shard is left for so long to those that have fewer, or to the one that it is wished for.
 constexpr nanoseconds kOthersFirst = seconds(1);
-/// After nobody took what was given away.
-constexpr nanoseconds kBalanceAgain = seconds(60);
 constexpr nanoseconds kForgotten = seconds(600);
 
 }  // namespace
@@ -87,7 +85,10 @@ void ShardClaims::choose_claims(const OwnersTable& table, std::map<std::string, 
     const auto others_first = [&](const auto& other) { return other.first != me_ && other.second < own; };
     const bool for_others = (!wish.empty() && lives(wish)) || std::ranges::any_of(held, others_first);
     if (!wished && for_others && at.begun - *free_since < kOthersFirst) continue;
-    if (given_ == shard) balance_from_ = at.begun + kBalanceAgain;
+    if (given_ == shard) {
+      balance_from_ = at.begun + balance_pause_;
+      balance_pause_ = std::min<nanoseconds>(2 * balance_pause_, kLongestPause);
+    }
     plan.claim.push_back(shard);
     ++own;
   }
@@ -112,7 +113,10 @@ std::optional<std::size_t> ShardClaims::choose_release(const OwnersTable& table,
 
 ShardClaims::Plan ShardClaims::plan(const OwnersTable& table, const std::vector<Holding>& mine, ReadAt at) {
   watch(table, mine, at);
-  if (given_ && table.shards[*given_].process != me_) given_.reset();
+  if (given_ && table.shards[*given_].process != me_) {
+    given_.reset();
+    balance_pause_ = kFirstPause;
+  }
   Plan plan;
   auto held = this->held(table, mine);
   choose_claims(table, held, at, plan);

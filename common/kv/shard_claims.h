@@ -67,6 +67,9 @@ class ShardClaims {
   [[nodiscard]] std::vector<ProcessRow> forgotten(const OwnersTable& table, ReadAt at) const;
 
  private:
+  /// After nobody took what was given away; twice as long each time that happens again.
+  static constexpr std::chrono::seconds kFirstPause{5}, kLongestPause{300};
+
   /// A counter, and since when it has been seen standing still.
   template <class Counter>
   struct Watched {
@@ -96,7 +99,7 @@ class ShardClaims {
   std::map<std::string, Watched<std::int64_t>> processes_;
   std::map<std::string, bool> living_;
   std::optional<std::size_t> given_;  // to whoever has fewer, and nobody has taken it yet
-  std::chrono::nanoseconds balance_from_{};
+  std::chrono::nanoseconds balance_from_{}, balance_pause_ = kFirstPause;
 };
 
 }  // namespace tidemark::kv

@@ -1,5 +1,6 @@
 // Calls between the processes that share the shards of the queues (docs/scale.md, Owners).
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,10 +25,17 @@ struct GiveBack {
   LeaseKey lease;
 };
 
+/// What became of a departed message: where it was put, or why it never can be.
+struct Outcome {
+  std::uint64_t number = 0;
+  std::optional<ErrorCode> refused;
+  Placed placed;
+};
+
 /// Of the process that serves one shard to that of another: messages that departed to queues there.
 struct Arrive {
   static constexpr std::string_view kMethod = "queue.arrive";
-  using Reply = std::vector<std::pair<std::uint64_t, Result<Placed>>>;
+  using Reply = std::vector<Outcome>;
   std::uint64_t to_shard = 0, from_shard = 0;
   std::vector<std::pair<std::uint64_t, std::string>> departed;  // numbers, and departures as they are stored
 };

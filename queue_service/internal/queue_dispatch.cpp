@@ -1,5 +1,6 @@
 #include "queue_service/internal/queue_dispatch.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 #include "common/rpc/call.h"
@@ -73,7 +74,12 @@ Task<Result<Arrived>> arrive(QueueService& service, calls::Arrive call) {
 }
 
 calls::Arrive::Reply outcomes_of(Arrived arrived) {
-  return {std::make_move_iterator(arrived.begin()), std::make_move_iterator(arrived.end())};
+  calls::Arrive::Reply outcomes;
+  for (auto& [number, placed] : arrived) {
+    outcomes.push_back(
+        {number, placed ? std::nullopt : std::optional(placed.error().code), placed ? std::move(*placed) : Placed()});
+  }
+  return outcomes;
 }
 
 Task<Result<bool>> withdraw_there(QueueService& service, calls::WithdrawThere call) {

@@ -24,7 +24,11 @@ Task<Result<Arrived>> QueueOwners::arrive(std::size_t to_shard, std::size_t from
   calls::Arrive call{to_shard, from_shard, {}};
   for (const auto& [number, departure] : departed) call.departed.emplace_back(number, encode_departure(departure));
   auto outcomes = CO_TRY(co_await call_owner(router_, to_shard, std::move(call)));
-  co_return Arrived(std::make_move_iterator(outcomes.begin()), std::make_move_iterator(outcomes.end()));
+  Arrived arrived;
+  for (auto& [number, refused, placed] : outcomes) {
+    arrived.emplace_back(number, refused ? Result<Placed>(fail(*refused)) : Result<Placed>(std::move(placed)));
+  }
+  co_return arrived;
 }
 
 Task<Result<bool>> QueueOwners::withdraw(std::size_t shard, std::string account, std::vector<std::string> queues,
