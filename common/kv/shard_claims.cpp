@@ -10,6 +10,8 @@ using std::chrono::seconds;
 
 /// A free shard is left for so long to those that have fewer, or to the one that it is wished for.
 constexpr nanoseconds kOthersFirst = seconds(1);
+/// Then whoever has its share already takes it as well: nobody else does.
+constexpr nanoseconds kAnybody = seconds(3);
 constexpr nanoseconds kForgotten = seconds(600);
 
 }  // namespace
@@ -81,7 +83,7 @@ void ShardClaims::choose_claims(const OwnersTable& table, std::map<std::string, 
     if (!free_since) continue;
     const auto& wish = table.shards[shard].wish;
     const bool wished = wish == me_;
-    if (!wished && own >= share) continue;
+    if (!wished && own >= share && at.begun - *free_since < kAnybody) continue;
     const auto others_first = [&](const auto& other) { return other.first != me_ && other.second < own; };
     const bool for_others = (!wish.empty() && lives(wish)) || std::ranges::any_of(held, others_first);
     if (!wished && for_others && at.begun - *free_since < kOthersFirst) continue;
