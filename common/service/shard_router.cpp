@@ -13,6 +13,7 @@ constexpr std::string_view kLook = "owners.look";
 /// For a shard that is being handed over.
 constexpr Duration kWaitForOwner = std::chrono::seconds(2);
 constexpr Duration kTellWithin = std::chrono::seconds(2);
+constexpr Duration kLookAtFlights = std::chrono::seconds(1);
 constexpr int kMostTries = 3;
 /// Of an error: nothing was done, since the shard is not there.
 constexpr const char* kNotHere = "shard-not-here";
@@ -59,13 +60,44 @@ Task<Result<std::optional<std::string>>> ShardRouter::forward(CallPlace place, s
     const auto other = link(found.address);
     if (!other) co_return fail(not_served());
     ++forwarded_;
-    auto reply = co_await other->call(std::string(rpc::kForwarded) + method, payload, place.deadline);
+    auto reply = co_await call(other, place, found.address, std::string(rpc::kForwarded) + method, payload);
     if (reply) co_return std::optional(std::move(*reply));
     if (!says_not_here(reply.error())) co_return fail(told(std::move(reply.error())));
     ++missed_;
     if (tries == kMostTries) co_return fail(not_served());
     owners_.look();
     co_await seen_.wait(ticket, clock_, kWaitForOwner);
+  }
+}
+
+namespace {
+
+struct Flight {
+  std::optional<Result<std::string>> reply = {};
+  Signal landed = {};
+};
+
+Task<void> fly(std::shared_ptr<Flight> flight, std::shared_ptr<rpc::Transport> link, std::string method,
+               std::string payload, Duration deadline) {
+  flight->reply = co_await link->call(std::move(method), std::move(payload), deadline);
+  flight->landed.notify_all();
+}
+
+}  // namespace
+
+/// A process that hangs is not waited for once another one has its shard: what it has not committed, it never will.
+/// Both coroutines run on the caller's executor, one at a time.
+Task<Result<std::string>> ShardRouter::call(std::shared_ptr<rpc::Transport> link, CallPlace place, std::string address,
+                                            std::string method, std::string payload) {
+  const auto flight = std::make_shared<Flight>();
+  spawn(co_await asio::this_coro::executor,
+        fly(flight, std::move(link), std::move(method), std::move(payload), place.deadline));
+  for (;;) {
+    const auto ticket = flight->landed.ticket();
+    if (flight->reply) co_return std::move(*flight->reply);
+    const auto now = owners_.place_of(place.shard);
+    if (now.here || (!now.address.empty() && now.address != address)) co_return fail(not_served());
+    co_await flight->landed.wait(ticket, clock_, kLookAtFlights);
   }
 }
 

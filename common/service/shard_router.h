@@ -52,6 +52,8 @@ class ShardRouter {
 
  private:
   Task<Result<std::string>> answer(rpc::Dispatch own, PlaceOf place_of, std::string method, std::string payload);
+  Task<Result<std::string>> call(std::shared_ptr<rpc::Transport> link, CallPlace place, std::string address,
+                                 std::string method, std::string payload);
   std::shared_ptr<rpc::Transport> link(const std::string& address);
 
   kv::ShardOwners& owners_;
