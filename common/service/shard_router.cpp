@@ -13,7 +13,7 @@ constexpr std::string_view kLook = "owners.look";
 /// For a shard that is being handed over.
 constexpr Duration kWaitForOwner = std::chrono::seconds(2);
 constexpr Duration kTellWithin = std::chrono::seconds(2);
-constexpr Duration kLookAtFlights = std::chrono::seconds(1);
+constexpr Duration kLookAtFlights = std::chrono::milliseconds(250);
 constexpr int kMostTries = 3;
 /// Of an error: nothing was done, since the shard is not there.
 constexpr const char* kNotHere = "shard-not-here";

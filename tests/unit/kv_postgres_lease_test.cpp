@@ -132,6 +132,21 @@ TEST_F(PostgresLeaseTest, AnOwnerThatLetsGoIsFollowedAtOnceAndOneThatLivesIsNot)
   EXPECT_TRUE(put(*second, "a", "1").has_value());
 }
 
+/// A reader that still walks must not make a former owner show later readers what it sees.
+TEST_F(PostgresLeaseTest, AFormerOwnersSnapshotShowsWhatTheNextOneWrote) {
+  const auto first = open(options_);
+  ASSERT_TRUE(put(*first, "a", "old").has_value());
+  const auto held = first->snapshot();
+  EXPECT_EQ(held->get("a")->value(), "old");
+  session()->run({{"let_go", "UPDATE owners SET lease_ms = 0, epoch = epoch + 1"}}, std::nullopt).value();
+  const auto second = open_as("second");
+  ASSERT_TRUE(put(*second, "a", "new").has_value());
+  // The first one's lease was good when it was sent: it may go on for as long as that, and no longer.
+  const auto lease_ends = std::chrono::steady_clock::now() + options_.lease;
+  while (first->snapshot()->get("a")->value() != "new") ASSERT_LT(std::chrono::steady_clock::now(), lease_ends + 10s);
+  EXPECT_EQ(held->get("a")->value(), "old");
+}
+
 TEST_F(PostgresLeaseTest, WhoeverRanInTheSamePlaceIsNotWaitedFor) {
   options_.lease = 60'000ms;
   options_.place = "here";
