@@ -44,6 +44,7 @@ class Load:
 
     def __init__(self, test, queues):
         self.test, self.queues = test, queues
+        self.name = uuid.uuid4().hex[:8]  # of its messages and their keys
         self.acknowledged = {queue: [] for queue in queues}
         self.statuses = {}
         self.longest_gap_s = 0.0
@@ -70,7 +71,7 @@ class Load:
         clients = {}
         last = time.monotonic()
         for number in range(1_000_000):
-            text = f"{queue} {number}"
+            text = f"{queue} {self.name} {number}"
             attempt = 0
             while True:
                 if self._stop.is_set() and attempt > 100:
