@@ -238,7 +238,8 @@ bool OwnedShard::due_for_renewal() const {
 Result<void> OwnedShard::ask_whether_owned(Connection::Patience patience) {
   const auto& statement = options_->lease.count() > 0 ? kRenew : kCheck;
   const auto sent = lease_clock();
-  const auto checked = connection_->run({statement, Parameters().number(options_->shard).number(shared_->epoch)}, patience);
+  const auto checked =
+      connection_->run({statement, Parameters().number(options_->shard).number(shared_->epoch)}, patience);
   if (!checked) return fail(checked.error());
   if (checked->size() == 0) return fail(taken_over());
   extend(sent);
@@ -301,7 +302,8 @@ void Fetched::learn(const KnownRows::Missing& missing, KnownRows& known) const {
 
 Result<bool> OwnedShard::erase_some(KeyRange& range) {
   for (;;) {
-    auto parameters = Parameters().number(options_->shard).number(shared_->epoch).number(kErasedAtOnce).bytes(range.lower);
+    auto parameters =
+        Parameters().number(options_->shard).number(shared_->epoch).number(kErasedAtOnce).bytes(range.lower);
     if (!range.upper.empty()) parameters.bytes(range.upper);
     const auto erased = connection_->run({range.upper.empty() ? kEraseToEnd : kErase, std::move(parameters)},
                                          options_->answer_patience);
