@@ -13,22 +13,18 @@
 #include "common/service/call_span.h"
 #include "common/service/disk_room.h"
 #include "common/service/disk_watch.h"
-#include "common/service/forwarded_request.h"
 #include "common/service/maintenance.h"
 #include "common/service/metrics_access.h"
-#include "common/service/other_hosts.h"
 #include "common/service/quota_watch.h"
 #include "common/service/request_meter.h"
 #include "common/service/request_span.h"
 #include "common/service/sas_signer.h"
+#include "common/service/sharing.h"
 #include "common/service/store_data.h"
 #include "common/service/store_settings.h"
 
 namespace tidemark::service {
 namespace {
-
-/// How soon a process heeds what another one was told about an account.
-constexpr Duration kHeedProperties = std::chrono::seconds(5);
 
 /// If anything is wrong with the file, the accounts stay as they are and the log says why.
 void reload_accounts(const StoreSettings& settings, Front& front, Quotas& quotas) {
@@ -75,14 +71,6 @@ std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server
                           kCounter, static_cast<double>(counters.refused))};
 }
 
-std::vector<prometheus::MetricFamily> forwarding_figures(const ShardRouter& router) {
-  constexpr auto kCounter = prometheus::MetricType::Counter;
-  return {process::figure("tidemark_forwarded_total", "Requests and calls passed on to the process with their shard.",
-                          kCounter, static_cast<double>(router.forwarded())),
-          process::figure("tidemark_forwarded_missed_total", "Those that found their shard there no more.", kCounter,
-                          static_cast<double>(router.missed()))};
-}
-
 /// What the process answers itself, around what the store does.
 struct Face {
   Store& store;
@@ -111,11 +99,6 @@ Task<void> keep_ages(kv::AgeClock& ages, std::function<bool()> here, std::shared
     if (!kept && here()) process::log_failed_task("keep_ages", kept.error());
     stopped = co_await stopping->wait(ages, kv::kKeepAge);
   }
-}
-
-// Another process may have changed them. Until `stopping` is notified.
-Task<void> heed_properties(Front& front, Clock& clock, std::shared_ptr<Signal> stopping) {
-  while (!co_await stopping->wait(clock, kHeedProperties)) front.read_properties_again();
 }
 
 http::Response refuse_address(const Face& face, const http::Request& request, const TooMuch& refusal) {
@@ -251,8 +234,6 @@ class RunningStore {
 
  private:
   Result<void> serve_internally();
-  rpc::Dispatch internal_face();
-  Result<void> claim_shards();
   void begin_upkeep();
   void serve();
   process::Waited wait();
@@ -265,12 +246,11 @@ class RunningStore {
   const StoreDescription& description_ = ground_.description;
   kv::StoredShards& shards_ = ground_.stored.shards;
   http::Server& server_ = *ground_.server;
-  std::deque<kv::AgeClock> ages_;  // of each shard
-  std::unique_ptr<ShardRouter> router_;
+  std::deque<kv::AgeClock> ages_;           // of each shard
+  const std::unique_ptr<Sharing> sharing_;  // null: all shards are here
   analytics::Analytics analytics_{shards_.catalogue(), *ground_.clock, settings_.analytics, ground_.metrics};
   const std::unique_ptr<Store> store_;
   Front& front_ = store_->front();
-  std::optional<RequestForwarder> forwarder_;
   SasSigner signer_{front_.service(), front_, std::chrono::hours(settings_.sas_longest_h),
                     place_of(settings_, server_, ground_.certificate != nullptr)};
   StoreBackup backup_{shards_, store_->files_beside(), ground_.folder, description_.folder};
@@ -316,22 +296,15 @@ StoreContext RunningStore::context() {
           static_cast<std::size_t>(settings_.threads),
           ground_.folder,
           ground_.syncs(),
-          router_.get()};
-}
-
-/// Null if all shards are here.
-std::unique_ptr<ShardRouter> make_router(Ground& ground) {
-  if (!ground.stored.owners) return nullptr;
-  const auto open_link = [&listen = ground.settings.listen](const std::string& address) {
-    auto link = open_peer(listen, address);
-    if (!link) spdlog::error("a process of this store cannot be reached reason=\"{}\"", link.error().message);
-    return link ? std::move(*link) : nullptr;
-  };
-  return std::make_unique<ShardRouter>(*ground.stored.owners, *ground.clock, ground.server->executor(), open_link);
+          sharing_ ? &sharing_->router() : nullptr};
 }
 
 RunningStore::RunningStore(Ground& ground, const StoreFactory& build)
-    : ground_(ground), router_(make_router(ground)), store_([&] {
+    : ground_(ground),
+      sharing_(ground.stored.owners ? std::make_unique<Sharing>(*ground.stored.owners, *ground.clock,
+                                                                ground.server->executor(), ground.settings)
+                                    : nullptr),
+      store_([&] {
         auto of_store = context();
         return build(of_store);
       }()) {
@@ -340,16 +313,13 @@ RunningStore::RunningStore(Ground& ground, const StoreFactory& build)
   front_.bound_by(quotas_);
   front_.use_accounts(ground_.accounts, settings_.allowed_hosts);
   front_.record_by(analytics_.recorder());
-  if (!router_) return;
-  forwarder_.emplace(*router_, store_->longest_forwarded_body(),
-                     [this](http::Request& request) { return front_.serve_here(request); });
-  front_.forward_by(*forwarder_);
+  if (sharing_) sharing_->serve(*store_);
 }
 
 Result<void> RunningStore::run() {
   if (auto served = serve_internally(); !served) {
     end_work(Duration::zero());
-    if (router_) router_->close();
+    if (sharing_) sharing_->close();
     ground_.server.reset();
     return served;
   }
@@ -359,33 +329,12 @@ Result<void> RunningStore::run() {
   return {};
 }
 
-/// What other processes ask; if some of the shards are theirs, calls for those are passed on.
-rpc::Dispatch RunningStore::internal_face() {
-  auto own =
-      disk_.beside(maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face())))));
-  if (!router_) return own;
-  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<CallPlace> {
-    if (auto place = RequestForwarder::place_of(method, payload)) return place;
-    if (method.starts_with("analytics.")) return CallPlace{.shard = 0};
-    return store_->place_of_call(method, payload);
-  };
-  return router_->around(forwarder_->beside(std::move(own)), place_of);
-}
-
-Result<void> RunningStore::claim_shards() {
-  if (!router_) return {};
-  auto address = TRY(peer_address(settings_.listen, settings_.peer_address, internal_->tcp_address(),
-                                  internal_endpoint(ground_.data.string(), description_.folder)));
-  auto hooks = router_->hooks([this](std::size_t shard) { store_->gained(shard); },
-                              [this](std::size_t shard) { store_->lost(shard); });
-  TRY(ground_.stored.owners->start(std::move(address), std::move(hooks)));
-  spawn(server_.executor(), heed_properties(front_, *ground_.clock, stopping_));
-  return {};
-}
-
 Result<void> RunningStore::serve_internally() {
-  const auto dispatch = internal_face();
-  internal_ = TRY(rpc::serve({.endpoint = internal_endpoint(ground_.data.string(), description_.folder),
+  rpc::Dispatch dispatch =
+      disk_.beside(maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face())))));
+  if (sharing_) dispatch = sharing_->around(std::move(dispatch));
+  const auto endpoint = internal_endpoint(ground_.data.string(), description_.folder);
+  internal_ = TRY(rpc::serve({.endpoint = endpoint,
                               .max_in_flight = static_cast<std::size_t>(settings_.max_internal_calls),
                               .undelivered = store_->undelivered(dispatch),
                               .failed = &process::log_failed_call,
@@ -399,13 +348,14 @@ Result<void> RunningStore::serve_internally() {
   show(ground_.stored.figures);
   show([this] { return internal_figures(*internal_); });
   show([this] { return connection_figures(server_); });
-  if (router_) show([this] { return forwarding_figures(*router_); });
-  return claim_shards();
+  if (!sharing_) return {};
+  show([this] { return sharing_->figures(); });
+  return sharing_->claim(*internal_, endpoint, stopping_);
 }
 
 void RunningStore::begin_upkeep() {
   for (std::size_t i = 0; i < ages_.size(); ++i) {
-    const auto here = [router = router_.get(), i] { return router == nullptr || router->here(i); };
+    const auto here = [this, i] { return !sharing_ || sharing_->router().here(i); };
     spawn(server_.executor(), keep_ages(ages_[i], here, stopping_));
   }
   spawn(server_.executor(), analytics_.run());
@@ -453,7 +403,7 @@ void RunningStore::end_work(Duration grace) {
   analytics_.finish();
   store_->drain();
   shards_.drain();
-  if (ground_.stored.owners) ground_.stored.owners->stop();
+  if (sharing_) sharing_->stop();
 }
 
 void RunningStore::stop(process::Waited waited) {
@@ -462,8 +412,7 @@ void RunningStore::stop(process::Waited waited) {
   quota_watch_.stop();
   const auto listener =
       waited == process::Waited::kInterrupted ? std::optional(server_.keep_listening()) : std::nullopt;
-  // The others go on with its shards while it still passes on what comes.
-  if (ground_.stored.owners) ground_.stored.owners->leave();
+  if (sharing_) sharing_->leave();
   end_work(std::chrono::seconds(settings_.shutdown_grace_s));
   if (listener) process::start_again(*listener);
   // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
@@ -472,7 +421,7 @@ void RunningStore::stop(process::Waited waited) {
     process::leave();
   }
   internal_.reset();
-  if (router_) router_->close();
+  if (sharing_) sharing_->close();
   ground_.server.reset();
 }
 

@@ -1,0 +1,69 @@
+#include "common/service/sharing.h"
+
+#include <spdlog/spdlog.h>
+
+#include "common/process/metrics.h"
+#include "common/service/other_hosts.h"
+#include "common/service/store_process.h"
+
+namespace tidemark::service {
+namespace {
+
+/// How soon a process heeds what another one was told about an account.
+constexpr Duration kHeedProperties = std::chrono::seconds(5);
+
+std::unique_ptr<rpc::Transport> open_link(const ListenSettings& listen, const std::string& address) {
+  auto link = open_peer(listen, address);
+  if (!link) spdlog::error("a process of this store cannot be reached reason=\"{}\"", link.error().message);
+  return link ? std::move(*link) : nullptr;
+}
+
+}  // namespace
+
+Sharing::Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const StoreSettings& settings)
+    : owners_(owners),
+      clock_(clock),
+      executor_(executor),
+      settings_(settings),
+      router_(owners, clock, std::move(executor),
+              [&settings](const std::string& address) { return open_link(settings.listen, address); }) {}
+
+void Sharing::serve(Store& store) {
+  store_ = &store;
+  auto& front = store.front();
+  forwarder_.emplace(router_, store.longest_forwarded_body(),
+                     [&front](http::Request& request) { return front.serve_here(request); });
+  front.forward_by(*forwarder_);
+}
+
+rpc::Dispatch Sharing::around(rpc::Dispatch own) {
+  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<CallPlace> {
+    if (auto place = RequestForwarder::place_of(method, payload)) return place;
+    if (method.starts_with("analytics.")) return CallPlace{.shard = 0};
+    return store_->place_of_call(method, payload);
+  };
+  return router_.around(forwarder_->beside(std::move(own)), place_of);
+}
+
+Result<void> Sharing::claim(const rpc::Server& server, const std::string& local,
+                            const std::shared_ptr<Signal>& stopping) {
+  auto address = TRY(peer_address(settings_.listen, settings_.peer_address, server.tcp_address(), local));
+  TRY(owners_.start(std::move(address), router_.hooks([this](std::size_t shard) { store_->gained(shard); },
+                                                      [this](std::size_t shard) { store_->lost(shard); })));
+  spawn(executor_, heed_properties(stopping));
+  return {};
+}
+
+Task<void> Sharing::heed_properties(std::shared_ptr<Signal> stopping) {
+  while (!co_await stopping->wait(clock_, kHeedProperties)) store_->front().read_properties_again();
+}
+
+std::vector<prometheus::MetricFamily> Sharing::figures() const {
+  constexpr auto kCounter = prometheus::MetricType::Counter;
+  return {process::figure("tidemark_forwarded_total", "Requests and calls passed on to the process with their shard.",
+                          kCounter, static_cast<double>(router_.forwarded())),
+          process::figure("tidemark_forwarded_missed_total", "Those that found their shard there no more.", kCounter,
+                          static_cast<double>(router_.missed()))};
+}
+
+}  // namespace tidemark::service
