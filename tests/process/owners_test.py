@@ -188,6 +188,25 @@ class OwnersTest(unittest.TestCase):
             self.assertEqual(self.drained(queue), load.acknowledged[queue], queue)
             self.assertGreater(len(load.acknowledged[queue]), 0)
 
+    def refused(self, program, *arguments):
+        stack = Stack()
+        self.addCleanup(stack.close)
+        child = stack.launch(program, program, "--port", "0", *arguments)
+        self.assertEqual(child.wait(), 2)
+        return child.log()
+
+    def test_settings(self):
+        in_database = ("--engine", "postgres", "--database", self.database)
+        self.assertIn("share_shards needs engine postgres", self.refused("queue_service", "--share-shards", "true"))
+        self.assertIn("table_store cannot share its shards",
+                      self.refused("table_store", "--share-shards", "true", *in_database))
+        self.assertIn("peer_address is set, but share_shards is not",
+                      self.refused("queue_service", "--peer-address", "tcp://10.0.0.1:7000", *in_database))
+        self.assertIn("peer_address needs internal_address",
+                      self.refused("queue_service", "--peer-address", "tcp://10.0.0.1:7000", "--share-shards", "true", *in_database))
+        self.start("a")
+        self.assertIn("which still runs: stop it first", self.refused("queue_service", *in_database), "one for itself alone")
+
     def test_one_alone_has_all_and_a_second_gets_its_share(self):
         self.start("a")
         self.assertEqual(self.served("a"), [0, 1, 2, 3], "before it says that it is ready")
