@@ -68,10 +68,7 @@ void declare(process::Settings& settings, ListenSettings& listen) {
 
 Result<std::string> peer_address(const ListenSettings& settings, const std::string& announced,
                                  const std::string& tcp_address, const std::string& local) {
-  if (tcp_address.empty() && announced.empty()) return local;
-  if (tcp_address.empty()) {
-    return incomplete("peer_address needs internal_address and its keys, since other machines connect there");
-  }
+  if (tcp_address.empty()) return local;
   const auto keys = TRY(rpc::read_key_file(settings.key_file));
   return (announced.empty() ? tcp_address : announced) + " " + hex_encode(keys.public_key);
 }

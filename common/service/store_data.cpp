@@ -108,6 +108,10 @@ Result<void> check_sharing(const StoreSettings& settings, const StoreDescription
     return fail(ErrorCode::kConfigInvalid,
                 description.process_name + " cannot share its shards with other processes yet: remove share_shards");
   }
+  if (!settings.peer_address.empty() && settings.listen.address.empty()) {
+    return fail(ErrorCode::kConfigInvalid,
+                "peer_address needs internal_address and its keys, since that is where other machines arrive");
+  }
   if (in_database(settings)) return {};
   return fail(ErrorCode::kConfigInvalid,
               "share_shards needs engine postgres: files of a data directory are for one process");
