@@ -11,8 +11,6 @@ namespace {
 using jobs::EntityKey;
 using table_store::Entity;
 
-constexpr std::string_view kProgress = "progress";  // the partition in kIndexTable (indexes/store/index_store.h)
-
 class ListSearch final : public Search {
  public:
   ListSearch(Source source, std::optional<PieceContents> contents, const Index& index, std::vector<GroupRange> ranges,
@@ -70,15 +68,14 @@ class ListSearch final : public Search {
     request.most = static_cast<std::uint32_t>(std::min<std::size_t>(page_.left(), table_store::kMaxListed));
     request.all = !keys_only_;
     request.selection = source_.selection;
-    request.beside = {std::string(kIndexTable), std::string(kProgress), index_id_};
+    request.beside = place_of_progress(index_id_);
     auto answer = co_await source_.listings.find_listed(std::move(request));
     // Nothing is where no key can be.
     if (answer.failed_with(ErrorCode::kTableNotFound) || answer.failed_with(ErrorCode::kOutOfRangeInput)) {
       co_return true;
     }
     auto listed = CO_TRY(std::move(answer));
-    // The rows of an index that is built, again or for the first time, may say what is not so any more.
-    const bool proves = listed.beside && jobs::property_or<std::string>(*listed.beside, "State") == kReady;
+    const bool proves = is_ready(listed.beside);
     if (keys_only_ && !proves) co_return false;
     const auto blocks = page_.keep(std::move(listed.blocks));
     for (const auto& [row, entities] : listed.rows) {

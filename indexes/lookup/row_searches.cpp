@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "common/base/encoding.h"
 #include "indexes/lookup/list_search.h"
 #include "indexes/lookup/search_parts.h"
 #include "jobs/spec/key_template.h"
+#include "table_store/model/entity_view.h"
+#include "table_store/model/text_order.h"
 
 namespace tidemark::indexes {
 namespace {
@@ -13,6 +16,7 @@ using jobs::EntityKey;
 using table_store::Entity;
 
 constexpr std::string_view kLast = "\xEF\xBF\xBF";
+constexpr std::string_view kJustBehind = "\x01";
 
 class SummarySearch final : public Search {
  public:
@@ -58,52 +62,102 @@ class SummarySearch final : public Search {
   std::optional<Place> place_;
 };
 
+/// Where copies are read on, as a continuation: base64 of the RowKey behind a letter, so that it is never empty.
+std::string text_of_row(const std::string& row_key) { return base64_encode("r" + row_key); }
+
 class CopySearch final : public Search {
  public:
-  CopySearch(Source source, const Index& index, LookupRequest request, jobs::KeyTemplates templates)
+  CopySearch(Source source, const Index& index, const LookupRequest& request, jobs::KeyTemplates templates)
       : source_(std::move(source)), templates_(std::move(templates)), page_(request.top) {
-    const auto keys = copy_keys_of(request, std::get<CopiesKind>(index.definition.kind));
-    rows_.table = index.definition.destination();
-    rows_.follower = index.id;
-    rows_.continuation = std::move(request.continuation);
-    rows_.filter = "PartitionKey eq " + literal(keys.partition_key);
-    rows_.filter += keys.exact ? " and RowKey eq " + literal(keys.row_key)
-                               : keys_between(keys.row_key, keys.row_key + std::string(kLast));
+    const auto& kind = std::get<CopiesKind>(index.definition.kind);
+    const auto keys = copy_keys_of(request, kind);
+    copies_.table = index.definition.destination();
+    copies_.rows = {keys.partition_key, keys.row_key, keys.row_key};
+    copies_.rows.before += keys.exact ? kJustBehind : kLast;
+    copies_.follower = index.id;
+    copies_.entities = source_.table;
+    copies_.show = show_for(kind, request);
+    copies_.selection = source_.selection;
+    copies_.beside = place_of_progress(index.id);
+  }
+
+  /// False if it is none of this lookup.
+  bool go_on(const std::string& continuation) {
+    if (continuation.empty()) return true;
+    const auto text = base64_decode(continuation).value_or("");
+    if (!text.starts_with('r') || !is_valid_utf8(text)) return false;
+    auto& rows = copies_.rows;
+    const auto row_key = text.substr(1);
+    const auto within = [](std::string_view a, std::string_view b) { return table_store::compare_ordinal(a, b) <= 0; };
+    if (!within(rows.from, row_key) || !within(row_key, rows.before)) return false;
+    rows.from = row_key;
+    return true;
   }
 
   Task<Result<FoundEntities>> run() override {
-    do {
-      rows_.top = static_cast<std::uint32_t>(page_.room());
-      auto read = co_await source_.tables.query(rows_);
-      if (read.failed_with(ErrorCode::kTableNotFound)) co_return page_.finish({});
-      auto rows = CO_TRY(std::move(read));
-      rows_.continuation = std::move(rows.continuation);
-      CO_TRY(co_await look_at(std::move(rows.entities)));
-    } while (!rows_.continuation.empty() && !page_.full());
-    co_return page_.finish(std::move(rows_.continuation));
+    for (;;) {
+      copies_.most = static_cast<std::uint32_t>(std::min<std::size_t>(page_.left(), table_store::kMaxListed));
+      auto answer = co_await source_.listings.find_copies(copies_);
+      // Nothing is where no key can be.
+      if (answer.failed_with(ErrorCode::kTableNotFound) || answer.failed_with(ErrorCode::kOutOfRangeInput)) {
+        co_return page_.finish({});
+      }
+      auto found = CO_TRY(std::move(answer));
+      const bool proves = is_ready(found.beside);
+      // What the copies of an index say that is not ready, nobody knows.
+      if (!proves && std::exchange(copies_.show, Show::kEntities) != Show::kEntities) continue;
+      const auto next = look_at(std::move(found), proves);
+      if (!next) co_return page_.finish({});
+      if (page_.full()) co_return page_.finish(text_of_row(*next));
+      copies_.rows.from = *next;
+    }
   }
 
  private:
-  Task<Result<void>> look_at(std::vector<Entity> copies) {
-    std::erase_if(copies, [](const Entity& copy) { return !copy.origin; });
-    std::vector<EntityKey> keys;
-    for (const auto& copy : copies) keys.push_back({copy.origin->partition_key, copy.origin->row_key});
-    auto entities = CO_TRY(co_await source_.read(std::move(keys)));
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      auto& entity = entities[i];
-      const EntityKey place{copies[i].partition_key, copies[i].row_key};
-      if (entity && jobs::apply_key_templates(templates_, *entity) == place) {
-        page_.add(std::move(*entity));
-      } else {
-        page_.leave_out();
-      }
+  using Show = table_store::CopiesRequest::Show;
+
+  [[nodiscard]] static Show show_for(const CopiesKind& kind, const LookupRequest& request) {
+    if (request.keys_only) return Show::kKeys;
+    if (!kind.properties) return Show::kCopies;
+    const auto has = [&kind](const auto& name) {
+      const bool own = name != "PartitionKey" && name != "RowKey" && name != "Timestamp";
+      return !own || std::ranges::find(*kind.properties, name) != kind.properties->end();
+    };
+    const auto& wanted = request.projection;
+    return !wanted.empty() && std::ranges::all_of(wanted, has) ? Show::kCopies : Show::kEntities;
+  }
+
+  /// Where to go on, if there is more.
+  std::optional<std::string> look_at(table_store::CopiesPage found, bool proves) {
+    const auto blocks = page_.keep(std::move(found.blocks));
+    for (const auto& copy : found.copies) {
+      if (page_.full()) return copy.row_key;
+      judge(copy, blocks, proves);
     }
-    co_return Result<void>{};
+    return found.next.empty() ? std::nullopt : std::optional(std::move(found.next));
+  }
+
+  void judge(const table_store::FoundCopy& copy, std::string_view blocks, bool proves) {
+    table_store::EntityView view;
+    view.partition_key = copy.of.partition_key;
+    view.row_key = copy.of.row_key;
+    if (copy.shown) view.version = copy.shown->version;
+    if (copy.shown) view.block = block_in(blocks, *copy.shown);
+    if (proves && copy.settled && (copy.shown || copies_.show == Show::kKeys)) {
+      return page_.add(FoundEntity{copy.of.partition_key, copy.of.row_key, view.version, view.block});
+    }
+    if (!copy.shown || !table_store::is_property_block(view.block)) return page_.leave_out();
+    auto entity = view.to_entity();
+    const EntityKey place{copies_.rows.partition_key, copy.row_key};
+    if (!source_.filter.matches(entity) || jobs::apply_key_templates(templates_, entity) != place) {
+      return page_.leave_out();
+    }
+    page_.add(std::move(entity));
   }
 
   Source source_;
   jobs::KeyTemplates templates_;
-  QueryRequest rows_;
+  table_store::CopiesRequest copies_;
   Page page_;
 };
 
@@ -125,7 +179,9 @@ Result<std::unique_ptr<Search>> make_search(SearchStores stores, const Index& in
                 selection_of(definition, request)};
   if (const auto* copies = std::get_if<CopiesKind>(&definition.kind)) {
     auto templates = TRY(jobs::parse_key_templates(copies->partition_key, copies->row_key));
-    return std::make_unique<CopySearch>(std::move(source), index, std::move(request), std::move(templates));
+    auto search = std::make_unique<CopySearch>(std::move(source), index, request, std::move(templates));
+    if (!search->go_on(request.continuation)) return strange_continuation();
+    return search;
   }
   const auto* lists = std::get_if<ListsKind>(&definition.kind);
   const auto properties = lists != nullptr ? lists->by.size() : std::get<SummaryKind>(definition.kind).by.size();

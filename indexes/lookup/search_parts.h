@@ -32,6 +32,11 @@ std::string text_of(const Place& place);
 std::unexpected<Error> strange_continuation();
 Result<std::optional<Place>> place_in(const std::string& text, std::size_t ranges);
 
+/// Where an index's progress is kept, to be read from the same snapshot as its rows.
+table_store::ListedPlace place_of_progress(const std::string& index_id);
+/// The rows of an index that is built, again or for the first time, may say what is not so any more.
+bool is_ready(const std::optional<table_store::Entity>& progress);
+
 /// Which entities of the table may be found.
 struct Source {
   TableClient& tables;

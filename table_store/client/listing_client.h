@@ -1,5 +1,5 @@
-// The table store as lookups see it, beside TableClient: rows that list entities, read with what they list
-// (model/listed.h).
+// The table store as lookups see it, beside TableClient: rows that list or copy entities, read with what is known of how
+// true they are (model/listed.h).
 #pragma once
 #include "common/rpc/call.h"
 #include "table_store/model/listed.h"
@@ -12,6 +12,13 @@ struct FindListed {
   using Reply = ListedPage;
   std::string account;
   ListedRequest request;
+};
+
+struct FindCopies {
+  static constexpr std::string_view kMethod = "table.find_copies";
+  using Reply = CopiesPage;
+  std::string account;
+  CopiesRequest request;
 };
 
 }  // namespace calls
@@ -29,6 +36,8 @@ class ListingClient {
   /// Rows that list entities, with these, and what is known of how true the rows are. kTableNotFound for the table of
   /// the rows.
   rpc::Method<calls::FindListed> find_listed{caller_};
+  /// Likewise copies of entities. A reply holds about 4 MiB: there may be fewer copies than were asked for.
+  rpc::Method<calls::FindCopies> find_copies{caller_};
 };
 
 }  // namespace tidemark::table_store

@@ -108,6 +108,7 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::MutateAll, &TableService::mutate_all>(),
     Face::on<calls::FindRows, &TableService::find_rows>(),
     Face::on<calls::FindListed, &find_listed>(),
+    Face::on<calls::FindCopies, &TableService::find_copies>(),
     Face::on<calls::Follow, &TableService::follow>(),
     Face::on<calls::Unfollow, &TableService::unfollow>(),
     Face::on<calls::Followers, &TableService::followers>(),

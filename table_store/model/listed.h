@@ -1,6 +1,8 @@
-// Rows that list entities, as the index entities of the table design guide do: a property of such a row has the keys of
-// entities as JSON, [[PartitionKey, RowKey, ...], ...]. Reading the rows, what they list, and how true they are, all
-// from one snapshot. Plain values.
+// Rows by which entities are found, read with how true they are, all from one snapshot. There are two kinds of them:
+//   rows that list entities, as the index entities of the table design guide do: a property of such a row has the keys
+//   of entities as JSON, [[PartitionKey, RowKey, ...], ...]
+//   copies, each of one entity, whose keys are in its mark (Origin)
+// Plain values.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,6 +18,11 @@ struct ListedKey {
   std::string partition_key, row_key;
 };
 
+/// A row of any table that is read beside the others.
+struct ListedPlace {
+  std::string table, partition_key, row_key;
+};
+
 struct ListedRequest {
   std::string table;       // of the rows that list
   RowSearch rows;          // which of them
@@ -26,11 +33,7 @@ struct ListedRequest {
   /// Otherwise only those entities are read whose changes wait.
   bool all = false;
   Selection selection = {};  // of the entities
-  /// A row of any table that is read beside them.
-  struct Place {
-    std::string table, partition_key, row_key;
-  };
-  Place beside = {};
+  ListedPlace beside = {};
 };
 
 /// Whoever asks for it knows its keys.
@@ -60,7 +63,36 @@ struct ListedPage {
   std::optional<Entity> beside;  // nothing if it or its table is not there
 };
 
-/// The block of an entity's properties; empty, which is none, if the page has no such place.
+struct CopiesRequest {
+  std::string table;       // of the copies
+  RowSearch rows;          // which of them
+  std::string follower;    // who makes them; others' rows are left out
+  std::string entities;    // the table that it follows
+  std::uint32_t most = 0;  // copies to look at: 1..1000
+  enum class Show : std::uint8_t { kKeys = 1, kCopies, kEntities, kLast = kEntities };
+  /// Of those that are settled; of the others, the entity.
+  Show show = Show::kEntities;
+  Selection selection = {};
+  ListedPlace beside = {};
+};
+
+struct FoundCopy {
+  std::string row_key;
+  ListedKey of;
+  bool settled = false;  // as in ListedEntity
+  /// The copy, with the version of the entity that it shows, or the entity as it is now; nothing if that is not there,
+  /// or only the key was asked for.
+  std::optional<StoredEntity> shown;
+};
+
+struct CopiesPage {
+  std::vector<FoundCopy> copies;
+  std::string blocks;  // as in ListedPage
+  std::string next;    // the RowKey that was not looked at yet; empty: all were
+  std::optional<Entity> beside;
+};
+
+/// The block of an entity's properties; empty, which is none, if the blocks have no such place.
 inline std::string_view block_in(std::string_view blocks, const StoredEntity& entity) {
   return entity.at > blocks.size() ? std::string_view() : blocks.substr(entity.at, entity.bytes);
 }

@@ -1,25 +1,19 @@
 // Reads rows that list entities, and what they list (model/listed.h).
 #include <boost/asio/post.hpp>
 #include <span>
-#include <unordered_set>
 
 #include "table_store/model/limits.h"
-#include "table_store/storage/change_records.h"
-#include "table_store/storage/query_plan.h"
+#include "table_store/storage/listed_reading.h"
 #include "table_store/storage/row_searches.h"
 #include "table_store/storage/table_keys.h"
-#include "table_store/storage/table_rows.h"
+#include "table_store/storage/table_records.h"
 #include "table_store/storage/table_service.h"
-#include "table_store/storage/table_views.h"
-#include "table_store/storage/test_switches.h"
 
 namespace tidemark::table_store {
 namespace {
 
 constexpr std::size_t kReadInASlice = 128;
 constexpr std::size_t kMostRows = 100;  // others' included
-/// If more changes wait, it costs less to read what is listed.
-constexpr std::size_t kMostWaiting = 500;
 
 Result<void> check(const ListedRequest& request) {
   TRY(check_search(request.rows));
@@ -31,63 +25,14 @@ Result<void> check(const ListedRequest& request) {
   return check_selection(request.selection);
 }
 
-/// Without rows if there is no such table.
-Result<TableViews::Entities> entities_if_there(const TableViews& views, std::string_view account,
-                                               std::string_view table) {
-  auto entities = views.entities(account, table);
-  if (entities.failed_with(ErrorCode::kTableNotFound)) return TableViews::Entities{};
-  return entities;
-}
-
-/// The entities, as their keys are stored, whose changes a follower has not dealt with.
-class Unsettled {
- public:
-  static Result<Unsettled> of(const kv::Reader& snapshot, std::string_view feed_key, const std::string& follower) {
-    Unsettled out;
-    const auto feed = TRY(read_feed(snapshot, feed_key));
-    const auto* known = feed ? feed->find(follower) : nullptr;
-    if (known == nullptr || (known->stale && !test_switches().hide_staleness.load(std::memory_order_relaxed))) {
-      return out;
-    }
-    const auto cursor = snapshot.scan(notes_after(feed->feed, known->position));
-    for (std::size_t notes = 0; cursor->valid(); cursor->next()) {
-      const auto note = TRY(decode_note(cursor->value()));
-      if (++notes > kMostWaiting || note.kind == NoteKind::kDropped) return out;
-      if (note.kind != NoteKind::kCreated) out.keys_.insert(encode_entity_key(note.partition_key, note.row_key));
-    }
-    TRY(cursor->status());
-    out.known_ = true;
-    return out;
-  }
-
-  [[nodiscard]] bool may_contain(const std::string& key) const {
-    if (test_switches().prove_all.load(std::memory_order_relaxed)) return false;
-    return !known_ || keys_.contains(key);
-  }
-
- private:
-  bool known_ = false;
-  std::unordered_set<std::string> keys_;
-};
-
-Result<std::optional<Entity>> read_beside(const TableViews& views, std::string_view account,
-                                          const ListedRequest::Place& place) {
-  const auto entities = TRY(entities_if_there(views, account, place.table));
-  if (!entities.rows) return std::nullopt;
-  const auto key = entity_key(entities.generation, place.partition_key, place.row_key);
-  const auto record = TRY(entities.rows->get(key));
-  if (!record) return std::nullopt;
-  return TRY(entity_in(key, *record));
-}
-
 /// What one request reads, some keys at a time.
 class Listing {
  public:
   Listing(const TableViews::Entities& entities, const ListedRequest& request, const Unsettled& unsettled,
           std::string& blocks)
-      : entities_(entities), request_(request), unsettled_(unsettled), blocks_(blocks) {}
+      : entities_(entities), request_(request), unsettled_(unsettled), blocks_(blocks, request.selection) {}
 
-  [[nodiscard]] bool full() const { return left() == 0 || bytes_ >= kMaxReplyBytes; }
+  [[nodiscard]] bool full() const { return left() == 0 || bytes_ + blocks_.bytes() >= kMaxReplyBytes; }
   [[nodiscard]] std::size_t left() const { return request_.most - looked_at_; }
   void add(const Entity& row) {
     for (const auto& property : row.properties) {
@@ -102,12 +47,11 @@ class Listing {
     listed.resize(first + count);
     std::vector<std::string> wanted;
     std::vector<std::size_t> places;
-    const auto prefix = entity_prefix(entities_.generation);
     for (std::size_t i = 0; i < count; ++i) {
-      auto key = encode_entity_key(keys[i].partition_key, keys[i].row_key);
-      listed[first + i].settled = !unsettled_.may_contain(key);
+      const auto& [partition_key, row_key] = keys[i];
+      listed[first + i].settled = !unsettled_.may_contain(partition_key, row_key);
       if ((listed[first + i].settled && !request_.all) || !entities_.rows) continue;
-      wanted.push_back(prefix + key);
+      wanted.push_back(entity_key(entities_.generation, partition_key, row_key));
       places.push_back(first + i);
     }
     auto end = first + count;
@@ -115,7 +59,8 @@ class Listing {
       TRY(entities_.rows->get_all(wanted, [&](std::size_t i, std::optional<std::string_view> record) -> Result<void> {
         if (full()) end = std::min(end, places[i]);
         if (!record || places[i] >= end) return {};
-        listed[places[i]].now = TRY(take(*record, wanted.size() - i));
+        const auto entity = TRY(view_entity(*record));
+        listed[places[i]].now = TRY(blocks_.take(entity, entity.version, wanted.size() - i));
         return {};
       }));
     }
@@ -128,29 +73,12 @@ class Listing {
   [[nodiscard]] bool slice_over() { return read_ >= kReadInASlice && std::exchange(read_, 0) > 0; }
 
  private:
-  /// `coming`: how many may follow it, this one included.
-  Result<StoredEntity> take(std::string_view record, std::size_t coming) {
-    const auto view = TRY(view_entity(record));
-    if (!is_property_block(view.block)) return corrupt_record("entity");
-    bytes_ += view.block.size();
-    const auto at = blocks_.size();
-    if (!request_.selection) {
-      if (blocks_.capacity() < at + view.block.size()) {
-        blocks_.reserve(std::min(at + kMaxReplyBytes, at + coming * view.block.size()) + view.block.size());
-      }
-      blocks_ += view.block;
-    } else {
-      blocks_ += property_block(view.to_entity(request_.selection).properties);
-    }
-    return StoredEntity{view.version, at, blocks_.size() - at};
-  }
-
   const TableViews::Entities& entities_;
   const ListedRequest& request_;
   const Unsettled& unsettled_;
-  std::string& blocks_;
+  StoredBlocks blocks_;
   std::size_t looked_at_ = 0;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;  // of the rows
   std::size_t read_ = 0;
 };
 
@@ -166,8 +94,7 @@ Task<Result<ListedPage>> TableService::find_listed(std::string account, ListedRe
   const TableViews views(shards_);
   const auto lists = CO_TRY(views.entities(account, request.table));
   const auto entities = CO_TRY(entities_if_there(views, account, request.entities));
-  const auto unsettled =
-      CO_TRY(Unsettled::of(views.catalogue(), feed_key(account, request.entities), request.follower));
+  const auto unsettled = CO_TRY(Unsettled::of(views, feed_key(account, request.entities), request.follower));
   const auto executor = co_await asio::this_coro::executor;
   ListedPage page;
   page.beside = CO_TRY(read_beside(views, account, request.beside));

@@ -108,6 +108,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Finds the first keys in the text of a row that lists entities; none if the text is not such a list.
   using KeysIn = std::function<std::vector<ListedKey>(std::string_view text, std::size_t most)>;
   Task<Result<ListedPage>> find_listed(std::string account, ListedRequest request, KeysIn keys_in);
+  Task<Result<CopiesPage>> find_copies(std::string account, CopiesRequest request);
 
   // Following a table: model/changes.h, client/table_client.h.
 

@@ -1,7 +1,7 @@
 // Lookups that need not read what the log proves: whatever happens meanwhile, none is shown that does not match.
 #include <gmock/gmock.h>
 
-#include "tests/unit/index_lookup_fixture.h"
+#include "tests/unit/index_proof_fixture.h"
 
 namespace tidemark::indexes {
 namespace {
@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
-struct ProvenLookup : IndexLookup {
+struct ProvenLookup : IndexProof {
   void SetUp() override {
     IndexLookup::SetUp();
     index = IndexFixture::put("by-a", lists(R"("A")"));
@@ -21,28 +21,9 @@ struct ProvenLookup : IndexLookup {
     put_list(index, "x", members, 5);
     acknowledge();
     become(kReady);
-    loopback.before = [this](const std::string& method, Duration) { calls.push_back(method); };
+    note_calls();
   }
 
-  void begin() { ASSERT_TRUE(run_task(tables.follow("Source", {index.id, index.definition.key_properties()}, true))); }
-  /// As the owner, once it has dealt with everything.
-  void acknowledge() {
-    Result<table_store::ChangesPage> page;
-    do {
-      page = run_task(tables.changed_entities("Source", index.id, 0, 0, 1000, Duration(), {}));
-      ASSERT_TRUE(page);
-      ASSERT_TRUE(run_task(tables.acknowledge("Source", index.id, page->through)));
-    } while (page->more);
-  }
-  void become(std::string_view state) {
-    Progress progress;
-    progress.state = state;
-    ASSERT_TRUE(run_task(store.write_progress(index.id, progress, {"index/" + index.id, ++epoch, "", 0})));
-  }
-  void erase(const std::string& row) {
-    const auto mutation = table_store::change(MutationKind::kErase, row);
-    ASSERT_TRUE(run_task(tables.mutate("Source", "p", {mutation}, std::nullopt)));
-  }
   std::vector<std::string> look_up(const std::string& select, const std::string& top = "100") {
     calls.clear();
     return found(index, {{"value", "x"}, {"select", select}, {"top", top}});
@@ -57,10 +38,7 @@ struct ProvenLookup : IndexLookup {
     }
   }
 
-  Index index;
   std::vector<Entity> members;
-  std::vector<std::string> calls;
-  std::uint64_t epoch = 0;
 };
 
 TEST_F(ProvenLookup, TakesOneCall) {
