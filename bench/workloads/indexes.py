@@ -239,32 +239,40 @@ class Build(Verified):
 
 class Lookup(Verified):
     name, unit = "index-lookup", "answers/s"
-    title = f"16 connections ask for 100 of {ENTITIES:,} entities of 1 KiB: by a range of keys, and by a value of lists through the api"
-    subjects = [Subject("range", Followed), Subject("lookup, keys", Followed, {"select": "keys"}),
-                Subject("lookup, entities", Followed, {"select": "entities"})]
-    expectations = [Expectation("lookup, keys", ">=", 0.5, "range"), Expectation("lookup, entities", ">=", 0.5, "range")]
+    title = (f"16 connections ask for 100 of {ENTITIES:,} entities of 1 KiB: by a range of keys, and by a value through the api, "
+             "for their keys or for them as a whole")
+    subjects = [Subject("range", Followed),
+                *(Subject(f"{kind}, {select}", Followed, {"kind": kind, "select": select})
+                  for kind in ("lists", "copies") for select in ("keys", "entities"))]
+    expectations = [Expectation(each.label, ">=", 0.5, "range") for each in subjects[1:]]
     connections, per_partition, groups = 16, 1_000, ENTITIES // 100
+    parameters = {"lists": "value", "copies": "Group"}
 
     def prepare(self, system, subject):
         azure.fill_table(system.table, TABLE, ENTITIES, self.per_partition, lambda number: body_of(number, self.groups))
         if subject.label == "range":
             return
-        system.follow(ONE, TABLE)
+        kind, select = subject.settings["kind"], subject.settings["select"]
+        system.follow((kind,), TABLE)
         system.verify()
         wanted = {azure.keys_of(number, self.per_partition) for number in range(7, ENTITIES, self.groups)}
-        select = subject.settings["select"]
-        answer = Jobs(system).call("GET", f"/v1/indexes/lists-of-{TABLE}/lookup?value=g0007&select={select}")[select]
+        answer = Jobs(system).call("GET", f"{self.path(kind)}?{self.parameters[kind]}=g0007&select={select}")[select]
         partition, row = ("partitionKey", "rowKey") if select == "keys" else ("PartitionKey", "RowKey")
         found = [(each[partition], each[row]) for each in answer]
         if len(found) != 100 or set(found) != wanted:
             raise RuntimeError(f"a lookup is WRONG: of 100 keys, {len(wanted & set(found))} are in {len(found)} results")
 
+    @staticmethod
+    def path(kind):
+        return f"/v1/indexes/{kind}-of-{TABLE}/lookup"
+
     def measure(self, system, subject, repeat):
         options = changed(self.options, connections=self.connections)
         if subject.label == "range":
             return wrk(system, system.table, "range", PATH, repeat, options, entities=ENTITIES, perpartition=self.per_partition)
-        return wrk(system, system.api, "lookup", f"/v1/indexes/lists-of-{TABLE}/lookup", repeat, options, token=system.token,
-                   groups=self.groups, select=subject.settings["select"])
+        kind, select = subject.settings["kind"], subject.settings["select"]
+        return wrk(system, system.api, "lookup", self.path(kind), repeat, options, token=system.token, groups=self.groups,
+                   parameter=self.parameters[kind], select=select)
 
 
 ALL = [Lag, Writes, Sustained, Build, Lookup]

@@ -7,7 +7,7 @@ least_answer = 100 * 20
 function prepare()
   local headers = { ["Authorization"] = "Bearer " .. settings.token }
   for i = 1, tonumber(settings.groups) do
-    requests[i] = wrk.format("GET", string.format("%s?value=g%04d&select=%s", settings.path, i - 1, settings.select), headers)
+    requests[i] = wrk.format("GET", string.format("%s?%s=g%04d&select=%s", settings.path, settings.parameter, i - 1, settings.select), headers)
   end
 end
 

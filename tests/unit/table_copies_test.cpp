@@ -106,6 +106,7 @@ TEST_F(TableCopiesTest, AnAnswerHoldsWhatThereIsRoomFor) {
     put(row, large);
     copy("2" + row, row, "x", large);
   }
+  ASSERT_TRUE(follow(following_of("x"), true).has_value());  // it has dealt with all of them
   for (const auto show : {Show::kCopies, Show::kEntities}) {
     std::size_t found = 0;
     std::size_t calls = 0;
