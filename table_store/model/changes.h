@@ -17,7 +17,7 @@ namespace tidemark::table_store {
 inline constexpr std::size_t kMaxFollowers = 16;  // of a table
 inline constexpr std::size_t kMaxFollowerNameBytes = 256;
 inline constexpr std::size_t kMaxFollowedProperties = 128;  // for each follower
-inline constexpr std::uint32_t kMaxChangedEntities = 1000;
+inline constexpr std::uint32_t kMaxChangedEntities = 10'000;
 
 /// What a follower asks for.
 struct Following {

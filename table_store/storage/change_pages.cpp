@@ -211,7 +211,7 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
                                                          Version after, std::uint32_t skip, std::uint32_t limit,
                                                          Duration wait, Selection selection) {
   if (limit == 0 || limit > kMaxChangedEntities) {
-    co_return fail(ErrorCode::kInvalidInput, "A page has 1 to 1000 changes.");
+    co_return fail(ErrorCode::kInvalidInput, "A page has 1 to 10000 changes.");
   }
   if (wait < Duration::zero() || wait > kMaxWait) co_return fail(ErrorCode::kInvalidInput, "A wait is 0 to 5 seconds.");
   CO_TRY(check_selection(selection));

@@ -257,7 +257,7 @@ TEST_F(TableChangesTest, WhatIsNotAFollowingIsRefused) {
   ASSERT_EQ(all->size(), kMaxFollowers);
   EXPECT_TRUE(std::ranges::is_sorted(*all, {}, [](const auto& one) { return one.following.follower; }));
   EXPECT_TRUE(read("100", 0, 0).failed_with(ErrorCode::kInvalidInput));
-  EXPECT_TRUE(read("100", 0, 1001).failed_with(ErrorCode::kInvalidInput));
+  EXPECT_TRUE(read("100", 0, 10'001).failed_with(ErrorCode::kInvalidInput));
   EXPECT_TRUE(read("100", 1'000'000'000).failed_with(ErrorCode::kInvalidInput));
   EXPECT_TRUE(acknowledge("100", 1'000'000'000).failed_with(ErrorCode::kInvalidInput));
 }

@@ -141,9 +141,9 @@ TEST(ChangePaceTest, LetsWhatComesFastComeTogether) {
   using namespace std::chrono_literals;
   EXPECT_EQ(changes_of_a_page(500us, 2ms), 4U) << "2,000 a second: at once";
   EXPECT_EQ(changes_of_a_page(250us, 2ms), 8U);
-  EXPECT_EQ(changes_of_a_page(100us, 2ms), 5000U) << "10,000 a second: in pages of half a second";
-  EXPECT_EQ(changes_of_a_page(50us, 2ms), 10'000U);
-  EXPECT_EQ(changes_of_a_page(50us, 600ms), 12'000U) << "who has work has no rest";
+  EXPECT_EQ(changes_of_a_page(100us, 2ms), 10'000U) << "10,000 a second: in pages of a second";
+  EXPECT_EQ(changes_of_a_page(50us, 2ms), 20'000U);
+  EXPECT_EQ(changes_of_a_page(50us, 1200ms), 24'000U) << "who has work has no rest";
 }
 
 TEST(ChangePaceTest, IsInAHurryIfThereAreMore) {
@@ -153,8 +153,8 @@ TEST(ChangePaceTest, IsInAHurryIfThereAreMore) {
   pace.read(5s, 10'000, true);
   EXPECT_EQ(pace.rest(5s), Duration());
   pace.read(5s, 10'000, false);
-  EXPECT_EQ(pace.rest(5s), 500ms);
-  EXPECT_EQ(pace.rest(5s + 450ms), 50ms);
+  EXPECT_EQ(pace.rest(5s), 1s);
+  EXPECT_EQ(pace.rest(5s + 950ms), 50ms);
   EXPECT_EQ(pace.rest(6s), Duration());
   pace.read(6s, 0, false);
   EXPECT_EQ(pace.rest(6s), Duration());

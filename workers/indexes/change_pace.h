@@ -12,7 +12,7 @@ class ChangePace {
  public:
   /// While changes come more slowly than one in so long, there is no rest.
   static constexpr Duration kForAChange = std::chrono::microseconds(200);
-  static constexpr Duration kLongest = std::chrono::milliseconds(500);
+  static constexpr Duration kLongest = std::chrono::seconds(1);
 
   /// The log was read at `now`. `more`: not to its end, so enough have come together already.
   void read(Duration now, std::size_t changes, bool more) {
