@@ -12,7 +12,8 @@ tidemark_test(table_service_test LABEL unit
 tidemark_test(table_changes_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_changes_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_changes_races_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_changes_property_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_feeds_test.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/table_listed_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_searches_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_listed_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_copies_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_searches_test.cpp
   LINK tidemark_table_server tidemark_memory_engine)
 tidemark_test(table_property_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_property_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp
