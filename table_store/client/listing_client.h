@@ -1,5 +1,5 @@
-// The table store as lookups see it, beside TableClient: rows that list or copy entities, read with what is known of how
-// true they are (model/listed.h).
+// The table store as lookups see it, beside TableClient: rows that list or copy entities, read with what is known of
+// how true they are (model/listed.h).
 #pragma once
 #include "common/rpc/call.h"
 #include "table_store/model/listed.h"
