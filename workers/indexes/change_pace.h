@@ -11,13 +11,12 @@ namespace tidemark::workers {
 class ChangePace {
  public:
   /// While changes come more slowly than one in so long, there is no rest.
-  static constexpr Duration kForAChange = std::chrono::microseconds(200);
+  static constexpr Duration kForAChange = std::chrono::microseconds(300);
   static constexpr Duration kLongest = std::chrono::seconds(1);
 
   /// The log was read at `now`. `more`: not to its end, so enough have come together already.
   void read(Duration now, std::size_t changes, bool more) {
-    constexpr auto kMost = static_cast<std::size_t>(kLongest / kForAChange);
-    next_ = more ? now : now + kForAChange * static_cast<Duration::rep>(std::min(changes, kMost));
+    next_ = more ? now : now + std::min(kForAChange * static_cast<Duration::rep>(changes), kLongest);
   }
   /// How long to rest from `now` on.
   [[nodiscard]] Duration rest(Duration now) const { return std::max(next_ - now, Duration::zero()); }
