@@ -54,6 +54,7 @@ inline constexpr char kSnapshot = 'S';
 inline constexpr std::string_view kNextId = "In";
 inline constexpr std::string_view kLastVersion = "Iv";
 
+inline std::string service_properties(std::string_view account) { return kv::key(kServiceProperties, Text{account}); }
 inline std::string container(std::string_view account, std::string_view name) {
   return kv::key('C', Text{account}, Text{name});
 }

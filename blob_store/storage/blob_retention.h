@@ -1,13 +1,15 @@
 // What the service properties of an account say of deleted blobs.
 #pragma once
 #include <cstdint>
-#include <string_view>
+#include <optional>
+#include <string>
 
-#include "common/kv/engine.h"
+#include "common/base/error.h"
 
 namespace tidemark::blob_store {
 
-/// For how many days deleted blobs of the account are retained; 0: not at all. From rows of the first shard.
-Result<std::uint32_t> retained_days(const kv::Reader& rows, std::string_view account);
+/// For how many days deleted blobs of the account are retained; 0: not at all. `properties`: its document, if it has
+/// one.
+Result<std::uint32_t> retained_days(const std::optional<std::string>& properties);
 
 }  // namespace tidemark::blob_store

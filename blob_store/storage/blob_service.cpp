@@ -64,7 +64,7 @@ Task<Result<void>> BlobService::transact(const BlobRef& ref, BlobBody body, cons
 Task<Result<void>> BlobService::transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body,
                                                    const FailStep* step) {
   auto place = place_on(shard);
-  place.retained_days = CO_TRY(retained_days(*catalogue().snapshot(), ref.account));
+  place.retained_days = CO_TRY(retained_days(CO_TRY(catalogue().get(blob_keys::service_properties(ref.account)))));
   const auto on_shard = [&](kv::Transaction& txn) { return body(txn, place); };
   for (int brought = 0;; ++brought) {
     auto done = co_await shard.engine.transact(on_shard, step);

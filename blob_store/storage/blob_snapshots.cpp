@@ -19,16 +19,16 @@ const FailStep kUndeleteStep("blob.undelete");
 
 /// For how many days what is deleted by this transaction is retained.
 Result<std::uint32_t> days_for(const kv::Transaction& txn, const Place& place, std::string_view account) {
-  return place.shard == 0 ? retained_days(txn, account) : Result<std::uint32_t>(place.retained_days);
+  if (place.shard > 0) return place.retained_days;
+  return retained_days(TRY(txn.get(blob_keys::service_properties(account))));
 }
 
 }  // namespace
 
-Result<std::uint32_t> retained_days(const kv::Reader& rows, std::string_view account) {
-  const auto stored = TRY(rows.get(kv::key(blob_keys::kServiceProperties, kv::Text{account})));
-  if (!stored || stored->find("<DeleteRetentionPolicy><Enabled>true") == std::string::npos) return 0;
-  const auto properties = TRY(protocol::parse_service_properties(protocol::StoreKind::kBlob, *stored));
-  const auto& retention = properties.delete_retention;
+Result<std::uint32_t> retained_days(const std::optional<std::string>& properties) {
+  if (!properties || properties->find("<DeleteRetentionPolicy><Enabled>true") == std::string::npos) return 0;
+  const auto parsed = TRY(protocol::parse_service_properties(protocol::StoreKind::kBlob, *properties));
+  const auto& retention = parsed.delete_retention;
   return retention && retention->enabled ? retention->days : 0;
 }
 
