@@ -307,9 +307,9 @@ class ProcessDeathTest(ObjectCrashTest):
         self.worker("a")
         self.worker("b")
         job_id = self.api.submit(self.archive_spec(source, place))
-        for _ in range(3):
-            before = len(patiently(self.objects, place))
-            wait_until(lambda: len(patiently(self.objects, place)) > before or self.api.job(job_id)["state"] == "succeeded",
+        for _ in range(3):  # the job may be faster than whoever reads thousands of objects
+            before = 0 if self.succeeded(job_id) else len(patiently(self.objects, place))
+            wait_until(lambda: self.succeeded(job_id) or len(patiently(self.objects, place)) > before,
                        "progress of the job", 60)
             kill()
         job = self.await_end(job_id)
@@ -322,6 +322,9 @@ class ProcessDeathTest(ObjectCrashTest):
         self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2700), job)
         self.assertEqual(self.tables.scan(source), by_key(self.ENTITIES))
         self.await_archived(place, {})
+
+    def succeeded(self, job_id):
+        return self.api.job(job_id)["state"] == "succeeded"
 
     def kill_workers(self):
         for name in ("a", "b"):
