@@ -3,10 +3,12 @@ becomes of acknowledged messages when owners are killed, frozen, stopped and sta
 
 TIDEMARK_OWNER_ROUNDS=20 repeats each of the failures so many times; one is the default.
 """
+import ctypes
 import http.client
 import os
 import re
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -243,6 +245,39 @@ class OwnersTest(unittest.TestCase):
         strange = HttpClient(self.port("a"))
         for queue in self.all_queues():
             self.assertEqual(strange.send("GET", f"/{ACCOUNT}/{queue}/messages")[0], 401, "credentials are checked everywhere")
+
+    def test_processes_reach_each_other_by_tcp(self):
+        keys = {name: self.make_key(name) for name in ("a", "b")}
+        allowed = os.path.join(self.directory(), "allowed")
+        with open(allowed, "w", encoding="ascii") as file:
+            file.writelines(f"{public} {name}\n" for name, (_, public) in keys.items())
+        for name in ("a", "b"):
+            self.start(name, "--internal-address", "tcp://127.0.0.1:0", "--internal-key-file", keys[name][0],
+                       "--internal-allowed-keys", allowed)
+        self.await_shares(2, 2)
+        self.assertEqual(cluster.query(self.database, "SELECT count(*) FROM tidemark_queue.processes "
+                                       "WHERE address ~ '^tcp://[^ ]*127.0.0.1]?:[0-9]+ [0-9a-f]{64}$'"), "2")
+        for queue in self.all_queues():
+            for name, other in (("a", "b"), ("b", "a")):
+                self.client(name).put(queue, f"by {name}")
+                message = self.client(other).take(queue)[0]
+                self.assertEqual(message["MessageText"], f"by {name}")
+                self.client(name).delete(queue, message)
+
+    def directory(self):
+        if not hasattr(self, "_directory"):
+            self._directory = tempfile.TemporaryDirectory(prefix="tm", dir="/tmp")
+            self.addCleanup(self._directory.cleanup)
+        return self._directory.name
+
+    def make_key(self, name):
+        """A key file and the public key in it, as `tidemark keys` makes them."""
+        secret, public = os.urandom(32), ctypes.create_string_buffer(32)
+        ctypes.CDLL("libsodium.so.23").crypto_scalarmult_curve25519_base(public, secret)
+        path = os.path.join(self.directory(), name + ".key")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write(f"tidemark-secret-key {secret.hex()}\n")
+        return path, public.raw.hex()
 
     def names(self, name):
         _, body = self.client(name)._ask("GET", "/", "comp=list")
