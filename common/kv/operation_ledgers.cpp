@@ -127,20 +127,6 @@ void OperationLedgers::store(Transaction& txn, const std::string& key, const Row
   txn.put(key, bytes);
 }
 
-Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account, const Fence& fence,
-                                      const Effect& effect) const {
-  TRY(fenced_on(0, txn, account, fence, false, effect));
-  return {};
-}
-
-Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account, const std::optional<Fence>& fence,
-                                      const Effect& effect) const {
-  if (fence) return fenced(txn, account, *fence, effect);
-  OperationLedger nobodys;
-  TRY(effect(nobodys));
-  return {};
-}
-
 Result<bool> OperationLedgers::fenced_on(std::size_t shard, Transaction& txn, std::string_view account,
                                          const Fence& fence, bool entered, const Effect& effect) const {
   const auto [key, home] = operation(account, fence.operation_id);

@@ -30,15 +30,9 @@ class OperationLedgers {
 
   /// The work behind a fence. Returns how many effects were applied, which are counted if the fence says so.
   using Effect = std::function<Result<std::uint64_t>(OperationLedger&)>;
-  /// A step of a transaction in a store of one shard: checks the fence, then does the work. kFenced if another attempt
-  /// has taken over.
-  Result<void> fenced(Transaction& txn, std::string_view account, const Fence& fence, const Effect& effect) const;
-  /// The same, or only the effect if there is no fence.
-  Result<void> fenced(Transaction& txn, std::string_view account, const std::optional<Fence>& fence,
-                      const Effect& effect) const;
-
-  /// The same in a transaction of this shard. False: nothing was done, since the shard may not be listed under the
-  /// fence's epoch yet; call enter(), and run the transaction again as one that has `entered`.
+  /// A step of a transaction of this shard: checks the fence, then does the work. kFenced if another attempt has taken
+  /// over. False: nothing was done, since the shard may not be listed under the fence's epoch yet; call enter(), and
+  /// run the transaction again as one that has `entered`.
   Result<bool> fenced_on(std::size_t shard, Transaction& txn, std::string_view account, const Fence& fence,
                          bool entered, const Effect& effect) const;
   Task<Result<void>> enter(std::size_t shard, std::string account, Fence fence) const;
