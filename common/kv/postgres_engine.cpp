@@ -298,7 +298,7 @@ class OwnerEngine final : public PostgresEngine {
     known_.end_commit(committed.has_value());
     if (!committed) return std::move(committed.error());
     ++groups_;
-    reads_->committed();
+    reads_->committed(shard_->epoch());
     return std::nullopt;
   }
 
@@ -350,7 +350,7 @@ class OwnerEngine final : public PostgresEngine {
       }
     }
     if (!failure && erasure.at < erasure.ranges.size()) return;
-    reads_->committed();
+    reads_->committed(shard_->epoch());
     MutexLock lock(mutex_);
     auto done = std::move(erasures_.front().done);
     erasures_.pop_front();

@@ -18,6 +18,7 @@ const Prepared kGetAll{"get_all", "SELECT key, value FROM entries WHERE shard = 
 const Prepared kBegin{"begin", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 const Prepared kTakeSnapshot{"take_snapshot", "SELECT 1"};  // it is taken by the first statement, not by BEGIN
 const Prepared kEnd{"end", "COMMIT"};
+const Prepared kEpoch{"epoch", "SELECT epoch FROM owners WHERE shard = $1::bigint"};
 
 std::optional<std::string> value_in(const SqlRows& rows) {
   return rows.size() == 0 ? std::nullopt : std::optional(std::string(rows.bytes(0, 0)));
@@ -28,21 +29,21 @@ std::optional<std::string> value_in(const SqlRows& rows) {
 /// A transaction of PostgreSQL that sees what was committed when it began.
 class Reads::Moment {
  public:
-  Moment(std::shared_ptr<Reads> reads, std::unique_ptr<Connection> connection, std::uint64_t commits)
-      : reads_(std::move(reads)), commits_(commits), connection_(std::move(connection)) {}
+  Moment(std::shared_ptr<Reads> reads, Link link, std::uint64_t commits)
+      : reads_(std::move(reads)), commits_(commits), link_(std::move(link)) {}
   Moment(const Moment&) = delete;
   Moment& operator=(const Moment&) = delete;
   ~Moment() {
-    connection_->send({kEnd});
-    reads_->give_back(std::move(connection_));
+    link_->send({kEnd});
+    reads_->give_back(std::move(link_));
     MutexLock lock(reads_->mutex_);
     --reads_->moments_;
   }
 
   Result<SqlRows> run(const Statement& statement) {
     MutexLock lock(mutex_);
-    auto rows = connection_->run(statement, reads_->options_.read_patience);
-    if (connection_->lost()) lost_ = true;
+    auto rows = link_->run(statement, reads_->options_.read_patience);
+    if (link_->lost()) lost_ = true;
     return rows;
   }
   /// Nothing more can be read.
@@ -56,7 +57,7 @@ class Reads::Moment {
   const std::uint64_t commits_;
   std::atomic<bool> lost_{false};
   Mutex mutex_;
-  std::unique_ptr<Connection> connection_ GUARDED_BY(mutex_);
+  Link link_ GUARDED_BY(mutex_);
 };
 
 class Reads::Walk final : public Cursor {
@@ -149,10 +150,10 @@ class Reads::Snapshot final : public Reader {
 Result<std::optional<std::string>> Reads::get(std::string_view key) {
   const Statement statement{kGet, Parameters().number(options_.shard).bytes(key)};
   for (int tries = 1;; ++tries) {
-    auto connection = TRY(take());
-    auto found = connection->run(statement, options_.read_patience);
-    const bool stale = !found && connection->lost() && tries == 1;  // the server was restarted since it was idle
-    give_back(std::move(connection));
+    auto link = TRY(take());
+    auto found = link->run(statement, options_.read_patience);
+    const bool stale = !found && link->lost() && tries == 1;  // the server was restarted since it was idle
+    give_back(std::move(link));
     if (stale) continue;
     return value_in(TRY(std::move(found)));
   }
@@ -173,47 +174,62 @@ Result<std::shared_ptr<Reads::Moment>> Reads::moment(bool fresh) {
     }
     ++moments_;
   }
-  const auto begin = [&]() -> Result<std::unique_ptr<Connection>> {
+  const auto begin = [&]() -> Result<Link> {
     for (int tries = 1;; ++tries) {
-      auto connection = TRY(take());
+      auto link = TRY(take());
       const Statement statements[] = {{kBegin}, {kTakeSnapshot}};
-      auto begun = connection->run(statements, options_.read_patience);
-      if (begun) return connection;
-      const bool stale = connection->lost() && tries == 1;
-      give_back(std::move(connection));
+      auto begun = link->run(statements, options_.read_patience);
+      if (begun) return link;
+      const bool stale = link->lost() && tries == 1;
+      give_back(std::move(link));
       if (!stale) return fail(std::move(begun.error()));
     }
   };
-  auto connection = begin();
+  auto link = begin();
   MutexLock lock(mutex_);
-  if (!connection) {
+  if (!link) {
     --moments_;
-    return fail(std::move(connection.error()));
+    return fail(std::move(link.error()));
   }
-  auto moment = std::make_shared<Moment>(shared_from_this(), std::move(*connection), commits);
+  auto moment = std::make_shared<Moment>(shared_from_this(), std::move(*link), commits);
   latest_ = moment;
   return moment;
 }
 
-Result<std::unique_ptr<Connection>> Reads::take() {
-  {
-    MutexLock lock(mutex_);
-    if (!idle_.empty()) {
-      auto connection = std::move(idle_.back());
-      idle_.pop_back();
-      return connection;
-    }
+void Reads::know(std::int64_t epoch) {
+  auto known = epoch_.load();
+  while (known < epoch && !epoch_.compare_exchange_weak(known, epoch)) {
   }
-  return connect(options_);
 }
 
-void Reads::give_back(std::unique_ptr<Connection> connection) {
+Result<Reads::Link> Reads::take() {
+  const auto known = epoch_.load();
+  {
+    MutexLock lock(mutex_);
+    std::erase_if(idle_, [known](const Link& link) { return link.epoch < known; });
+    if (!idle_.empty()) {
+      auto link = std::move(idle_.back());
+      idle_.pop_back();
+      return link;
+    }
+  }
+  Link link{TRY(connect(options_))};
+  const auto found = TRY(link->run({kEpoch, Parameters().number(options_.shard)}, options_.read_patience));
+  if (found.size() > 0) link.epoch = found.number(0, 0);
+  if (link.epoch < epoch_.load()) {
+    return fail(error_for_log(ErrorCode::kServerBusy, "this server of the database is not the leader any more"));
+  }
+  know(link.epoch);
+  return link;
+}
+
+void Reads::give_back(Link link) {
   MutexLock lock(mutex_);
-  if (connection->lost()) {
+  if (link->lost()) {
     idle_.clear();  // the others probably are, too
     return;
   }
-  if (idle_.size() < kMostIdle) idle_.push_back(std::move(connection));
+  if (idle_.size() < kMostIdle) idle_.push_back(std::move(link));
 }
 
 }  // namespace tidemark::kv::detail

@@ -18,22 +18,34 @@ class Reads : public std::enable_shared_from_this<Reads> {
   [[nodiscard]] std::shared_ptr<const Reader> snapshot();
   /// Of a moment that begins now, whoever wrote last.
   [[nodiscard]] std::shared_ptr<const Reader> fresh_snapshot();
-  /// A group was committed, and is about to be told: what is read from now on shows it.
-  void committed() { ++commits_; }
+  /// A group was committed under this epoch, and is about to be told: what is read from now on shows it.
+  void committed(std::int64_t epoch) {
+    know(epoch);
+    ++commits_;
+  }
 
  private:
   class Moment;
   class Snapshot;
   class Walk;
+  /// To a server that had an epoch of the shard when it was asked. One that has lower ones than are known was the
+  /// leader, and does not know yet that it is not: what it would show is the past.
+  struct Link {
+    std::unique_ptr<Connection> connection;
+    std::int64_t epoch = 0;
+    Connection* operator->() const { return connection.get(); }
+  };
 
-  Result<std::unique_ptr<Connection>> take();
-  void give_back(std::unique_ptr<Connection> connection);
+  void know(std::int64_t epoch);
+  Result<Link> take();
+  void give_back(Link link);
   Result<std::shared_ptr<Moment>> moment(bool fresh);
 
   const PostgresOptions options_;
   std::atomic<std::uint64_t> commits_{0};
+  std::atomic<std::int64_t> epoch_{0};  // the highest that is known
   Mutex mutex_;
-  std::vector<std::unique_ptr<Connection>> idle_ GUARDED_BY(mutex_);
+  std::vector<Link> idle_ GUARDED_BY(mutex_);
   std::weak_ptr<Moment> latest_ GUARDED_BY(mutex_);
   std::size_t moments_ GUARDED_BY(mutex_) = 0;
 };

@@ -151,6 +151,17 @@ TEST_F(PostgresTroubleTest, AServerThatStandsStillIsNotWaitedForForEver) {
   expect_counted("10");
 }
 
+// As a leader is that stood still while another one was chosen, and does not know it yet.
+TEST_F(PostgresTroubleTest, AServerThatIsBehindIsNotRead) {
+  const auto back = session();
+  const detail::Prepared behind{"behind", "UPDATE owners SET epoch = epoch - 1"};
+  ASSERT_TRUE(back->run({behind}, std::nullopt).has_value());
+  EXPECT_TRUE(engine_->snapshot()->get("n").failed_with(ErrorCode::kServerBusy));
+  const detail::Prepared again{"again", "UPDATE owners SET epoch = epoch + 1"};
+  ASSERT_TRUE(back->run({again}, std::nullopt).has_value());
+  expect_counted("1");
+}
+
 TEST_F(PostgresTroubleTest, ALostConnectionIsNoticedBeforeAFetch) {
   proxy_->cause(SocketProxy::Trouble::kLoseReply);
   ASSERT_TRUE(run(*engine_, [](Transaction& txn) -> Result<void> {
