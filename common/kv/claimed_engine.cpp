@@ -34,6 +34,8 @@ std::shared_ptr<PostgresEngine> ClaimedEngine::close() {
   return std::exchange(own_, nullptr);
 }
 
+void ClaimedEngine::know(std::int64_t epoch) { reads_->know(epoch); }
+
 std::shared_ptr<const Reader> ClaimedEngine::snapshot() const {
   const auto engine = own();
   return engine ? engine->snapshot() : reads_->fresh_snapshot();

@@ -25,6 +25,9 @@ class ClaimedEngine final : public StoredEngine {
   /// From now on it is another's. What was submitted before is still carried out, until the engine is destroyed.
   std::shared_ptr<PostgresEngine> close();
 
+  /// The shard has this epoch, whoever owns it: a database server that has a lower one is not read.
+  void know(std::int64_t epoch);
+
   [[nodiscard]] std::shared_ptr<const Reader> snapshot() const override;
   [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
   void submit(TransactionBody body, Completion done) override;

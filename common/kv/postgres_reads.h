@@ -18,6 +18,8 @@ class Reads : public std::enable_shared_from_this<Reads> {
   [[nodiscard]] std::shared_ptr<const Reader> snapshot();
   /// Of a moment that begins now, whoever wrote last.
   [[nodiscard]] std::shared_ptr<const Reader> fresh_snapshot();
+  /// The shard has had this epoch: what shows a lower one is the past.
+  void know(std::int64_t epoch);
   /// A group was committed under this epoch, and is about to be told: what is read from now on shows it.
   void committed(std::int64_t epoch) {
     know(epoch);
@@ -36,7 +38,6 @@ class Reads : public std::enable_shared_from_this<Reads> {
     Connection* operator->() const { return connection.get(); }
   };
 
-  void know(std::int64_t epoch);
   Result<Link> take();
   void give_back(Link link);
   Result<std::shared_ptr<Moment>> moment(bool fresh);

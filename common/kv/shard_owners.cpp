@@ -265,6 +265,7 @@ void ShardOwners::publish(const OwnersTable& table) {
     const auto& row = table.shards[shard];
     mine.process = row.process;
     mine.epoch = row.seen.epoch;
+    mine.engine->know(row.seen.epoch);
     const auto owner = addresses.find(row.process);
     const bool elsewhere = row.process != process_ && owner != addresses.end() && !claims_.is_free(shard);
     mine.address = elsewhere ? owner->second : std::string();

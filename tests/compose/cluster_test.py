@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
 from clients import HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from engine import NoEngine, Project, TokenApi, answers, build_database_image, build_image, find_engine, run  # noqa: E402
+from engine import NoEngine, Project, ProjectTest, TokenApi, answers, build_database_image, build_image, find_engine, run  # noqa: E402
 from stack import wait_until  # noqa: E402
 
 SKIPPED = 77
@@ -70,7 +70,7 @@ def message_writer(port):
     return Writer(lambda number: queues.put("acknowledged", str(number)))
 
 
-class ClusterTest(unittest.TestCase):
+class ClusterTest(ProjectTest):
     @classmethod
     def setUpClass(cls):
         cls.project = Project(engine["compose"], "cluster.yaml", TIDEMARK_LEASE_S="5",
@@ -86,12 +86,6 @@ class ClusterTest(unittest.TestCase):
         cls.tables = TableClient(cls.project.ports["TABLE"])
         cls.queues = QueueClient(cls.project.ports["QUEUE"])
         cls.api = TokenApi(cls.project.ports["API"], cls.project.token)
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.project.show_logs()
 
     def leader(self):
         """Of those that say so; None while there is none."""

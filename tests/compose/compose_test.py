@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
 from clients import KEY, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from engine import (SERVICES, NoEngine, Project, TokenApi, answers, build_image, build_image_from_source, find_engine,  # noqa: E402
+from engine import (SERVICES, NoEngine, Project, ProjectTest, TokenApi, answers, build_image, build_image_from_source, find_engine,  # noqa: E402
                     free_ports, run)
 from stack import SOURCE, wait_until  # noqa: E402
 
@@ -48,7 +48,7 @@ def index_content(pieces):
     return {value: sorted(keys) for value, keys in content.items()}
 
 
-class ComposeTest(unittest.TestCase):
+class ComposeTest(ProjectTest):
     maxDiff = 2000
 
     @classmethod
@@ -67,12 +67,6 @@ class ComposeTest(unittest.TestCase):
         cls.api = TokenApi(cls.project.ports["API"], cls.project.token)
         for client in (cls.tables, cls.queues, cls.api):
             cls.addClassCleanup(client.close)
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.project.show_logs()
 
     def await_end(self, job_id, limit_s=120):
         def look():

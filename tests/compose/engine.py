@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import unittest
 
 from clients import ApiClient
 from stack import SOURCE, clean_environment, program, wait_until
@@ -156,3 +157,14 @@ class Project:
 
     def show_logs(self):
         print(self.compose("ps", check=False) + self.compose("logs", "--tail", "40", check=False), file=sys.stderr)
+
+
+class ProjectTest(unittest.TestCase):
+    """Whoever fails shows the logs of its `project`."""
+    project = None
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.project.show_logs()

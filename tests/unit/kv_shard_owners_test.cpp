@@ -153,6 +153,19 @@ TEST_F(ShardOwnersTest, AnOwnerThatWasReplacedGivesItsShardUp) {
   EXPECT_FALSE(one->engines[1]->failure().has_value());
 }
 
+// As a leader of the database is that stood still while another one was chosen, and does not know it yet.
+TEST_F(ShardOwnersTest, AServerThatIsBehindIsNotRead) {
+  const auto one = start("one");
+  ASSERT_TRUE(put(*one->engines[0], "a", "1"));
+  auto options = options_;
+  options.shard = 0;
+  ClaimedEngine elsewhere(options);
+  EXPECT_EQ(elsewhere.get("a").value(), "1");
+  elsewhere.know(one->owners->show()[0].epoch + 1);
+  EXPECT_TRUE(elsewhere.get("a").failed_with(ErrorCode::kServerBusy));
+  EXPECT_TRUE(elsewhere.snapshot()->get("a").failed_with(ErrorCode::kServerBusy));
+}
+
 TEST_F(ShardOwnersTest, OnlyAShardThatIsThereAndAProcessThatLivesCanBeWishedFor) {
   const auto one = start("one");
   EXPECT_TRUE(one->owners->wish(kShards, "one").failed_with(ErrorCode::kInvalidInput));
