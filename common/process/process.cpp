@@ -26,6 +26,7 @@
 #include <thread>
 
 #include "common/base/numbers.h"
+#include "common/process/allocator.h"
 
 namespace tidemark::process {
 namespace {
@@ -311,6 +312,7 @@ int report_startup_failure(const Error& error) {
 
 int run_program(const std::string& process_name, Settings& settings, const LogOptions& log, int argc,
                 const char* const* argv, const std::function<Result<void>()>& run) {
+  keep_free_memory_for_a_moment();
   block_signals();
   for (int i = 0; i < argc; ++i) command_line.push_back(const_cast<char*>(argv[i]));
   command_line.push_back(nullptr);

@@ -104,6 +104,7 @@ struct Follow {
   std::string account, table;
   Following following;
   bool anew = false;
+  std::optional<Version> at = {};
 };
 
 struct Unfollow {

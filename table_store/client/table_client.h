@@ -54,9 +54,10 @@ class TableClient {
   // Following a table (model/changes.h). A follower outlives the table: its log goes on when a table of the same name
   // is made again.
 
-  /// Makes or changes the follower. A new one, and any if the last argument is true, has the position of the last
-  /// change of the store: it misses nothing from now on. Another one keeps its position, but is stale if it
-  /// follows one property more while changes wait for it. kTableNotFound for a new one, kTooManyFollowers.
+  /// Makes or changes the follower. A new one, and any that is to begin anew, has the position of the last change of
+  /// the store: it misses nothing from now on. Another one keeps its position, but is stale if it follows one property
+  /// more while changes wait for it. `at`: it begins anew only from this position, so that a call which was delayed,
+  /// and comes after another has begun, loses nothing. kTableNotFound for a new one, kTooManyFollowers.
   rpc::Method<calls::Follow> follow{caller_};
   rpc::Method<calls::Unfollow> unfollow{caller_};    // no error if there is no such follower
   rpc::Method<calls::Followers> followers{caller_};  // of a table, by name; none for a table that nobody follows

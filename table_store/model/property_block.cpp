@@ -143,7 +143,15 @@ bool is_property_block(std::string_view bytes) {
 }
 
 std::string property_block(const std::vector<Property>& properties) {
+  constexpr std::size_t kBesideTexts = 24;  // a type, two lengths, a value of a fixed size
+  std::size_t bytes = kBesideTexts;
+  for (const auto& property : properties) {
+    bytes += kBesideTexts + property.name.size();
+    if (const auto* text = std::get_if<std::string>(&property.value)) bytes += text->size();
+    if (const auto* binary = std::get_if<Binary>(&property.value)) bytes += binary->bytes.size();
+  }
   std::string block;
+  block.reserve(bytes);
   ByteWriter out(block);
   out.varint(properties.size());
   for (const auto& property : properties) {

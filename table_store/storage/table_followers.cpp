@@ -101,7 +101,7 @@ Result<void> TableService::check_followable() const {
 }
 
 Task<Result<FollowerStatus>> TableService::follow(std::string account, std::string table, Following following,
-                                                  bool anew) {
+                                                  bool anew, std::optional<Version> at) {
   CO_TRY(check_following(following));
   CO_TRY(check_followable());
   const auto key = feed_key(account, table);
@@ -122,7 +122,7 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
           const bool lacks = !added && waits_for_more(follower, feed.head, following);
           follower.following = following;
           follower.stale = follower.stale || lacks;
-          if (added || anew) {
+          if (added || (anew && at.value_or(follower.position) == follower.position)) {
             follower = {following, TRY(last_version(txn)), feed.head.changes, feed.head.bytes, false};
           }
           store_feed(txn, key, feed);

@@ -13,9 +13,11 @@ constexpr std::uint8_t kAllFlags = kHasSourceVersion | kHasOperation | kIsRestor
 
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
                           std::string_view operation, bool restored, const std::optional<OriginView>& origin) {
-  constexpr std::size_t kLargestHead = 20;
+  constexpr std::size_t kLargestHead = 32;
+  std::size_t of_origin = 0;
+  if (origin) of_origin = origin->follower.size() + origin->partition_key.size() + origin->row_key.size();
   std::string bytes;
-  bytes.reserve(kLargestHead + operation.size() + block.size());
+  bytes.reserve(kLargestHead + operation.size() + of_origin + block.size());
   ByteWriter out(bytes);
   out.u8(kFormat);
   out.u8(static_cast<std::uint8_t>((source_version ? kHasSourceVersion : 0) | (operation.empty() ? 0 : kHasOperation) |

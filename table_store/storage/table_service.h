@@ -112,7 +112,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
 
   // Following a table: model/changes.h, client/table_client.h.
 
-  Task<Result<FollowerStatus>> follow(std::string account, std::string table, Following following, bool anew);
+  Task<Result<FollowerStatus>> follow(std::string account, std::string table, Following following, bool anew,
+                                      std::optional<Version> at = {});
   Task<Result<void>> unfollow(std::string account, std::string table, std::string follower);
   Result<std::vector<FollowerStatus>> followers(const std::string& account, const std::string& table);
   struct NamedFollower {

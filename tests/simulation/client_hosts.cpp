@@ -43,7 +43,10 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
   if (plan.indexes.empty()) return;
   const workers::KeeperOptions options{
       .worker = std::move(name), .poll = 100ms, .beat = 300ms, .lost_after = plan.lease};
-  keeper_ = workers::IndexKeeper::create(options, {tables_, indexes_, jobs_, life.clock(), *random_});
+  workers::IndexServices services{tables_, indexes_, jobs_, life.clock(), *random_};
+  services.page_entities = 3;  // so that walks read ahead
+  services.hurried_entities = 6;
+  keeper_ = workers::IndexKeeper::create(options, services);
 }
 
 void WorkerHost::start() {

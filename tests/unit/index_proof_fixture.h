@@ -5,7 +5,9 @@
 namespace tidemark::indexes {
 
 struct IndexProof : IndexLookup {
-  void begin() { ASSERT_TRUE(run_task(tables.follow("Source", {index.id, index.definition.key_properties()}, true))); }
+  void begin() {
+    ASSERT_TRUE(run_task(tables.follow("Source", {index.id, index.definition.key_properties()}, true, std::nullopt)));
+  }
   /// As the owner, once it has dealt with everything.
   void acknowledge() {
     Result<table_store::ChangesPage> page;

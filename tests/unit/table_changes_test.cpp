@@ -201,6 +201,16 @@ TEST_F(TableChangesTest, AFollowerHasItsPlaceUntilItBeginsAnew) {
   EXPECT_EQ(news("x"), Told{});
 }
 
+TEST_F(TableChangesTest, ACallToBeginAnewThatComesTwiceLosesNothing) {
+  const auto place = follow(following_of("x"))->position;
+  put("a", "Rome");
+  const auto begin_from = [&] { return run_task(service->follow("acct", "people", following_of("x"), true, place)); };
+  EXPECT_EQ(begin_from()->changes_behind, 0U);
+  put("a", "Bonn");
+  EXPECT_EQ(begin_from()->changes_behind, 1U);
+  EXPECT_EQ(news("x"), Told{"p/a [Rome] Bonn"});
+}
+
 TEST_F(TableChangesTest, WhoAsksForMoreThanWasNotedIsStale) {
   auto following = following_of("x");
   following.properties = {"City"};

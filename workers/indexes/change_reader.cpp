@@ -54,6 +54,13 @@ class JoinedPages {
 
 }  // namespace
 
+Task<Result<table_store::FollowerStatus>> follow_log(table_store::TableClient& tables, std::string table,
+                                                     table_store::Following following, bool anew) {
+  const auto status = CO_TRY(co_await tables.follow(table, following, false, std::nullopt));
+  if (!anew) co_return status;
+  co_return co_await tables.follow(std::move(table), std::move(following), true, status.position);
+}
+
 Task<Result<ChangesPage>> read_changes(table_store::TableClient& tables, ChangesRequest request) {
   const auto limit =
       static_cast<std::uint32_t>(std::clamp<std::size_t>(request.most, 1, table_store::kMaxChangedEntities));

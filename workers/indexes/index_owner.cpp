@@ -165,7 +165,7 @@ Task<Result<table_store::Version>> IndexOwner::follow_table(std::string table, s
   const auto& definition = index_.definition;
   table_store::Following following{index_.id, std::move(properties), definition.max_changes, definition.max_bytes,
                                    definition.refuse_writes};
-  const auto status = CO_TRY(co_await services_.tables.follow(std::move(table), std::move(following), anew));
+  const auto status = CO_TRY(co_await follow_log(services_.tables, std::move(table), std::move(following), anew));
   co_return status.position;
 }
 
@@ -304,6 +304,7 @@ Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool
     skip_ = page.skip;
     co_return Result<void>{};
   }
+  ahead_.reset();
   last_change_ = std::max(last_change_, page.through);
   progress_.changes += page.entities.size();
   if (refers() && !referred_log_) visits_.add(page.entities, taken_, position_);

@@ -19,6 +19,7 @@
 #include "jobs/store/job_store.h"
 #include "workers/indexes/change_pace.h"
 #include "workers/indexes/change_reader.h"
+#include "workers/indexes/source_walk.h"
 #include "workers/indexes/visits.h"
 #include "workers/runtime/retry_policy.h"
 
@@ -31,6 +32,9 @@ struct IndexServices {
   Clock& clock;
   Random& random;
   blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers
+  // Of a walk: what it reads with one call, and what it takes at once in a hurry.
+  std::uint32_t page_entities = 1000;
+  std::size_t hurried_entities = kHurriedEntities;
 };
 
 class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
@@ -60,6 +64,12 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
     bool after_loss = false;        // the log did not wait: rows may be left that no entity says
   };
 
+  /// A page of the table that was read before its turn.
+  struct Ahead {
+    std::string from;  // its continuation
+    SourcePage page;
+  };
+
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
   static Task<void> run(std::shared_ptr<IndexOwner> self);
   Task<void> tell_failure(Error error);
@@ -85,6 +95,10 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   void begin_walk();
   void scrub_soon();
   Task<Result<void>> walk_page();
+  [[nodiscard]] bool reads_many() const;
+  Task<Result<SourcePage>> read_entities();
+  Task<Result<void>> read_ahead(std::string from);
+  Task<Result<void>> make_ahead_durable();
   Task<Result<std::string>> walk_table();
   Task<Result<std::string>> walk_rows();
   Task<Result<std::string>> walk_blobs();
@@ -97,6 +111,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> judge_suspects();
   /// How many entities to take at once, so that the index's own writes do not leave it too far behind.
   [[nodiscard]] std::size_t most_at_once() const;
+  [[nodiscard]] table_store::QueryRequest entities_page(std::string continuation) const;
   [[nodiscard]] table_store::QueryRequest rows_page(std::string continuation) const;
 
   [[nodiscard]] Duration until_next() const;
@@ -111,6 +126,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   indexes::Progress progress_;
   bool loaded_ = false;  // the progress is that of the index
   Walk walk_;
+  std::optional<Ahead> ahead_;  // no change of an entity was taken from the log since it was read
   /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:
   /// those who do not come up in the log by then were really wrong.
   std::map<std::pair<std::string, std::string>, WrongEntity> suspects_;

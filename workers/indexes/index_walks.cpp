@@ -1,8 +1,8 @@
 // The walks of an owner over the table and over the rows, and what they find wrong.
 #include <set>
 
+#include "common/base/side_by_side.h"
 #include "workers/indexes/index_owner.h"
-#include "workers/indexes/source_walk.h"
 
 namespace tidemark::workers {
 namespace {
@@ -10,9 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 using table_store::QueryRequest;
 
-constexpr std::uint32_t kPageEntities = 1000;
-/// How much of a walk in a hurry is held in memory.
-constexpr std::size_t kHurriedEntities = 20'000;
 /// Between two slow scrubs.
 constexpr Duration kScrubPause = 30s;
 /// Between two scrubs because there may be room.
@@ -21,8 +18,8 @@ constexpr Duration kRoomPause = 1s;
 }  // namespace
 
 std::size_t IndexOwner::most_at_once() const {
-  const auto most = refers() ? index_.definition.max_changes / 4 : kHurriedEntities;
-  return std::clamp<std::uint64_t>(most, 1, kHurriedEntities);
+  const auto most = services_.hurried_entities;
+  return refers() ? std::clamp<std::uint64_t>(index_.definition.max_changes / 4, 1, most) : most;
 }
 
 void IndexOwner::suspect(const Wrong& wrong) {
@@ -83,7 +80,11 @@ void IndexOwner::scrub_soon() {
   begin_walk();
 }
 
+/// Many pages at once, and the next ones ahead.
+bool IndexOwner::reads_many() const { return in_a_hurry() && most_at_once() > services_.page_entities; }
+
 void IndexOwner::begin_walk() {
+  ahead_.reset();
   const bool after_loss = walk_.after_loss;
   walk_ = {};
   walk_.after_loss = after_loss;
@@ -118,7 +119,16 @@ Task<Result<void>> IndexOwner::walk_page() {
     walk_at_ = services_.clock.monotonic() + pause;
   }
   walk_.ended = walk_.continuation.empty();
+  if (ahead_) co_return co_await make_ahead_durable();
   co_return Result<void>{};
+}
+
+/// A store may show what it loses in a crash, because it is not on its disk yet. A page whose rows are written at once
+/// is never ahead of them in the log; this one is, until something that was written later is durable.
+Task<Result<void>> IndexOwner::make_ahead_durable() {
+  auto flushed = co_await flush();
+  if (!flushed) ahead_.reset();
+  co_return flushed;
 }
 
 /// The last page's suspects have been judged.
@@ -133,25 +143,50 @@ void IndexOwner::next_walk() {
   }
 }
 
-Task<Result<std::string>> IndexOwner::walk_table() {
+QueryRequest IndexOwner::entities_page(std::string continuation) const {
   QueryRequest request;
   request.table = index_.definition.entities();
   request.filter = index_.definition.filter;
   request.sources_only = true;
   request.selection = index_.definition.row_properties();
-  request.continuation = walk_.continuation;
+  request.continuation = std::move(continuation);
   const auto rate = index_.definition.scrub_per_second;
   const auto most = most_at_once();
   request.top = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>(in_a_hurry() ? most : std::min<std::size_t>(rate, most), 1, kPageEntities));
-  const bool many = in_a_hurry() && most > kPageEntities;
-  auto answer = co_await read_source_page(services_.tables, std::move(request), many);
+      std::clamp<std::size_t>(in_a_hurry() ? most : std::min<std::size_t>(rate, most), 1, services_.page_entities));
+  return request;
+}
+
+Task<Result<SourcePage>> IndexOwner::read_entities() {
+  if (auto ahead = std::exchange(ahead_, {}); ahead && ahead->from == walk_.continuation) {
+    co_return std::move(ahead->page);
+  }
+  co_return co_await read_source_page(services_.tables, entities_page(walk_.continuation),
+                                      reads_many() ? most_at_once() : 0);
+}
+
+/// While the rows of the page before are written. What fails is read again in its turn.
+Task<Result<void>> IndexOwner::read_ahead(std::string from) {
+  auto page = co_await read_source_page(services_.tables, entities_page(from), most_at_once());
+  if (page) ahead_ = Ahead{std::move(from), std::move(*page)};
+  co_return Result<void>{};
+}
+
+Task<Result<std::string>> IndexOwner::walk_table() {
+  auto answer = co_await read_entities();
   if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
   auto page = CO_TRY(std::move(answer));
   walk_.checked += page.entities.size();
-  const bool building = progress_.state == indexes::kBuilding;
-  auto entities = std::move(page.entities);
-  suspect(CO_TRY(co_await (building ? rows_->reconcile(std::move(entities)) : rows_->compare(std::move(entities)))));
+  const auto deal_with_page = [&]() -> Task<Result<void>> {
+    const bool building = progress_.state == indexes::kBuilding;
+    auto entities = std::move(page.entities);
+    suspect(CO_TRY(co_await (building ? rows_->reconcile(std::move(entities)) : rows_->compare(std::move(entities)))));
+    co_return Result<void>{};
+  };
+  const bool goes_on = reads_many() && !page.continuation.empty();
+  CO_TRY(co_await side_by_side(services_.clock, goes_on ? 2 : 1, [&](std::size_t number) {
+    return number == 0 ? deal_with_page() : read_ahead(page.continuation);
+  }));
   co_return std::move(page.continuation);
 }
 

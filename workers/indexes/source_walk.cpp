@@ -5,14 +5,12 @@
 namespace tidemark::workers {
 namespace {
 
-/// How much of a walk in a hurry is held in memory.
-constexpr std::size_t kHurriedEntities = 20'000;
-constexpr std::size_t kHurriedBytes = 16UL << 20;
+constexpr std::size_t kMostBytes = 8UL << 20;
 
 }  // namespace
 
 Task<Result<SourcePage>> read_source_page(table_store::TableClient& tables, table_store::QueryRequest request,
-                                          bool in_a_hurry) {
+                                          std::size_t wanted) {
   SourcePage out;
   std::size_t bytes = 0;
   do {
@@ -23,8 +21,7 @@ Task<Result<SourcePage>> read_source_page(table_store::TableClient& tables, tabl
       changed.now = std::move(entity);
     }
     request.continuation = std::move(page.continuation);
-  } while (in_a_hurry && !request.continuation.empty() && out.entities.size() < kHurriedEntities &&
-           bytes < kHurriedBytes);
+  } while (!request.continuation.empty() && out.entities.size() < wanted && bytes < kMostBytes);
   out.continuation = std::move(request.continuation);
   co_return out;
 }

@@ -9,9 +9,12 @@ struct SourcePage {
   std::string continuation;             // empty at the end
 };
 
-/// From the request's continuation on. In a hurry, as many as fit into memory well: the more entities there are, the
-/// more of them share a piece of a list. kTableNotFound.
+/// How many entities a walk in a hurry takes at once. The more there are, the more of them share a piece of a list.
+inline constexpr std::size_t kHurriedEntities = 20'000;
+
+/// From the request's continuation on: a page, and further ones as long as there are fewer than `wanted` entities and
+/// they fit into memory well. kTableNotFound.
 Task<Result<SourcePage>> read_source_page(table_store::TableClient& tables, table_store::QueryRequest request,
-                                          bool in_a_hurry);
+                                          std::size_t wanted);
 
 }  // namespace tidemark::workers

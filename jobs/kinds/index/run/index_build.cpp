@@ -7,6 +7,7 @@
 #include "jobs/spec/key_template.h"
 #include "jobs/spec/names.h"
 #include "workers/indexes/build_claims.h"
+#include "workers/indexes/change_reader.h"
 #include "workers/indexes/index_kinds.h"
 #include "workers/indexes/row_writer.h"
 #include "workers/indexes/source_walk.h"
@@ -113,7 +114,7 @@ Task<Result<bool>> IndexBuild::is_followed() {
 
 Task<Result<void>> IndexBuild::follow(bool anew) {
   table_store::Following following{.follower = index_.id, .properties = {spec_.property}};
-  auto followed = context_.tables.follow(spec_.source, std::move(following), anew);
+  auto followed = follow_log(context_.tables, spec_.source, std::move(following), anew);
   position_ = CO_TRY(co_await fail_points::kIndexFollow.around(std::move(followed))).position;
   skip_ = 0;
   if (!anew) co_return Result<void>{};
@@ -182,7 +183,7 @@ Task<Result<void>> IndexBuild::walk_table() {
   request.sources_only = true;
   request.selection = index_.definition.row_properties();
   request.continuation = continuation_;
-  auto page = CO_TRY(co_await read_source_page(context_.tables, std::move(request), true));
+  auto page = CO_TRY(co_await read_source_page(context_.tables, std::move(request), kHurriedEntities));
   const auto listed = count(page.entities);
   CO_TRY(co_await reconcile(std::move(page.entities)));
   const auto in_the_way = rows_->take_in_the_way();
