@@ -129,11 +129,11 @@ class EmbeddedTest(ShardTools):
         number = iter(range(1_000_000))
         def hottest(store):
             tables.put("Planned", {"PartitionKey": "the partition", "RowKey": str(next(number))})
-            blobs.put("planned", "the blob", b"x")
+            blobs.put("planned", "the-blob", b"x")
             names = self.store(store)["shards"][0].get("hottest", [])
             return next((name for name in names if name["name"].lower() == "planned"), None)
         self.assertEqual(wait_until(lambda: hottest("table"), "a partition", 40, interval_s=0)["part"], "the partition")
-        self.assertEqual(wait_until(lambda: hottest("blob"), "a blob", 40, interval_s=0)["part"], "the blob")
+        self.assertEqual(wait_until(lambda: hottest("blob"), "a blob", 40, interval_s=0)["part"], "the-blob")
 
 
 class SharedTest(ShardTools):
