@@ -89,12 +89,18 @@ struct Exchange {
   double left = 0;  // of the busier one of the two afterwards
 };
 
-Exchange best_exchange(const Process& from, const Process& to) {
+/// `worth`: what a move must gain, and so a second one.
+Exchange best_exchange(const Process& from, const Process& to, double worth) {
   Exchange best{.left = from.writes};
+  auto least = std::pair(from.writes, 0.0);  // what is left, with the price of a second move; then what is moved
   const auto consider = [&](const PlannedShard& there, const PlannedShard* back) {
-    const auto moved = writes_of(there) - (back != nullptr ? writes_of(*back) : 0);
+    const auto returned = back != nullptr ? writes_of(*back) : 0;
+    const auto moved = writes_of(there) - returned;
     const auto left = std::max(from.writes - moved, to.writes + moved);
-    if (left < best.left) best = {&there, back, left};
+    const auto costs = std::pair(left + (back != nullptr ? worth : 0), writes_of(there) + returned);
+    if (costs >= least) return;
+    least = costs;
+    best = {&there, back, left};
   };
   for (const auto& there : from.shards) {
     if (to.shards.size() < from.shards.size()) consider(there, nullptr);
@@ -133,7 +139,7 @@ void plan_moves(const std::vector<PlannedShard>& shards, const std::vector<std::
   while (plan.moves.size() < kMostMoves) {
     auto& from = *std::ranges::max_element(processes, {}, &Process::writes);
     auto& to = *std::ranges::min_element(processes, {}, &Process::writes);
-    const auto best = best_exchange(from, to);
+    const auto best = best_exchange(from, to, worth);
     if (best.there == nullptr || from.writes - best.left < worth) break;
     const auto there = best.there->number;
     const auto back = best.back != nullptr ? std::optional(best.back->number) : std::nullopt;
