@@ -135,10 +135,12 @@ Task<void> ShardWatch::add_others(StoreShards& shards) {
   }
 }
 
+/// Not while the database is away: whoever asks it then waits.
 bool ShardWatch::is_time_for_sizes() {
+  const bool away = shards_.failure() || (router_ != nullptr && router_->owners().failure());
   const auto now = clock_.monotonic();
   const MutexLock lock(mutex_);
-  if (shards_.failure() || (sizes_at_ && now - *sizes_at_ < kSizesEvery)) return false;
+  if (away || (sizes_at_ && now - *sizes_at_ < kSizesEvery)) return false;
   sizes_at_ = now;
   return true;
 }
