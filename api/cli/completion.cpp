@@ -1,7 +1,7 @@
 // The completion scripts are made from the commands themselves, so they cannot go stale: for each command its
 // subcommands and options, for each option what its value may be. Ids and names are asked of the stack: whatever the
-// sibling command `list` prints in its first column. One description serves all shells; the frames around it walk over
-// the words of the line in the same way.
+// sibling command `list`, or another one, prints in its first column. One description serves all shells; the frames
+// around it walk over the words of the line in the same way.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -25,10 +25,10 @@ struct Words {
   std::string path, commands, options, with_value;  // lists, by spaces
 };
 
-/// What stands at a place may be: words, what `list` of a family prints, or a file.
+/// What stands at a place may be: words, what a command lists, or a file.
 struct Values {
-  std::string place;  // "job show #1": a positional, "job list --state": an option
-  std::string words, family;
+  std::string place;             // "job show #1": a positional, "job list --state": an option
+  std::string words, listed_by;  // "job list"
 };
 
 struct Description {
@@ -61,11 +61,13 @@ std::optional<Values> values_of(const CLI::App& command, const CLI::Option& opti
   if (parent == nullptr) return std::nullopt;
   // Some words mean the same wherever they are.
   const auto name = option.get_name();
-  if (name == "kind" || name == "--kind") return Values{place, {}, "kind"};
-  if (name == "table" || name == "--source" || name == "--destination") return Values{place, {}, "table"};
+  if (name == "kind" || name == "--kind") return Values{place, {}, "kind list"};
+  if (name == "table" || name == "--source" || name == "--destination") return Values{place, {}, "table list"};
+  if (name == "process") return Values{place, {}, "shards processes"};
+  if (name == "shard") return std::nullopt;
   const auto siblings = parent->get_subcommands([](const CLI::App* sibling) { return sibling->get_name() == "list"; });
   if (!option.get_positional() || siblings.empty()) return std::nullopt;
-  return Values{place, {}, path.substr(0, path.find(' '))};
+  return Values{place, {}, path.substr(0, path.find(' ')) + " list"};
 }
 
 void describe(const CLI::App& command, const std::string& path, Description& out) {
@@ -80,7 +82,7 @@ void describe(const CLI::App& command, const std::string& path, Description& out
   }
 }
 
-constexpr const char* kFirstColumn = " list 2>/dev/null | awk 'NR > 1 { print $1 }')";
+constexpr const char* kFirstColumn = " 2>/dev/null | awk 'NR > 1 { print $1 }')";
 
 /// For bash and zsh, whose variables these are; names without a prefix mean something to zsh.
 void print_tables(const Description& all) {
@@ -92,8 +94,8 @@ void print_tables(const Description& all) {
   std::cout << "  esac\n}\n\n_tidemark_values() {\n  tm_values=''\n  case \"$1\" in\n";
   for (const auto& each : all.values) {
     std::cout << "    '" << each.place << "') tm_values=";
-    if (!each.family.empty()) {
-      std::cout << "$(\"$tm_program\" " << each.family << kFirstColumn;
+    if (!each.listed_by.empty()) {
+      std::cout << "$(\"$tm_program\" " << each.listed_by << kFirstColumn;
     } else {
       std::cout << "'" << (each.words.empty() ? "@files" : each.words) << "'";
     }
@@ -225,8 +227,8 @@ void print_fish(const Description& all) {
   std::cout << "  end\nend\n\nfunction __tidemark_values\n  switch \"$argv[1]\"\n";
   for (const auto& each : all.values) {
     std::cout << "    case '" << each.place << "'\n      ";
-    if (!each.family.empty()) {
-      std::cout << "$__tidemark_program " << each.family << " list 2>/dev/null | awk 'NR > 1 { print $1 }'\n";
+    if (!each.listed_by.empty()) {
+      std::cout << "$__tidemark_program " << each.listed_by << " 2>/dev/null | awk 'NR > 1 { print $1 }'\n";
     } else if (each.words.empty()) {
       std::cout << "__fish_complete_path (commandline -ct)\n";
     } else {

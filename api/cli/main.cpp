@@ -6,6 +6,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/environment_file.h"
+#include "api/cli/shard_commands.h"
 #include "api/cli/unknown_words.h"
 #include "common/process/config.h"
 
@@ -62,6 +63,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_poison_commands(program);
   add_queue_commands(program);
   add_schedule_commands(program);
+  add_shard_commands(program);
   add_table_commands(program);
   add_completion_command(app, program);
 }

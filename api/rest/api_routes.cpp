@@ -4,6 +4,7 @@
 
 #include "api/rest/console_files.h"
 #include "api/rest/render.h"
+#include "api/rest/shard_routes.h"
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
 #include "common/process/failures.h"
@@ -122,7 +123,7 @@ const std::vector<std::span<const Route>>& all_routes() {
   static const std::vector<std::span<const Route>> kAll{
       access_routes(),      sas_routes(),      job_routes(),      poison_routes(),    schedule_routes(),
       index_routes(),       feed_routes(),     consumer_routes(), on_change_routes(), limit_routes(),
-      maintenance_routes(), operator_routes(), data_routes(),     blob_routes()};
+      maintenance_routes(), operator_routes(), shard_routes(),    data_routes(),      blob_routes()};
   return kAll;
 }
 

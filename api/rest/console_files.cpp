@@ -10,9 +10,9 @@ namespace tidemark::api {
 namespace {
 
 /// What the addresses of views begin with; the rest is the page's own business.
-constexpr std::array<std::string_view, 13> kViews{"overview",   "poison",  "jobs",    "groups", "schedules",
+constexpr std::array<std::string_view, 14> kViews{"overview",   "poison",  "jobs",    "groups", "schedules",
                                                   "limits",     "workers", "indexes", "tables", "queues",
-                                                  "containers", "explain", "audit"};
+                                                  "containers", "explain", "audit",   "shards"};
 
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "

@@ -54,6 +54,7 @@ Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
 
 Task<Result<void>> BlobService::transact(const BlobRef& ref, BlobBody body, const FailStep* step) {
   auto& shard = of(ref);
+  stored_.all[shard.number].wrote(ref.account, ref.container, ref.name);
   if (shard.number > 0) return transact_elsewhere(shard, ref, std::move(body), step);
   auto on_catalogue = [body = std::move(body), place = place_on(shard)](kv::Transaction& txn) {
     return body(txn, place);

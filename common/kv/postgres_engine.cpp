@@ -28,6 +28,9 @@ constexpr int kMostRuns = 10'000;
 /// How often an owner that has nothing to do makes sure that it is one; more often if its lease is short.
 constexpr std::chrono::milliseconds kBetweenLooks{2'000};
 
+constexpr std::uint64_t kCommitBoundsUs[] = {250,    500,     1'000,   2'500,     5'000,     10'000,    25'000,
+                                             50'000, 100'000, 250'000, 1'000'000, 5'000'000, 30'000'000};
+
 const FailStep kCommitStep("kv.postgres.commit");
 const FailStep kEraseStep("kv.postgres.erase");
 
@@ -170,8 +173,8 @@ class OwnerEngine final : public PostgresEngine {
   bool ended() const override { return failure_now().has_value(); }
 
   PostgresFigures figures() const override {
-    return {groups_.load(),      transactions_.load(), bodies_run_.load(), fetches_.load(),
-            known_reads_.load(), asked_reads_.load(),  settled_.load()};
+    return {groups_.load(),      transactions_.load(), bodies_run_.load(),   fetches_.load(), known_reads_.load(),
+            asked_reads_.load(), settled_.load(),      commits_us_.counts(), kCommitBoundsUs};
   }
 
  private:
@@ -290,10 +293,14 @@ class OwnerEngine final : public PostgresEngine {
 
   std::optional<Error> commit(const WriteOverlay& writes) {
     kCommitStep.before.reach();
+    const auto begun = std::chrono::steady_clock::now();
     known_.begin_commit(writes);
     // What bodies only read must have been true, too: a former owner finds that it is not one any more.
     auto committed = writes.rows().empty() ? shard_->check() : shard_->commit(writes);
     kCommitStep.after.reach();
+    const auto took = std::chrono::steady_clock::now() - begun;
+    commits_us_.observe(
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
     settled_ = shard_->settled();
     known_.end_commit(committed.has_value());
     if (!committed) return std::move(committed.error());
@@ -375,12 +382,17 @@ class OwnerEngine final : public PostgresEngine {
   std::optional<OwnedShard> shard_;
   std::uint64_t told_ = 0;  // transactions
   // For metrics.
+  Histogram commits_us_{kCommitBoundsUs};
   std::atomic<std::uint64_t> groups_{0}, transactions_{0}, bodies_run_{0}, fetches_{0}, settled_{0};
   mutable std::atomic<std::uint64_t> known_reads_{0}, asked_reads_{0};
   std::thread writer_;
 };
 
 }  // namespace
+
+Result<std::vector<std::optional<StoredSize>>> postgres_sizes(const PostgresOptions& options, std::size_t shards) {
+  return detail::sizes_of(options, shards);
+}
 
 Result<std::optional<std::string>> postgres_stamp(const PostgresOptions& options) {
   return detail::find_stamp(options);

@@ -16,10 +16,13 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "common/base/histogram.h"
 #include "common/kv/shard_claims.h"
 #include "common/kv/stored_engine.h"
+#include "common/kv/stored_size.h"
 
 namespace tidemark::kv {
 
@@ -67,6 +70,8 @@ struct PostgresFigures {
   std::uint64_t fetches = 0;                       // round trips for what bodies missed
   std::uint64_t known_reads = 0, asked_reads = 0;  // get() from memory, and from the database
   std::uint64_t settled = 0;                       // groups whose outcome was looked up after a lost connection
+  Histogram::Counts commits_us;                    // how long groups took to be committed
+  std::span<const std::uint64_t> commit_bounds_us;
 };
 
 /// Its files are the database's: files() names none, and what makes copies of files fails and says so.
@@ -85,6 +90,10 @@ class PostgresEngine : public StoredEngine {
 
 /// The stamp of the tables; nothing if there are none. Claims no shard. kConfigInvalid, kStorageFailure as below.
 Result<std::optional<std::string>> postgres_stamp(const PostgresOptions& options);
+
+/// About how much each shard has, from what the database noted when it analysed its tables last; nothing: it has not,
+/// or not of this shard. kServerBusy if it cannot be reached.
+Result<std::vector<std::optional<StoredSize>>> postgres_sizes(const PostgresOptions& options, std::size_t shards);
 
 /// Makes schema and tables if they are not there, and takes the shard from whoever owned it: their next commit fails.
 /// Waits until an owner's lease is over; kConfigInvalid if it is renewed meanwhile, so that the owner lives.

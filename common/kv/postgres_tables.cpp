@@ -29,6 +29,17 @@ const Prepared kReadAbout{"read_about", "SELECT format, stamp FROM about"};
 const Prepared kNoteAbout{"note_about",
                           "INSERT INTO about SELECT $1::bigint, $2::text WHERE NOT EXISTS (SELECT FROM about)"};
 
+// What the table has grown by since it was analysed counts as the rest of it did.
+const Prepared kSizes{"sizes", R"(WITH whole AS (
+    SELECT reltuples::float8 * pg_relation_size(oid) / (greatest(relpages, 1) * current_setting('block_size')::float8) AS rows,
+      pg_total_relation_size(oid)::float8 AS bytes
+    FROM pg_class WHERE oid = 'entries'::regclass AND reltuples > 0),
+  parts AS (
+    SELECT most_common_vals::text::bigint[] AS shards, most_common_freqs::float8[] AS freqs FROM pg_stats
+    WHERE schemaname = current_schema() AND tablename = 'entries' AND attname = 'shard')
+  SELECT shard, (rows * part)::bigint, (bytes * part)::bigint FROM whole, parts, unnest(shards, freqs) AS each (shard, part))"};
+constexpr std::chrono::milliseconds kSizesPatience{2'000};
+
 Error not_usable(std::string message) { return make_error(ErrorCode::kConfigInvalid, std::move(message)); }
 
 Result<void> check_schema_name(const std::string& schema) {
@@ -118,6 +129,18 @@ Result<std::optional<std::string>> find_stamp(const PostgresOptions& options) {
   auto found = find();
   if (!found) return fail(at_start(std::move(found.error())));
   return found;
+}
+
+Result<std::vector<std::optional<StoredSize>>> sizes_of(const PostgresOptions& options, std::size_t shards) {
+  const auto connection = TRY(connect(options));
+  const auto rows = TRY(connection->run({kSizes}, kSizesPatience));
+  std::vector<std::optional<StoredSize>> sizes(shards);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const auto shard = static_cast<std::size_t>(rows.number(row, 0));
+    if (shard >= shards) continue;
+    sizes[shard] = {static_cast<std::uint64_t>(rows.number(row, 1)), static_cast<std::uint64_t>(rows.number(row, 2))};
+  }
+  return sizes;
 }
 
 Result<void> prepare_tables(const PostgresOptions& options) {

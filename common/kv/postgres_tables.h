@@ -19,6 +19,8 @@ Result<std::unique_ptr<Connection>> connect(const PostgresOptions& options);
 Result<std::optional<std::string>> find_stamp(const PostgresOptions& options);
 /// Checks the server and the stamp, and makes what is not there.
 Result<void> prepare_tables(const PostgresOptions& options);
+/// See postgres_sizes().
+Result<std::vector<std::optional<StoredSize>>> sizes_of(const PostgresOptions& options, std::size_t shards);
 /// What a person who starts the store reads.
 Error at_start(Error error);
 

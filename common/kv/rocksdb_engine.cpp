@@ -152,6 +152,8 @@ class RocksEngine final : public RocksDbEngine {
     return detail::estimate_bytes(*db_, range);
   }
 
+  StoredSize size() const override { return detail::size_of(*db_); }
+
   Result<std::vector<StoredFile>> files() const override { return detail::files_of(*db_); }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "common/base/histogram.h"
 #include "common/kv/stored_engine.h"
+#include "common/kv/stored_size.h"
 
 namespace tidemark::kv {
 
@@ -53,8 +54,10 @@ struct EngineFigures {
 
 class RocksDbEngine : public StoredEngine {
  public:
-  /// Costs some microseconds. From any thread.
+  /// Costs some microseconds, as the next. From any thread.
   [[nodiscard]] virtual EngineFigures figures() const = 0;
+  /// What was deleted or replaced counts until it is compacted away.
+  [[nodiscard]] virtual StoredSize size() const = 0;
 };
 
 /// Opens or creates the database. Errors say what to do about a missing permission, a lock held by another process or a

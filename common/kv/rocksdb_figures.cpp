@@ -76,12 +76,25 @@ void DatabaseCounters::fill(EngineFigures& figures) const {
   figures.flush_us = flush_us_.load(std::memory_order_relaxed);
 }
 
+namespace {
+
+using Properties = rocksdb::DB::Properties;
+
+std::uint64_t property_of(rocksdb::DB& db, const std::string& property) {
+  std::uint64_t value = 0;
+  return db.GetIntProperty(property, &value) ? value : 0;
+}
+
+}  // namespace
+
+StoredSize size_of(rocksdb::DB& db) {
+  return {property_of(db, Properties::kEstimateNumKeys), property_of(db, Properties::kTotalSstFilesSize) +
+                                                             property_of(db, Properties::kTotalBlobFileSize) +
+                                                             property_of(db, Properties::kSizeAllMemTables)};
+}
+
 void fill_properties(rocksdb::DB& db, EngineFigures& figures) {
-  using Properties = rocksdb::DB::Properties;
-  const auto of = [&db](const std::string& property) {
-    std::uint64_t value = 0;
-    return db.GetIntProperty(property, &value) ? value : 0;
-  };
+  const auto of = [&db](const std::string& property) { return property_of(db, property); };
   figures.pending_compaction_bytes = of(Properties::kEstimatePendingCompactionBytes);
   figures.running_compactions = of(Properties::kNumRunningCompactions);
   figures.running_flushes = of(Properties::kNumRunningFlushes);

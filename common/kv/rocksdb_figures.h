@@ -43,5 +43,7 @@ class DatabaseCounters final : public rocksdb::Statistics {
 
 /// The part that the database tells when it is asked.
 void fill_properties(rocksdb::DB& db, EngineFigures& figures);
+/// Rows that were deleted or replaced count until they are compacted away.
+StoredSize size_of(rocksdb::DB& db);
 
 }  // namespace tidemark::kv::detail

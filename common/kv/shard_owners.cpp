@@ -188,6 +188,7 @@ bool ShardOwners::claim(const OwnersTable& table, const std::vector<std::size_t>
       const MutexLock lock(mutex_);
       auto& mine = shards_[shard];
       mine.engine->open(std::move(*engine));
+      mine.since = lease_clock();
       mine.holding = Holding::kServes;
       if (takeover) ++mine.takeovers;
       leaving = leaving_;
@@ -265,6 +266,7 @@ void ShardOwners::publish(const OwnersTable& table) {
     const auto& row = table.shards[shard];
     mine.process = row.process;
     mine.epoch = row.seen.epoch;
+    mine.wish = row.wish;
     mine.engine->know(row.seen.epoch);
     const auto owner = addresses.find(row.process);
     const bool elsewhere = row.process != process_ && owner != addresses.end() && !claims_.is_free(shard);
@@ -334,6 +336,7 @@ std::vector<ShardOwners::Shown> ShardOwners::show() const {
   for (const auto& mine : shards_) {
     Shown one{.process = mine.address.empty() ? std::string() : mine.process,
               .epoch = mine.epoch,
+              .wish = mine.wish,
               .takeovers = mine.takeovers,
               .engine = mine.engine->own()};
     if (one.engine) {
@@ -341,6 +344,7 @@ std::vector<ShardOwners::Shown> ShardOwners::show() const {
       one.process = process_;
       one.epoch = one.engine->epoch();
       one.lease_left = one.engine->lease_ends() - now;
+      one.served_for = now - mine.since;
     }
     shown.push_back(std::move(one));
   }
@@ -359,7 +363,10 @@ Result<void> ShardOwners::wish(std::size_t shard, const std::string& process) {
   }
   const auto named = [&](const ProcessRow& row) { return row.name == process; };
   if (!process.empty() && std::ranges::none_of(processes_, named)) {
-    return fail(ErrorCode::kInvalidInput, "No process of this store that lives has the name " + process + ".");
+    std::string living;
+    for (const auto& row : processes_) living += (living.empty() ? "" : ", ") + row.name;
+    return fail(ErrorCode::kInvalidInput,
+                "No process of this store that lives has the name " + process + ". These live: " + living + ".");
   }
   wishes_.emplace_back(shard, process);
   look_soon_ = true;

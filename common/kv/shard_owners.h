@@ -72,21 +72,26 @@ class ShardOwners {
     std::string process;  // empty: nobody
     bool here = false;
     std::int64_t epoch = 0;
-    std::chrono::nanoseconds lease_left{};  // if it is here
-    std::uint64_t takeovers = 0;            // by this process, of what its owner had not let go
+    std::string wish = {};                  // the process that is to have it, as the table says; empty: any
+    std::chrono::nanoseconds lease_left{};  // if it is here, as the next
+    std::chrono::nanoseconds served_for{};
+    std::uint64_t takeovers = 0;  // by this process, of what its owner had not let go
     std::shared_ptr<PostgresEngine> engine = {};
   };
   [[nodiscard]] std::vector<Shown> show() const;
   [[nodiscard]] std::vector<ProcessRow> processes() const;
-  /// The shard is to be this process's; empty: anybody's. kInvalidInput: it does not live.
+  /// The shard is to be this process's; empty: anybody's. It is so once show() says it. kInvalidInput: there is no such
+  /// shard, or no such process that lives.
   Result<void> wish(std::size_t shard, const std::string& process);
 
  private:
   struct Shard {
     ClaimedEngine* engine = nullptr;
     Holding holding = Holding::kNothing;
-    std::string process = {};  // as the table said
-    std::int64_t epoch = 0;    // likewise
+    std::string process = {};             // as the table said
+    std::int64_t epoch = 0;               // likewise
+    std::string wish = {};                // likewise
+    std::chrono::nanoseconds since = {};  // it is served, by lease_clock()
     std::string address = {};
     std::uint64_t takeovers = 0;
   };

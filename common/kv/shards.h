@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/kv/engine.h"
+#include "common/kv/hot_names.h"
 
 namespace tidemark::kv {
 
@@ -39,7 +40,13 @@ class Placement {
 
 struct Shard {
   Engine& engine;
-  const Clock& ages;  // how old things are: age_clock.h
+  const Clock& ages;        // how old things are: age_clock.h
+  HotNames* hot = nullptr;  // null: nobody asks
+
+  /// A transaction about what has this name begins.
+  void wrote(std::string_view account, std::string_view name, std::string_view part = {}) const {
+    if (hot != nullptr) hot->wrote(account, name, part);
+  }
 };
 
 /// Those that a process serves, by their number. The first is also the catalogue: it has what belongs to no name.

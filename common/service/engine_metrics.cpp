@@ -114,6 +114,8 @@ std::vector<MetricFamily> engine_figures(const kv::PostgresEngine& engine) {
   count("tidemark_database_fetches_total", "Round trips for rows that bodies had to know.", figures.fetches);
   out.push_back(by("tidemark_database_reads_total", "Point reads, answered from memory and by asking the database.",
                    MetricType::Counter, "from", {{"memory", figures.known_reads}, {"database", figures.asked_reads}}));
+  out.push_back(histogram("tidemark_database_commit_seconds", "Time to commit a group.", figures.commits_us,
+                          figures.commit_bounds_us, kSecondsPerUs));
   count("tidemark_database_settled_groups_total", "Groups whose outcome was looked up after a lost connection.",
         figures.settled);
   return out;

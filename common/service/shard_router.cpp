@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/side_by_side.h"
 #include "common/rpc/forwarded.h"
 
 namespace tidemark::service {
@@ -12,6 +13,7 @@ using Place = kv::ShardOwners::Place;
 constexpr std::string_view kLook = "owners.look";
 /// For a shard that is being handed over.
 constexpr Duration kWaitForOwner = std::chrono::seconds(2);
+constexpr Duration kWishWithin = std::chrono::seconds(5);
 constexpr Duration kTellWithin = std::chrono::seconds(2);
 constexpr Duration kLookAtFlights = std::chrono::milliseconds(250);
 constexpr int kMostTries = 3;
@@ -107,6 +109,35 @@ Task<void> ShardRouter::tell_others(std::string method, std::string payload) {
     if (!other) continue;
     const auto told = co_await other->call(std::string(rpc::kForwarded) + method, payload, kTellWithin);
     static_cast<void>(told.has_value());
+  }
+}
+
+Task<std::vector<ShardRouter::Answer>> ShardRouter::ask_others(std::string method, std::string payload,
+                                                               Duration within) {
+  std::vector<Answer> answers;
+  for (auto& address : owners_.others()) answers.push_back({std::move(address), fail(not_served())});
+  Step ask = [&](std::size_t number) -> Task<Result<void>> {
+    auto& answer = answers[number];
+    if (const auto other = link(answer.address)) {
+      answer.reply = co_await other->call(std::string(rpc::kForwarded) + method, payload, within);
+    }
+    co_return Result<void>{};
+  };
+  if (!answers.empty()) std::ignore = co_await side_by_side(clock_, answers.size(), std::move(ask), answers.size());
+  co_return answers;
+}
+
+Task<Result<void>> ShardRouter::wish(std::size_t shard, std::string process) {
+  const auto give_up = clock_.monotonic() + kWishWithin;
+  CO_TRY(owners_.wish(shard, process));
+  for (;;) {
+    const auto ticket = seen_.ticket();
+    if (owners_.show()[shard].wish == process) co_return Result<void>{};
+    const auto left = give_up - clock_.monotonic();
+    if (left <= Duration::zero()) {
+      co_return fail(ErrorCode::kServerBusy, "The database has not confirmed it in time: look whether it is so.");
+    }
+    co_await seen_.wait(ticket, clock_, left);
   }
 }
 

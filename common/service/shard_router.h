@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/async.h"
 #include "common/base/mutex.h"
@@ -36,6 +37,15 @@ class ShardRouter {
   Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload);
   /// All other processes are told, one after another; who does not answer is left out.
   Task<void> tell_others(std::string method, std::string payload);
+
+  /// What every other process that lives answers, side by side, to a call that any of them can answer.
+  struct Answer {
+    std::string address;
+    Result<std::string> reply;
+  };
+  Task<std::vector<Answer>> ask_others(std::string method, std::string payload, Duration within);
+  /// As ShardOwners::wish(), and waits until it is written. kServerBusy: the database did not confirm it in time.
+  Task<Result<void>> wish(std::size_t shard, std::string process);
 
   /// Where a call belongs; nothing: it can be answered anywhere.
   using PlaceOf = std::function<std::optional<CallPlace>(std::string_view method, std::string_view payload)>;

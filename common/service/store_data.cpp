@@ -121,6 +121,32 @@ DataIdentity identity_of(const StoreDescription& description, const FolderStamp&
   return {description.folder, description.format, stamp.owner};
 }
 
+std::uint64_t transactions_of(const kv::RocksDbEngine& engine) { return engine.figures().waits_us.values(); }
+std::uint64_t transactions_of(const kv::PostgresEngine& engine) { return engine.figures().transactions; }
+
+template <class Engine>
+std::vector<std::uint64_t> transactions_of(const std::vector<const Engine*>& engines) {
+  std::vector<std::uint64_t> each;
+  for (const auto* engine : engines) each.push_back(transactions_of(*engine));
+  return each;
+}
+
+std::vector<std::uint64_t> transactions_of(const kv::ShardOwners& owners) {
+  std::vector<std::uint64_t> each;
+  for (const auto& shard : owners.show()) each.push_back(shard.engine ? transactions_of(*shard.engine) : 0);
+  return each;
+}
+
+/// PostgreSQL does not tell it for each engine.
+void count_sizes(StoreData& stored, const std::vector<const kv::RocksDbEngine*>& engines) {
+  stored.counts.sizes = [engines]() -> ShardCounts::Sizes {
+    std::vector<std::optional<kv::StoredSize>> sizes;
+    for (const auto* engine : engines) sizes.emplace_back(engine->size());
+    return sizes;
+  };
+}
+void count_sizes(StoreData&, const std::vector<const kv::PostgresEngine*>&) {}
+
 template <class Engine>
 std::vector<prometheus::MetricFamily> figures_of(const std::vector<const Engine*>& engines) {
   std::vector<std::vector<prometheus::MetricFamily>> each;
@@ -140,6 +166,8 @@ Result<void> open_shards(StoreData& stored, const kv::Placement& placement, Open
     engines.push_back(std::move(engine));
   }
   stored.shards = kv::StoredShards(std::move(engines), placement);
+  count_sizes(stored, seen);
+  stored.counts.transactions = [seen] { return transactions_of(seen); };
   stored.figures = [seen = std::move(seen)] { return figures_of(seen); };
   return {};
 }
@@ -160,6 +188,7 @@ Result<StoreData> open_in_files(const StoreSettings& settings, const std::filesy
   TRY(open_shards(stored, stamp.placement, [&](std::size_t shard) {
     return kv::open_rocksdb(files_options(settings, folder, description, shard, shards));
   }));
+  stored.process = process::unique_name(description.process_name);
   if (!stamp.stamped && !divided) {
     if (description.check_unstamped) TRY(description.check_unstamped(stored.shards.catalogue()));
     TRY(stamp_folder(data, expected, stamp));
@@ -174,6 +203,7 @@ Result<void> open_shared(StoreData& stored, const kv::PostgresOptions& options, 
   std::vector<std::unique_ptr<kv::StoredEngine>> engines;
   for (auto& engine : stored.owners->make_engines()) engines.push_back(std::move(engine));
   stored.shards = kv::StoredShards(std::move(engines), placement);
+  stored.counts.transactions = [&owners = *stored.owners] { return transactions_of(owners); };
   stored.figures = [&owners = *stored.owners] { return shard_figures(owners); };
   return {};
 }
@@ -209,6 +239,8 @@ Result<StoreData> open_in_database(const StoreSettings& settings, const std::fil
     }));
   }
   if (!stamp.stamped) TRY(stamp_folder(data, expected, stamp));
+  stored.counts.sizes = [options, shards = placement.shards()] { return kv::postgres_sizes(options, shards); };
+  stored.process = options.owner;
   stored.recovered = [options] { return kv::postgres_stamp(options).has_value(); };
   return stored;
 }

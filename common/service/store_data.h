@@ -10,6 +10,7 @@
 #include "common/kv/stored_shards.h"
 #include "common/process/metrics.h"
 #include "common/service/maintenance.h"
+#include "common/service/shard_watch.h"
 #include "common/service/store_process.h"
 #include "common/service/store_settings.h"
 
@@ -21,6 +22,9 @@ struct StoreData {
   std::function<std::vector<prometheus::MetricFamily>()> figures = {};
   /// Whether what the engine rests on answers again, once that has failed; empty: if the disk takes writes.
   std::function<bool()> recovered = {};
+  ShardCounts counts = {};
+  /// Names this process where that counts.
+  std::string process = {};
   /// If other processes share the shards: who has which. Null: all are here.
   std::unique_ptr<kv::ShardOwners> owners = {};
 };

@@ -248,6 +248,8 @@ class RunningStore {
   http::Server& server_ = *ground_.server;
   std::deque<kv::AgeClock> ages_;           // of each shard
   const std::unique_ptr<Sharing> sharing_;  // null: all shards are here
+  ShardWatch shard_watch_{shards_, ground_.stored.process, sharing_ ? &sharing_->router() : nullptr,
+                          ground_.stored.counts, *ground_.clock};
   analytics::Analytics analytics_{shards_.catalogue(), *ground_.clock, settings_.analytics, ground_.metrics};
   const std::unique_ptr<Store> store_;
   Front& front_ = store_->front();
@@ -280,7 +282,7 @@ StoreContext RunningStore::context() {
   kv::Shards shards{{}, shards_.placement()};
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     ages_.emplace_back(shards_[i], *ground_.clock);
-    shards.all.push_back({shards_[i], ages_.back()});
+    shards.all.push_back({shards_[i], ages_.back(), &shard_watch_.hot(i)});
   }
   return {std::move(shards),
           shards_.catalogue(),
@@ -330,8 +332,8 @@ Result<void> RunningStore::run() {
 }
 
 Result<void> RunningStore::serve_internally() {
-  rpc::Dispatch dispatch =
-      disk_.beside(maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face())))));
+  rpc::Dispatch dispatch = shard_watch_.beside(
+      disk_.beside(maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face()))))));
   if (sharing_) dispatch = sharing_->around(std::move(dispatch));
   const auto endpoint = internal_endpoint(ground_.data.string(), description_.folder);
   internal_ = TRY(rpc::serve({.endpoint = endpoint,
@@ -359,6 +361,7 @@ void RunningStore::begin_upkeep() {
     spawn(server_.executor(), keep_ages(ages_[i], here, stopping_));
   }
   spawn(server_.executor(), analytics_.run());
+  spawn(server_.executor(), shard_watch_.run(stopping_));
   if (!description_.ledgers) return;
   const std::chrono::hours retention(settings_.operation_retention_h);
   for (std::size_t i = 0; i < shards_.size(); ++i) {

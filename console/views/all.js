@@ -6,6 +6,7 @@ import { Schedules } from "./schedules.js";
 import { Limits } from "./limits.js";
 import { Workers } from "./workers.js";
 import { Indexes } from "./indexes.js";
+import { Shards } from "./shards.js";
 import { Tables } from "./tables.js";
 import { Queues } from "./queues.js";
 import { Blobs } from "./blobs.js";
@@ -20,6 +21,7 @@ export const views = [
   { name: "schedules", title: "Schedules", key: "s", of: Schedules },
   { name: "limits", title: "Limits and pauses", key: "l", of: Limits },
   { name: "workers", title: "Workers", key: "w", of: Workers },
+  { name: "shards", title: "Shards", key: "d", of: Shards },
   { name: "indexes", title: "Indexes", key: "i", apart: true, of: Indexes },
   { name: "tables", title: "Tables", key: "t", of: Tables },
   { name: "queues", title: "Queues", key: "q", of: Queues },

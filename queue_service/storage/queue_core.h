@@ -73,6 +73,12 @@ struct QueueService::Core {
   [[nodiscard]] Shard& of(std::string_view account, std::string_view queue) const {
     return *shards[stored.placement.of({account, without_poison_suffix(queue)})];
   }
+  /// The same, for a transaction of this queue.
+  [[nodiscard]] Shard& to_write(std::string_view account, std::string_view queue) const {
+    auto& shard = of(account, queue);
+    stored.all[shard.number].wrote(account, queue);
+    return shard;
+  }
   /// This process serves the shard.
   [[nodiscard]] bool here(const Shard& shard) const { return others == nullptr || others->here(shard.number); }
   /// Puts into queues of one shard what departed from another.
@@ -99,7 +105,7 @@ struct QueueService::Core {
 template <class Change, class Changed>
 Task<Changed> QueueService::change_queue(const FailStep& step, std::string account, std::string queue, Change change) {
   Changed changed;
-  auto& shard = core_->of(account, queue);
+  auto& shard = core_->to_write(account, queue);
   const auto at = shard.moment();  // the same in each run: what a run reads reaches up to it
   CO_TRY(co_await shard.transact(step, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto rows = TRY(QueueRows::open(txn, effects, account, queue, at));

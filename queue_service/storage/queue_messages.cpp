@@ -218,7 +218,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     ids.push_back(core_->random.guid());
     hashes.push_back(hash_of(next.message));
   }
-  auto& home = core_->of(holder.account, holder.queue);
+  auto& home = core_->to_write(holder.account, holder.queue);
   const auto shard_of = [&](const FollowUp& next) -> Shard& { return core_->of(holder.account, next.queue); };
   for (std::size_t i = 0; i < follow_ups.size(); ++i) {
     auto& shard = shard_of(follow_ups[i]);
@@ -306,7 +306,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
   CO_TRY(check_queue_name(request.to_queue));
   CO_TRY(check_annotation(request.annotation));
   if (request.text) CO_TRY(check_text(*request.text));
-  auto& home = core_->of(account, from);
+  auto& home = core_->to_write(account, from);
   auto& other = core_->of(account, request.to_queue);
   Placed placed;
   std::uint64_t departure = 0;

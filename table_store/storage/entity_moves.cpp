@@ -125,7 +125,7 @@ struct Moving {
 /// The one that has the entity, its destination, the companion and the operation. Null: several have.
 TableShard* shard_of(const TableShards& shards, const MoveJob& job) {
   const auto& entity = job.entity;
-  auto* shard = &shards.of(entity.account, entity.table, entity.partition_key);
+  auto* shard = &shards.to_write(entity.account, entity.table, entity.partition_key);
   if (!shards.divided()) return shard;
   const auto here = [&](const TableShard& other) { return &other == shard; };
   const auto* companion = job.companion ? &*job.companion : nullptr;

@@ -257,7 +257,7 @@ Task<MutationResult<TableService::MutateResult>> TableService::mutate(std::strin
   auto done = check_job(job);
   if (done) {
     for (const auto& mutation : job.mutations) job.blocks.push_back(property_block(mutation.properties));
-    job.shard = &shards_.of(job.account, job.table, job.partition_key);
+    job.shard = &shards_.to_write(job.account, job.table, job.partition_key);
     const auto body = [this, &job](kv::Transaction& txn) { return write(txn, job); };
     done = co_await job.shard->engine.transact(body, &kMutateStep);
     for (Preparation preparation; shards_.divided() && co_await prepare_again(job, done, preparation);) {
@@ -290,7 +290,7 @@ Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> TableService::mu
       continue;
     }
     for (const auto& mutation : job.mutations) job.blocks.push_back(property_block(mutation.properties));
-    job.shard = &shards_.of(job.account, job.table, job.partition_key);
+    job.shard = &shards_.to_write(job.account, job.table, job.partition_key);
     to_do.push_back(jobs.size() - 1);
   }
   const auto executor = co_await asio::this_coro::executor;

@@ -67,6 +67,13 @@ TableShard& TableShards::of(std::string_view account, std::string_view table, st
   return *all_[stored_.placement.of({account, to_lower_ascii(table), partition_key})];
 }
 
+TableShard& TableShards::to_write(std::string_view account, std::string_view table,
+                                  std::string_view partition_key) const {
+  auto& shard = of(account, table, partition_key);
+  stored_.all[shard.number].wrote(account, table, partition_key);
+  return shard;
+}
+
 TableShard& TableShards::home_of(std::string_view account, std::string_view operation_id) const {
   return *all_[stored_.placement.of({account, operation_id})];
 }

@@ -48,6 +48,9 @@ class TableShards {
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   /// Which has a partition.
   [[nodiscard]] TableShard& of(std::string_view account, std::string_view table, std::string_view partition_key) const;
+  /// The same, for a transaction of this partition.
+  [[nodiscard]] TableShard& to_write(std::string_view account, std::string_view table,
+                                     std::string_view partition_key) const;
   /// Which is the home of an operation (common/kv/operation_ledgers.h).
   [[nodiscard]] TableShard& home_of(std::string_view account, std::string_view operation_id) const;
 

@@ -1,8 +1,10 @@
-"""compose/cluster.yaml: the stack over three PostgreSQL of which the leader is lost again and again, used from outside.
-What was acknowledged stays, nothing is applied twice, and writes come back within half a minute.
+"""compose/cluster.yaml: the stack over three PostgreSQL of which the leader is lost again and again, and with two queue
+services and two apis behind a proxy of which one is lost, used from outside. What was acknowledged stays, nothing is
+applied twice, and writes come back within half a minute.
 
 Usage: cluster_test.py [unittest's arguments...]
-TIDEMARK_FAILOVERS: how often the leader is lost (2). TIDEMARK_DATABASE_IMAGE: an image that is there already.
+TIDEMARK_FAILOVERS: how often the leader is lost (2). TIDEMARK_DATABASE_IMAGE, TIDEMARK_PROXY_IMAGE: images that are
+there already.
 
 Needs a container engine; without one the test says why it is skipped (exit code 77).
 """
@@ -18,10 +20,11 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
 from clients import HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from engine import NoEngine, Project, ProjectTest, TokenApi, answers, build_database_image, build_image, find_engine, run  # noqa: E402
+from engine import NoEngine, Project, ProjectTest, TokenApi, answers, build_database_image, build_image, build_proxy_image, find_engine, run  # noqa: E402
 from stack import wait_until  # noqa: E402
 
 SKIPPED = 77
+SECOND_MACHINE = ("queue_service2", "api2", "worker2")
 DATABASES = ("database1", "database2", "database3")
 FAILOVERS = int(os.environ.get("TIDEMARK_FAILOVERS", "2"))
 BACK_WITHIN_S = 30
@@ -65,21 +68,24 @@ def entity_writer(port, name):
                                             {"PartitionKey": name, "RowKey": f"{number:06}", "Number": number}))
 
 
-def message_writer(port):
+def message_writer(port, queue="acknowledged"):
     queues = QueueClient(port)
-    return Writer(lambda number: queues.put("acknowledged", str(number)))
+    queues.timeout_s = 5
+    return Writer(lambda number: queues.put(queue, str(number)))
 
 
 class ClusterTest(ProjectTest):
     @classmethod
     def setUpClass(cls):
         cls.project = Project(engine["compose"], "cluster.yaml", TIDEMARK_LEASE_S="5",
-                              TIDEMARK_DATABASE_IMAGE=engine["database_image"])
+                              TIDEMARK_DATABASE_IMAGE=engine["database_image"],
+                              TIDEMARK_PROXY_IMAGE=engine["proxy_image"])
         engine["project"] = cls.project
         try:
             build_image(cls.project.image)
             cls.project.compose("up", "-d", "--scale", "worker=2")
-            cls.project.await_healthy("blob_store", "queue_service", "table_store", "api", "worker", *DATABASES, limit_s=240)
+            cls.project.await_healthy("blob_store", "queue_service", "table_store", "api", "worker",
+                                      *SECOND_MACHINE, "proxy", *DATABASES, limit_s=240)
         except Exception:
             cls.project.show_logs()
             raise
@@ -158,9 +164,60 @@ class ClusterTest(ProjectTest):
             wait_until(lambda j=job: ended(patiently(self.api.job, j)), f"the end of job {job}", SETTLE_LIMIT_S, interval_s=0.2)
             self.assertEqual(self.api.job(job)["state"], "succeeded")
 
-    def all_messages(self):
+    def shares(self, api):
+        """How many shards each queue service has; None: not all is known."""
+        try:
+            stores = {store["store"]: store for store in api.call("GET", "/v1/shards")["stores"]}
+        except (HttpFailure, OSError, http.client.HTTPException):
+            return None
+        return sorted(process["shards"] for process in stores["queue"].get("processes", []))
+
+    def test_one_of_two_is_lost(self):
+        """First one queue service, then the other; one api, then the other. Clients know the proxy alone."""
+        self.await_leader_with_standby()
+        queues = QueueClient(self.project.ports["PROXY_QUEUE"])
+        api = TokenApi(self.project.ports["PROXY_API"], self.project.token)
+        api.timeout_s = 5
+        wait_until(lambda: self.shares(api) == [4, 4], "a share of the shards for each", SETTLE_LIMIT_S, interval_s=0.5)
+        names = [f"divided-{number}" for number in range(8)]
+        for name in names:
+            patiently(queues.create, name)
+        patiently(self.tables.create_table, "Copied")
+        patiently(self.tables.put, "Copied", {"PartitionKey": "p", "RowKey": "r"})
+        writers = {name: message_writer(self.project.ports["PROXY_QUEUE"], name) for name in names}
+        for writer in writers.values():
+            writer.start()
+        jobs = []
+        for service in ("queue_service2", "api2", "queue_service", "api"):
+            container = self.project.container(service)
+            run("docker", "kill", container)
+            lost_at = time.monotonic()
+            for writer in writers.values():
+                wait_until(lambda w=writer: w.broken or w.latest > lost_at + 0.5, f"writes without {service}",
+                           SETTLE_LIMIT_S, interval_s=0.05)
+                self.assertIsNone(writer.broken)
+            back_s = time.monotonic() - lost_at
+            jobs.append(patiently(api.submit, {"kind": "copy", "source": "Copied", "destination": f"Copy{len(jobs)}",
+                                               "filter": "", "idempotencyKey": f"without-{service}"}))
+            print(f"{service} is lost: writes to all queues back after {back_s:.1f} s, a job was taken after "
+                  f"{time.monotonic() - lost_at:.1f} s", flush=True)
+            self.assertLess(back_s, BACK_WITHIN_S)
+            run("docker", "start", container)
+            self.project.await_healthy(service)
+            wait_until(lambda: self.shares(api) == [4, 4], "a share of the shards for each", SETTLE_LIMIT_S, interval_s=0.5)
+        for name, writer in writers.items():
+            writer.stopping.set()
+            writer.join(60)
+            self.assertFalse(writer.is_alive())
+            self.assertIsNone(writer.broken)
+            self.check(writer, self.all_messages(name))
+        for job in jobs:
+            wait_until(lambda j=job: ended(patiently(api.job, j)), f"the end of job {job}", SETTLE_LIMIT_S, interval_s=0.2)
+            self.assertEqual(patiently(api.job, job)["state"], "succeeded")
+
+    def all_messages(self, queue="acknowledged"):
         found = []
-        while messages := patiently(self.queues.take, "acknowledged", 32, 600):
+        while messages := patiently(self.queues.take, queue, 32, 600):
             found += [int(message["MessageText"]) for message in messages]
         return found
 
@@ -180,6 +237,9 @@ def main():
     engine["database_image"] = os.environ.get("TIDEMARK_DATABASE_IMAGE") or "tidemarktest-database"
     if "TIDEMARK_DATABASE_IMAGE" not in os.environ:
         build_database_image(engine["database_image"])
+    engine["proxy_image"] = os.environ.get("TIDEMARK_PROXY_IMAGE") or "tidemarktest-proxy"
+    if "TIDEMARK_PROXY_IMAGE" not in os.environ:
+        build_proxy_image(engine["proxy_image"])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return 0 if unittest.main(argv=sys.argv, verbosity=2, exit=False).result.wasSuccessful() else 1

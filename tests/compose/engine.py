@@ -86,6 +86,13 @@ def build_database_image(tag):
         run("docker", "build", "-f", os.path.join(SOURCE, "compose", "database.Dockerfile"), "-t", tag, context)
 
 
+def build_proxy_image(tag):
+    """Likewise."""
+    with tempfile.TemporaryDirectory(prefix="tmimage") as context:
+        shutil.copytree(os.path.join(SOURCE, "compose", "proxy"), os.path.join(context, "compose", "proxy"))
+        run("docker", "build", "-f", os.path.join(SOURCE, "compose", "proxy.Dockerfile"), "-t", tag, context)
+
+
 def free_ports(count):
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [s.getsockname()[1] for s in held]
@@ -109,7 +116,8 @@ class Project:
     def __init__(self, compose, *more_files, **settings):
         self.name = "tidemarktest" + secrets.token_hex(4)
         self.image = self.name
-        self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
+        names = PORTS + tuple(f"PROXY_{name}" for name in PORTS)
+        self.ports = dict(zip(names, free_ports(len(names))))
         self._compose = [*compose, "-p", self.name]
         for file in ("compose.yaml", *more_files):
             self._compose += ["-f", os.path.join(SOURCE, "compose", file)]

@@ -40,7 +40,7 @@ after(async () => {
 });
 
 describe("roles", () => {
-  const changes = /Redrive|Delete|Edit|Submit|Limit|Cancel|Pause$|New|Upload|Declare|Drop|Rebuild|Scrub|Run/;
+  const changes = /Redrive|Delete|Edit|Submit|Limit|Cancel|Pause$|New|Move|Upload|Declare|Drop|Rebuild|Scrub|Run/;
 
   test("a viewer is offered nothing that the api would refuse", async () => {
     const bad = await poisonOf("NotSeen", "one");
@@ -48,7 +48,7 @@ describe("roles", () => {
     await stack.call("PUT", "/v1/indexes/by-amount", { kind: "lists", source: "Orders", by: ["Amount"], destination: "ByAmount" });
     await stack.call("PUT", "/v1/schedules/nightly", { cron: "@daily", job: { kind: "copy", source: "Orders", destination: "Nightly", filter: "" } }, { "If-None-Match": "*" });
     for (const [target, there] of [["/", "viewer"], ["/poison", "NotSeen"], ["/poison?show=messages", "NotSeen"], [`/poison/${bad.id}`, "NotSeen"], ["/jobs", "NotSeen"], [`/jobs/${bad.id}`, "NotSeen"], ["/limits", "archive"], ["/schedules", "nightly"], ["/schedules/nightly", "@daily"],
-      ["/indexes", "by-amount"], ["/indexes/by-amount", "ByAmount"], ["/tables/Orders", "p1"], ["/tables/Orders?partitionKey=p1&rowKey=1", "Explain"], ["/queues/tidemark-jobs", "ready"], ["/containers", "pictures"], ["/containers/pictures", "Names"], ["/audit", "jobs.post"]]) {
+      ["/shards", "this process"], ["/indexes", "by-amount"], ["/indexes/by-amount", "ByAmount"], ["/tables/Orders", "p1"], ["/tables/Orders?partitionKey=p1&rowKey=1", "Explain"], ["/queues/tidemark-jobs", "ready"], ["/containers", "pictures"], ["/containers/pictures", "Names"], ["/audit", "jobs.post"]]) {
       await viewer.see(target);
       await viewer.page.getByText(there).first().waitFor();
       const offered = await viewer.page.locator("main").getByRole("button", { name: changes }).allTextContents();

@@ -786,8 +786,40 @@ describe("keys, times and themes", () => {
   });
 });
 
+describe("shards", () => {
+  test("each store has its shards, and a plan", async () => {
+    await open("/shards");
+    await rows("Shards of the table store").first().getByText("this process").waitFor();
+    await rows("Shards of the queue store").first().getByText("this process").waitFor();
+    assert.equal(await button("Move…").count(), 0, "the shards of this stack are not shared");
+    await page.getByRole("link", { name: "Plan" }).first().click();
+    await heading("Plan for the table store");
+    await page.getByText("No shard is hot").waitFor();
+    await page.getByRole("link", { name: "Shards", exact: true }).first().click();
+    await heading("Shards");
+  });
+
+  test("a move asks first, says why, and goes to the process that was chosen", async () => {
+    const shared = { stores: [{ store: "queue", shared: true, processes: [{ name: "one", shards: 1, writesPerSecond: 3 }, { name: "two", shards: 0, writesPerSecond: 0 }],
+      shards: [{ store: "queue", shard: 0, shared: true, process: "one", epoch: 2, unknown: "It is being handed over." }] }, { store: "blob", trouble: "away" }] };
+    await page.route("**/v1/shards", (route) => route.fulfill({ json: shared }));
+    const asked = new Promise((resolve) => page.route("**/v1/shards/queue/0/move", (route) => { resolve(route.request()); return route.fulfill({ json: shared.stores[0].shards[0] }); }));
+    await open("/shards");
+    await page.getByText("The store does not answer: away").waitFor();
+    await button("Move…").click();
+    assert.equal(await dialog().getByLabel("Process").inputValue(), "two");
+    await dialog().getByLabel("Reason").fill("one is busy");
+    await button("Move", dialog()).click();
+    const request = await asked;
+    assert.deepEqual(request.postDataJSON(), { process: "two" });
+    assert.equal(request.headers()["x-tidemark-reason"], "one%20is%20busy");
+    await dialog().waitFor({ state: "detached" });
+    await page.unrouteAll();
+  });
+});
+
 describe("what others need", () => {
-  const views = ["/", "/poison", "/poison?show=messages", "/jobs", "/jobs/new", "/schedules", "/limits", "/workers", "/indexes", "/containers", "/containers/pictures", "/containers/pictures?prefix=a%2F", "/containers/pictures?blob=a%2Fpicture.png", "/containers/pictures?blob=bytes.bin", "/poison?show=queues", "/poison?queue=letters", "/tables", "/tables/Orders", "/tables/Orders?partitionKey=p1&rowKey=001", "/queues", "/queues/tidemark-jobs", "/groups/both", "/audit", "/explain?table=Orders&partitionKey=p1&rowKey=001"];
+  const views = ["/", "/poison", "/poison?show=messages", "/jobs", "/jobs/new", "/schedules", "/limits", "/workers", "/shards", "/shards/table", "/indexes", "/containers", "/containers/pictures", "/containers/pictures?prefix=a%2F", "/containers/pictures?blob=a%2Fpicture.png", "/containers/pictures?blob=bytes.bin", "/poison?show=queues", "/poison?queue=letters", "/tables", "/tables/Orders", "/tables/Orders?partitionKey=p1&rowKey=001", "/queues", "/queues/tidemark-jobs", "/groups/both", "/audit", "/explain?table=Orders&partitionKey=p1&rowKey=001"];
   const wrongs = async (what) => {
     await page.evaluate(axe);
     const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));

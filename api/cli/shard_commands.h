@@ -1,0 +1,9 @@
+// The commands about shards, as those of commands.h.
+#pragma once
+#include "api/cli/commands.h"
+
+namespace tidemark::cli {
+
+void add_shard_commands(const Commands& program);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,9 @@
+// The routes of shards, as those of api_routes.h.
+#pragma once
+#include "api/rest/api_routes.h"
+
+namespace tidemark::api {
+
+std::span<const Route> shard_routes();
+
+}  // namespace tidemark::api

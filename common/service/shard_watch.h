@@ -1,0 +1,72 @@
+// What can be said of a store's shards: who serves them, how much they have, and how busy they are. Counts what is
+// needed for that as long as the store runs, and answers the calls of shard_calls.h. Thread safe.
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/kv/hot_names.h"
+#include "common/kv/stored_shards.h"
+#include "common/kv/stored_size.h"
+#include "common/rpc/transport.h"
+#include "common/service/shard_calls.h"
+#include "common/service/shard_router.h"
+
+namespace tidemark::service {
+
+/// What the engines of the shards tell.
+struct ShardCounts {
+  using Sizes = Result<std::vector<std::optional<kv::StoredSize>>>;
+  /// Of each shard, how many transactions there were since it was opened here; 0: it is not here.
+  std::function<std::vector<std::uint64_t>()> transactions = {};
+  /// About how much each has. May wait for a database.
+  std::function<Sizes()> sizes = {};
+};
+
+class ShardWatch {
+ public:
+  /// All must outlive it. `process`: the name of this one; `router`: null if all shards are here.
+  ShardWatch(const kv::StoredShards& shards, std::string process, ShardRouter* router, ShardCounts counts,
+             Clock& clock);
+
+  /// For the store, which says there what it writes.
+  [[nodiscard]] kv::HotNames& hot(std::size_t shard) { return hot_[shard]; }
+  /// Until `stopping` is notified: notes how many transactions there were.
+  Task<void> run(std::shared_ptr<Signal> stopping);
+
+  Task<Result<StoreShards>> read();
+  [[nodiscard]] Result<std::vector<ShardLoad>> own_loads();
+  Task<Result<void>> wish(std::uint64_t shard, std::string process);
+  /// The store's own calls, and those of shard_calls.h. Must not outlive this.
+  rpc::Dispatch beside(rpc::Dispatch store);
+
+ private:
+  struct Sample {
+    Duration at;
+    std::uint64_t transactions;
+  };
+
+  void sample();
+  [[nodiscard]] std::optional<double> rate_of(std::size_t shard);
+  [[nodiscard]] ShardLoad load_of(std::size_t shard);
+  bool is_time_for_sizes();
+  void add_sizes(StoreShards& shards);
+  Task<void> add_others(StoreShards& shards);
+
+  const kv::StoredShards& shards_;
+  const std::string process_;
+  ShardRouter* const router_;
+  const ShardCounts counts_;
+  Clock& clock_;
+  const Duration began_ = clock_.monotonic();
+  std::deque<kv::HotNames> hot_;
+  Mutex mutex_;
+  std::vector<std::deque<Sample>> samples_ GUARDED_BY(mutex_);  // of each shard, the oldest first
+  std::vector<std::optional<kv::StoredSize>> known_sizes_ GUARDED_BY(mutex_);
+  std::optional<Duration> sizes_at_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tidemark::service
