@@ -122,10 +122,12 @@ struct Moving {
   }
 };
 
-/// The one that has the entity, its destination, the companion and the operation. Null: several have.
+/// The one that has the entity, its destination, the companion and the operation. Null: several have, or it is not
+/// here.
 TableShard* shard_of(const TableShards& shards, const MoveJob& job) {
   const auto& entity = job.entity;
   auto* shard = &shards.of(entity.account, entity.table, entity.partition_key);
+  if (!shards.here(shard->number)) return nullptr;
   if (!shards.divided()) return shard;
   const auto here = [&](const TableShard& other) { return &other == shard; };
   const auto* companion = job.companion ? &*job.companion : nullptr;
