@@ -183,8 +183,8 @@ Result<bool> OperationLedgers::fenced_on(std::size_t shard, Transaction& txn, st
 Task<Result<void>> OperationLedgers::enter(std::size_t shard, std::string account, Fence fence) const {
   CO_TRY(check_operation_id(fence.operation_id));
   const auto home = home_of(account, fence.operation_id);
-  Asked entering{
-      Asked::What::kEnter, std::move(account), std::move(fence.operation_id), fence.epoch, fence.since, shard};
+  Asked entering{Asked::What::kEnter, std::move(account), std::move(fence.operation_id),
+                 fence.epoch,         fence.since,        shard};
   if (owners_ == nullptr) co_return co_await enter_at_home(std::move(entering));
   CO_TRY(co_await owners_->ask(home, kLedgerStep, Asked::format().encode(entering)));
   co_return Result<void>{};

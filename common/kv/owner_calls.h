@@ -1,7 +1,7 @@
 // What a store does on a shard that another process may serve (docs/scale.md, Owners). A part of the store that has
 // something to do on any shard, such as the copies of the catalogue, offers it as a step under a name; whoever needs
-// that done on a shard asks for it by the name, and the process that serves the shard does it. A step may be done twice,
-// and long after whoever asked has given up. Thread safe; coroutines resume on the caller's executor.
+// that done on a shard asks for it by the name, and the process that serves the shard does it. A step may be done
+// twice, and long after whoever asked has given up. Thread safe; coroutines resume on the caller's executor.
 #pragma once
 #include <functional>
 #include <map>

@@ -29,9 +29,10 @@ bool is_one_of(std::span<const std::string_view> methods, std::string_view metho
 }
 
 Task<Result<std::string>> refuse_followers() {
-  co_return fail(ErrorCode::kNotImplemented,
-                 "Tables are not followed where processes share the shards of the table store: no index, no change feed, "
-                 "and no jobs on changes.");
+  co_return fail(
+      ErrorCode::kNotImplemented,
+      "Tables are not followed where processes share the shards of the table store: no index, no change feed, "
+      "and no jobs on changes.");
 }
 
 }  // namespace
@@ -54,8 +55,8 @@ TableOwners::TableOwners(TableService& service, kv::OwnerCalls& owners, Clock& c
   owners_.offer(kMutateStep, [this](std::size_t, std::string payload) -> Task<Result<std::string>> {
     auto part = wire::decode<calls::MutateAll>(std::exchange(payload, {}));
     if (!part) co_return fail(error_for_log(ErrorCode::kInvalidInput, "malformed changes of another process"));
-    co_return wire::encode<Outcomes>(CO_TRY(co_await service_.mutate_all(
-        std::move(part->account), std::move(part->partitions), std::move(part->fence))));
+    co_return wire::encode<Outcomes>(CO_TRY(
+        co_await service_.mutate_all(std::move(part->account), std::move(part->partitions), std::move(part->fence))));
   });
 }
 

@@ -4,7 +4,8 @@
 
 namespace tidemark::table_store {
 
-/// What a batch changes: the first operation's entity is there, and so are those of all others, or the batch is refused.
+/// What a batch changes: the first operation's entity is there, and so are those of all others, or the batch is
+/// refused.
 struct ChangedPartition {
   std::string table, partition_key;
 };

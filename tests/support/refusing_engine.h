@@ -26,7 +26,7 @@ class RefusingEngine final : public Engine {
   [[nodiscard]] std::size_t queue_depth() const override { return 0; }
 
   bool refusing = false;
-  bool keeping = false;  // erases no ranges
+  bool keeping = false;               // erases no ranges
   std::function<void()> before_next;  // is called before the next transaction, once
 
  private:
