@@ -142,7 +142,7 @@ CatalogueCopies::Changes& CatalogueCopies::changes(std::size_t shard, const Name
   return changes_[shard * kChangesOfShard + std::hash<std::string>()(name.key) % kChangesOfShard];
 }
 
-void CatalogueCopies::lost(std::size_t shard) {
+void CatalogueCopies::lost(std::size_t shard) const {
   for (std::size_t i = 0; i < kChangesOfShard; ++i) changes_[shard * kChangesOfShard + i].fetch_add(1);
 }
 

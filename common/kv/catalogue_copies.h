@@ -97,7 +97,7 @@ class CatalogueCopies {
   /// Finishes whatever an earlier process left behind. Call it once at start, or when the catalogue has come here.
   Task<Result<void>> finish_all() const;
   /// This process does not serve the shard any more: what it has read of the catalogue is no base for a copy there.
-  void lost(std::size_t shard);
+  void lost(std::size_t shard) const;
 
   /// Whether each copy is what the catalogue says, as far as that said the same before and after the shards were looked
   /// at.

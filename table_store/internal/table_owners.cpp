@@ -45,7 +45,7 @@ std::optional<std::size_t> shard_of_call(const TableService& service, std::strin
   ByteReader in(payload);
   const auto account = in.string();
   const auto name = in.string();
-  const auto partition_key = of_partition ? in.string() : std::string();
+  const auto partition_key = of_partition ? in.string() : std::string_view();
   if (!in.ok()) return std::nullopt;  // whoever answers it finds that out
   return of_partition ? service.shard_of(account, name, partition_key) : service.home_of(account, name);
 }
