@@ -151,6 +151,13 @@ class TableOwnersTest : public ::testing::Test {
     return all;
   }
 
+  static std::size_t entities(Process& process) {
+    QueryRequest request;
+    request.table = "people";
+    request.top = 1000;
+    return process.run(TableClient(process.link(), "acc").query(request))->entities.size();
+  }
+
   std::string directory_;
   std::unique_ptr<Process> one_, two_;
   std::map<std::size_t, std::string> places_;  // a partition on each shard
@@ -167,7 +174,7 @@ TEST_F(TableOwnersTest, EveryCallGoesToWhoeverHasThePartition) {
       ASSERT_TRUE(both_rows);
       EXPECT_TRUE(both_rows->at(0) && !both_rows->at(1));
     }
-    EXPECT_EQ(process->run(client.query({.table = "people", .top = 1000}))->entities.size(), kShards);
+    EXPECT_EQ(entities(*process), kShards);
     EXPECT_TRUE(*process->run(client.table_exists("people")));
     EXPECT_TRUE(process->run(client.create_table("people")).failed_with(ErrorCode::kTableAlreadyExists));
   }
@@ -229,7 +236,7 @@ TEST_F(TableOwnersTest, ATableIsDroppedForBoth) {
       }
     }
     ASSERT_TRUE(process->run(client.create_table("People")));
-    EXPECT_EQ(process->run(client.query({.table = "people", .top = 1000}))->entities.size(), 0U);
+    EXPECT_EQ(entities(*process), 0U);
   }
 }
 
@@ -254,7 +261,9 @@ TEST_F(TableOwnersTest, WhatIsNotOnOneShardHereIsNotMovedAtOnce) {
 
 TEST_F(TableOwnersTest, NobodyFollowsATableOfSharedShards) {
   TableClient client(one_->link(), "acc");
-  EXPECT_TRUE(one_->run(client.follow("people", {.follower = "index"}, false)).failed_with(ErrorCode::kNotImplemented));
+  Following following;
+  following.follower = "index";
+  EXPECT_TRUE(one_->run(client.follow("people", following, false)).failed_with(ErrorCode::kNotImplemented));
   EXPECT_TRUE(one_->run(client.put_feed("people", {})).failed_with(ErrorCode::kNotImplemented));
 }
 
