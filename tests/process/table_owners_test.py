@@ -2,6 +2,7 @@
 acknowledged entities, tables and jobs when owners are killed, frozen, stopped and started (support/owners.py).
 """
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -13,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import shards  # noqa: E402
 from clients import ACCOUNT, ApiClient, HttpClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
 from owners import GONE, ROUNDS, SHARDS, TRY_FOR_S, Load, OwnersCase, setUpModule  # noqa: E402, F401
-from stack import wait_until  # noqa: E402
+from stack import clean_environment, program, wait_until  # noqa: E402
 
 TABLE = "Kept"
 ROWS = ("b0", "b1", "b2")
@@ -310,6 +311,9 @@ class TableOwnersTest(OwnersCase):
                 self.assertEqual(self.client(name).scan(source), {})
                 self.assertEqual(self.client(name).scan(destination), entities)
             self.assertEqual(done["progress"]["done"], len(entities), "each is counted once")
+        checked = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{stack.ports['api']}", "fsck"],
+                                 env=clean_environment(), capture_output=True, text=True, timeout=120)
+        self.assertIn("nothing is wrong", checked.stdout + checked.stderr)
 
     def moved(self, name, destination):
         return self.eventually(lambda: self.client(name).scan(destination))
