@@ -2,6 +2,7 @@
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
 #include "table_store/internal/table_dispatch.h"
+#include "table_store/internal/table_owners.h"
 #include "table_store/rest/follower_metrics.h"
 #include "table_store/rest/table_routes.h"
 #include "table_store/storage/table_check.h"
@@ -31,20 +32,41 @@ class TableStore final : public service::Store {
   explicit TableStore(service::StoreContext& context)
       : service_(context.shards, context.clock, context.random, scan_limits(context)),
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy),
+        owners_(context.shards.owners != nullptr
+                    ? std::make_unique<TableOwners>(service_, *context.shards.owners, context.clock)
+                    : nullptr),
+        background_(context.background),
         metrics_(std::make_shared<FollowerMetrics>(service_, context.clock)) {
-    process::spawn_in_background(context.background, "table.finish_drops", service_.finish_drops());
-    process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
+    if (!owners_) {
+      process::spawn_in_background(context.background, "table.finish_drops", service_.finish_drops());
+      process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
+    }
     process::spawn_in_background(context.background, "table.let_changes_go", service_.let_changes_go());
     context.metrics.add(metrics_);
   }
 
   service::Front& front() override { return routes_; }
   void begin_shutdown() override { service_.begin_shutdown(); }
-  rpc::Dispatch internal_face() override { return make_table_dispatch(service_); }
+  rpc::Dispatch internal_face() override {
+    auto face = make_table_dispatch(service_);
+    return owners_ ? owners_->around(std::move(face)) : face;
+  }
+  [[nodiscard]] std::optional<service::CallPlace> place_of_call(std::string_view method,
+                                                                std::string_view payload) const override {
+    const auto shard = shard_of_call(service_, method, payload);
+    return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
+  }
+  [[nodiscard]] std::size_t longest_forwarded_body() const override { return kMaxBody; }
+  void gained(std::size_t shard) override {
+    process::spawn_in_background(background_, "table.gained", service_.gained(shard));
+  }
+  void lost(std::size_t shard) override { service_.lost(shard); }
 
  private:
   TableService service_;
   TableRoutes routes_;
+  const std::unique_ptr<TableOwners> owners_;  // null: all shards are here
+  const Executor background_;
   std::shared_ptr<FollowerMetrics> metrics_;
 };
 
@@ -68,7 +90,8 @@ int main(int argc, char** argv) {
                                               {},
                                               {&table_store::each_table, {}, true},
                                               table_store::kMaxShards,
-                                              &table_store::check_data};
+                                              &table_store::check_data,
+                                              true};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<table_store::TableStore>(context);
   });

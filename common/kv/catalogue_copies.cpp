@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "common/base/record.h"
+#include "common/base/side_by_side.h"
 #include "common/kv/key_codec.h"
+#include "common/kv/owner_calls.h"
 #include "common/kv/transact_together.h"
 
 namespace tidemark::kv {
@@ -65,6 +67,23 @@ constexpr auto kMarkRecord = record_format<Mark>(1, "mark of a change", [](auto&
   io.string(mark.change.what);
 });
 
+/// What is asked of other processes: the name that it is about.
+using Asked = std::pair<std::string, std::string>;
+constexpr auto kAsked = record_format<Asked>(1, "name of a catalogue row", [](auto& io, auto& asked) {
+  io.string(asked.first);
+  io.string(asked.second);
+});
+
+/// As a step of OwnerCalls, whose answer says no more than that it was done.
+template <class Done>
+kv::OwnerCalls::Step step_of(Done done) {
+  return [done = std::move(done)](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
+    auto [account, name] = CO_TRY(kAsked.decode(payload));
+    CO_TRY(co_await done(shard, std::move(account), std::move(name)));
+    co_return std::string();
+  };
+}
+
 constexpr auto kCopyRecord = record_format<Copy>(1, "copy of a catalogue row", [](auto& io, auto& copy) {
   io.u64(copy.version);
   io.string(copy.payload);
@@ -104,7 +123,28 @@ CatalogueCopies::CatalogueCopies(const Shards& shards, Clock& clock, char kind, 
       clock_(clock),
       kind_(kind),
       rows_(rows),
-      changes_(std::make_unique<std::atomic<std::uint64_t>[]>(shards.all.size())) {}
+      copy_step_(std::string("copy of ") + kind),
+      finish_step_(std::string("change of ") + kind),
+      changes_(std::make_unique<Changes[]>(shards.all.size() * kChangesOfShard)) {
+  if (shards_.owners != nullptr) offer_steps();
+}
+
+void CatalogueCopies::offer_steps() {
+  shards_.owners->offer(copy_step_, step_of([this](std::size_t shard, std::string account, std::string name) {
+                          return follow_mark(shard, Name(kind_, std::move(account), std::move(name)));
+                        }));
+  shards_.owners->offer(finish_step_, step_of([this](std::size_t, std::string account, std::string name) {
+                          return finish_old(std::move(account), std::move(name));
+                        }));
+}
+
+CatalogueCopies::Changes& CatalogueCopies::changes(std::size_t shard, const Name& name) const {
+  return changes_[shard * kChangesOfShard + std::hash<std::string>()(name.key) % kChangesOfShard];
+}
+
+void CatalogueCopies::lost(std::size_t shard) const {
+  for (std::size_t i = 0; i < kChangesOfShard; ++i) changes_[shard * kChangesOfShard + i].fetch_add(1);
+}
 
 Result<std::optional<Copy>> CatalogueCopies::find(const Reader& shard, std::string_view account,
                                                   std::string_view name) const {
@@ -155,7 +195,8 @@ Task<Result<bool>> CatalogueCopies::bring(std::size_t shard, std::string account
 
 Task<Result<CatalogueCopies::Brought>> CatalogueCopies::try_to_bring(std::size_t shard, const Name& name) const {
   CO_TRY(co_await finish_old(name.account, name.name));
-  const auto changes = changes_[shard].load();
+  auto& changes = this->changes(shard, name);
+  const auto seen = changes.load();
   const auto catalogue = shards_.catalogue().engine.snapshot();
   const auto mark = CO_TRY(read_mark(*catalogue, name.key));
   const bool changing = mark && mark->under_way();
@@ -166,7 +207,7 @@ Task<Result<CatalogueCopies::Brought>> CatalogueCopies::try_to_bring(std::size_t
   const auto held = changing ? rows_.hold(shard, name.account, name.name) : nullptr;
   CO_TRY(co_await shards_.all[shard].engine.transact(
       [&](Transaction& txn) -> Result<void> {
-        overtaken = changes_[shard].load() != changes;
+        overtaken = changes.load() != seen;
         if (overtaken) return {};
         if (changing) return change_copy(txn, shard, name, mark->change);
         const auto there = TRY(read_copy(txn, name.key));
@@ -219,20 +260,17 @@ Task<Result<std::optional<Change>>> CatalogueCopies::mark(const Name& name, Begi
 }
 
 Task<Result<void>> CatalogueCopies::finish(const Name& name, Change change) const {
-  std::vector<Submission> all;
-  std::vector<std::shared_ptr<void>> held;
-  for (std::size_t shard = 1; shard < shards_.all.size(); ++shard) {
-    held.push_back(rows_.hold(shard, name.account, name.name));
-    all.push_back({&shards_.all[shard].engine, [this, shard, &name, &change](Transaction& txn) {
-                     changes_[shard].fetch_add(1);
-                     return change_copy(txn, shard, name, change);
-                   }});
+  if (shards_.owners == nullptr) {
+    CO_TRY(co_await change_copies(name, change));
+  } else {
+    CO_TRY(co_await have_copies_changed(name));
   }
-  for (auto& outcome : co_await transact_together(std::move(all), &kCopyStep)) CO_TRY(std::move(outcome));
-  held.clear();
   const auto held_here = rows_.hold(0, name.account, name.name);
   co_return co_await shards_.catalogue().engine.transact(
       [&](Transaction& txn) -> Result<void> {
+        const auto mark = TRY(read_under_way(txn, name.key));
+        // Another process that served the catalogue meanwhile has finished it.
+        if (!mark || mark->change.version != change.version) return {};
         TRY(rows_.change_shard(txn, 0, name.account, name.name, change));
         TRY(rows_.change_row(txn, name.account, name.name, change));
         if (change.payload) {
@@ -243,6 +281,54 @@ Task<Result<void>> CatalogueCopies::finish(const Name& name, Change change) cons
         return {};
       },
       &kEndStep);
+}
+
+Task<Result<void>> CatalogueCopies::change_copies(const Name& name, const Change& change) const {
+  std::vector<Submission> all;
+  std::vector<std::shared_ptr<void>> held;
+  for (std::size_t shard = 1; shard < shards_.all.size(); ++shard) {
+    held.push_back(rows_.hold(shard, name.account, name.name));
+    all.push_back({&shards_.all[shard].engine, [this, shard, &name, &change](Transaction& txn) {
+                     changes(shard, name).fetch_add(1);
+                     return change_copy(txn, shard, name, change);
+                   }});
+  }
+  for (auto& outcome : co_await transact_together(std::move(all), &kCopyStep)) CO_TRY(std::move(outcome));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> CatalogueCopies::have_copies_changed(const Name& name) const {
+  const auto others = shards_.all.size() - 1;
+  const Step ask = [&](std::size_t number) -> Task<Result<void>> {
+    CO_TRY(co_await shards_.owners->ask(number + 1, copy_step_, kAsked.encode({name.account, name.name})));
+    co_return Result<void>{};
+  };
+  co_return co_await side_by_side(clock_, others, ask, others);
+}
+
+Task<Result<void>> CatalogueCopies::follow_mark(std::size_t shard, Name name) const {
+  auto& changes = this->changes(shard, name);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    auto seen = changes.load();
+    const auto mark = CO_TRY(read_under_way(*shards_.catalogue().engine.snapshot(), name.key));
+    if (!mark) co_return Result<void>{};
+    bool overtaken = false;
+    {
+      const auto held = rows_.hold(shard, name.account, name.name);
+      CO_TRY(co_await shards_.all[shard].engine.transact(
+          [&](Transaction& txn) -> Result<void> {
+            overtaken = changes.load() != seen;
+            if (overtaken) return {};
+            seen = changes.fetch_add(1) + 1;  // should this run again
+            return change_copy(txn, shard, name, mark->change);
+          },
+          &kCopyStep));
+    }
+    if (overtaken) continue;
+    rows_.changed_on_request(shard, co_await asio::this_coro::executor);
+    co_return Result<void>{};
+  }
+  co_return fail(ErrorCode::kServerBusy);
 }
 
 Task<Result<void>> CatalogueCopies::finish_marked(const Name& name) const {
@@ -257,6 +343,10 @@ Task<Result<void>> CatalogueCopies::finish_old(std::string account, std::string 
   const auto left = CO_TRY(read_under_way(*shards_.catalogue().engine.snapshot(), named.key));
   const auto now = clock_.now();
   if (!left || (now >= *left->since && now - *left->since <= kOld)) co_return Result<void>{};
+  if (shards_.owners != nullptr && !shards_.owners->here(0)) {
+    CO_TRY(co_await shards_.owners->ask(0, finish_step_, kAsked.encode({named.account, named.name})));
+    co_return Result<void>{};
+  }
   const auto turn = CO_TRY(co_await take_turn(named));
   co_return co_await finish_marked(named);
 }

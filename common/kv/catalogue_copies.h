@@ -9,8 +9,11 @@
 //   2. on every other shard, side by side: the copy, with what the store does there;
 //   3. on the catalogue: the same for the first shard, with the row itself; and the change is over.
 // Each step may be repeated. A process that dies in between leaves the mark, and whoever comes next goes on from there.
-// Changes of a name take turns within the process, which has all shards. With one shard all of it is one transaction,
-// and there is no mark.
+// Changes of a name take turns within the process that serves the catalogue. With one shard all of it is one
+// transaction, and there is no mark.
+//
+// Where processes share the shards (owner_calls.h), each changes the copies of its own: step 2 asks it to, and it reads
+// from the catalogue what is to be done. So it does not matter how often it is asked, or how late.
 //   mark   key: a byte of the store's, text(account) text(name), on the first shard
 //   copy   the same key, on every other shard
 //
@@ -60,6 +63,8 @@ class CatalogueCopies {
     /// The row itself, in the last transaction on the catalogue.
     virtual Result<void> change_row(Transaction&, const std::string& account, const std::string& name,
                                     const Change&) const = 0;
+    /// This shard was changed because the process that serves the catalogue asked for it.
+    virtual void changed_on_request(std::size_t /*shard*/, const Executor& /*executor*/) const {}
     /// Kept while a transaction changes what this shard's writers and readers see, from before it is submitted until it
     /// is visible.
     [[nodiscard]] virtual std::shared_ptr<void> hold(std::size_t /*shard*/, const std::string& /*account*/,
@@ -74,12 +79,14 @@ class CatalogueCopies {
   /// On every shard but the first, which has the row. Nothing: there is none; bring() it, and look again.
   [[nodiscard]] Result<std::optional<Copy>> find(const Reader& shard, std::string_view account,
                                                  std::string_view name) const;
-  /// Puts this shard's copy, unless a later one is there. False: there is no such row, or it is being erased.
+  /// Puts the copy of a shard of this process, unless a later one is there. False: there is no such row, or it is being
+  /// erased.
   Task<Result<bool>> bring(std::size_t shard, std::string account, std::string name) const;
 
   /// Runs in step 1: says what changes; nothing: there is nothing to do, and what it wrote stands.
   using Begin = std::function<Result<std::optional<Change>>(Transaction& catalogue)>;
   /// Makes a change in all its steps; true if there was one. A change of the name that is under way is finished first.
+  /// Of the process that serves the catalogue, as is finish_all().
   /// `step` names the first step, for crash tests.
   Task<Result<bool>> change(std::string account, std::string name, Begin begin, const FailStep* step = nullptr) const;
   /// Whether the catalogue's row is being changed.
@@ -87,8 +94,10 @@ class CatalogueCopies {
                                                         std::string_view name) const;
   /// Finishes the name's change if one has been under way for more than a second.
   Task<Result<void>> finish_old(std::string account, std::string name) const;
-  /// Finishes whatever an earlier process left behind. Call it once at start.
+  /// Finishes whatever an earlier process left behind. Call it once at start, or when the catalogue has come here.
   Task<Result<void>> finish_all() const;
+  /// This process does not serve the shard any more: what it has read of the catalogue is no base for a copy there.
+  void lost(std::size_t shard) const;
 
   /// Whether each copy is what the catalogue says, as far as that said the same before and after the shards were looked
   /// at.
@@ -110,17 +119,28 @@ class CatalogueCopies {
   /// Steps 2 and 3 of what the mark says.
   Task<Result<void>> finish_marked(const Name& name) const;
   Task<Result<void>> finish(const Name& name, Change change) const;
+  /// Step 2, here or by the owners of the shards.
+  Task<Result<void>> change_copies(const Name& name, const Change& change) const;
+  Task<Result<void>> have_copies_changed(const Name& name) const;
+  /// Step 2 on a shard of this process: what the catalogue's mark says, if there still is one.
+  Task<Result<void>> follow_mark(std::size_t shard, Name name) const;
+  void offer_steps();
   Result<void> change_copy(Transaction& txn, std::size_t shard, const Name& name, const Change& change) const;
   Task<Result<Brought>> try_to_bring(std::size_t shard, const Name& name) const;
   Task<Result<Turn>> take_turn(const Name& name) const;
+
+  /// How often copies of a shard were changed, those of some names each. What is put there was read from the catalogue
+  /// before: if any of them changed meanwhile, it is read again.
+  using Changes = std::atomic<std::uint64_t>;
+  static constexpr std::size_t kChangesOfShard = 64;
+  [[nodiscard]] Changes& changes(std::size_t shard, const Name& name) const;
 
   const Shards& shards_;
   Clock& clock_;
   const char kind_;
   const Rows& rows_;
-  /// How often copies of a shard were changed. A copy that is brought was read from the catalogue before it is put: if
-  /// any changed meanwhile, it is read again.
-  std::unique_ptr<std::atomic<std::uint64_t>[]> changes_;
+  const std::string copy_step_, finish_step_;  // what other processes ask for
+  std::unique_ptr<Changes[]> changes_;
   mutable Mutex mutex_;
   mutable std::set<std::string> changing_ GUARDED_BY(mutex_);  // the keys of those whose turn it is
   mutable Signal turn_over_;

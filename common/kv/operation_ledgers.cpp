@@ -4,6 +4,7 @@
 #include <set>
 
 #include "common/base/record.h"
+#include "common/kv/owner_calls.h"
 
 namespace tidemark::kv {
 
@@ -21,13 +22,35 @@ struct OperationLedgers::Row {
 };
 
 struct OperationLedgers::Operation {
-  std::string key;
+  std::string account, id, key;
   std::size_t home = 0;
+};
+
+/// What becomes of an operation's ledger on one shard.
+struct OperationLedgers::Asked {
+  enum class What : std::uint8_t { kRaise = 1, kClose, kForget, kEnter };
+
+  What what = What::kRaise;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0, since = 0;
+  std::uint64_t entering = 0;  // at home: the shard that is to be listed
+
+  static constexpr auto kFields = [](auto& io, auto& asked) {
+    io.u8(asked.what);
+    io.string(asked.account);
+    io.string(asked.operation_id);
+    io.varint(asked.epoch);
+    io.varint(asked.since);
+    io.varint(asked.entering);
+  };
+  static auto format() { return record_format<Asked>(1, "change of a ledger", kFields); }
 };
 
 namespace {
 
 constexpr std::size_t kMaxCounters = 64;
+/// What processes ask each other for (owner_calls.h).
+constexpr const char* kLedgerStep = "ledger";
 
 /// Forgets what was done under an earlier text. Whoever still works on that has an epoch that the ledger refuses from
 /// now on.
@@ -101,8 +124,22 @@ bool is_divided(std::string_view bytes) {
 }  // namespace
 
 OperationLedgers::OperationLedgers(const Shards& shards, KeyOf key_of, const FailStep* step)
-    : placement_(shards.placement), key_of_(key_of), step_(step) {
+    : placement_(shards.placement), owners_(shards.owners), key_of_(key_of), step_(step) {
   for (const auto& shard : shards.all) engines_.push_back(&shard.engine);
+  if (owners_ != nullptr) offer_steps();
+}
+
+/// Of the process that serves the shard, asked by any.
+void OperationLedgers::offer_steps() {
+  owners_->offer(kLedgerStep, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
+    auto asked = CO_TRY(Asked::format().decode(payload));
+    if (asked.what == Asked::What::kEnter) {
+      CO_TRY(co_await enter_at_home(std::move(asked)));
+    } else {
+      CO_TRY(co_await change_here(shard, std::move(asked)));
+    }
+    co_return std::string();
+  });
 }
 
 std::size_t OperationLedgers::home_of(std::string_view account, std::string_view operation_id) const {
@@ -110,7 +147,8 @@ std::size_t OperationLedgers::home_of(std::string_view account, std::string_view
 }
 
 OperationLedgers::Operation OperationLedgers::operation(std::string_view account, std::string_view operation_id) const {
-  return {key_of_(account, operation_id), home_of(account, operation_id)};
+  return {std::string(account), std::string(operation_id), key_of_(account, operation_id),
+          home_of(account, operation_id)};
 }
 
 Result<std::optional<OperationLedgers::Row>> OperationLedgers::find(const Reader& reader, const std::string& key) {
@@ -129,9 +167,9 @@ void OperationLedgers::store(Transaction& txn, const std::string& key, const Row
 
 Result<bool> OperationLedgers::fenced_on(std::size_t shard, Transaction& txn, std::string_view account,
                                          const Fence& fence, bool entered, const Effect& effect) const {
-  const auto [key, home] = operation(account, fence.operation_id);
+  const auto key = key_of_(account, fence.operation_id);
   auto found = TRY(find(txn, key));
-  const bool elsewhere = shard != home;
+  const bool elsewhere = shard != home_of(account, fence.operation_id);
   const bool known = elsewhere ? found && found->raised >= fence.epoch : !found || !found->behind(fence.epoch);
   if (!known && !entered) return false;
   auto row = std::move(found).value_or(Row{});
@@ -144,16 +182,25 @@ Result<bool> OperationLedgers::fenced_on(std::size_t shard, Transaction& txn, st
 
 Task<Result<void>> OperationLedgers::enter(std::size_t shard, std::string account, Fence fence) const {
   CO_TRY(check_operation_id(fence.operation_id));
-  const auto entered = operation(account, fence.operation_id);
+  const auto home = home_of(account, fence.operation_id);
+  Asked entering{Asked::What::kEnter, std::move(account), std::move(fence.operation_id),
+                 fence.epoch,         fence.since,        shard};
+  if (owners_ == nullptr) co_return co_await enter_at_home(std::move(entering));
+  CO_TRY(co_await owners_->ask(home, kLedgerStep, Asked::format().encode(entering)));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> OperationLedgers::enter_at_home(Asked entering) const {
+  const auto entered = operation(entering.account, entering.operation_id);
   auto home = CO_TRY(co_await change_home(entered, [&](Row& changed) -> Result<void> {
-    forget_earlier_text(changed.ledger, fence.since);
-    TRY(pass_fence(changed.ledger, fence.epoch));
-    if (shard == entered.home) return {};
-    if (changed.shards.empty()) changed.raised = fence.epoch;
-    changed.list(shard);
+    forget_earlier_text(changed.ledger, entering.since);
+    TRY(pass_fence(changed.ledger, entering.epoch));
+    if (entering.entering == entered.home) return {};
+    if (changed.shards.empty()) changed.raised = entering.epoch;
+    changed.list(entering.entering);
     return {};
   }));
-  co_return co_await raise_listed(entered, std::move(home), fence.epoch, fence.since);
+  co_return co_await raise_listed(entered, std::move(home), entering.epoch, entering.since);
 }
 
 Task<Result<OperationLedgers::Row>> OperationLedgers::change_home(const Operation& operation, Change change) const {
@@ -169,28 +216,40 @@ Task<Result<OperationLedgers::Row>> OperationLedgers::change_home(const Operatio
   co_return home;
 }
 
-Task<Result<void>> OperationLedgers::change_listed(const Operation& operation, const std::vector<std::uint64_t>& shards,
-                                                   ChangeThere change) const {
+Task<Result<void>> OperationLedgers::change_listed(const std::vector<std::uint64_t>& shards, Asked asked) const {
   for (const auto shard : shards) {
     if (shard >= engines_.size()) co_return corrupt_record("ledger of shards");
-    CO_TRY(co_await engines_[shard]->transact(
-        [&](Transaction& txn) -> Result<void> {
-          auto row = TRY(find(txn, operation.key)).value_or(Row{});
-          TRY(change(row.ledger));
-          store(txn, operation.key, row);
-          return {};
-        },
-        step_));
+    if (owners_ == nullptr) {
+      CO_TRY(co_await change_here(shard, asked));
+    } else {
+      CO_TRY(co_await owners_->ask(shard, kLedgerStep, Asked::format().encode(asked)));
+    }
   }
   co_return Result<void>{};
+}
+
+Task<Result<void>> OperationLedgers::change_here(std::size_t shard, Asked asked) const {
+  const auto key = key_of_(asked.account, asked.operation_id);
+  co_return co_await engines_[shard]->transact(
+      [&](Transaction& txn) -> Result<void> {
+        if (asked.what == Asked::What::kForget) {
+          txn.erase(key);
+          return {};
+        }
+        auto row = TRY(find(txn, key)).value_or(Row{});
+        TRY(asked.what == Asked::What::kRaise ? raise(row.ledger, asked.epoch, asked.since)
+                                              : close(row.ledger, asked.epoch, asked.since));
+        store(txn, key, row);
+        return {};
+      },
+      step_);
 }
 
 /// Whatever is written under this epoch is written afterwards.
 Task<Result<void>> OperationLedgers::raise_listed(const Operation& operation, Row home, std::uint64_t epoch,
                                                   std::uint64_t since) const {
   if (!home.behind(epoch)) co_return Result<void>{};
-  CO_TRY(co_await change_listed(operation, home.shards,
-                                [&](OperationLedger& ledger) { return raise(ledger, epoch, since); }));
+  CO_TRY(co_await change_listed(home.shards, {Asked::What::kRaise, operation.account, operation.id, epoch, since}));
   // Those that were listed meanwhile had this epoch taken at home before.
   CO_TRY(co_await change_home(operation, [&](Row& changed) -> Result<void> {
     changed.raised = std::max(changed.raised, epoch);
@@ -239,7 +298,7 @@ Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string acco
       return again ? Result<void>() : pass_fence(changed.ledger, epoch);
     }));
     if (open.empty()) co_return sum_up(closing, std::move(home));
-    CO_TRY(co_await change_listed(closing, open, [&](OperationLedger& ledger) { return close(ledger, epoch, since); }));
+    CO_TRY(co_await change_listed(open, {Asked::What::kClose, account, operation_id, epoch, since}));
     closed.insert(open.begin(), open.end());
   }
 }
@@ -277,13 +336,7 @@ Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::
       return {};
     }));
     if (others.empty()) co_return Result<void>{};
-    for (const auto shard : others) {
-      if (shard >= engines_.size()) co_return corrupt_record("ledger of shards");
-      CO_TRY(co_await engines_[shard]->transact([&](Transaction& txn) -> Result<void> {
-        txn.erase(forgotten.key);
-        return {};
-      }));
-    }
+    CO_TRY(co_await change_listed(others, {Asked::What::kForget, account, operation_id}));
   }
 }
 

@@ -7,6 +7,9 @@
 // is taken at home first, then on all listed shards, and only whoever knows that of all of them writes under it; an
 // operation is closed on all listed shards, and then at home. So nothing is written anywhere under a lower epoch once
 // something was under a higher one, and nothing at all once the operation is closed.
+//
+// Where processes share the shards (owner_calls.h), each changes the ledgers of its own. What follows is for the one
+// that serves an operation's home, but for reading, which is for any, and for what concerns one shard's transactions.
 //   ledger                      as in common/base
 //   of several shards           2 | ledger string | epoch varint | varint count | count * shard varint
 // The epoch is the highest of which it is known that all listed shards have it; only the home lists any.
@@ -48,25 +51,30 @@ class OperationLedgers {
   Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id) const;
   /// Removes the ledger if it is closed and its operation has no message and no worker any more.
   Task<Result<void>> forget_operation(std::string account, std::string operation_id) const;
+  /// The shard of its id.
+  [[nodiscard]] std::size_t home_of(std::string_view account, std::string_view operation_id) const;
 
  private:
   struct Row;
   struct Operation;
+  struct Asked;
   using Change = std::function<Result<void>(Row&)>;
-  using ChangeThere = std::function<Result<void>(OperationLedger&)>;
-  [[nodiscard]] std::size_t home_of(std::string_view account, std::string_view operation_id) const;
   [[nodiscard]] Operation operation(std::string_view account, std::string_view operation_id) const;
+  void offer_steps();
   /// Nothing: the operation has none here.
   static Result<std::optional<Row>> find(const Reader& reader, const std::string& key);
   static void store(Transaction& txn, const std::string& key, const Row& row);
   Task<Result<Row>> change_home(const Operation& operation, Change change) const;
-  Task<Result<void>> change_listed(const Operation& operation, const std::vector<std::uint64_t>& shards,
-                                   ChangeThere change) const;
+  Task<Result<void>> enter_at_home(Asked entering) const;
+  /// Of the ledgers on listed shards, here or by the owners of the shards.
+  Task<Result<void>> change_listed(const std::vector<std::uint64_t>& shards, Asked asked) const;
+  Task<Result<void>> change_here(std::size_t shard, Asked asked) const;
   Task<Result<void>> raise_listed(const Operation& operation, Row home, std::uint64_t epoch, std::uint64_t since) const;
   [[nodiscard]] Result<OperationLedger> sum_up(const Operation& operation, Row home) const;
 
   std::vector<Engine*> engines_;
   Placement placement_;
+  OwnerCalls* owners_ = nullptr;  // null: all shards are here
   KeyOf key_of_;
   const FailStep* step_;
 };

@@ -171,9 +171,16 @@ bool ShardOwners::drop_lost(const OwnersTable& table) {
   return any;
 }
 
+bool ShardOwners::is_closing(std::size_t shard) const {
+  const MutexLock lock(mutex_);
+  return std::ranges::find(closing_, shard, &Closing::shard) != closing_.end();
+}
+
+/// What runs on the engine that this process had of a shard before must not meet that of the next.
 bool ShardOwners::claim(const OwnersTable& table, const std::vector<std::size_t>& wanted) {
   bool any = false;
   for (const auto shard : wanted) {
+    if (is_closing(shard)) continue;
     const auto& row = table.shards[shard];
     auto engine = open_shard(shard, row.seen);
     if (!engine) {
@@ -313,6 +320,15 @@ ShardOwners::Place ShardOwners::place_of(std::size_t shard) const {
   const auto& mine = shards_[shard];
   if (mine.holding == Holding::kServes) return {true, {}};
   return {false, mine.holding == Holding::kLeaves ? std::string() : mine.address};
+}
+
+bool ShardOwners::leased(std::size_t shard) const {
+  std::shared_ptr<PostgresEngine> engine;
+  {
+    const MutexLock lock(mutex_);
+    engine = shards_[shard].engine->own();
+  }
+  return engine && lease_clock() < engine->lease_ends();
 }
 
 std::vector<std::string> ShardOwners::others() const {

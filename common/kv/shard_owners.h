@@ -60,6 +60,8 @@ class ShardOwners {
     bool operator==(const Place&) const = default;
   };
   [[nodiscard]] Place place_of(std::size_t shard) const;
+  /// It is here, and its lease is good: nobody else can have taken it yet.
+  [[nodiscard]] bool leased(std::size_t shard) const;
   /// Addresses of the other processes that live.
   [[nodiscard]] std::vector<std::string> others() const;
   [[nodiscard]] const std::string& process() const { return process_; }
@@ -106,6 +108,7 @@ class ShardOwners {
   Result<void> turn();
   Result<void> renew();
   bool drop_lost(const OwnersTable& table);
+  [[nodiscard]] bool is_closing(std::size_t shard) const;
   bool claim(const OwnersTable& table, const std::vector<std::size_t>& wanted);
   Result<std::shared_ptr<PostgresEngine>> open_shard(std::size_t shard, const SeenOwner& seen);
   void give_up(std::size_t shard, Holding next);

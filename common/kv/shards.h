@@ -14,6 +14,8 @@
 
 namespace tidemark::kv {
 
+class OwnerCalls;
+
 inline constexpr std::size_t kMaxShards = 4096;
 
 /// Which shard a name is on: the same one as long as the store lives. Thread safe.
@@ -49,10 +51,12 @@ struct Shard {
   }
 };
 
-/// Those that a process serves, by their number. The first is also the catalogue: it has what belongs to no name.
+/// Those of a store, by their number. The first is also the catalogue: it has what belongs to no name.
 struct Shards {
   std::vector<Shard> all;
   Placement placement = {};
+  /// Where other processes serve some of them: how to have things done there. Null: all are here.
+  OwnerCalls* owners = nullptr;
 
   [[nodiscard]] const Shard& catalogue() const { return all.front(); }
 };

@@ -1,5 +1,6 @@
 #include "common/service/forwarded_request.h"
 
+#include "common/http/text_body.h"
 #include "common/rpc/wire.h"
 
 namespace tidemark::service {
@@ -25,26 +26,6 @@ struct ForwardedResponse {
   Headers headers;
   std::string body;
   std::optional<std::uint64_t> head_content_length;
-};
-
-class TextBody final : public http::BodyReader {
- public:
-  explicit TextBody(std::string text) : size_(text.size()), left_(std::move(text)) {}
-  [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return size_; }
-  Task<Result<std::string>> read_all(std::size_t limit) override {
-    if (size_ > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
-    co_return std::exchange(left_, {});
-  }
-  Task<Result<std::string>> read_some(std::size_t limit) override {
-    auto piece = left_.substr(0, limit);
-    left_.erase(0, piece.size());
-    co_return piece;
-  }
-  [[nodiscard]] std::uint64_t bytes_read() const override { return size_ - left_.size(); }
-
- private:
-  const std::size_t size_;
-  std::string left_;
 };
 
 /// Its parts are of `from`, which must outlive it, as the body must.
@@ -116,7 +97,7 @@ std::optional<CallPlace> RequestForwarder::place_of(std::string_view method, std
 Task<Result<std::string>> RequestForwarder::answer(std::string payload) {
   auto from = wire::decode<ForwardedRequest>(std::exchange(payload, {}));
   if (!from) co_return fail(error_for_log(ErrorCode::kInvalidInput, "malformed request of another process"));
-  TextBody body(std::exchange(from->body, {}));
+  http::TextBody body(std::exchange(from->body, {}));
   auto request = request_of(*from, body);
   co_return encoded(co_await serve_(request));
 }

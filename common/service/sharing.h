@@ -6,6 +6,7 @@
 
 #include "common/rpc/zmq_transport.h"
 #include "common/service/forwarded_request.h"
+#include "common/service/routed_calls.h"
 #include "common/service/shard_router.h"
 #include "common/service/store_settings.h"
 
@@ -19,6 +20,7 @@ class Sharing {
   Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const StoreSettings& settings);
 
   [[nodiscard]] ShardRouter& router() { return router_; }
+  [[nodiscard]] kv::OwnerCalls& calls() { return calls_; }
   /// Before anything is served: requests to its front are passed on where they belong.
   void serve(Store& store);
   /// Answers what belongs here by `own`, and passes on the rest. After serve(). Must not outlive this.
@@ -42,6 +44,7 @@ class Sharing {
   const Executor executor_;
   const StoreSettings& settings_;
   ShardRouter router_;
+  RoutedCalls calls_{router_};
   Store* store_ = nullptr;
   std::optional<RequestForwarder> forwarder_;
 };

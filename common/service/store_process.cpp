@@ -134,12 +134,13 @@ AccountRates account_rates(const StoreSettings& settings, const StoreDescription
   return rates;
 }
 
-// Once an hour until `stopping` is notified.
+// Once an hour until `stopping` is notified. Whoever serves the shard elsewhere drops them there.
 Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows ledgers, Duration retention,
-                            std::shared_ptr<Signal> stopping) {
+                            std::function<bool()> here, std::shared_ptr<Signal> stopping) {
   for (bool stopped = false; !stopped;) {
-    const auto dropped = co_await kv::drop_faded(engine, ledgers, retention, clock.now());
-    if (!dropped) process::log_failed_task("drop_old_ledgers", dropped.error());
+    Result<std::size_t> dropped = 0;
+    if (here()) dropped = co_await kv::drop_faded(engine, ledgers, retention, clock.now());
+    if (!dropped && here()) process::log_failed_task("drop_old_ledgers", dropped.error());
     if (dropped && *dropped > 0) spdlog::info("forgot operations count={}", *dropped);
     stopped = co_await stopping->wait(clock, std::chrono::hours(1));
   }
@@ -279,7 +280,7 @@ class RunningStore {
 };
 
 StoreContext RunningStore::context() {
-  kv::Shards shards{{}, shards_.placement()};
+  kv::Shards shards{{}, shards_.placement(), sharing_ ? &sharing_->calls() : nullptr};
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     ages_.emplace_back(shards_[i], *ground_.clock);
     shards.all.push_back({shards_[i], ages_.back(), &shard_watch_.hot(i)});
@@ -356,16 +357,19 @@ Result<void> RunningStore::serve_internally() {
 }
 
 void RunningStore::begin_upkeep() {
+  const auto here = [this](std::size_t shard) {
+    return [this, shard] { return !sharing_ || sharing_->router().here(shard); };
+  };
   for (std::size_t i = 0; i < ages_.size(); ++i) {
-    const auto here = [this, i] { return !sharing_ || sharing_->router().here(i); };
-    spawn(server_.executor(), keep_ages(ages_[i], here, stopping_));
+    spawn(server_.executor(), keep_ages(ages_[i], here(i), stopping_));
   }
   spawn(server_.executor(), analytics_.run());
   spawn(server_.executor(), shard_watch_.run(stopping_));
   if (!description_.ledgers) return;
   const std::chrono::hours retention(settings_.operation_retention_h);
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    spawn(server_.executor(), drop_old_ledgers(shards_[i], ages_[i], *description_.ledgers, retention, stopping_));
+    spawn(server_.executor(),
+          drop_old_ledgers(shards_[i], ages_[i], *description_.ledgers, retention, here(i), stopping_));
   }
 }
 

@@ -303,6 +303,15 @@ Answer answer_query(Call& call, const BatchPart& part) {
 
 }  // namespace
 
+std::optional<ChangedPartition> partition_of_batch(const Call& call, std::string_view body) {
+  const auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));
+  const auto batch = boundary ? parse_batch(body, *boundary) : Result<Batch>(fail(ErrorCode::kInvalidInput));
+  if (!batch || batch->changes.empty()) return std::nullopt;
+  auto first = read_operation(call, batch->changes.front());
+  if (!first) return std::nullopt;
+  return ChangedPartition{std::move(first->url.table), std::move(first->write.partition_key)};
+}
+
 Answer serve_batch(Call& call) {
   if (call.method != "POST") co_return fail(ErrorCode::kMethodNotAllowed);
   auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));

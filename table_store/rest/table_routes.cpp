@@ -1,11 +1,13 @@
 #include "table_store/rest/table_routes.h"
 
 #include "common/base/encoding.h"
+#include "common/service/forwarded_request.h"
 #include "table_store/model/limits.h"
 #include "table_store/rest/batch_routes.h"
 #include "table_store/rest/entity_routes.h"
 #include "table_store/rest/fencing.h"
 #include "table_store/rest/query_routes.h"
+#include "table_store/rest/request_place.h"
 #include "table_store/rest/table_errors.h"
 #include "table_store/rest/tables_routes.h"
 
@@ -98,11 +100,21 @@ Route find_route(const Call& call) {
   return nullptr;
 }
 
+bool is_point_read(const Call& call) { return call.url.kind == UrlKind::kEntity && call.method == "GET"; }
+
 /// What can be answered without waiting, point reads above all.
 std::optional<Result<http::Response>> answer_at_once(Call& call) {
   if (auto read = read_request(call); !read) return fail(std::move(read.error()));
-  if (call.url.kind == UrlKind::kEntity && call.method == "GET") return get_entity(call);
+  if (is_point_read(call)) return get_entity(call);
   return std::nullopt;
+}
+
+/// What was asked for is known already.
+Answer answer(Call& call) {
+  if (is_point_read(call)) co_return get_entity(call);
+  const auto route = find_route(call);
+  if (route == nullptr) co_return fail(ErrorCode::kMethodNotAllowed);
+  co_return co_await route(call);
 }
 
 }  // namespace
@@ -116,14 +128,36 @@ TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, st
       random_(random) {}
 
 Task<http::Response> TableRoutes::serve(http::Request& request) {
+  return forwarder() == nullptr ? serve_here(request) : serve_or_forward(request);
+}
+
+Task<http::Response> TableRoutes::serve_here(http::Request& request) {
   Call call(*this, request, service_, random_);
   auto answered = admit(call);
   if (!answered) answered = answer_at_once(call);
-  if (!answered) {
-    const auto route = find_route(call);
-    answered = route != nullptr ? co_await route(call) : fail(ErrorCode::kMethodNotAllowed);
-  }
+  if (!answered) answered = co_await answer(call);
   co_return finish(call, std::move(*answered));
+}
+
+Task<http::Response> TableRoutes::serve_or_forward(http::Request& request) {
+  Call call(*this, request, service_, random_);
+  if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
+  if (auto read = read_request(call); !read) co_return finish(call, fail(std::move(read.error())));
+  auto answered = co_await answer_or_forward(call);
+  if (answered.elsewhere) co_return relay(call, std::move(*answered.response));
+  co_return finish(call, std::move(answered.response));
+}
+
+Task<TableRoutes::Answered> TableRoutes::answer_or_forward(Call& call) {
+  http::BodyReadBefore body(call.http);
+  const auto place = co_await place_of(call, body);
+  if (!place) co_return Answered{fail(place.error())};
+  if (*place) {
+    auto elsewhere = co_await forwarder()->forward(**place, call.http);
+    if (!elsewhere) co_return Answered{fail(std::move(elsewhere.error()))};
+    if (*elsewhere) co_return Answered{std::move(**elsewhere), true};
+  }
+  co_return Answered{co_await answer(call)};
 }
 
 Result<StoredPolicies> TableRoutes::policies_of(const service::Call& call, std::string_view resource) const {

@@ -12,8 +12,16 @@ class TableRoutes final : public service::Front {
               auth::Policy policy);
 
   Task<http::Response> serve(http::Request& request) override;
+  Task<http::Response> serve_here(http::Request& request) override;
 
  private:
+  /// Where processes share the shards.
+  Task<http::Response> serve_or_forward(http::Request& request);
+  struct Answered {
+    Result<http::Response> response;
+    bool elsewhere = false;  // by another process, which has completed it
+  };
+  Task<Answered> answer_or_forward(Call& call);
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;

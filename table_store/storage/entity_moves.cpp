@@ -122,10 +122,12 @@ struct Moving {
   }
 };
 
-/// The one that has the entity, its destination, the companion and the operation. Null: several have.
-TableShard* shard_of(const TableShards& shards, const MoveJob& job) {
+/// The one that has the entity, its destination, the companion and the operation. Null: several have, or it is not
+/// here.
+TableShard* find_shard(const TableShards& shards, const MoveJob& job) {
   const auto& entity = job.entity;
   auto* shard = &shards.to_write(entity.account, entity.table, entity.partition_key);
+  if (!shards.here(shard->number)) return nullptr;
   if (!shards.divided()) return shard;
   const auto here = [&](const TableShard& other) { return &other == shard; };
   const auto* companion = job.companion ? &*job.companion : nullptr;
@@ -158,7 +160,7 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
   std::vector<kv::Submission> all;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     auto& job = jobs[i];
-    job.entity.shard = shard_of(shards_, job);
+    job.entity.shard = find_shard(shards_, job);
     if (job.entity.shard == nullptr) {
       outcomes[i] = refuse_move();
       continue;

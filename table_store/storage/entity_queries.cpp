@@ -257,8 +257,9 @@ Result<std::optional<std::string>> TableService::read_entity(std::string_view ac
   auto& shard = shards_.of(account, table, partition_key);
   if (const auto known = shard.directory.find(table_row)) {
     auto bytes = shard.engine.get(entity_key(known->generation, partition_key, row_key));
-    if (!bytes || *bytes) return bytes;
-    // The table may have gone since: only a view of both rows tells which of the two is missing.
+    // The table may have gone since: only a view of both rows tells which of the two is missing. And another process
+    // may have taken the shard.
+    if ((!bytes || *bytes) && shards_.leased(shard.number)) return bytes;
   }
   const auto ticket = shard.directory.ticket();
   const auto snapshot = shard.engine.snapshot();

@@ -4,7 +4,7 @@
 // What it says is true at that moment. It changes only when the table is dropped, or a follower comes, changes or goes,
 // and whoever does that holds a Change from before the transaction is submitted until it is visible. While there is a
 // Change, nothing is found. What a reader saw before a Change ended is refused afterwards, because its ticket is too
-// old. All changes must come through here, so this works only if one process owns the engine.
+// old. All changes must come through here, so while another process owns the shard, nothing is found or remembered.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,6 +34,10 @@ class TableDirectory {
   [[nodiscard]] Ticket ticket() const;
   void remember(const std::string& table_key, KnownTable table, Ticket ticket);
 
+  /// Another process owns the shard, and may change its tables; it does not any more.
+  void close();
+  void open();
+
   class Change {
    public:
     Change(TableDirectory& directory, const std::string& table_key);
@@ -51,6 +55,7 @@ class TableDirectory {
   mutable Mutex mutex_;
   std::unordered_map<std::string, KnownTable> tables_ GUARDED_BY(mutex_);
   std::size_t changes_ GUARDED_BY(mutex_) = 0;  // in progress
+  bool closed_ GUARDED_BY(mutex_) = false;
   Ticket changes_ended_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -15,6 +15,7 @@ namespace tidemark::table_store {
 namespace {
 // A list is one step on an I/O thread; a filter that few names pass goes on in the next page.
 constexpr std::size_t kMaxTablesLookedAt = 5000;
+constexpr Duration kTryAgain = std::chrono::seconds(1);
 
 const FailStep kCreateTableStep("table.create_table");
 const FailStep kDeleteTableStep("table.delete_table");
@@ -42,7 +43,10 @@ TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, Sca
 TableService::TableService(const kv::Shards& shards, Clock& clock, Random&, ScanLimits scans)
     : OperationLedgers(shards, &operation_key, &kLedgerStep),
       AccountProperties(shards.catalogue().engine, kServiceProperties, kSetServicePropertiesStep),
-      shards_(shards, clock),
+      shards_(shards, clock,
+              [this](std::size_t shard, const Executor& executor) {
+                process::spawn_in_background(executor, "table.collect_garbage", collect_on(shard));
+              }),
       engine_(shards.catalogue().engine),
       clock_(clock),
       ages_(shards.catalogue().ages),
@@ -199,17 +203,45 @@ Task<Result<void>> TableService::collect_garbage() {
   CO_TRY(co_await trim_logs());
   std::optional<Error> failed;  // of one shard; the others are not to wait for it
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
-    auto& engine = shards_[shard].engine;
-    auto done = co_await kv::collect_generations(
-        engine, kDroppedGeneration,
-        [&engine](std::uint64_t generation) -> Task<Result<void>> {
-          co_return co_await engine.erase({entities_of(generation), notes_of(generation)});
-        },
-        kCollectStep);
+    auto done = co_await collect_on(shard);
     if (!done) failed = std::move(done.error());
   }
   if (failed) co_return fail(std::move(*failed));
   co_return Result<void>{};
+}
+
+/// Whoever serves the shard elsewhere does it there, also if that has happened in the middle.
+Task<Result<void>> TableService::collect_on(std::size_t shard) {
+  if (!shards_.here(shard)) co_return Result<void>{};
+  auto& engine = shards_[shard].engine;
+  auto done = co_await kv::collect_generations(
+      engine, kDroppedGeneration,
+      [&engine](std::uint64_t generation) -> Task<Result<void>> {
+        co_return co_await engine.erase({entities_of(generation), notes_of(generation)});
+      },
+      kCollectStep);
+  if (!done && !shards_.here(shard)) co_return Result<void>{};
+  co_return done;
+}
+
+Task<Result<void>> TableService::gained(std::size_t shard) {
+  shards_.gained(shard);
+  return go_on_with(shard);
+}
+
+Task<Result<void>> TableService::go_on_with(std::size_t shard) {
+  const bool catalogue = shard == shards_.catalogue().number;
+  // Other shards, whose owners take part in a drop, may have no owner yet.
+  for (bool stopping = false; catalogue && !stopping && shards_.here(shard);) {
+    if (co_await finish_drops()) break;
+    stopping = co_await closing_.wait(clock_, kTryAgain);
+  }
+  co_return co_await collect_on(shard);
+}
+
+std::size_t TableService::shard_of(std::string_view account, std::string_view table,
+                                   std::string_view partition_key) const {
+  return shards_.of(account, table, partition_key).number;
 }
 
 Task<Result<void>> TableService::trim_logs() {

@@ -166,6 +166,18 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Ends drops of tables that an earlier process began. Run it once at start.
   Task<Result<void>> finish_drops();
 
+  // Where processes share the shards. Create, delete and set_acl are for the process that serves the catalogue, changes
+  // of entities for the one that serves their partition, and open, close, count and forget of an operation for the one
+  // that serves its home; they fail with kServerBusy elsewhere. What only reads is for any.
+
+  /// Which has the partition.
+  [[nodiscard]] std::size_t shard_of(std::string_view account, std::string_view table,
+                                     std::string_view partition_key) const;
+  /// From any thread: this process serves the shard from now on. The task goes on with what the one before has left.
+  Task<Result<void>> gained(std::size_t shard);
+  /// Likewise: it does not any more.
+  void lost(std::size_t shard) { shards_.lost(shard); }
+
  private:
   /// The stored bytes of an entity, if there is one; kTableNotFound.
   Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
@@ -180,6 +192,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   void forget_notes(const std::string& feed_key, std::uint64_t feed, bool ended, const Executor& executor);
   Task<Result<void>> trim_log(std::string feed_key);
   Task<Result<void>> trim_logs();
+  Task<Result<void>> collect_on(std::size_t shard);
+  Task<Result<void>> go_on_with(std::size_t shard);
   Task<Result<void>> let_old_changes_go(std::string feed_key);
 
   /// A job's transaction.

@@ -56,11 +56,19 @@ CopiedTables::Change TableShards::drop_of(std::uint64_t generation, std::uint64_
   return {version, std::nullopt, std::move(dropped)};
 }
 
-TableShards::TableShards(kv::Shards stored, Clock& clock)
+TableShards::TableShards(kv::Shards stored, Clock& clock, CopiedTables::Collect collect)
     : stored_(std::move(stored)),
       all_(shards_of(stored_)),
-      tables_(all_),
-      copies_(stored_, clock, kCopiedTable, tables_) {}
+      tables_(all_, std::move(collect)),
+      copies_(stored_, clock, kCopiedTable, tables_) {
+  if (stored_.owners == nullptr) return;
+  for (const auto& shard : all_) shard->directory.close();
+}
+
+void TableShards::lost(std::size_t shard) {
+  all_[shard]->directory.close();
+  copies_.lost(shard);
+}
 
 TableShard& TableShards::of(std::string_view account, std::string_view table, std::string_view partition_key) const {
   if (!divided()) return catalogue();

@@ -1,11 +1,13 @@
 // The shards of the table store (docs/scale.md): the entities of a partition are on one, and the first, the catalogue,
 // has the tables themselves. A table's row has copies on the other shards (common/kv/catalogue_copies.h). In a store of
-// one shard nothing here reads or writes more than the catalogue's own rows. Private to storage/. Thread safe.
+// one shard nothing here reads or writes more than the catalogue's own rows. Other processes may serve some of them
+// (common/kv/owner_calls.h): what is read of those is asked of the database. Private to storage/. Thread safe.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "common/kv/catalogue_copies.h"
+#include "common/kv/owner_calls.h"
 #include "table_store/storage/table_directory.h"
 
 namespace tidemark::table_store {
@@ -23,25 +25,38 @@ class CopiedTables final : public kv::CatalogueCopies::Rows {
  public:
   using Copy = kv::CatalogueCopies::Copy;
   using Change = kv::CatalogueCopies::Change;
+  /// Begins to erase what a shard has of dropped tables.
+  using Collect = std::function<void(std::size_t shard, const Executor& executor)>;
 
-  explicit CopiedTables(const std::vector<std::unique_ptr<TableShard>>& shards) : shards_(shards) {}
+  explicit CopiedTables(const std::vector<std::unique_ptr<TableShard>>& shards, Collect collect = {})
+      : shards_(shards), collect_(std::move(collect)) {}
   [[nodiscard]] Result<std::optional<Copy>> read(const kv::Reader& catalogue, std::string_view account,
                                                  std::string_view table) const override;
   Result<void> change_shard(kv::Transaction& txn, std::size_t shard, const std::string& account,
                             const std::string& table, const Change& change) const override;
   Result<void> change_row(kv::Transaction& txn, const std::string& account, const std::string& table,
                           const Change& change) const override;
+  void changed_on_request(std::size_t shard, const Executor& executor) const override { collect_(shard, executor); }
   [[nodiscard]] std::shared_ptr<void> hold(std::size_t shard, const std::string& account,
                                            const std::string& table) const override;
 
  private:
   const std::vector<std::unique_ptr<TableShard>>& shards_;
+  const Collect collect_;
 };
 
 class TableShards {
  public:
-  TableShards(kv::Shards stored, Clock& clock);
+  TableShards(kv::Shards stored, Clock& clock, CopiedTables::Collect collect);
 
+  /// This process serves the shard from now on; it does not any more.
+  void gained(std::size_t shard) { all_[shard]->directory.open(); }
+  void lost(std::size_t shard);
+  [[nodiscard]] bool here(std::size_t shard) const { return stored_.owners == nullptr || stored_.owners->here(shard); }
+  /// What this process remembered of the shard is so. Look here after remembering.
+  [[nodiscard]] bool leased(std::size_t shard) const {
+    return stored_.owners == nullptr || stored_.owners->leased(shard);
+  }
   [[nodiscard]] bool divided() const { return all_.size() > 1; }
   [[nodiscard]] TableShard& catalogue() const { return *all_.front(); }
   [[nodiscard]] TableShard& operator[](std::size_t shard) const { return *all_[shard]; }

@@ -17,11 +17,7 @@ PASSWORD = "a-password-of-nobody"
 
 def setUpModule():
     global cluster
-    if postgres.programs() is None:
-        raise unittest.SkipTest(postgres.ABSENT)
-    os.environ.pop(postgres.VARIABLE, None)
-    cluster = postgres.Cluster()
-    unittest.addModuleCleanup(cluster.close)
+    cluster = postgres.cluster_of_module()
 
 
 def ready(stack, name):

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 ABSENT = "PostgreSQL is not installed: scripts/setup --tests installs it"
 VARIABLE = "TIDEMARK_TEST_POSTGRES"  # "DIRECTORY_OF_THE_SOCKET", for stacks that are to use a cluster
@@ -105,6 +106,16 @@ class Cluster:
     def close(self):
         self.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def cluster_of_module():
+    """For setUpModule(): one that ends with the module's tests. They are skipped where there is no PostgreSQL."""
+    if programs() is None:
+        raise unittest.SkipTest(ABSENT)
+    os.environ.pop(VARIABLE, None)
+    cluster = Cluster()
+    unittest.addModuleCleanup(cluster.close)
+    return cluster
 
 
 def main():

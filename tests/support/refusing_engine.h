@@ -20,11 +20,13 @@ class RefusingEngine final : public Engine {
     engine_->submit(std::move(body), std::move(done));
   }
   void erase_ranges(std::vector<KeyRange> ranges, Completion done) override {
+    if (keeping) return done(fail(ErrorCode::kServerBusy));
     engine_->erase_ranges(std::move(ranges), std::move(done));
   }
   [[nodiscard]] std::size_t queue_depth() const override { return 0; }
 
   bool refusing = false;
+  bool keeping = false;               // erases no ranges
   std::function<void()> before_next;  // is called before the next transaction, once
 
  private:

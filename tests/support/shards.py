@@ -16,15 +16,19 @@ def arguments_of(store):
     return ("--shards", COUNT) if COUNT and store in DIVIDED else ()
 
 
-def shard_of_queue(data, queue, account="devstoreaccount1"):
+def shard_of(data, folder, *parts):
     """As docs/scale.md says it: SipHash-2-4 of the parts of the name under the key in the stamp."""
-    with open(os.path.join(data, "queue", "tidemark.json"), encoding="utf-8") as file:
+    with open(os.path.join(data, folder, "tidemark.json"), encoding="utf-8") as file:
         stamp = json.load(file)
-    name = b"".join(part.encode() + b"\0\1" for part in (account, queue.removesuffix("-poison")))
+    name = b"".join(part.encode() + b"\0\1" for part in parts)
     out = ctypes.create_string_buffer(8)
     ctypes.CDLL("libsodium.so.23").crypto_shorthash(out, name, ctypes.c_ulonglong(len(name)),
                                                     bytes.fromhex(stamp["placement"]))
     return int.from_bytes(out.raw, "big") % stamp["shards"]
+
+
+def shard_of_queue(data, queue, account="devstoreaccount1"):
+    return shard_of(data, "queue", account, queue.removesuffix("-poison"))
 
 
 def poison_queue_elsewhere(data, queue):

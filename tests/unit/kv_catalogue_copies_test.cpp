@@ -12,6 +12,7 @@
 #include "tests/support/refusing_engine.h"
 #include "tests/support/standing_clock.h"
 #include "tests/support/task_runner.h"
+#include "tests/support/test_owners.h"
 
 namespace tidemark::kv {
 namespace {
@@ -42,13 +43,14 @@ class TestRows final : public CatalogueCopies::Rows {
     }
     return {};
   }
+  void changed_on_request(std::size_t shard, const Executor&) const override { ++requested[shard]; }
   std::shared_ptr<void> hold(std::size_t shard, const std::string&, const std::string&) const override {
     ++held[shard];
     return {nullptr, [this, shard](void*) { --held[shard]; }};
   }
 
   std::size_t failing_shard = ~std::size_t{0};
-  mutable std::map<std::size_t, int> held;
+  mutable std::map<std::size_t, int> held, requested;
 };
 
 class CatalogueCopiesTest : public testing::TestWithParam<std::size_t>, protected TaskRunner {
@@ -253,6 +255,128 @@ TEST_P(DividedCatalogue, TheCheckTellsCopiesOfWhatIsNotThere) {
   put_row(engines_[1], keys_under(engines_[1], "c").front(), kGarbage);
   erase_row(engines_[0], "rname");
   EXPECT_THAT(check(), testing::Contains("record: the copy of a row of the catalogue cannot be read"));
+}
+
+/// Two processes that share five shards: the first has the catalogue and two more.
+class SharedCatalogue : public testing::Test, protected TaskRunner {
+ protected:
+  static constexpr std::size_t kShards = 5;
+  using Change = CatalogueCopies::Change;
+
+  struct Process {
+    explicit Process(SharedCatalogue& test) : owners(test.places_) {
+      for (auto& engine : test.engines_) shards.all.push_back({engine, test.clock_});
+      shards.owners = &owners;
+      copies.emplace(shards, test.clock_, 'c', test.rows_);
+    }
+    TestOwners owners;
+    Shards shards{{}, Placement(kShards, {})};
+    std::optional<CatalogueCopies> copies;
+  };
+
+  Process& at(std::size_t shard) { return places_[shard] == &one_.owners ? one_ : two_; }
+  void give(std::size_t shard, Process& to) {
+    auto& from = at(shard);
+    places_[shard] = &to.owners;
+    if (&from != &to) from.copies->lost(shard);
+  }
+  void create(std::uint64_t version) { put_row(engines_[0], "rname", std::to_string(version)); }
+  Result<bool> drop(std::uint64_t version) {
+    const auto begin = [version](Transaction&) -> Result<std::optional<Change>> {
+      return Change{version, std::nullopt, "dropped"};
+    };
+    return run_task(at(0).copies->change("acct", "name", begin));
+  }
+  bool bring(std::size_t shard) { return run(at(shard).copies->bring(shard, "acct", "name")).value(); }
+  void bring_all() {
+    for (std::size_t shard = 1; shard < kShards; ++shard) EXPECT_TRUE(bring(shard));
+  }
+  std::optional<std::string> seen(std::size_t shard) {
+    const auto copy = one_.copies->find(*engines_[shard].snapshot(), "acct", "name");
+    return *copy ? std::optional((*copy)->payload) : std::nullopt;
+  }
+  bool has_row() { return engines_[0].get("rname")->has_value(); }
+  std::size_t marks() { return keys_under(engines_[0], "c").size(); }
+
+  StandingClock clock_;
+  std::vector<RefusingEngine> engines_ = std::vector<RefusingEngine>(kShards);
+  TestRows rows_;
+  TestOwners::Places places_ = TestOwners::Places(kShards);
+  Process one_{*this}, two_{*this};
+
+  void SetUp() override { places_ = {&one_.owners, &one_.owners, &one_.owners, &two_.owners, &two_.owners}; }
+};
+
+TEST_F(SharedCatalogue, AChangeReachesTheShardsOfTheOther) {
+  create(7);
+  bring_all();
+  for (std::size_t shard = 1; shard < kShards; ++shard) EXPECT_EQ(seen(shard), "value 7");
+  EXPECT_TRUE(*drop(8));
+  for (std::size_t shard = 1; shard < kShards; ++shard) {
+    EXPECT_EQ(seen(shard), std::nullopt);
+    EXPECT_EQ(**engines_[shard].get("did"), "dropped");
+    EXPECT_EQ(rows_.requested[shard], 1);
+    EXPECT_EQ(rows_.held[shard], 0);
+  }
+  EXPECT_EQ(one_.owners.passed_on, 2U);
+  EXPECT_EQ(marks(), 0U);
+  EXPECT_FALSE(has_row());
+}
+
+TEST_F(SharedCatalogue, WhatAnOwnerDidNotTakeIsFinishedLater) {
+  create(7);
+  bring_all();
+  places_[4] = nullptr;
+  EXPECT_TRUE(drop(8).failed_with(ErrorCode::kServerBusy));
+  EXPECT_TRUE(has_row());
+  EXPECT_EQ(seen(4), "value 7");
+  places_[4] = &two_.owners;
+  clock_.time += seconds(2);
+  EXPECT_FALSE(bring(3)) << "whoever has a shard and finds it asks the one that has the catalogue";
+  EXPECT_EQ(marks(), 0U);
+  EXPECT_EQ(seen(4), std::nullopt);
+  EXPECT_FALSE(has_row());
+}
+
+TEST_F(SharedCatalogue, ADropIsFinishedByTheNextOwnerOfTheCatalogue) {
+  create(7);
+  bring_all();
+  places_[4] = nullptr;
+  EXPECT_FALSE(drop(8));
+  for (const std::size_t shard : {0U, 1U, 2U, 4U}) give(shard, two_);
+  EXPECT_TRUE(run(two_.copies->finish_all()));
+  EXPECT_EQ(marks(), 0U);
+  for (std::size_t shard = 1; shard < kShards; ++shard) EXPECT_EQ(seen(shard), std::nullopt);
+}
+
+/// The former owner of the catalogue stood still in the middle of a drop, which another one finished; then the table
+/// was made again, and the former one goes on.
+TEST_F(SharedCatalogue, ADropThatGoesOnAfterItWasFinishedChangesNothing) {
+  create(7);
+  bring_all();
+  one_.owners.before_next = [&] {
+    give(0, two_);
+    EXPECT_TRUE(run_task(two_.copies->finish_all()));
+    create(20);
+    for (const std::size_t shard : {3U, 4U}) EXPECT_TRUE(run_task(two_.copies->bring(shard, "acct", "name")).value());
+  };
+  const auto begin = [](Transaction&) -> Result<std::optional<Change>> { return Change{8, std::nullopt, "dropped"}; };
+  EXPECT_TRUE(run(one_.copies->change("acct", "name", begin)));
+  EXPECT_TRUE(has_row());
+  for (const std::size_t shard : {3U, 4U}) EXPECT_EQ(seen(shard), "value 20");
+  EXPECT_EQ(marks(), 0U);
+}
+
+/// What it has read of the catalogue is older than what another owner of the shard has done meanwhile.
+TEST_F(SharedCatalogue, ACopyThatWasReadBeforeTheShardMovedIsNotPut) {
+  create(7);
+  engines_[3].before_next = [&] {
+    give(3, one_);
+    EXPECT_TRUE(*drop(8));
+    give(3, two_);
+  };
+  EXPECT_FALSE(bring(3));
+  EXPECT_EQ(seen(3), std::nullopt);
 }
 
 }  // namespace

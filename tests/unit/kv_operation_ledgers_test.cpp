@@ -12,6 +12,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/standing_clock.h"
 #include "tests/support/task_runner.h"
+#include "tests/support/test_owners.h"
 
 namespace tidemark::kv {
 namespace {
@@ -30,15 +31,30 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
     shards_.placement = Placement(kShards, Placement::Key{1, 2, 3});
     ledgers_.emplace(shards_, &ledger_key);
   }
+  /// From now on two processes have the shards between them.
+  void share() {
+    for (auto& process : processes_) {
+      shards_.owners = &process.owners;
+      process.ledgers.emplace(shards_, &ledger_key);
+    }
+    for (std::size_t shard = 0; shard < kShards; ++shard) places_[shard] = &processes_[shard % 2].owners;
+    shared_ = true;
+  }
+  OperationLedgers& of(std::size_t shard) {
+    if (!shared_) return *ledgers_;
+    return places_[shard] == &processes_[0].owners ? *processes_[0].ledgers : *processes_[1].ledgers;
+  }
+  [[nodiscard]] std::size_t home_shard() const { return ledgers_->home_of("acc", "op"); }
+  OperationLedgers& home() { return of(home_shard()); }
 
   static Fence fence(std::uint64_t epoch, std::uint64_t since = 0) { return {"op", epoch, "done", since}; }
   /// As a store writes under a fence.
   Task<Result<void>> write(std::size_t shard, Fence fence) {
     bool done = false;
     for (bool entered = false; !done; entered = true) {
-      if (entered) CO_TRY(co_await ledgers_->enter(shard, "acc", fence));
+      if (entered) CO_TRY(co_await of(shard).enter(shard, "acc", fence));
       CO_TRY(co_await engines_[shard]->transact([&](Transaction& txn) -> Result<void> {
-        done = TRY(ledgers_->fenced_on(shard, txn, "acc", fence, entered,
+        done = TRY(of(shard).fenced_on(shard, txn, "acc", fence, entered,
                                        [](OperationLedger&) -> Result<std::uint64_t> { return 1; }));
         return {};
       }));
@@ -58,6 +74,15 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
   std::vector<std::unique_ptr<FailingEngine>> engines_;
   Shards shards_;
   std::optional<OperationLedgers> ledgers_;
+
+  struct Process {
+    explicit Process(TestOwners::Places& places) : owners(places) {}
+    TestOwners owners;
+    std::optional<OperationLedgers> ledgers;
+  };
+  TestOwners::Places places_ = TestOwners::Places(kShards);
+  std::array<Process, 2> processes_{Process(places_), Process(places_)};
+  bool shared_ = false;
 };
 
 TEST_F(Ledgers, WhatIsCountedOnAllShardsAddsUp) {
@@ -65,8 +90,8 @@ TEST_F(Ledgers, WhatIsCountedOnAllShardsAddsUp) {
     for (std::size_t i = 0; i <= shard; ++i) ASSERT_TRUE(written(shard, 1));
   }
   EXPECT_EQ(done(), 10U);
-  EXPECT_EQ(run(ledgers_->open_operation("acc", "op", 1))->counter("done"), 10U);
-  EXPECT_EQ(run(ledgers_->close_operation("acc", "op", 1))->counter("done"), 10U);
+  EXPECT_EQ(run(home().open_operation("acc", "op", 1))->counter("done"), 10U);
+  EXPECT_EQ(run(home().close_operation("acc", "op", 1))->counter("done"), 10U);
 }
 
 TEST_F(Ledgers, ASecondWriteToAShardIsOneTransaction) {
@@ -79,7 +104,7 @@ TEST_F(Ledgers, ASecondWriteToAShardIsOneTransaction) {
 
 TEST_F(Ledgers, AStaleAttemptIsRefusedOnEveryShard) {
   for (std::size_t shard = 0; shard + 1 < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
-  ASSERT_TRUE(run(ledgers_->open_operation("acc", "op", 2)));
+  ASSERT_TRUE(run(home().open_operation("acc", "op", 2)));
   for (std::size_t shard = 0; shard < kShards; ++shard) {
     EXPECT_TRUE(written(shard, 1).failed_with(ErrorCode::kFenced)) << shard;
   }
@@ -96,20 +121,20 @@ TEST_F(Ledgers, AWriteUnderAHigherEpochFencesTheLowerOneEverywhere) {
 
 TEST_F(Ledgers, AClosedOperationWritesNowhere) {
   for (const std::size_t shard : {0U, 2U}) ASSERT_TRUE(written(shard, 1));
-  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 1)));
-  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 1))) << "the reply may have been lost";
+  ASSERT_TRUE(run(home().close_operation("acc", "op", 1)));
+  ASSERT_TRUE(run(home().close_operation("acc", "op", 1))) << "the reply may have been lost";
   for (std::size_t shard = 0; shard < kShards; ++shard) {
     for (const std::uint64_t epoch : {1U, 2U}) {
       EXPECT_TRUE(written(shard, epoch).failed_with(ErrorCode::kFenced)) << shard;
     }
   }
-  EXPECT_TRUE(run(ledgers_->open_operation("acc", "op", 2))->closed);
+  EXPECT_TRUE(run(home().open_operation("acc", "op", 2))->closed);
 }
 
 TEST_F(Ledgers, AnotherTextBeginsAnewEverywhere) {
   for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 3));
-  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 3)));
-  EXPECT_FALSE(run(ledgers_->open_operation("acc", "op", 4, 3))->closed);
+  ASSERT_TRUE(run(home().close_operation("acc", "op", 3)));
+  EXPECT_FALSE(run(home().open_operation("acc", "op", 4, 3))->closed);
   EXPECT_EQ(done(), 0U);
   ASSERT_TRUE(run(write(1, fence(4, 3))));
   EXPECT_EQ(done(), 1U);
@@ -118,14 +143,42 @@ TEST_F(Ledgers, AnotherTextBeginsAnewEverywhere) {
 
 TEST_F(Ledgers, AForgottenOperationLeavesNothing) {
   for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
-  ASSERT_TRUE(run(ledgers_->forget_operation("acc", "op")));
+  ASSERT_TRUE(run(home().forget_operation("acc", "op")));
   EXPECT_EQ(rows(), kShards) << "it is open";
-  ASSERT_TRUE(run(ledgers_->close_operation("acc", "op", 1)));
+  ASSERT_TRUE(run(home().close_operation("acc", "op", 1)));
   *left_ = 2;  // and then everything fails
-  EXPECT_FALSE(run(ledgers_->forget_operation("acc", "op")));
+  EXPECT_FALSE(run(home().forget_operation("acc", "op")));
   left_->reset();
-  ASSERT_TRUE(run(ledgers_->forget_operation("acc", "op")));
+  ASSERT_TRUE(run(home().forget_operation("acc", "op")));
   EXPECT_EQ(rows(), 0U);
+}
+
+TEST_F(Ledgers, AStaleAttemptIsRefusedByTheOwnersOfAllShards) {
+  share();
+  for (std::size_t shard = 0; shard + 1 < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
+  ASSERT_TRUE(run(home().open_operation("acc", "op", 2)));
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_TRUE(written(shard, 1).failed_with(ErrorCode::kFenced)) << shard;
+  }
+  ASSERT_TRUE(written(3, 2));
+  EXPECT_EQ(run(home().close_operation("acc", "op", 2))->counter("done"), 4U);
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_TRUE(written(shard, 3).failed_with(ErrorCode::kFenced)) << shard;
+  }
+  ASSERT_TRUE(run(home().forget_operation("acc", "op")));
+  EXPECT_EQ(rows(), 0U);
+}
+
+TEST_F(Ledgers, AShardWhoseOwnerIsGoneIsNotPassedOver) {
+  share();
+  for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
+  const auto gone = (home_shard() + 1) % kShards;
+  auto* const owner = std::exchange(places_[gone], nullptr);
+  EXPECT_TRUE(run(home().close_operation("acc", "op", 1)).failed_with(ErrorCode::kServerBusy));
+  places_[gone] = owner;
+  EXPECT_FALSE(run(home().open_operation("acc", "op", 2))->closed) << "it was not closed at home";
+  EXPECT_TRUE(run(home().close_operation("acc", "op", 2)));
+  EXPECT_TRUE(written(gone, 2).failed_with(ErrorCode::kFenced));
 }
 
 TEST_F(Ledgers, OneShardKeepsTheLedgerAsEver) {
@@ -141,17 +194,18 @@ class LedgersAtRandom : public Ledgers, public ::testing::WithParamInterface<std
   void step(Random& random) {
     // What fails in the middle is as a process that died there; it may also not.
     if (random.below(3) == 0) *left_ = random.below(6);
+    if (shared_ && random.below(4) == 0) places_[random.below(kShards)] = &processes_[random.below(2)].owners;
     const auto epoch = 1 + random.below(newest_) + (random.below(12) == 0 ? 1 : 0);
     newest_ = std::max(newest_, epoch);
     const auto shard = random.below(kShards);
     switch (random.below(20)) {
       case 0:
-        if (auto opened = run(ledgers_->open_operation("acc", "op", epoch)); opened && !opened->closed) {
+        if (auto opened = run(home().open_operation("acc", "op", epoch)); opened && !opened->closed) {
           ASSERT_GE(epoch, written_under_);
         }
         break;
       case 1:
-        if (epochs_ > 0 && run(ledgers_->close_operation("acc", "op", epoch))) {
+        if (epochs_ > 0 && run(home().close_operation("acc", "op", epoch))) {
           ASSERT_GE(epoch, written_under_);
           closed_ = true;
         }
@@ -173,6 +227,15 @@ class LedgersAtRandom : public Ledgers, public ::testing::WithParamInterface<std
 };
 
 TEST_P(LedgersAtRandom, NothingStaleIsWrittenAndNothingAfterItIsClosed) {
+  const auto random = make_seeded_random(GetParam());
+  for (int i = 0; i < 120; ++i) {
+    step(*random);
+    if (HasFatalFailure()) FAIL() << "at step " << i;
+  }
+}
+
+TEST_P(LedgersAtRandom, NorWhileShardsMoveBetweenTwoProcesses) {
+  share();
   const auto random = make_seeded_random(GetParam());
   for (int i = 0; i < 120; ++i) {
     step(*random);

@@ -19,3 +19,6 @@ tidemark_test(table_property_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_property_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_reference.cpp
   LINK tidemark_table_server tidemark_memory_engine)
+tidemark_test(table_owners_test LABEL unit
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_owners_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../support/temporary_postgres.cpp
+  LINK tidemark_table_server)

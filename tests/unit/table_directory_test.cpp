@@ -50,6 +50,24 @@ TEST(TableDirectory, AReaderThatBeganBeforeADropCannotBringTheOldGenerationBack)
   EXPECT_EQ(generation(directory, "a"), 9U);
 }
 
+TEST(TableDirectory, RemembersNothingFromBeforeAnotherProcessHadTheShard) {
+  TableDirectory directory;
+  directory.remember("a", KnownTable{7}, directory.ticket());
+  const auto ticket = directory.ticket();
+  directory.close();
+  EXPECT_FALSE(directory.find("a"));
+  directory.remember("a", KnownTable{7}, directory.ticket());
+  EXPECT_FALSE(directory.find("a"));
+  const auto elsewhere = directory.ticket();
+  directory.open();
+  for (const auto old : {ticket, elsewhere}) {
+    directory.remember("a", KnownTable{7}, old);
+    EXPECT_FALSE(directory.find("a"));
+  }
+  directory.remember("a", KnownTable{9}, directory.ticket());
+  EXPECT_EQ(generation(directory, "a"), 9U);
+}
+
 TEST(TableDirectory, ForgetsRatherThanGrowWithoutBound) {
   TableDirectory directory;
   for (std::uint64_t i = 0; i < 20'000; ++i) directory.remember(std::to_string(i), KnownTable{i}, directory.ticket());

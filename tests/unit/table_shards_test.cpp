@@ -12,6 +12,7 @@
 #include "table_store/storage/table_keys.h"
 #include "tests/support/damage.h"
 #include "tests/support/refusing_engine.h"
+#include "tests/support/test_owners.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -364,6 +365,88 @@ TEST(ShardedTablesAtOnce, DropsAndWritesLeaveNothingBehind) {
   EXPECT_TRUE(check_tables(all, shards.placement, run));
   EXPECT_THAT(kv::told(run.report()), IsEmpty());
   for (const auto& engine : engines) engine->drain();
+}
+
+/// Two processes that share the shards: at first the one has them all.
+class SharedTables : public ShardedTables {
+ protected:
+  SharedTables() {
+    for (auto* process : {&one_, &two_}) {
+      auto shards = shards_;
+      shards.owners = &process->owners;
+      process->service.emplace(shards, clock_, *random_);
+    }
+    for (std::size_t shard = 0; shard < kShards; ++shard) take(shard, one_);
+  }
+
+  struct Process {
+    explicit Process(kv::TestOwners::Places& places) : owners(places) {}
+    kv::TestOwners owners;
+    std::optional<TableService> service;
+  };
+  void take(std::size_t shard, Process& process) {
+    places_[shard] = &process.owners;
+    EXPECT_TRUE(run_task(process.service->gained(shard)));
+  }
+  static Result<void> put(Process& process, const std::string& pk) {
+    auto done = run_task(process.service->mutate("acct", "people", pk, {change(kInsertOrReplace, "r")}, std::nullopt));
+    return done ? Result<void>() : fail(std::move(done.error()));
+  }
+
+  kv::TestOwners::Places places_ = kv::TestOwners::Places(kShards);
+  Process one_{places_}, two_{places_};
+};
+
+/// It stood still while another one took all it had, dropped the table, and did not come to erase the rows.
+TEST_F(SharedTables, AFormerOwnerDoesNotReadATableThatWasDroppedMeanwhile) {
+  for (const auto& some : partitions(1)) {
+    ASSERT_TRUE(put(one_, some.front()));
+    ASSERT_TRUE(*one_.service->get("acct", "people", some.front(), "r"));
+  }
+  for (auto& engine : engines_) engine.keeping = true;
+  for (std::size_t shard = 0; shard < kShards; ++shard) take(shard, two_);
+  ASSERT_TRUE(run_task(two_.service->delete_table("acct", "people")));
+  for (const auto& some : partitions(1)) {
+    EXPECT_TRUE(one_.service->get("acct", "people", some.front(), "r").failed_with(ErrorCode::kTableNotFound));
+  }
+}
+
+TEST_F(SharedTables, WhatAProcessRemembersGoesWithTheShard) {
+  const auto pk = partitions(1)[2].front();
+  ASSERT_TRUE(put(one_, pk));
+  for (auto& engine : engines_) engine.keeping = true;
+  take(2, two_);
+  one_.service->lost(2);
+  ASSERT_TRUE(run_task(one_.service->delete_table("acct", "people")));
+  EXPECT_TRUE(two_.service->get("acct", "people", pk, "r").failed_with(ErrorCode::kTableNotFound));
+  engines_[2].keeping = false;  // whoever gets the shard erases what is left
+  take(2, one_);
+  two_.service->lost(2);
+  ASSERT_TRUE(run_task(one_.service->create_table("acct", "people")));
+  EXPECT_FALSE(*one_.service->get("acct", "people", pk, "r"));
+  ASSERT_TRUE(put(one_, pk));
+  EXPECT_TRUE(*two_.service->get("acct", "people", pk, "r")) << "any process reads any shard";
+}
+
+TEST_F(SharedTables, EachOwnerErasesWhatItsShardsHaveOfADroppedTable) {
+  for (const auto& some : partitions(1)) ASSERT_TRUE(put(one_, some.front()));
+  for (const std::size_t shard : {1U, 3U}) {
+    take(shard, two_);
+    one_.service->lost(shard);
+  }
+  ASSERT_TRUE(run_task(one_.service->delete_table("acct", "people")));
+  EXPECT_EQ(rows("e"), 0U);
+  EXPECT_EQ(rows("d"), 0U);
+}
+
+TEST_F(SharedTables, ADropThatACrashCutOffIsFinishedByTheNextOwnerOfTheCatalogue) {
+  for (const auto& some : partitions(1)) ASSERT_TRUE(put(one_, some.front()));
+  places_[3] = nullptr;
+  EXPECT_TRUE(run_task(one_.service->delete_table("acct", "people")).failed_with(ErrorCode::kServerBusy));
+  for (const std::size_t shard : {3U, 2U, 1U, 0U}) take(shard, two_);
+  EXPECT_TRUE(run_task(two_.service->create_table("acct", "people"))) << "the name is free";
+  for (const auto& some : partitions(1)) EXPECT_FALSE(*two_.service->get("acct", "people", some.front(), "r"));
+  EXPECT_THAT(check(), IsEmpty());
 }
 
 }  // namespace

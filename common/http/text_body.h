@@ -1,0 +1,56 @@
+// Bodies that are in memory already.
+#pragma once
+#include <string>
+#include <utility>
+
+#include "common/http/http.h"
+
+namespace tidemark::http {
+
+class TextBody final : public BodyReader {
+ public:
+  explicit TextBody(std::string text) : size_(text.size()), left_(std::move(text)) {}
+  [[nodiscard]] std::string_view left() const { return left_; }
+
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return size_; }
+  Task<Result<std::string>> read_all(std::size_t limit) override {
+    if (size_ > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
+    co_return std::exchange(left_, {});
+  }
+  Task<Result<std::string>> read_some(std::size_t limit) override {
+    auto piece = left_.substr(0, limit);
+    left_.erase(0, piece.size());
+    co_return piece;
+  }
+  [[nodiscard]] std::uint64_t bytes_read() const override { return size_ - left_.size(); }
+
+ private:
+  const std::size_t size_;
+  std::string left_;
+};
+
+/// For whoever must read a request's body to see where the request belongs: the text takes the body's place, so that it
+/// can be read again, as long as this lives.
+class BodyReadBefore {
+ public:
+  /// The request must outlive it.
+  explicit BodyReadBefore(Request& request) : request_(request), body_(request.body) {}
+  ~BodyReadBefore() { request_.body = body_; }
+  BodyReadBefore(const BodyReadBefore&) = delete;
+  BodyReadBefore& operator=(const BodyReadBefore&) = delete;
+
+  /// All of it, once. kRequestBodyTooLarge.
+  Task<Result<std::string_view>> read(std::size_t limit) {
+    auto text = co_await body_->read_all(limit);
+    if (!text) co_return fail(std::move(text.error()));
+    request_.body = &text_.emplace(std::move(*text));
+    co_return text_->left();
+  }
+
+ private:
+  Request& request_;
+  BodyReader* const body_;
+  std::optional<TextBody> text_;
+};
+
+}  // namespace tidemark::http

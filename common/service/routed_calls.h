@@ -1,0 +1,33 @@
+// The calls of common/kv/owner_calls.h, over the internal RPC. Thread safe.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/kv/owner_calls.h"
+#include "common/service/shard_router.h"
+
+namespace tidemark::service {
+
+class RoutedCalls final : public kv::OwnerCalls {
+ public:
+  /// The router must outlive it.
+  explicit RoutedCalls(ShardRouter& router) : router_(router) {}
+
+  [[nodiscard]] bool here(std::size_t shard) const override { return router_.here(shard); }
+  [[nodiscard]] bool leased(std::size_t shard) const override { return router_.owners().leased(shard); }
+
+  /// Does what other processes ask for. Must not outlive this.
+  rpc::Dispatch beside(rpc::Dispatch store);
+  /// If it is such a call: where it belongs.
+  static std::optional<CallPlace> place_of(std::string_view method, std::string_view payload);
+
+ private:
+  Task<Result<std::optional<std::string>>> pass_on(std::size_t shard, const std::string& name,
+                                                   const std::string& payload) override;
+  Task<Result<std::string>> answer(std::string payload);
+
+  ShardRouter& router_;
+};
+
+}  // namespace tidemark::service

@@ -1,0 +1,247 @@
+"""Several processes of a store that share the shards of one PostgreSQL database, and writers who remember what was
+acknowledged while owners are killed, frozen, stopped and started. For test modules:
+
+    from owners import OwnersCase, setUpModule  # noqa: F401
+
+TIDEMARK_OWNER_ROUNDS=20 repeats each of the failures so many times; one is the default.
+"""
+import http.client
+import os
+import re
+import sys
+import threading
+import time
+import unittest
+
+import postgres
+from clients import HttpClient, HttpFailure
+from stack import TOKEN, Stack, wait_until
+
+ROUNDS = int(os.environ.get("TIDEMARK_OWNER_ROUNDS", "1"))
+SHARDS = 4
+BACK_WITHIN_S = 10.0
+TRY_FOR_S = 2.5  # of one request; longer than one waits for an owner
+GONE = (OSError, http.client.HTTPException)
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    cluster = postgres.cluster_of_module()
+
+
+class Load:
+    """Writers side by side, one for each place (a queue, a partition), through one process after another. What a writer
+    was not told to be done, it does again, until it is. `client`: of a port."""
+
+    def __init__(self, test, places, client):
+        self.test, self.places = test, places
+        self.done = {place: 0 for place in places}
+        self.statuses = {}
+        self.longest_gap_s = 0.0
+        self.avoid = None  # a port: as a balancer does that finds nobody there
+        self.failed = []
+        self._client = client
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(place,)) for place in places]
+
+    def write(self, ask, place, number):
+        """Does what the number says. `ask(operation)` calls an operation with a client until it is acknowledged."""
+        raise NotImplementedError
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        if kind is None and self.failed:
+            raise self.failed[0]
+
+    def _count(self, status):
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+
+    def _asker(self, clients, number):
+        attempts = 0
+
+        def ask(operation):
+            nonlocal attempts
+            given_up = None
+            while True:
+                if self._stop.is_set():
+                    given_up = given_up or time.monotonic() + 60
+                    if time.monotonic() > given_up:
+                        raise AssertionError("the load ended, and what it asked for was not done in a minute")
+                ports = [port for port in self.test.ports() if port != self.avoid]
+                port = ports[(number + attempts) % len(ports)]
+                client = clients.setdefault(port, self._client(port))
+                attempts += 1
+                try:
+                    return operation(client)
+                except HttpFailure as failure:
+                    if failure.status < 500:
+                        raise
+                    self._count((failure.status, failure.code))
+                except GONE as failure:
+                    self._count(type(failure).__name__)
+        return ask
+
+    def _run(self, place):
+        clients = {}
+        last = time.monotonic()
+        try:
+            while not self._stop.is_set():
+                self.write(self._asker(clients, self.done[place]), place, self.done[place])
+                self.done[place] += 1
+                now = time.monotonic()
+                self.longest_gap_s = max(self.longest_gap_s, now - last)
+                last = now
+                time.sleep(0.005)  # a client's own pace: many of them would only wait for the disk
+        except Exception as failure:  # told by whoever waits for the load
+            self.failed.append(failure)
+
+
+class OwnersCase(unittest.TestCase):
+    store = None  # the program
+    folder = None  # of its data, and what its schema is called by
+
+    def setUp(self):
+        self.database = cluster.new_database()
+        self.stacks = {}
+
+    def tearDown(self):
+        outcome = self._outcome.result
+        if any(test is self for test, _ in outcome.failures + outcome.errors):
+            for name, stack in self.stacks.items():
+                print(f"==== {name}", file=sys.stderr)
+                stack.show_logs()
+
+    def sharing(self):
+        """The arguments of a process."""
+        return ("--engine", "postgres", "--database", self.database, "--shards", str(SHARDS), "--share-shards", "true")
+
+    def start(self, name, *arguments):
+        if name not in self.stacks:
+            self.stacks[name] = Stack()
+            self.addCleanup(self.stacks[name].close)
+        return self.stacks[name].start(self.store, *self.sharing(), *arguments)
+
+    def child(self, name):
+        return self.stacks[name].children[self.store]
+
+    def port(self, name):
+        return self.stacks[name].ports[self.store]
+
+    def ports(self):
+        """Of those that have said that they are ready."""
+        return [stack.ports[self.store] for _, stack in sorted(self.stacks.items()) if self.store in stack.ports]
+
+    def figures(self, name, of="tidemark_shard_owned"):
+        _, text = HttpClient(self.port(name)).ask("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
+        found = re.findall(rf'(?m)^{of}{{shard="(\d+)"}} (\S+)$', text.decode())
+        return {int(shard): float(value) for shard, value in found}
+
+    def served(self, name):
+        return sorted(shard for shard, owned in self.figures(name).items() if owned)
+
+    def await_shares(self, *counts):
+        """Of the processes, whichever has which."""
+        names = sorted(self.stacks)
+        wait_until(lambda: sorted(len(self.served(name)) for name in names) == sorted(counts), f"shares {counts}", 60)
+
+    def query(self, sql):
+        return cluster.query(self.database, sql)
+
+    def eventually(self, operation, limit_s=30.0):
+        def tried():
+            try:
+                return (operation(),)
+            except HttpFailure as failure:
+                self.assertEqual(failure.status, 503, failure)
+            except GONE:
+                pass
+            return None
+        return wait_until(tried, "an operation succeeds", limit_s)[0]
+
+    def refused(self, program, *arguments):
+        stack = Stack()
+        self.addCleanup(stack.close)
+        child = stack.launch(program, program, "--port", "0", *arguments)
+        self.assertEqual(child.wait(), 2)
+        return child.log()
+
+    def await_writes(self, load, within_s):
+        """From now on, every place takes writes again within this time; how long it took."""
+        begun = time.monotonic()
+        before = dict(load.done)
+        wait_until(lambda: load.failed or all(load.done[place] > before[place] + 2 for place in load.places),
+                   "all places take writes", within_s)
+        if load.failed:
+            raise load.failed[0]
+        return time.monotonic() - begun
+
+    # The failures, with a load that new_load() makes and check_load() compares with what there is.
+
+    def kill_owners(self):
+        names = ("a", "b", "c")
+        for name in names:
+            self.start(name)
+        self.await_shares(2, 1, 1)
+        for number in range(ROUNDS):
+            victim = names[number % 3]
+            with self.new_load() as load:
+                self.await_writes(load, 10)
+                self.child(victim).kill()
+                print(f"kill {number}: back within {self.await_writes(load, BACK_WITHIN_S):.1f} s", file=sys.stderr)
+                self.start(victim)
+                self.await_shares(2, 1, 1)
+            self.check_load(load)
+
+    def freeze_owners(self):
+        """mark(name, shard, text) and read_mark(name, shard) write and read something on a shard by a process."""
+        for name in ("a", "b"):
+            self.start(name)
+        self.await_shares(2, 2)
+        for number in range(ROUNDS):
+            victim, other = (("a", "b"), ("b", "a"))[number % 2]
+            served = self.served(victim)
+            with self.new_load() as load:
+                self.await_writes(load, 10)
+                self.child(victim).pause()
+                load.avoid = self.port(victim)
+                took = self.await_writes(load, BACK_WITHIN_S)
+                print(f"freeze {number}: back within {took:.1f} s", file=sys.stderr)
+                # What is read at the one that wakes up is what the other one has written.
+                marks = {shard: f"{number} {shard}" for shard in served}
+                for shard, mark in marks.items():
+                    self.eventually(lambda: self.mark(other, shard, mark))
+                self.child(victim).resume()
+                load.avoid = None
+                for shard, mark in marks.items():
+                    self.assertEqual(self.eventually(lambda: self.read_mark(victim, shard)), mark, "a stale read")
+                self.await_shares(2, 2)
+            self.check_load(load)
+
+    def hand_over(self):
+        self.start("a")
+        for number in range(ROUNDS):
+            with self.new_load() as load:
+                self.await_writes(load, 10)
+                self.start("b")
+                self.await_shares(2, 2)
+                self.await_writes(load, 10)
+                second = self.stacks["b"]
+                self.assertEqual(second.children[self.store].terminate(), 0)
+                del self.stacks["b"]
+                wait_until(lambda: len(self.served("a")) == SHARDS, "what was stopped in order is followed at once", 5)
+                self.await_writes(load, 10)
+            # Of the process that stops: it takes no connection any more, and ends those on which nothing is under way,
+            # even if a request is on its way there, which is not read then.
+            not_read = ("ConnectionRefusedError", "BrokenPipeError", "ConnectionResetError")
+            refused = {status: count for status, count in load.statuses.items() if status not in not_read}
+            self.assertEqual([status for status in refused if status != (503, "ServerBusy")], [])
+            print(f"handover {number}: longest gap {load.longest_gap_s:.2f} s, {load.statuses}", file=sys.stderr)
+            self.check_load(load)

@@ -1,0 +1,282 @@
+// Two processes that share the shards of the tables, both in this one: whatever a worker asks of either of them is done
+// by the one that has the partition, and what spans shards of both is whole.
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "common/rpc/forwarded.h"
+#include "common/rpc/zmq_transport.h"
+#include "common/service/routed_calls.h"
+#include "table_store/client/table_client.h"
+#include "table_store/internal/table_dispatch.h"
+#include "table_store/internal/table_owners.h"
+#include "table_store/storage/table_service.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/temporary_postgres.h"
+
+namespace tidemark::table_store {
+namespace {
+
+using std::chrono::seconds;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kShards = 4;
+const kv::Placement kPlacement(kShards, kv::Placement::Key{1, 2, 3});
+
+/// One of them, with everything that a process has around its table service.
+class Process {
+ public:
+  Process(kv::PostgresOptions options, const std::string& name, const std::string& directory, std::uint64_t seed)
+      : random_(seed),
+        owners_(std::move(kv::ShardOwners::open(std::move(options), name, kShards).value())),
+        engines_(owners_->make_engines()),
+        router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
+        service_(shards(), *clock_, random_),
+        others_(service_, calls_, *clock_),
+        endpoint_("ipc://" + directory + "/" + name) {
+    const auto place_of = [this](auto method, auto payload) -> std::optional<service::CallPlace> {
+      if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
+      const auto shard = shard_of_call(service_, method, payload);
+      return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
+    };
+    const auto dispatch = router_.around(calls_.beside(others_.around(make_table_dispatch(service_))), place_of);
+    server_ = std::move(rpc::serve({.endpoint = endpoint_}, io_.get_executor(), dispatch).value());
+    const auto gained = [this](std::size_t shard) { asio::co_spawn(io_, service_.gained(shard), asio::detached); };
+    owners_->start(endpoint_, router_.hooks(gained, [this](auto shard) { service_.lost(shard); })).value();
+    link_ = rpc::connect(endpoint_);
+  }
+  ~Process() {
+    service_.begin_shutdown();
+    server_->stop();
+    guard_.reset();
+    io_.stop();
+    thread_.join();
+    owners_->stop();
+    router_.close();
+    link_.reset();
+    server_.reset();
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  template <class T>
+  T run(Task<T> task) {
+    return asio::co_spawn(io_, std::move(task), asio::use_future).get();
+  }
+  [[nodiscard]] rpc::Transport& link() { return *link_; }
+  [[nodiscard]] bool here(std::size_t shard) const { return router_.here(shard); }
+  [[nodiscard]] std::size_t served() const {
+    std::size_t count = 0;
+    for (std::size_t shard = 0; shard < kShards; ++shard) count += here(shard) ? 1 : 0;
+    return count;
+  }
+
+ private:
+  kv::Shards shards() {
+    kv::Shards all{{}, kPlacement, &calls_};
+    for (const auto& engine : engines_) all.all.push_back({*engine, *clock_});
+    return all;
+  }
+
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
+  const std::unique_ptr<Clock> clock_ = make_system_clock();
+  SeededRandom random_;
+  const std::unique_ptr<kv::ShardOwners> owners_;
+  const std::vector<std::unique_ptr<kv::ClaimedEngine>> engines_;
+  service::ShardRouter router_;
+  service::RoutedCalls calls_{router_};
+  TableService service_;
+  TableOwners others_;
+  const std::string endpoint_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<rpc::Transport> link_;
+  std::thread thread_{[this] { io_.run(); }};
+};
+
+class TableOwnersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto* const server = testing::TemporaryPostgres::shared();
+    if (server == nullptr) GTEST_SKIP() << testing::TemporaryPostgres::kAbsent;
+    spdlog::set_level(spdlog::level::warn);
+    auto name = (std::filesystem::temp_directory_path() / "tidemark-owners-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+    kv::PostgresOptions options;
+    options.url = server->url();
+    options.schema = server->new_schema();
+    options.lease = 6'000ms;
+    one_ = std::make_unique<Process>(options, "one", directory_, 1);
+    two_ = std::make_unique<Process>(options, "two", directory_, 2);
+    ASSERT_TRUE(eventually([&] { return one_->served() == 2 && two_->served() == 2; }));
+    for (int i = 0; places_.size() < kShards; ++i) {
+      const auto partition = "p" + std::to_string(i);
+      places_.try_emplace(kPlacement.of({"acc", "people", partition}), partition);
+    }
+    ASSERT_TRUE(one_->run(TableClient(one_->link(), "acc").create_table("People")));
+  }
+  void TearDown() override {
+    two_.reset();
+    one_.reset();
+    std::error_code ignored;
+    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
+  }
+
+  template <class Condition>
+  static bool eventually(Condition condition) {
+    const auto give_up = std::chrono::steady_clock::now() + 60s;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > give_up) return false;
+      std::this_thread::sleep_for(5ms);
+    }
+    return true;
+  }
+  [[nodiscard]] std::vector<Process*> both() const { return {one_.get(), two_.get()}; }
+  static std::vector<Mutation> put(const std::string& row, std::int32_t n) {
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrReplace;
+    mutation.row_key = row;
+    mutation.properties = {{"N", Value(n)}};
+    return {mutation};
+  }
+  [[nodiscard]] std::vector<PartitionMutations> on_all(const std::string& row, std::int32_t n) const {
+    std::vector<PartitionMutations> all;
+    for (const auto& [shard, partition] : places_) all.push_back({"people", partition, put(row, n)});
+    return all;
+  }
+
+  static std::size_t entities(Process& process) {
+    QueryRequest request;
+    request.table = "people";
+    request.top = 1000;
+    return process.run(TableClient(process.link(), "acc").query(request))->entities.size();
+  }
+
+  std::string directory_;
+  std::unique_ptr<Process> one_, two_;
+  std::map<std::size_t, std::string> places_;  // a partition on each shard
+};
+
+TEST_F(TableOwnersTest, EveryCallGoesToWhoeverHasThePartition) {
+  for (auto* process : both()) {
+    TableClient client(process->link(), "acc");
+    for (const auto& [shard, partition] : places_) {
+      ASSERT_TRUE(process->run(client.mutate("people", partition, put("r", 1), std::nullopt)));
+      const auto found = process->run(client.get("people", partition, "r"));
+      ASSERT_TRUE(found && *found);
+      const auto both_rows = process->run(client.get_all("people", partition, {"r", "nobody"}));
+      ASSERT_TRUE(both_rows);
+      EXPECT_TRUE(both_rows->at(0) && !both_rows->at(1));
+    }
+    EXPECT_EQ(entities(*process), kShards);
+    EXPECT_TRUE(*process->run(client.table_exists("people")));
+    EXPECT_TRUE(process->run(client.create_table("people")).failed_with(ErrorCode::kTableAlreadyExists));
+  }
+}
+
+TEST_F(TableOwnersTest, ChangesOfSeveralPartitionsAreMadeByAllTheirOwners) {
+  for (auto* process : both()) {
+    TableClient client(process->link(), "acc");
+    auto changes = on_all("r", 7);
+    changes.push_back({"nowhere", "p", put("r", 7)});
+    const auto outcomes = process->run(client.mutate_all(changes, std::nullopt));
+    ASSERT_TRUE(outcomes);
+    ASSERT_EQ(outcomes->size(), kShards + 1);
+    for (std::size_t i = 0; i < kShards; ++i) EXPECT_TRUE(outcomes->at(i));
+    EXPECT_TRUE(outcomes->back().failed_with(ErrorCode::kTableNotFound));
+    EXPECT_TRUE(process->run(client.mutate_all({}, std::nullopt)).failed_with(ErrorCode::kInvalidInput));
+  }
+}
+
+TEST_F(TableOwnersTest, AnOperationHoldsOnTheShardsOfBoth) {
+  TableClient at_one(one_->link(), "acc"), at_two(two_->link(), "acc");
+  ASSERT_TRUE(one_->run(at_one.open_operation("op", 1, 0)));
+  ASSERT_TRUE(one_->run(at_one.mutate_all(on_all("r", 1), Fence{"op", 1, "done"})));
+  ASSERT_TRUE(two_->run(at_two.open_operation("op", 2, 0)));
+  for (const auto& outcome : *one_->run(at_one.mutate_all(on_all("r", 2), Fence{"op", 1, "done"}))) {
+    EXPECT_TRUE(outcome.failed_with(ErrorCode::kFenced));
+  }
+  ASSERT_TRUE(two_->run(at_two.count(Fence{"op", 2, "skipped"}, 3)));
+  for (const auto& outcome : *two_->run(at_two.mutate_all(on_all("s", 2), Fence{"op", 2, "done"}))) {
+    EXPECT_TRUE(outcome);
+  }
+  const auto closed = one_->run(at_one.close_operation("op", 2, 0));
+  ASSERT_TRUE(closed);
+  EXPECT_EQ(closed->counter("done"), 2 * kShards);
+  EXPECT_EQ(closed->counter("skipped"), 3U);
+  for (const auto& outcome : *two_->run(at_two.mutate_all(on_all("s", 3), Fence{"op", 3, "done"}))) {
+    EXPECT_TRUE(outcome.failed_with(ErrorCode::kFenced));
+  }
+  for (auto* process : both()) {
+    TableClient client(process->link(), "acc");
+    EXPECT_TRUE(process->run(client.read_operation("op"))->closed);
+  }
+  ASSERT_TRUE(two_->run(at_two.forget_operation("op")));
+  EXPECT_EQ(one_->run(at_one.read_operation("op"))->epoch, 0U);
+}
+
+TEST_F(TableOwnersTest, ATableIsDroppedForBoth) {
+  for (auto* process : both()) {
+    TableClient client(process->link(), "acc");
+    ASSERT_TRUE(process->run(client.mutate_all(on_all("r", 1), std::nullopt)));
+    ASSERT_TRUE(process->run(client.delete_table_fenced("people", Fence{"drop", 1, "dropped"})) ||
+                process->run(client.delete_table("people")));
+    for (auto* other : both()) {
+      TableClient asking(other->link(), "acc");
+      for (const auto& [shard, partition] : places_) {
+        EXPECT_TRUE(other->run(asking.get("people", partition, "r")).failed_with(ErrorCode::kTableNotFound));
+        EXPECT_TRUE(other->run(asking.mutate("people", partition, put("r", 2), std::nullopt))
+                        .failed_with(ErrorCode::kTableNotFound));
+      }
+    }
+    ASSERT_TRUE(process->run(client.create_table("People")));
+    EXPECT_EQ(entities(*process), 0U);
+  }
+}
+
+TEST_F(TableOwnersTest, WhatIsNotOnOneShardHereIsNotMovedAtOnce) {
+  TableClient client(one_->link(), "acc");
+  ASSERT_TRUE(one_->run(client.create_table("Former")));
+  ASSERT_TRUE(one_->run(client.mutate_all(on_all("r", 1), std::nullopt)));
+  for (const auto& [shard, partition] : places_) {
+    Move move;
+    move.source = "people";
+    move.destination = "former";
+    move.partition_key = partition;
+    move.row_key = "r";
+    move.fence = {"move " + partition, 1, "moved"};
+    const auto moved = one_->run(client.move_all({move}));
+    ASSERT_TRUE(moved);
+    if (!one_->here(shard)) EXPECT_TRUE(moved->front().failed_with(ErrorCode::kNotImplemented));
+    const auto left = one_->run(client.get("people", partition, "r"));
+    EXPECT_EQ(left->has_value(), !moved->front().has_value());
+  }
+}
+
+TEST_F(TableOwnersTest, NobodyFollowsATableOfSharedShards) {
+  TableClient client(one_->link(), "acc");
+  Following following;
+  following.follower = "index";
+  EXPECT_TRUE(one_->run(client.follow("people", following, false)).failed_with(ErrorCode::kNotImplemented));
+  EXPECT_TRUE(one_->run(client.put_feed("people", {})).failed_with(ErrorCode::kNotImplemented));
+}
+
+TEST_F(TableOwnersTest, WhatWasPassedOnIsNotPassedOnAgain) {
+  for (const auto& [shard, partition] : places_) {
+    auto& there = one_->here(shard) ? *one_ : *two_;
+    auto& elsewhere = one_->here(shard) ? *two_ : *one_;
+    const auto method = std::string(rpc::kForwarded) + std::string(calls::Get::kMethod);
+    const auto payload = wire::encode(calls::Get{"acc", "people", partition, "r"});
+    EXPECT_TRUE(one_->run(elsewhere.link().call(method, payload, seconds(10))).failed_with(ErrorCode::kServerBusy));
+    EXPECT_TRUE(one_->run(there.link().call(method, payload, seconds(10))));
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::table_store
