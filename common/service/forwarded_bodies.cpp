@@ -9,6 +9,8 @@ namespace {
 
 /// A client that sends or takes less than a piece in this time is too slow for its own connection.
 constexpr Duration kIdle = std::chrono::minutes(5);
+constexpr Duration kLookForSender = std::chrono::seconds(1);
+constexpr Duration kMayBeNew = std::chrono::seconds(3);  // a process that is not known yet
 /// Of what is written or published before the next piece is wanted; less than whoever passes pieces on waits.
 constexpr Duration kLongestStep = std::chrono::seconds(110);
 /// A few pieces of a source go at once.
@@ -26,15 +28,27 @@ Task<Result<std::string>> some_of(http::BodySource& source) {
   co_return bytes;
 }
 
+/// False: whoever is waited for is gone, or says nothing for too long.
+Task<bool> await_sender(Signal& signal, Signal::Ticket ticket, Clock& clock, const std::function<bool()>& lives) {
+  for (Duration waited{}; waited < kIdle && (waited < kMayBeNew || lives()); waited += kLookForSender) {
+    if (co_await signal.wait(ticket, clock, kLookForSender)) co_return true;
+  }
+  co_return false;
+}
+
 }  // namespace
 
 /// A request that is being served, and the piece of its body that has come.
 class ForwardedBodies::Upload final : public http::BodyReader {
  public:
-  Upload(std::string name, forwarded::Request from, Clock& clock)
-      : name_(std::move(name)), from_(std::move(from)), clock_(clock) {}
+  Upload(std::string name, forwarded::Request from, Clock& clock, const Lives& lives)
+      : name_(std::move(name)),
+        from_(std::move(from)),
+        clock_(clock),
+        lives_([this, &lives] { return lives(from_.sender); }) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& sender() const { return from_.sender; }
   [[nodiscard]] http::Request request() { return forwarded::request_of(from_, *this); }
 
   [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return from_.length; }
@@ -54,7 +68,7 @@ class ForwardedBodies::Upload final : public http::BodyReader {
   void end();
   Task<void> wait_for_end() {
     const auto ticket = ended_signal_.ticket();
-    if (!ended()) co_await ended_signal_.wait(ticket, clock_, kIdle);
+    if (!ended()) co_await await_sender(ended_signal_, ticket, clock_, lives_);
   }
 
  private:
@@ -68,6 +82,7 @@ class ForwardedBodies::Upload final : public http::BodyReader {
   const std::string name_;
   const forwarded::Request from_;
   Clock& clock_;
+  const std::function<bool()> lives_;
   Signal given_, wanted_, ended_signal_;
   mutable Mutex mutex_;
   std::string piece_ GUARDED_BY(mutex_);
@@ -105,7 +120,7 @@ Task<Result<std::string>> ForwardedBodies::Upload::read_some(std::size_t limit) 
     auto some = taken(limit);
     wanted_.notify_all();
     if (some) co_return std::move(*some);
-    if (!co_await given_.wait(ticket, clock_, kIdle)) co_return fail(ErrorCode::kOperationTimedOut);
+    if (!co_await await_sender(given_, ticket, clock_, lives_)) co_return fail(ErrorCode::kOperationTimedOut);
   }
 }
 
@@ -171,16 +186,17 @@ void ForwardedBodies::Upload::end() {
 
 /// What is left of a response. All of it is guarded by the mutex of the bodies.
 struct ForwardedBodies::Download {
-  std::string name;
+  std::string name, sender;
   std::unique_ptr<http::BodySource> source;  // null while it makes a piece
   std::uint64_t number = 0;                  // of the next piece
   Signal moved = {};
 };
 
-ForwardedBodies::ForwardedBodies(Clock& clock, Executor executor, Serve serve)
+ForwardedBodies::ForwardedBodies(Clock& clock, Executor executor, Serve serve, Lives lives)
     : clock_(clock),
       executor_(std::move(executor)),
       serve_(std::move(serve)),
+      lives_(std::move(lives)),
       prefix_(make_system_random()->guid() + "-") {}
 
 std::string ForwardedBodies::new_name() { return prefix_ + std::to_string(++names_); }
@@ -190,7 +206,7 @@ Task<Result<forwarded::Progress>> ForwardedBodies::begin(forwarded::Request requ
   {
     const MutexLock lock(mutex_);
     if (ended_) co_return unknown();
-    upload = std::make_shared<Upload>(new_name(), std::move(request), clock_);
+    upload = std::make_shared<Upload>(new_name(), std::move(request), clock_, lives_);
     uploads_[upload->name()] = upload;
   }
   spawn(executor_, serve(upload));
@@ -218,21 +234,21 @@ Task<Result<forwarded::Progress>> ForwardedBodies::progress_of(std::shared_ptr<U
 
 Task<void> ForwardedBodies::serve(std::shared_ptr<Upload> upload) {
   auto request = upload->request();
-  upload->answer(co_await answer_to(request));
+  upload->answer(co_await answer_to(request, upload->sender()));
   co_await upload->wait_for_end();
   const MutexLock lock(mutex_);
   uploads_.erase(upload->name());
 }
 
-Task<Result<forwarded::Response>> ForwardedBodies::answer_to(http::Request& request) {
+Task<Result<forwarded::Response>> ForwardedBodies::answer_to(http::Request& request, std::string sender) {
   try {
-    co_return co_await keep(co_await serve_(request));
+    co_return co_await keep(co_await serve_(request), std::move(sender));
   } catch (const std::exception& thrown) {
     co_return fail(error_for_log(ErrorCode::kInternalError, thrown.what()));
   }
 }
 
-Task<Result<forwarded::Response>> ForwardedBodies::keep(http::Response response) {
+Task<Result<forwarded::Response>> ForwardedBodies::keep(http::Response response, std::string sender) {
   auto source = std::exchange(response.source, nullptr);
   auto told = forwarded::told(std::move(response));
   if (!source) co_return told;
@@ -242,6 +258,7 @@ Task<Result<forwarded::Response>> ForwardedBodies::keep(http::Response response)
   if (told.body.empty() || told.body.size() == told.length) co_return told;
   auto download = std::make_shared<Download>();
   download->source = std::move(source);
+  download->sender = std::move(sender);
   {
     const MutexLock lock(mutex_);
     if (ended_) co_return unknown();
@@ -278,10 +295,14 @@ Task<Result<std::string>> ForwardedBodies::next(forwarded::Next asked) {
 }
 
 Task<void> ForwardedBodies::forget_idle(std::shared_ptr<Download> download) {
-  bool is_there = true;
-  while (is_there && co_await download->moved.wait(clock_, kIdle)) {
-    const MutexLock lock(mutex_);
-    is_there = downloads_.contains(download->name);
+  const auto lives = [&] { return lives_(download->sender); };
+  for (bool asked = true; asked;) {
+    const auto ticket = download->moved.ticket();
+    {
+      const MutexLock lock(mutex_);
+      if (!downloads_.contains(download->name)) co_return;
+    }
+    asked = co_await await_sender(download->moved, ticket, clock_, lives);
   }
   const MutexLock lock(mutex_);
   downloads_.erase(download->name);

@@ -16,8 +16,9 @@ http::Request request_of(const Request& from, http::BodyReader& body) {
   return request;
 }
 
-Request head_of(std::size_t shard, const http::Request& request) {
+Request head_of(std::size_t shard, const std::string& sender, const http::Request& request) {
   Request head{.shard = shard,
+               .sender = sender,
                .method = std::string(request.method),
                .target = std::string(request.target),
                .headers = {},

@@ -17,6 +17,7 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 /// As the client sent it.
 struct Request {
   std::uint64_t shard = 0;
+  std::string sender;  // the process that passes it on
   std::string method, target;
   Headers headers;
   std::string remote_address;
@@ -71,7 +72,7 @@ struct Drop {
 /// Its parts are of `from`, which must outlive it, as the body must.
 http::Request request_of(const Request& from, http::BodyReader& body);
 /// Without the body.
-Request head_of(std::size_t shard, const http::Request& request);
+Request head_of(std::size_t shard, const std::string& sender, const http::Request& request);
 /// Without a streamed body.
 http::Response response_of(Response from);
 Response told(http::Response response);

@@ -65,7 +65,7 @@ RequestForwarder::Answered RequestForwarder::forward(std::size_t shard, const ht
 }
 
 RequestForwarder::Answered RequestForwarder::forward_whole(std::size_t shard, const http::Request& request) {
-  auto to = forwarded::head_of(shard, request);
+  auto to = forwarded::head_of(shard, router_.owners().process(), request);
   to.body = CO_TRY(co_await request.body->read_all(most_bytes_));
   auto payload = wire::encode(to);
   std::string address;
@@ -77,8 +77,9 @@ RequestForwarder::Answered RequestForwarder::forward_whole(std::size_t shard, co
 
 RequestForwarder::Answered RequestForwarder::forward_in_pieces(std::size_t shard, const http::Request& request) {
   std::string address;
-  const auto reply = CO_TRY(co_await router_.forward({shard, kPieceDeadline}, std::string(forwarded::kBegin),
-                                                     wire::encode(forwarded::head_of(shard, request)), &address));
+  const auto reply = CO_TRY(
+      co_await router_.forward({shard, kPieceDeadline}, std::string(forwarded::kBegin),
+                               wire::encode(forwarded::head_of(shard, router_.owners().process(), request)), &address));
   if (!reply) co_return std::optional<http::Response>();
   auto begun = CO_TRY(decoded<forwarded::Progress>(*reply));
   auto response = CO_TRY(co_await send_body(shard, address, std::move(begun), *request.body));
@@ -164,7 +165,8 @@ Task<Result<std::string>> RequestForwarder::answer(std::string method, std::stri
 
 Task<Result<std::string>> RequestForwarder::answer_whole(std::string payload) {
   auto from = CO_TRY(decoded<forwarded::Request>(std::exchange(payload, {})));
-  co_return wire::encode(CO_TRY(co_await bodies_.keep(co_await serve_read(std::move(from)))));
+  auto sender = from.sender;
+  co_return wire::encode(CO_TRY(co_await bodies_.keep(co_await serve_read(std::move(from)), std::move(sender))));
 }
 
 Task<http::Response> RequestForwarder::serve_read(forwarded::Request from) {

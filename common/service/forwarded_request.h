@@ -17,7 +17,11 @@ class RequestForwarder {
   /// `serve` answers a request that belongs here. `most_bytes`: of a body that goes with its request.
   RequestForwarder(ShardRouter& router, Clock& clock, const Executor& executor, std::size_t most_bytes,
                    ForwardedBodies::Serve serve)
-      : router_(router), executor_(executor), most_bytes_(most_bytes), bodies_(clock, executor, serve), serve_(serve) {}
+      : router_(router),
+        executor_(executor),
+        most_bytes_(most_bytes),
+        bodies_(clock, executor, serve, [&router](const auto& process) { return router.lives(process); }),
+        serve_(serve) {}
 
   /// The answer of the process that serves the shard; nothing: this one does, and the request is as it was.
   /// kServerBusy; errors of the body.

@@ -127,6 +127,10 @@ Task<Result<std::string>> ShardRouter::ask(std::string address, std::string meth
   co_return std::move(*reply);
 }
 
+bool ShardRouter::lives(const std::string& process) const {
+  return std::ranges::any_of(owners_.processes(), [&](const auto& row) { return row.name == process; });
+}
+
 Task<void> ShardRouter::tell_others(std::string method, std::string payload) {
   for (const auto& address : owners_.others()) {
     const auto other = link(address);

@@ -155,6 +155,44 @@ class Blobs(Load):
             self.failed.append(failure)
 
 
+class Containers(Load):
+    """Containers that come and go. Of one that was deleted nothing is left once it is made again, whoever dies in between."""
+    BLOBS = [f"blob-{number}" for number in range(6)]  # on several shards
+
+    def __init__(self, test):
+        super().__init__(test, ["again-0", "again-1"], Client)
+
+    def write(self, ask, place, number):
+        etag = ask(lambda client: self.make(client, place))
+        for blob in self.BLOBS:
+            self.test.assertIsNone(ask(lambda client: client.get(place, blob)), f"{place} {number}")
+        for blob in self.BLOBS:
+            ask(lambda client: client.put(place, blob, content_of(blob, number, LARGE if blob == "blob-0" else SMALL)))
+        for blob in self.BLOBS:
+            content = ask(lambda client: client.get(place, blob))
+            self.test.assertTrue(content.startswith(f"{blob} {number} ".encode()), f"{place} {number}")
+        ask(lambda client: self.remove(client, place, etag))
+
+    @staticmethod
+    def make(client, place):
+        """Its ETag. Whoever is told that it is there already had made it, and not been told."""
+        try:
+            return client.call("PUT", f"/{place}", "restype=container")[0]["ETag"]
+        except HttpFailure as failure:
+            if failure.status != 409:
+                raise
+        return client.call("GET", f"/{place}", "restype=container")[0]["ETag"]
+
+    @staticmethod
+    def remove(client, place, etag):
+        """A deletion that arrives late, when there is another one, does nothing."""
+        try:
+            client.call("DELETE", f"/{place}", "restype=container", None, {"If-Match": etag})
+        except HttpFailure as failure:
+            if failure.status not in (404, 412):
+                raise
+
+
 class BlobOwnersTest(OwnersCase):
     store, folder = "blob_store", "blob"
 
@@ -337,6 +375,24 @@ class BlobOwnersTest(OwnersCase):
 
     def test_handover(self):
         self.hand_over()
+
+    def test_containers_come_and_go_while_owners_die(self):
+        names = ("a", "b", "c")
+        for name in names:
+            self.start(name)
+        self.await_shares(2, 1, 1)
+        with Containers(self) as load:
+            for number in range(ROUNDS):
+                self.await_writes(load, 60)
+                self.child(names[number % 3]).kill()
+                self.await_writes(load, 60)
+                self.start(names[number % 3])
+                self.await_shares(2, 1, 1)
+        for name in names:
+            for place in load.places:
+                self.assertEqual(self.eventually(lambda: self.client(name).objects(place)), {})
+        wait_until(lambda: not self.files(), "all that was in them is collected", 30)
+        print(f"containers that came and went: {load.done}", file=sys.stderr)
 
     def test_jobs_archive_to_owners_that_die(self):
         """Workers and the api are at `a`. Each entity becomes a document, written under the fence of the job on its shard."""

@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <optional>
 
 #include "tests/support/standing_clock.h"
@@ -13,6 +14,16 @@ namespace tidemark::service {
 namespace {
 
 using forwarded::Progress;
+
+/// Stands as long as its time does not pass at once.
+class PassingClock final : public StandingClock {
+ public:
+  std::shared_ptr<Timer> call_after(Duration, Executor executor, std::function<void()> fn) override {
+    if (passes) asio::post(executor, std::move(fn));
+    return nullptr;
+  }
+  bool passes = false;
+};
 
 /// Pieces that say which they are.
 class Numbers final : public http::BodySource {
@@ -65,6 +76,7 @@ class ForwardedBodiesTest : public ::testing::Test {
   }
   Result<Progress> begin() {
     forwarded::Request request;
+    request.sender = "sender";
     request.method = "PUT";
     request.target = "/a/b";
     return run(bodies_.begin(std::move(request)));
@@ -80,11 +92,13 @@ class ForwardedBodiesTest : public ::testing::Test {
   }
 
   asio::io_context io_;
-  StandingClock clock_;
+  PassingClock clock_;
   int wanted_ = 1000;
   std::string got_;
   std::optional<ErrorCode> outcome_;
-  ForwardedBodies bodies_{clock_, io_.get_executor(), [this](http::Request& request) { return serve(request); }};
+  bool lives_ = true;
+  ForwardedBodies bodies_{clock_, io_.get_executor(), [this](http::Request& request) { return serve(request); },
+                          [this](const std::string& process) { return lives_ && process == "sender"; }};
 };
 
 TEST_F(ForwardedBodiesTest, ABodyComesPieceByPiece) {
@@ -131,7 +145,7 @@ TEST_F(ForwardedBodiesTest, AClientThatGoesAwayEndsItsRequest) {
 }
 
 TEST_F(ForwardedBodiesTest, AnAnswerGoesPieceByPiece) {
-  const auto told = run(bodies_.keep(with_source(5)));
+  const auto told = run(bodies_.keep(with_source(5), "sender"));
   ASSERT_TRUE(told);
   EXPECT_TRUE(told->streamed);
   EXPECT_EQ(told->length, 1'500'000U);
@@ -149,22 +163,34 @@ TEST_F(ForwardedBodiesTest, AnAnswerGoesPieceByPiece) {
 }
 
 TEST_F(ForwardedBodiesTest, NoPieceOfAnAnswerIsGivenTwice) {
-  const auto told = run(bodies_.keep(with_source(9)));
+  const auto told = run(bodies_.keep(with_source(9), "sender"));
   ASSERT_TRUE(run(bodies_.next({told->rest, 0})));
   EXPECT_TRUE(run(bodies_.next({told->rest, 0})).failed_with(ErrorCode::kInternalError));
   EXPECT_TRUE(run(bodies_.next({told->rest, 1})));
 }
 
 TEST_F(ForwardedBodiesTest, AShortAnswerIsToldAtOnce) {
-  const auto told = run(bodies_.keep(with_source(1)));
+  const auto told = run(bodies_.keep(with_source(1), "sender"));
   EXPECT_TRUE(told->streamed);
   EXPECT_TRUE(told->rest.empty());
   EXPECT_EQ(told->body.size(), 300'000U);
 }
 
+TEST_F(ForwardedBodiesTest, WhatAProcessPassedOnThatIsGoneIsForgotten) {
+  const auto begun = begin();
+  lives_ = false;
+  clock_.passes = true;
+  ASSERT_TRUE(give(*begun, 0, "the last that it sent"));
+  run_background();
+  EXPECT_EQ(outcome_, ErrorCode::kOperationTimedOut);
+  const auto told = run(bodies_.keep(with_source(9), "sender"));
+  run_background();
+  EXPECT_TRUE(run(bodies_.next({told->rest, 0})).failed_with(ErrorCode::kServerBusy));
+}
+
 TEST_F(ForwardedBodiesTest, TheEndOfTheProcessEndsAll) {
   const auto begun = begin();
-  const auto told = run(bodies_.keep(with_source(9)));
+  const auto told = run(bodies_.keep(with_source(9), "sender"));
   bodies_.end();
   run_background();
   EXPECT_EQ(outcome_, ErrorCode::kServerBusy);
