@@ -1,4 +1,6 @@
-// The blob store process: wiring only.
+// The blob store process: wiring, and the setting that only it has.
+#include <fmt/format.h>
+
 #include <boost/asio/thread_pool.hpp>
 
 #include "blob_store/internal/blob_dispatch.h"
@@ -6,6 +8,7 @@
 #include "blob_store/storage/blob_check.h"
 #include "blob_store/storage/blob_holdings.h"
 #include "blob_store/storage/blob_lookup.h"
+#include "blob_store/storage/payload_folder.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::blob_store {
@@ -21,13 +24,55 @@ constexpr std::size_t kWriteBufferBytes = 16UL << 20;
 constexpr int kWriteBuffers = 4;
 
 constexpr std::uint32_t kDataFormat = 2;
+constexpr const char* kFolder = "blob";
 constexpr const char* kPayloads = "payloads";  // below the store's folder
 
 constexpr std::size_t kMaxShards = 64;
+constexpr std::size_t kLongestForwardedBody = 2 * kChunkBytes;  // what is longer is passed on in pieces
 
-Result<void> check_data(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
-                        const std::filesystem::path& folder, kv::CheckRun& run) {
-  return check_blobs(shards, placement, folder / kPayloads, run);
+namespace fs = std::filesystem;
+
+struct BlobSettings {
+  std::string payload_folder;
+  std::string payload_folder_id;  // once it was looked at
+
+  [[nodiscard]] bool shares() const { return !payload_folder.empty(); }
+  [[nodiscard]] fs::path payloads(const fs::path& folder) const {
+    return shares() ? fs::path(payload_folder) : folder / kPayloads;
+  }
+};
+
+void declare_settings(process::Settings& settings, BlobSettings& values) {
+  settings.add("payload_folder", values.payload_folder,
+               "with share_shards: the folder of the content of large blobs, on storage that all blob stores of the "
+               "database reach, such as NFS or CephFS");
+}
+
+bool has_files(const fs::path& folder) {
+  std::error_code unknown;
+  auto entry = fs::recursive_directory_iterator(folder, unknown);
+  while (!unknown && entry != fs::recursive_directory_iterator() && !entry->is_regular_file(unknown)) {
+    entry.increment(unknown);
+  }
+  return !unknown && entry != fs::recursive_directory_iterator();
+}
+
+Result<void> check_settings(const BlobSettings& settings, bool share_shards, const fs::path& data) {
+  if (!share_shards && settings.shares()) {
+    return fail(ErrorCode::kConfigInvalid, "payload_folder is set, but share_shards is not: set that, or remove it");
+  }
+  if (!share_shards) return {};
+  if (!settings.shares()) {
+    return fail(ErrorCode::kConfigInvalid,
+                "share_shards needs payload_folder: a folder on storage that all blob stores of the database reach, "
+                "where the content of large blobs is");
+  }
+  const auto own = data / kFolder / kPayloads;
+  if (!has_files(own)) return {};
+  return fail(ErrorCode::kConfigInvalid,
+              fmt::format("{} has the content of large blobs, which a store with share_shards would not see: stop all "
+                          "blob stores and move what is in it to payload_folder {}",
+                          own.string(), settings.payload_folder));
 }
 
 Result<void> check_unstamped(const kv::Engine& engine) { return check_stored_format(*engine.snapshot()); }
@@ -49,16 +94,28 @@ class PayloadsBeside final : public service::FilesBeside {
 
 class BlobStore final : public service::Store {
  public:
-  explicit BlobStore(service::StoreContext& context)
-      : files_(context.directory / kPayloads, disk_.get_executor(), context.sync),
+  BlobStore(service::StoreContext& context, const BlobSettings& settings)
+      : files_(settings.payloads(context.directory), disk_.get_executor(), context.sync),
         service_(context.shards, context.clock, context.random, files_, context.background),
         routes_(service_, context.clock, context.accounts, context.auth_policy) {
     files_.when_let_go([this] { service_.collect_all(); });
-    service_.start();
+    if (context.router != nullptr) {
+      service_.start_sharing(settings.payload_folder_id);
+    } else {
+      service_.start();
+    }
   }
 
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
+  [[nodiscard]] std::optional<service::CallPlace> place_of_call(std::string_view method,
+                                                                std::string_view payload) const override {
+    const auto shard = shard_of_call(service_, method, payload);
+    return shard ? std::optional(service::CallPlace{*shard, kLongestCall}) : std::nullopt;
+  }
+  [[nodiscard]] std::size_t longest_forwarded_body() const override { return kLongestForwardedBody; }
+  void gained(std::size_t shard) override { service_.gained(shard); }
+  void lost(std::size_t shard) override { service_.lost(shard); }
   const service::FilesBeside* files_beside() const override { return &beside_; }
   void drain() override { disk_.join(); }
 
@@ -75,24 +132,34 @@ class BlobStore final : public service::Store {
 
 int main(int argc, char** argv) {
   using namespace tidemark;
+  blob_store::BlobSettings settings;
   const service::StoreDescription description{
       "blob_store",
-      "blob",
+      blob_store::kFolder,
       10000,
       "Stores blobs and speaks the Azure blob protocol.",
       "container",
       "blob",
       kv::FadingRows{{"L", "M"}, "l"},
       {.requests = 20'000},
-      {},
+      [&](process::Settings& declared) { blob_store::declare_settings(declared, settings); },
       {blob_store::kApartFromBytes, blob_store::kWriteBufferBytes, blob_store::kWriteBuffers},
       &blob_store::check_unstamped,
       blob_store::kDataFormat,
       {},
       {&blob_store::each_container, &blob_store::content_bytes, true},
       blob_store::kMaxShards,
-      &blob_store::check_data};
-  return service::run_store(argc, argv, description, [](service::StoreContext& context) {
-    return std::make_unique<blob_store::BlobStore>(context);
+      [&](auto shards, const auto& placement, const auto& folder, auto& run) {
+        return blob_store::check_blobs(shards, placement, settings.payloads(folder), run);
+      },
+      true,
+      [&](bool share_shards, const auto& data) { return blob_store::check_settings(settings, share_shards, data); },
+      [&](const kv::Reader& catalogue) -> Result<void> {
+        settings.payload_folder_id =
+            TRY(blob_store::open_payload_folder(settings.payload_folder, catalogue, *make_system_random()));
+        return {};
+      }};
+  return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
+    return std::make_unique<blob_store::BlobStore>(context, settings);
   });
 }

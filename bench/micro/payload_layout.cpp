@@ -3,7 +3,9 @@
 // reads what is there. Told: speed, processor time, bytes written for each byte of content, and the space in use at the
 // end for each byte that is alive.
 //
-//   payload_layout DIRECTORY rows|apart|files [MIB]
+// With the connection string of a database, rows are there, and four clients write large objects at once.
+//
+//   payload_layout DIRECTORY rows|apart|files [MIB [DATABASE]]
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include <random>
 
 #include "common/kv/key_codec.h"
+#include "common/kv/postgres_engine.h"
 #include "common/kv/rocksdb_engine.h"
 
 namespace {
@@ -26,6 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kChunk = 256UL << 10;
 constexpr int kClients = 16;
+constexpr int kClientsOfDatabase = 4;
 
 template <class T>
 T must(Result<T> result) {
@@ -56,11 +60,22 @@ double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_P
 
 class Bench {
  public:
-  Bench(fs::path directory, std::string layout) : directory_(std::move(directory)), layout_(std::move(layout)) {
-    kv::RocksDbOptions options;
-    options.path = directory_ / "rows";
-    if (layout_ == "apart") options.apart_from_bytes = 16UL << 10;
-    engine_ = must(kv::open_rocksdb(options));
+  Bench(fs::path directory, std::string layout, const std::string& database)
+      : directory_(std::move(directory)),
+        layout_(std::move(layout)),
+        writers_(database.empty() ? 1 : kClientsOfDatabase) {
+    if (database.empty()) {
+      kv::RocksDbOptions options;
+      options.path = directory_ / "rows";
+      if (layout_ == "apart") options.apart_from_bytes = 16UL << 10;
+      engine_ = must(kv::open_rocksdb(options));
+    } else {
+      kv::PostgresOptions options;
+      options.url = database;
+      options.schema = "payloads_" + directory_.filename().string();
+      options.owner = "bench";
+      engine_ = must(kv::open_postgres(options));
+    }
     fs::create_directories(directory_ / "files");
     for (auto& byte : noise_) byte = static_cast<char>(dice_());
   }
@@ -73,7 +88,7 @@ class Bench {
     const auto wrote = written_bytes();
     asio::io_context io;
     std::size_t left = puts;
-    for (int client = 0; client < (object_bytes > kChunk ? 1 : kClients); ++client) {
+    for (int client = 0; client < (object_bytes > kChunk ? writers_ : kClients); ++client) {
       asio::co_spawn(
           io,
           [&]() -> Task<void> {
@@ -177,6 +192,7 @@ class Bench {
 
   fs::path directory_;
   std::string layout_;
+  const int writers_;  // of large objects
   std::unique_ptr<kv::Engine> engine_;
   std::minstd_rand dice_{1};
   std::string noise_ = std::string(2 * kChunk, '\0');
@@ -187,10 +203,10 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return std::cerr << "usage: payload_layout DIRECTORY rows|apart|files [MIB]\n", 2;
+  if (argc < 3) return std::cerr << "usage: payload_layout DIRECTORY rows|apart|files [MIB [DATABASE]]\n", 2;
   const std::size_t total = (argc > 3 ? std::stoull(argv[3]) : 1024) << 20;
   for (const std::size_t bytes : {1UL << 10, 16UL << 10, 64UL << 10, 1UL << 20, 64UL << 20, 1UL << 30}) {
-    Bench bench(fs::path(argv[1]) / std::to_string(bytes), argv[2]);
+    Bench bench(fs::path(argv[1]) / std::to_string(bytes), argv[2], argc > 4 ? argv[4] : "");
     bench.round(bytes, bytes <= 1024 ? total / 16 : std::max(total, 2 * bytes));
   }
   return 0;

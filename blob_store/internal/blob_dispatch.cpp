@@ -155,7 +155,30 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::RemoveBlob, &remove_blob>(),
 };
 
+/// Calls whose first fields are an account, a container and a blob.
+constexpr std::string_view kOfBlob[] = {
+    calls::Put::kMethod,          calls::Stage::kMethod,      calls::Publish::kMethod, calls::Erase::kMethod,
+    calls::Read::kMethod,         calls::Discard::kMethod,    calls::Inspect::kMethod, calls::UploadPiece::kMethod,
+    calls::FinishUpload::kMethod, calls::RemoveBlob::kMethod,
+};
+/// An account and an operation.
+constexpr std::string_view kOfOperation[] = {calls::OpenOperation::kMethod, calls::CloseOperation::kMethod};
+
 }  // namespace
+
+std::optional<std::size_t> shard_of_call(const BlobService& service, std::string_view method,
+                                         std::string_view payload) {
+  if (method == calls::EnsureContainer::kMethod) return 0;
+  const bool of_blob = std::ranges::find(kOfBlob, method) != std::end(kOfBlob);
+  const bool of_operation = std::ranges::find(kOfOperation, method) != std::end(kOfOperation);
+  if (!of_blob && !of_operation) return std::nullopt;
+  ByteReader in(payload);
+  const std::string account(in.string());
+  const std::string second(in.string());  // a container or an operation
+  const std::string name(of_blob ? in.string() : std::string_view());
+  if (!in.ok()) return std::nullopt;  // whoever answers it finds that out
+  return of_blob ? service.shard_of({account, second, name}) : service.home_of(account, second);
+}
 
 Task<Result<WrittenPayload>> store_payload(BlobService& service, BlobRef ref, std::string bytes) {
   if (bytes.size() > kMaxPieceBytes) co_return fail(ErrorCode::kInvalidInput);

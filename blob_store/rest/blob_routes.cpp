@@ -7,6 +7,7 @@
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
+#include "common/service/forwarded_request.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -167,6 +168,27 @@ BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Acc
       service_(service) {}
 
 Task<http::Response> BlobRoutes::serve(http::Request& request) {
+  return forwarder() == nullptr ? serve_here(request) : serve_or_forward(request);
+}
+
+/// What reads containers, or has parts that go their own ways, is answered anywhere.
+Task<Result<std::optional<http::Response>>> BlobRoutes::serve_elsewhere(Call& call) {
+  CO_TRY(split_resource(call));
+  const bool anywhere = call.blob.empty() && (call.reads() || call.http.method == "POST");
+  if (anywhere) co_return std::optional<http::Response>();
+  co_return co_await forwarder()->forward(call.blob.empty() ? 0 : service_.shard_of(call.blob_ref()), call.http);
+}
+
+Task<http::Response> BlobRoutes::serve_or_forward(http::Request& request) {
+  Call call(*this, request, service_);
+  if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
+  auto elsewhere = co_await serve_elsewhere(call);
+  if (!elsewhere) co_return finish(call, fail(std::move(elsewhere.error())));
+  if (*elsewhere) co_return relay(call, std::move(**elsewhere));
+  co_return finish(call, co_await answer(call));
+}
+
+Task<http::Response> BlobRoutes::serve_here(http::Request& request) {
   Call call(*this, request, service_);
   auto answered = admit(call);
   if (!answered) answered = co_await answer(call);

@@ -11,8 +11,12 @@ class BlobRoutes final : public service::Front {
   BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy);
 
   Task<http::Response> serve(http::Request& request) override;
+  Task<http::Response> serve_here(http::Request& request) override;
 
  private:
+  Task<http::Response> serve_or_forward(http::Request& request);
+  /// The answer of the process that has what an admitted request names; nothing: it is answered here.
+  Task<Result<std::optional<http::Response>>> serve_elsewhere(Call& call);
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;

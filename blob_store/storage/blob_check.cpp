@@ -76,7 +76,7 @@ Result<OnDisk> files_below(const fs::path& payloads, const std::function<bool(Pa
   return files;
 }
 
-/// Ids of a slice whose files nobody counts on: pending, dead, or younger than the rows.
+/// Ids of a slice whose files nobody counts on: pending, dead, made late by a former owner, or younger than the rows.
 struct Unsettled {
   std::set<std::uint64_t> ids;
   std::size_t shard = 0;
@@ -85,7 +85,7 @@ struct Unsettled {
 };
 Result<Unsettled> unsettled_in(const kv::Reader& rows, std::size_t shard, const Slice& slice = {}) {
   Unsettled out;
-  for (const char kind : {'Q', blob_keys::kDead}) {
+  for (const char kind : {'Q', blob_keys::kDead, blob_keys::kLateFile}) {
     for (const auto id : TRY(numbers_of(rows, kind, slice))) out.ids.insert(id);
   }
   out.shard = shard;
@@ -232,6 +232,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       if (!kv::check_ledger(value)) wrong("record", key, "the ledger cannot be read");
       return {};
     case 'Q':
+    case 'W':
     case 'I':
       if (!records::decode_number(value)) wrong("record", key, "cannot be read");
       return {};
@@ -241,6 +242,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       return {};
     case 'A':
     case 'E':
+    case 'F':
     case 'G':
     case 'l':
     case 'a':
@@ -397,7 +399,7 @@ Result<void> check_copies(std::span<const kv::Engine* const> shards, kv::CheckRu
   std::vector<std::shared_ptr<const kv::Reader>> rows;
   for (const auto* shard : shards) rows.push_back(shard->snapshot());
   const auto after = shards.front()->snapshot();
-  return kv::CatalogueCopies::check({*before, rows, *after}, blob_keys::kContainerCopy, container_rows(), run);
+  return kv::CatalogueCopies::check({*before, rows, *after}, blob_keys::kContainerCopy, ContainerRows(), run);
 }
 
 }  // namespace

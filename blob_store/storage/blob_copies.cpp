@@ -98,7 +98,11 @@ Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef r
   const auto copied = co_await copy_content(source.content, writer);
   if (!copied) {
     co_await give_up(writer);
-    co_return fail(copied.error());
+    // Another process that has the source does not know that it is being read, and may have removed what it replaced.
+    const auto now = get_blob(request.source, {});
+    const bool changed = !now || now->version.ticks != source.blob.version.ticks;
+    co_return changed ? fail(ErrorCode::kServerBusy, "The source was changed while it was copied.")
+                      : fail(copied.error());
   }
   CopyOutcome outcome;
   const auto id = random_.guid();

@@ -7,6 +7,7 @@
 //   'c' account(text) container(text)                          common/kv/catalogue_copies.h, if there are several shards
 //   'D' content or payload(u64)                                dead: what it was, and who might still be reading it
 //   'E' when(u64) generation(u64) name(text) version(u64)      when what was kept of a deleted blob goes for good
+//   'F'                                                        the id of the folder of payload files, if others share it
 //   'G' generation(u64)                                        dead generation: a deleted container
 //   'I' 'n' / 'I' 'v'                                          next id (u64) / last version (u64)
 //   'K' generation(u64) name(text) block id(text)              staged block: payload, size
@@ -20,6 +21,7 @@
 //   't' generation(u64) name(bytes, to the end)                blob has tags: nothing
 //   'U' generation(u64) name(text)                             staged blocks of a blob: length of ids, count, last time
 //   'V' generation(u64) name(text)                             what becomes of all that is kept of a blob: kept_blobs.h
+//   'W' payload(u64)                                           when (u64) its file is removed again: collector.h
 //   'X' content(u64) start(u64) number(u64)                    extent: size, payload, block id
 //   'Z' generation(u64) name(text) version(u64)                what was kept of a blob when it was deleted or replaced
 // clang-format on
@@ -50,13 +52,18 @@ inline constexpr char kDead = 'D';
 inline constexpr char kDeleted = 'Z';
 inline constexpr char kDroppedGeneration = 'G';
 inline constexpr char kKeptMark = 'V';
+inline constexpr char kLateFile = 'W';
 inline constexpr char kSnapshot = 'S';
+inline constexpr std::string_view kPayloadFolder = "F";
 inline constexpr std::string_view kNextId = "In";
 inline constexpr std::string_view kLastVersion = "Iv";
 
 inline std::string service_properties(std::string_view account) { return kv::key(kServiceProperties, Text{account}); }
 inline std::string container(std::string_view account, std::string_view name) {
   return kv::key('C', Text{account}, Text{name});
+}
+inline std::string container_copy(std::string_view account, std::string_view name) {
+  return kv::key(kContainerCopy, Text{account}, Text{name});
 }
 /// The account and the name of a container.
 struct ContainerKey {
@@ -153,6 +160,7 @@ std::uint64_t extent_start(std::string_view key);
 
 inline std::string payload(std::uint64_t id) { return kv::key('P', id); }
 inline std::string pending(std::uint64_t payload) { return kv::key('Q', payload); }
+inline std::string late_file(std::uint64_t payload) { return kv::key(kLateFile, payload); }
 inline std::string references(std::uint64_t id) { return kv::key('R', id); }
 inline std::string dead(std::uint64_t id) { return kv::key(kDead, id); }
 /// All keys of a kind, or those with one number, for kinds whose keys begin with a number.

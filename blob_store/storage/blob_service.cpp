@@ -5,6 +5,7 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_retention.h"
+#include "common/kv/owner_calls.h"
 #include "common/process/failures.h"
 
 namespace tidemark::blob_store {
@@ -14,6 +15,7 @@ const FailStep kSetServicePropertiesStep("blob.set_service_properties");
 
 /// A copy that was brought is only gone again if the container was deleted and made anew meanwhile.
 constexpr int kMostBrought = 3;
+constexpr Duration kFinishAgain = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -32,6 +34,40 @@ BlobService::BlobService(kv::Shards shards, Clock& clock, Random& random, const 
 void BlobService::start() {
   for (auto& shard : shards_) shard.collector.start();
   if (divided()) process::spawn_in_background(background_, "blob.finish_deletions", containers_.finish_all());
+}
+
+void BlobService::start_sharing(std::string payload_folder) {
+  payload_folder_ = std::move(payload_folder);
+  for (auto& shard : shards_) shard.collector.rest();
+}
+
+void BlobService::gained(std::size_t shard) {
+  shards_[shard].collector.start(Collector::Former::kMayWrite);
+  if (shard > 0) return;
+  process::spawn_in_background(background_, "blob.note_payload_folder", note_payload_folder());
+  if (divided()) process::spawn_in_background(background_, "blob.finish_deletions", finish_deletions());
+}
+
+/// Shards may be without an owner for a while, as this one was.
+Task<Result<void>> BlobService::finish_deletions() {
+  auto done = co_await containers_.finish_all();
+  while (!done && stored_.owners->here(0)) {
+    co_await sleep_for(clock_, kFinishAgain);
+    done = co_await containers_.finish_all();
+  }
+  co_return stored_.owners->here(0) ? done : Result<void>();
+}
+
+void BlobService::lost(std::size_t shard) {
+  shards_[shard].collector.rest();
+  containers_.lost(shard);
+}
+
+Task<Result<void>> BlobService::note_payload_folder() {
+  co_return co_await catalogue().transact([this](kv::Transaction& txn) -> Result<void> {
+    if (!TRY(txn.get(blob_keys::kPayloadFolder))) txn.put(blob_keys::kPayloadFolder, payload_folder_);
+    return {};
+  });
 }
 
 void BlobService::collect_all() {

@@ -158,6 +158,13 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
       : BlobService(kv::Shards{.all = {{engine, clock}}}, clock, random, files, std::move(background)) {}
   /// Call it before anything is written: cleans up after an earlier process.
   void start();
+  /// Instead, if processes share the shards: this one has none yet. `payload_folder`: the id of the folder of files.
+  void start_sharing(std::string payload_folder);
+  /// From any thread: the shard is this process's from now on; it is not any more.
+  void gained(std::size_t shard);
+  void lost(std::size_t shard);
+  /// The shard that has the blob.
+  [[nodiscard]] std::size_t shard_of(const BlobRef& ref) const { return of(ref).number; }
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
@@ -315,6 +322,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                             const std::string& block_id, const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&, const Place&)>;
   Task<Result<WriteOutcome>> write_fenced(BlobRef ref, Fence fence, FencedEffect effect);
+  Task<Result<void>> note_payload_folder();
+  Task<Result<void>> finish_deletions();
   Task<Result<CopyOutcome>> copy_shared(CopyRequest request, BlobRef ref, Conditions conditions);
   Task<Result<CopyOutcome>> copy_bytes(CopyRequest request, BlobRef ref, Conditions conditions);
 
@@ -324,7 +333,9 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   const PayloadFiles& files_;
   const Executor background_;
   mutable std::deque<Shard> shards_;
-  const kv::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, container_rows()};
+  std::string payload_folder_;  // its id, if processes share the shards
+  const ContainerRows rows_{[this](std::size_t shard) { shards_[shard].collector.kick(); }};
+  kv::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, rows_};
 };
 
 }  // namespace tidemark::blob_store

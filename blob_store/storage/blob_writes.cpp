@@ -45,12 +45,11 @@ Task<void> BlobService::give_up(const PayloadWriter& writer) {
 Task<void> BlobService::abandon(std::uint64_t payload) {
   auto& shard = shards_[Ids::shard_of(payload)];
   const auto done = co_await shard.engine.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        bury_pending(txn, payload);
-        return {};
-      },
-      &kAbandonStep);
+      [&](kv::Transaction& txn) -> Result<void> { return bury_pending(txn, payload); }, &kAbandonStep);
   if (!done) shard.collector.abandon_later(payload);
+  // Whoever claimed the shard meanwhile gave the payload up, perhaps before there was a file.
+  const auto late = shard.engine.get(blob_keys::late_file(payload));
+  if (late && *late) static_cast<void>(co_await files_.remove({payload}));
   shard.collector.kick();
 }
 
@@ -67,6 +66,8 @@ Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& curre
 Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata) const {
   TRY(check_metadata(metadata));
   TRY(check_blob_name(ref.name));
+  const auto& shard = of(ref);
+  if (shard.number > 0 && TRY(shard.engine.get(blob_keys::container_copy(ref.account, ref.container)))) return {};
   TRY(find_container(*catalogue().snapshot(), ref.parent()));
   return {};
 }

@@ -25,6 +25,10 @@ constexpr std::size_t kExtentsPerStep = 1024;
 constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
 constexpr Duration kUpkeepInterval = std::chrono::minutes(1);  // of what becomes due by itself
 constexpr Duration kStagedCheck = std::chrono::hours(1);
+constexpr Duration kLateCheck = std::chrono::hours(1);
+constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+
+std::uint64_t ticks_of(Time time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); }
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
@@ -67,17 +71,29 @@ Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t gen
 
 }  // namespace
 
-void Collector::start() {
+void Collector::start(Former former) {
+  rests_ = false;
   engine_.submit(
-      [](kv::Transaction& txn) -> Result<void> {
-        auto found = TRY(read_some(txn, blob_keys::all('Q'), std::numeric_limits<std::size_t>::max()));
-        for (const auto& entry : found) bury_pending(txn, blob_keys::number(entry.first));
+      [former, late = ticks_of(ages_.now() + kLongestUpload)](kv::Transaction& txn) -> Result<void> {
+        auto found = TRY(read_some(txn, blob_keys::all('Q'), kMost));
+        for (const auto& entry : found) {
+          const auto payload = blob_keys::number(entry.first);
+          TRY(bury_pending(txn, payload));
+          if (former == Former::kMayWrite) txn.put(blob_keys::late_file(payload), records::encode_number(late));
+        }
         return {};
       },
       [this](const Result<void>& done) {
-        if (!done) process::log_failed_task("blob.collect_unfinished_uploads", done.error());
+        if (!done && !rests_) process::log_failed_task("blob.collect_unfinished_uploads", done.error());
         kick();  // not before: the pass would find nothing
       });
+}
+
+/// Whoever claims the shard gives up what is pending.
+void Collector::rest() {
+  rests_ = true;
+  MutexLock lock(mutex_);
+  abandoned_.clear();
 }
 
 void Collector::kick() {
@@ -91,15 +107,19 @@ void Collector::remind() {
 Task<void> Collector::run(Collector* self) {
   while (true) {
     const int seen = self->wanted_.load();
-    if (const auto done = co_await self->collect(); !done) process::log_failed_task("blob.collect", done.error());
+    const auto done = co_await self->collect();
+    if (!done && !self->rests_) process::log_failed_task("blob.collect", done.error());
     int expected = seen;
     if (self->wanted_.compare_exchange_strong(expected, 0)) co_return;
   }
 }
 
-void bury_pending(kv::Transaction& txn, PayloadId payload) {
-  txn.erase(blob_keys::pending(payload));
+Result<void> bury_pending(kv::Transaction& txn, PayloadId payload) {
+  const auto pending = blob_keys::pending(payload);
+  if (!TRY(txn.get(pending))) return {};
+  txn.erase(pending);
   txn.put(blob_keys::dead(payload), records::kDead.encode({}));
+  return {};
 }
 
 void Collector::abandon_later(PayloadId payload) {
@@ -115,15 +135,16 @@ Task<Result<void>> Collector::bury_abandoned() {
   }
   if (some.empty()) co_return Result<void>{};
   CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
-    for (const auto payload : some) bury_pending(txn, payload);
+    for (const auto payload : some) TRY(bury_pending(txn, payload));
     return {};
   }));
   MutexLock lock(mutex_);
-  abandoned_.erase(abandoned_.begin(), abandoned_.begin() + static_cast<std::ptrdiff_t>(some.size()));
+  std::erase_if(abandoned_, [&](auto payload) { return std::ranges::find(some, payload) != some.end(); });
   co_return Result<void>{};
 }
 
 Task<Result<void>> Collector::collect() {
+  if (rests_) co_return Result<void>{};
   last_pass_ = ages_.now().time_since_epoch().count();
   CO_TRY(co_await bury_abandoned());
   CO_TRY(co_await expire_staged());
@@ -131,7 +152,8 @@ Task<Result<void>> Collector::collect() {
   CO_TRY(co_await purge_deleted());
   const auto erase = [this](std::uint64_t generation) { return empty_generation(generation); };
   CO_TRY(co_await kv::collect_generations(engine_, blob_keys::kDroppedGeneration, erase, kCollectGenerationStep));
-  co_return co_await collect_dead();
+  CO_TRY(co_await collect_dead());
+  co_return co_await remove_late_files();
 }
 
 Task<Result<void>> Collector::expire_staged() {
@@ -215,6 +237,24 @@ Task<Result<void>> Collector::collect_dead() {
     }
   }
   co_return Result<void>{};
+}
+
+Task<Result<void>> Collector::remove_late_files() {
+  const auto now = ages_.now();
+  if (now - looked_for_late_ < kLateCheck) co_return Result<void>{};
+  looked_for_late_ = now;
+  std::vector<PayloadId> due;
+  const auto late = CO_TRY(read_some(*engine_.snapshot(), blob_keys::all(blob_keys::kLateFile), kMost));
+  for (const auto& [key, when] : late) {
+    if (CO_TRY(records::decode_number(when)) <= ticks_of(now)) due.push_back(blob_keys::number(key));
+  }
+  if (due.empty() || !CO_TRY(co_await files_.remove(due))) co_return Result<void>{};
+  co_return co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        for (const auto payload : due) txn.erase(blob_keys::late_file(payload));
+        return {};
+      },
+      &kCollectPayloadsStep);
 }
 
 Task<Result<bool>> Collector::remove_payloads(std::vector<PayloadId> payloads) {

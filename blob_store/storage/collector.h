@@ -3,6 +3,9 @@
 // an hour, staged blocks of blobs to which none was added for a week (as the protocol promises). What somebody reads
 // waits until nobody does. There is one pass at a time; kick() during a pass causes another one. The keys that say what
 // is dead are erased last, so the next pass makes up for a failure. Thread safe.
+//
+// If processes share the shards, whoever claims one gives up what is pending there. A former owner may still make the
+// file of such a payload after it was removed, so it is removed again when no upload goes on for so long.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -23,8 +26,14 @@ class Collector {
       : engine_(engine), files_(files), readers_(readers), ages_(ages), background_(std::move(background)) {
     readers_.when_left([this] { kick(); });
   }
-  /// Call it before anything is written. What is pending then was left by an earlier process and is dead.
-  void start();
+  /// What is pending now was left by whoever had the shard before, and is dead.
+  enum class Former : std::uint8_t {
+    kDead,      // nothing is written before this, and nobody else writes files
+    kMayWrite,  // another process, or this one, goes on with uploads that it cannot publish any more
+  };
+  void start(Former former = Former::kDead);
+  /// The shard is another process's from now on, until start().
+  void rest();
   void kick();
   /// After a change that leaves nothing to do: makes a pass if the last one was some time ago.
   void remind();
@@ -37,6 +46,7 @@ class Collector {
   static Task<void> run(Collector* self);
   Task<Result<void>> bury_abandoned();
   Task<Result<void>> collect_dead();
+  Task<Result<void>> remove_late_files();
   Task<Result<bool>> remove_payloads(std::vector<PayloadId> payloads);
   Task<Result<void>> dissolve(std::uint64_t content);
   Task<Result<void>> empty_generation(std::uint64_t generation);
@@ -49,14 +59,16 @@ class Collector {
   Readers& readers_;
   const Clock& ages_;
   Executor background_;
+  std::atomic<bool> rests_{false};
   std::atomic<int> wanted_{0};
   std::atomic<Time::rep> last_pass_{0};
-  Time looked_for_staged_{};
+  Time looked_for_staged_{}, looked_for_late_{};
   Mutex mutex_;
   std::vector<PayloadId> abandoned_ GUARDED_BY(mutex_);
 };
 
-/// A payload that nobody will publish.
-void bury_pending(kv::Transaction& txn, PayloadId payload);
+/// A payload that nobody will publish. If it is not pending, nothing happens: it was published, though nobody was told,
+/// or is dead.
+Result<void> bury_pending(kv::Transaction& txn, PayloadId payload);
 
 }  // namespace tidemark::blob_store

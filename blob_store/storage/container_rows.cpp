@@ -5,36 +5,27 @@
 #include "common/kv/generations.h"
 
 namespace tidemark::blob_store {
-namespace {
 
 using kv::CatalogueCopies;
 
-class ContainerRows final : public CatalogueCopies::Rows {
- public:
-  [[nodiscard]] Result<std::optional<CatalogueCopies::Copy>> read(const kv::Reader& catalogue, std::string_view account,
-                                                                  std::string_view name) const override {
-    const auto stored = TRY(catalogue.get(blob_keys::container(account, name)));
-    if (!stored) return std::optional<CatalogueCopies::Copy>();
-    const auto generation = TRY(records::kContainer.decode(*stored)).generation;
-    return std::optional(CatalogueCopies::Copy{generation, records::encode_number(generation)});
-  }
-  Result<void> change_shard(kv::Transaction& txn, std::size_t, const std::string&, const std::string&,
-                            const CatalogueCopies::Change& change) const override {
-    kv::drop_generation(txn, blob_keys::kDroppedGeneration, TRY(records::decode_number(change.what)));
-    return {};
-  }
-  Result<void> change_row(kv::Transaction& txn, const std::string& account, const std::string& name,
-                          const CatalogueCopies::Change&) const override {
-    txn.erase(blob_keys::container(account, name));
-    return {};
-  }
-};
+Result<std::optional<CatalogueCopies::Copy>> ContainerRows::read(const kv::Reader& catalogue, std::string_view account,
+                                                                 std::string_view name) const {
+  const auto stored = TRY(catalogue.get(blob_keys::container(account, name)));
+  if (!stored) return std::optional<CatalogueCopies::Copy>();
+  const auto generation = TRY(records::kContainer.decode(*stored)).generation;
+  return std::optional(CatalogueCopies::Copy{generation, records::encode_number(generation)});
+}
 
-}  // namespace
+Result<void> ContainerRows::change_shard(kv::Transaction& txn, std::size_t, const std::string&, const std::string&,
+                                         const CatalogueCopies::Change& change) const {
+  kv::drop_generation(txn, blob_keys::kDroppedGeneration, TRY(records::decode_number(change.what)));
+  return {};
+}
 
-const CatalogueCopies::Rows& container_rows() {
-  static const ContainerRows rows;
-  return rows;
+Result<void> ContainerRows::change_row(kv::Transaction& txn, const std::string& account, const std::string& name,
+                                       const CatalogueCopies::Change&) const {
+  txn.erase(blob_keys::container(account, name));
+  return {};
 }
 
 CatalogueCopies::Change dropped(const Container& container, std::uint64_t version) {

@@ -2,12 +2,33 @@
 // generation the container has, and a container that is deleted leaves a dead generation on each shard, in the
 // transaction that erases the copy there. A version is an id of the first shard, as a generation is.
 #pragma once
+#include <functional>
+
 #include "blob_store/model/blob.h"
 #include "common/kv/catalogue_copies.h"
 
 namespace tidemark::blob_store {
 
-const kv::CatalogueCopies::Rows& container_rows();
+class ContainerRows final : public kv::CatalogueCopies::Rows {
+ public:
+  /// `erased`: called when containers of a shard were erased because the process that serves the catalogue asked for
+  /// it.
+  explicit ContainerRows(std::function<void(std::size_t shard)> erased = [](std::size_t) {})
+      : erased_(std::move(erased)) {}
+
+  [[nodiscard]] Result<std::optional<kv::CatalogueCopies::Copy>> read(const kv::Reader& catalogue,
+                                                                      std::string_view account,
+                                                                      std::string_view name) const override;
+  Result<void> change_shard(kv::Transaction& txn, std::size_t shard, const std::string& account,
+                            const std::string& name, const kv::CatalogueCopies::Change& change) const override;
+  Result<void> change_row(kv::Transaction& txn, const std::string& account, const std::string& name,
+                          const kv::CatalogueCopies::Change& change) const override;
+  void changed_on_request(std::size_t shard, const Executor&) const override { erased_(shard); }
+
+ private:
+  const std::function<void(std::size_t)> erased_;
+};
+
 /// `version`: an id that is higher than the container's generation.
 kv::CatalogueCopies::Change dropped(const Container& container, std::uint64_t version);
 

@@ -38,6 +38,7 @@ Task<Result<void>> PayloadWriter::register_pending() {
       },
       &kRegisterPayloadStep));
   id_ = id;
+  begun_ = clock_.monotonic();
   file_ = files_.begin(id);
   co_return Result<void>{};
 }
@@ -45,6 +46,7 @@ Task<Result<void>> PayloadWriter::register_pending() {
 /// Without `all`, what is less than a chunk stays for the next time.
 Task<Result<void>> PayloadWriter::flush(bool all) {
   if (id_ == 0) CO_TRY(co_await register_pending());
+  if (clock_.monotonic() - begun_ > kLongestUpload) co_return fail(ErrorCode::kOperationTimedOut);
   // A disk that runs full refuses what goes to files as it refuses transactions.
   if (auto trouble = engine_.failure()) co_return fail(std::move(*trouble));
   const auto whole = buffer_.size() / kChunkBytes * kChunkBytes;
@@ -66,7 +68,9 @@ Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& pa
     if (Ids::shard_of(payload.id) != ids.shard()) {
       return fail(error_for_log(ErrorCode::kInternalError, "a payload was written for a blob of another shard"));
     }
-    txn.erase(blob_keys::pending(payload.id));
+    const auto pending = blob_keys::pending(payload.id);
+    if (!TRY(txn.get(pending))) return fail(ErrorCode::kServerBusy);
+    txn.erase(pending);
     return payload.id;
   }
   if (payload.small.empty()) return PayloadId{0};

@@ -46,9 +46,11 @@ class PayloadWriter {
   std::string buffer_;
   PayloadId id_ = 0;
   std::uint64_t size_ = 0;
+  Duration begun_{};  // when it was registered
 };
 
-/// Makes the payload one that is referred to; returns its id, which is 0 for empty content.
+/// Makes the payload one that is referred to; returns its id, which is 0 for empty content. kServerBusy if it is not
+/// pending any more: its shard was claimed anew meanwhile, and what was pending then has been given up.
 Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& payload);
 
 /// What can be read of a blob: the content as it was when the blob was looked up.

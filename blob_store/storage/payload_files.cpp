@@ -28,7 +28,8 @@ constexpr std::uint64_t kFolders = 256;
 constexpr std::uint64_t kWritebackBytes = 8UL << 20;
 
 std::unexpected<Error> disk_error(std::string_view what, const std::filesystem::path& path, int code) {
-  return fail(error_for_log(ErrorCode::kStorageFailure,
+  const bool full = code == ENOSPC || code == EDQUOT;
+  return fail(error_for_log(full ? ErrorCode::kInsufficientStorage : ErrorCode::kStorageFailure,
                             fmt::format("{} {}: {}", what, path.string(), std::system_category().message(code))));
 }
 

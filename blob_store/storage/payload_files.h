@@ -22,6 +22,8 @@
 namespace tidemark::blob_store {
 
 inline constexpr std::size_t kChunkBytes = 256UL << 10;
+/// One that takes longer breaks off. Afterwards, no former owner of a shard makes its file any more.
+inline constexpr Duration kLongestUpload = std::chrono::hours(24);
 
 /// CRC-32C and bytes of a chunk. The sum is also over the place, so that a chunk in the wrong place is damage.
 std::string seal_chunk(PayloadId payload, std::uint64_t index, std::string_view bytes);

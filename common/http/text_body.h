@@ -9,10 +9,13 @@ namespace tidemark::http {
 
 class TextBody final : public BodyReader {
  public:
-  explicit TextBody(std::string text) : size_(text.size()), left_(std::move(text)) {}
+  explicit TextBody(std::string text) : size_(text.size()), declared_(size_), left_(std::move(text)) {}
+  /// `declared`: the length that whoever sent it had declared.
+  TextBody(std::string text, std::optional<std::uint64_t> declared)
+      : size_(text.size()), declared_(declared), left_(std::move(text)) {}
   [[nodiscard]] std::string_view left() const { return left_; }
 
-  [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return size_; }
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return declared_; }
   Task<Result<std::string>> read_all(std::size_t limit) override {
     if (size_ > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
     co_return std::exchange(left_, {});
@@ -26,6 +29,7 @@ class TextBody final : public BodyReader {
 
  private:
   const std::size_t size_;
+  const std::optional<std::uint64_t> declared_;
   std::string left_;
 };
 

@@ -80,6 +80,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "open",
     "operation_retention_h",
     "otlp_endpoint",
+    "payload_folder",
     "peer_address",
     "poll_s",
     "port",

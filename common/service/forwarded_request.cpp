@@ -1,105 +1,178 @@
 #include "common/service/forwarded_request.h"
 
+#include <algorithm>
+
 #include "common/http/text_body.h"
 #include "common/rpc/wire.h"
 
 namespace tidemark::service {
 namespace {
 
-constexpr std::string_view kMethod = "http.request";
 /// A long poll takes 30 s at most.
 constexpr Duration kDeadline = std::chrono::seconds(40);
+/// Of a piece: until it was written, or, of the last one, until all is published.
+constexpr Duration kPieceDeadline = std::chrono::seconds(120);
+constexpr std::size_t kPieceBytes = 512UL << 10;
 
-using Headers = std::vector<std::pair<std::string, std::string>>;
-
-struct ForwardedRequest {
-  std::uint64_t shard = 0;
-  std::string method, target;
-  Headers headers;
-  std::string remote_address;
-  bool tls = false;
-  std::string request_id, body;
-};
-
-struct ForwardedResponse {
-  std::uint64_t status = 0;
-  Headers headers;
-  std::string body;
-  std::optional<std::uint64_t> head_content_length;
-};
-
-/// Its parts are of `from`, which must outlive it, as the body must.
-http::Request request_of(const ForwardedRequest& from, http::BodyReader& body) {
-  http::Request request;
-  request.method = from.method;
-  request.target = from.target;
-  request.path = request.target.substr(0, request.target.find('?'));
-  if (request.path.size() < request.target.size()) request.query = request.target.substr(request.path.size() + 1);
-  for (const auto& [name, value] : from.headers) request.headers.emplace_back(name, value);
-  request.remote_address = from.remote_address;
-  request.tls = from.tls;
-  request.request_id = from.request_id;
-  request.body = &body;
-  return request;
+template <class Message>
+Result<Message> decoded(const std::string& bytes) {
+  auto message = wire::decode<Message>(bytes);
+  if (!message) return fail(error_for_log(ErrorCode::kInternalError, "malformed message of another process"));
+  return std::move(*message);
 }
 
-http::Response response_of(ForwardedResponse from) {
-  http::Response response;
-  response.status = static_cast<unsigned>(from.status);
-  for (const auto& [name, value] : from.headers) response.set(name, value);
-  response.body = std::move(from.body);
-  response.head_content_length = from.head_content_length;
+bool goes_whole(const http::Request& request, std::size_t most_bytes) {
+  const auto length = request.body->content_length();
+  return length ? *length <= most_bytes : !request.header("Transfer-Encoding");
+}
+
+bool all_read(const http::BodyReader& body) { return body.content_length() == body.bytes_read(); }
+
+}  // namespace
+
+/// The body of an answer, as the other process has it.
+class RequestForwarder::RestOfBody final : public http::BodySource {
+ public:
+  RestOfBody(RequestForwarder& forwarder, std::string address, std::string name, std::string begin)
+      : forwarder_(forwarder), address_(std::move(address)), name_(std::move(name)), begin_(std::move(begin)) {}
+  RestOfBody(const RestOfBody&) = delete;
+  RestOfBody& operator=(const RestOfBody&) = delete;
+  ~RestOfBody() override {
+    if (!name_.empty()) forwarder_.drop(address_, name_);
+  }
+
+  Task<Result<std::string>> next() override {
+    if (!begin_.empty()) co_return std::exchange(begin_, {});
+    if (name_.empty()) co_return std::string();
+    auto piece = co_await forwarder_.router_.ask(address_, std::string(forwarded::kNext),
+                                                 wire::encode(forwarded::Next{name_, number_++}), kDeadline);
+    if (!piece || piece->empty()) name_.clear();
+    co_return piece;
+  }
+
+ private:
+  RequestForwarder& forwarder_;
+  const std::string address_;
+  std::string name_;  // empty: nothing is left
+  std::string begin_;
+  std::uint64_t number_ = 0;
+};
+
+RequestForwarder::Answered RequestForwarder::forward(std::size_t shard, const http::Request& request) {
+  if (CO_TRY(co_await router_.find(shard)).here) co_return std::optional<http::Response>();
+  const bool whole = goes_whole(request, most_bytes_);
+  co_return co_await (whole ? forward_whole(shard, request) : forward_in_pieces(shard, request));
+}
+
+RequestForwarder::Answered RequestForwarder::forward_whole(std::size_t shard, const http::Request& request) {
+  auto to = forwarded::head_of(shard, router_.owners().process(), request);
+  to.body = CO_TRY(co_await request.body->read_all(most_bytes_));
+  auto payload = wire::encode(to);
+  std::string address;
+  auto reply = CO_TRY(co_await router_.forward({shard, kDeadline}, std::string(forwarded::kWhole), payload, &address));
+  // It has come here meanwhile, and the body is read already.
+  if (!reply) co_return std::optional(co_await serve_read(std::move(to)));
+  co_return response_of(CO_TRY(decoded<forwarded::Response>(*reply)), address);
+}
+
+RequestForwarder::Answered RequestForwarder::forward_in_pieces(std::size_t shard, const http::Request& request) {
+  std::string address;
+  const auto reply = CO_TRY(
+      co_await router_.forward({shard, kPieceDeadline}, std::string(forwarded::kBegin),
+                               wire::encode(forwarded::head_of(shard, router_.owners().process(), request)), &address));
+  if (!reply) co_return std::optional<http::Response>();
+  auto begun = CO_TRY(decoded<forwarded::Progress>(*reply));
+  auto response = CO_TRY(co_await send_body(shard, address, std::move(begun), *request.body));
+  co_return response_of(std::move(response), address);
+}
+
+Task<Result<forwarded::Response>> RequestForwarder::send_body(std::size_t shard, std::string address,
+                                                              forwarded::Progress begun, http::BodyReader& body) {
+  const auto upload = begun.upload;
+  auto progress = std::move(begun);
+  for (std::uint64_t number = 0; !progress.response; ++number) {
+    auto bytes = co_await body.read_some(kPieceBytes);
+    if (!bytes) {
+      drop(address, upload);
+      co_return fail(bytes.error());
+    }
+    const bool last = bytes->empty() || all_read(body);
+    progress = CO_TRY(co_await send_piece(shard, address, {upload, number, last, std::move(*bytes)}));
+  }
+  co_return std::move(*progress.response);
+}
+
+Task<Result<forwarded::Progress>> RequestForwarder::send_piece(std::size_t shard, const std::string& address,
+                                                               forwarded::Piece piece) {
+  const auto reply =
+      CO_TRY(co_await router_.ask(address, std::string(forwarded::kPiece), wire::encode(piece), kPieceDeadline, shard));
+  co_return decoded<forwarded::Progress>(reply);
+}
+
+http::Response RequestForwarder::response_of(forwarded::Response from, const std::string& address) {
+  const bool streamed = from.streamed;
+  const auto length = from.length;
+  auto rest = std::exchange(from.rest, {});
+  auto begin = streamed ? std::exchange(from.body, {}) : std::string();
+  auto response = forwarded::response_of(std::move(from));
+  if (!streamed) return response;
+  response.source = std::make_unique<RestOfBody>(*this, address, std::move(rest), std::move(begin));
+  response.source_length = length;
   return response;
 }
 
-std::string encoded(http::Response response) {
-  ForwardedResponse to{response.status, {}, std::move(response.body), response.head_content_length};
-  for (const auto [name, value] : response.headers) to.headers.emplace_back(name, value);
-  return wire::encode(to);
+namespace {
+
+Task<void> tell(ShardRouter& router, std::string address, std::string payload) {
+  const auto told =
+      co_await router.ask(std::move(address), std::string(forwarded::kDrop), std::move(payload), kDeadline);
+  static_cast<void>(told.has_value());  // if not, it forgets by itself
 }
 
 }  // namespace
 
-Task<Result<std::optional<http::Response>>> RequestForwarder::forward(std::size_t shard, const http::Request& request) {
-  if (CO_TRY(co_await router_.find(shard)).here) co_return std::optional<http::Response>();
-  ForwardedRequest to{shard,
-                      std::string(request.method),
-                      std::string(request.target),
-                      {},
-                      request.remote_address,
-                      request.tls,
-                      request.request_id,
-                      {}};
-  for (const auto& [name, value] : request.headers) to.headers.emplace_back(name, value);
-  to.body = CO_TRY(co_await request.body->read_all(most_bytes_));
-  auto payload = wire::encode(to);
-  auto reply = CO_TRY(co_await router_.forward({shard, kDeadline}, std::string(kMethod), payload));
-  // It has come here meanwhile, and the body is read already.
-  if (!reply) reply = CO_TRY(co_await answer(std::move(payload)));
-  auto answered = wire::decode<ForwardedResponse>(*reply);
-  if (!answered) co_return fail(error_for_log(ErrorCode::kInternalError, "malformed answer of another process"));
-  co_return std::optional(response_of(std::move(*answered)));
+void RequestForwarder::drop(const std::string& address, const std::string& name) {
+  spawn(executor_, tell(router_, address, wire::encode(forwarded::Drop{name})));
 }
 
 rpc::Dispatch RequestForwarder::beside(rpc::Dispatch store) {
   return [this, store = std::move(store)](const std::string& method, std::string payload) {
-    return method == kMethod ? answer(std::move(payload)) : store(method, std::move(payload));
+    return method.starts_with("http.") ? answer(method, std::move(payload)) : store(method, std::move(payload));
   };
 }
 
+/// A request begins with its shard.
 std::optional<CallPlace> RequestForwarder::place_of(std::string_view method, std::string_view payload) {
-  if (method != kMethod) return std::nullopt;
+  if (method != forwarded::kWhole && method != forwarded::kBegin) return std::nullopt;
   ByteReader in(payload);
   const auto shard = in.varint();
   return in.ok() ? std::optional(CallPlace{shard, kDeadline}) : std::nullopt;
 }
 
-Task<Result<std::string>> RequestForwarder::answer(std::string payload) {
-  auto from = wire::decode<ForwardedRequest>(std::exchange(payload, {}));
-  if (!from) co_return fail(error_for_log(ErrorCode::kInvalidInput, "malformed request of another process"));
-  http::TextBody body(std::exchange(from->body, {}));
-  auto request = request_of(*from, body);
-  co_return encoded(co_await serve_(request));
+Task<Result<std::string>> RequestForwarder::answer(std::string method, std::string payload) {
+  if (method == forwarded::kWhole) co_return co_await answer_whole(std::move(payload));
+  if (method == forwarded::kBegin) {
+    co_return wire::encode(CO_TRY(co_await bodies_.begin(CO_TRY(decoded<forwarded::Request>(payload)))));
+  }
+  if (method == forwarded::kPiece) {
+    co_return wire::encode(CO_TRY(co_await bodies_.take(CO_TRY(decoded<forwarded::Piece>(payload)))));
+  }
+  if (method == forwarded::kNext) co_return co_await bodies_.next(CO_TRY(decoded<forwarded::Next>(payload)));
+  if (method != forwarded::kDrop) co_return fail(ErrorCode::kNotImplemented);
+  bodies_.drop(CO_TRY(decoded<forwarded::Drop>(payload)).name);
+  co_return std::string();
+}
+
+Task<Result<std::string>> RequestForwarder::answer_whole(std::string payload) {
+  auto from = CO_TRY(decoded<forwarded::Request>(std::exchange(payload, {})));
+  auto sender = from.sender;
+  co_return wire::encode(CO_TRY(co_await bodies_.keep(co_await serve_read(std::move(from)), std::move(sender))));
+}
+
+Task<http::Response> RequestForwarder::serve_read(forwarded::Request from) {
+  http::TextBody body(std::exchange(from.body, {}), from.length);
+  auto request = forwarded::request_of(from, body);
+  co_return co_await serve_(request);
 }
 
 }  // namespace tidemark::service

@@ -1,10 +1,12 @@
 // A request of a client as one process passes it on to the one that serves it, and its answer. It is passed on as it
-// came, with its credentials, and checked again there: processes need not believe each other. Bodies are whole.
+// came, with its credentials, and checked again there: processes need not believe each other. A short body goes with
+// it; a longer one, or that of an answer, goes piece by piece. Whatever becomes of it, it is passed on once.
 #pragma once
 #include <functional>
 #include <optional>
 
 #include "common/http/http.h"
+#include "common/service/forwarded_bodies.h"
 #include "common/service/shard_router.h"
 
 namespace tidemark::service {
@@ -12,10 +14,14 @@ namespace tidemark::service {
 /// Passes requests on. Thread safe; the router must outlive it.
 class RequestForwarder {
  public:
-  /// `serve` answers a request that belongs here. `most_bytes`: of a body.
-  using Serve = std::function<Task<http::Response>(http::Request&)>;
-  RequestForwarder(ShardRouter& router, std::size_t most_bytes, Serve serve)
-      : router_(router), most_bytes_(most_bytes), serve_(std::move(serve)) {}
+  /// `serve` answers a request that belongs here. `most_bytes`: of a body that goes with its request.
+  RequestForwarder(ShardRouter& router, Clock& clock, const Executor& executor, std::size_t most_bytes,
+                   ForwardedBodies::Serve serve)
+      : router_(router),
+        executor_(executor),
+        most_bytes_(most_bytes),
+        bodies_(clock, executor, serve, [&router](const auto& process) { return router.lives(process); }),
+        serve_(serve) {}
 
   /// The answer of the process that serves the shard; nothing: this one does, and the request is as it was.
   /// kServerBusy; errors of the body.
@@ -24,13 +30,29 @@ class RequestForwarder {
   rpc::Dispatch beside(rpc::Dispatch store);
   /// If it is such a request: where it belongs.
   static std::optional<CallPlace> place_of(std::string_view method, std::string_view payload);
+  /// Ends what other processes have passed on in pieces.
+  void end() { bodies_.end(); }
 
  private:
-  Task<Result<std::string>> answer(std::string payload);
+  class RestOfBody;
+  using Answered = Task<Result<std::optional<http::Response>>>;
+  Answered forward_whole(std::size_t shard, const http::Request& request);
+  Answered forward_in_pieces(std::size_t shard, const http::Request& request);
+  Task<Result<forwarded::Response>> send_body(std::size_t shard, std::string address, forwarded::Progress begun,
+                                              http::BodyReader& body);
+  Task<Result<forwarded::Progress>> send_piece(std::size_t shard, const std::string& address, forwarded::Piece piece);
+  http::Response response_of(forwarded::Response from, const std::string& address);
+  void drop(const std::string& address, const std::string& name);
+
+  Task<Result<std::string>> answer(std::string method, std::string payload);
+  Task<Result<std::string>> answer_whole(std::string payload);
+  Task<http::Response> serve_read(forwarded::Request from);
 
   ShardRouter& router_;
+  const Executor executor_;
   const std::size_t most_bytes_;
-  const Serve serve_;
+  ForwardedBodies bodies_;
+  const ForwardedBodies::Serve serve_;
 };
 
 }  // namespace tidemark::service

@@ -34,7 +34,15 @@ class ShardRouter {
   /// Waits for a moment while nobody serves the shard. kServerBusy if that does not change.
   Task<Result<kv::ShardOwners::Place>> find(std::size_t shard);
   /// The reply of the process that serves the shard; nothing: this one does. kServerBusy.
-  Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload);
+  /// `answered_by`: becomes the address of that process.
+  Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload,
+                                                   std::string* answered_by = nullptr);
+  /// Goes on with what forward() began, at the process that has answered that, as long as it lives, and, if a shard is
+  /// named, may have that. kServerBusy.
+  Task<Result<std::string>> ask(std::string address, std::string method, std::string payload, Duration deadline,
+                                std::optional<std::size_t> shard = std::nullopt);
+  /// Whether there is another process with this name, as far as this one knows.
+  [[nodiscard]] bool lives(const std::string& process) const;
   /// All other processes are told, one after another; who does not answer is left out.
   Task<void> tell_others(std::string method, std::string payload);
 

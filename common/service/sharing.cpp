@@ -31,7 +31,7 @@ Sharing::Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const
 void Sharing::serve(Store& store) {
   store_ = &store;
   auto& front = store.front();
-  forwarder_.emplace(router_, store.longest_forwarded_body(),
+  forwarder_.emplace(router_, clock_, executor_, store.longest_forwarded_body(),
                      [&front](http::Request& request) { return front.serve_here(request); });
   front.forward_by(*forwarder_);
 }

@@ -31,6 +31,8 @@ class Sharing {
   [[nodiscard]] std::vector<prometheus::MetricFamily> figures() const;
   /// Hands its shards over while it still passes on what comes.
   void leave() { owners_.leave(); }
+  /// Nothing that other processes pass on arrives any more: ends what is under way of it.
+  void end_forwarded() { forwarder_->end(); }
   /// When nothing runs any more: ends the claims.
   void stop() { owners_.stop(); }
   /// Before the executors go.

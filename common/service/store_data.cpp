@@ -232,6 +232,7 @@ Result<StoreData> open_in_database(const StoreSettings& settings, const std::fil
   StoreData stored{.shards = {}, .identity = identity_of(description, stamp)};
   if (settings.share_shards) {
     TRY(open_shared(stored, options, placement));
+    if (description.check_shared) TRY(description.check_shared(*stored.shards.catalogue().snapshot()));
   } else {
     TRY(open_shards(stored, placement, [&options](std::size_t shard) {
       options.shard = static_cast<std::int64_t>(shard);
@@ -259,6 +260,7 @@ Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem
   TRY(check_database_settings(settings));
   TRY(check_shards(settings, description));
   TRY(check_sharing(settings, description));
+  if (description.check_settings) TRY(description.check_settings(settings.share_shards, data));
   return in_database(settings) ? open_in_database(settings, data, description)
                                : open_in_files(settings, data, description);
 }

@@ -404,6 +404,7 @@ void RunningStore::end_work(Duration grace) {
   stopping_->notify_all();
   analytics_.stop();
   if (internal_) internal_->stop();
+  if (sharing_) sharing_->end_forwarded();
   server_.stop(grace);
   stopping_->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.

@@ -102,6 +102,10 @@ struct StoreDescription {
   CheckShards check_shards = {};
   /// Whether several processes can share them.
   bool shares = false;
+  /// What is wrong with the settings that only this store has, beside those of all. `data`: the directory of all.
+  std::function<Result<void>(bool share_shards, const std::filesystem::path& data)> check_settings = {};
+  /// Of a process that shares shards, before it claims any: whether it sees what the others see.
+  std::function<Result<void>(const kv::Reader& catalogue)> check_shared = {};
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;

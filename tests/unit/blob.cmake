@@ -3,6 +3,7 @@ tidemark_test(blob_test LABEL unit
     ${CMAKE_CURRENT_LIST_DIR}/blob_appends_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_browser_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_check_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_claims_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_client_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_kept_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_md5_test.cpp

@@ -1,0 +1,81 @@
+// What becomes of large content when another owner claims its shard: what was pending is never published, what was
+// published is never given up, and no file is left that a former owner made late.
+#include "tests/support/blob_service_fixture.h"
+#include "tests/support/standing_clock.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+class BlobClaims : public BlobServiceTest {
+ protected:
+  /// As another process does that takes the shard over, or this one, if it comes back.
+  void claim() {
+    service_.gained(0);
+    run_background();
+  }
+  void make_file(PayloadId id) {
+    const PayloadFiles& files = files_;
+    auto writing = files.begin(id);
+    ASSERT_TRUE(run(writing.append("late")));
+    ASSERT_TRUE(run(writing.finish()));
+  }
+};
+
+TEST_F(BlobClaims, WhatWasPendingIsNeverPublished) {
+  const auto payload = upload(content(600'000));
+  claim();
+  EXPECT_TRUE(run(service_.put_blob(ref("b"), {}, payload, {})).failed_with(ErrorCode::kServerBusy));
+  abandon(payload.id);
+  EXPECT_TRUE(read("b").failed_with(ErrorCode::kBlobNotFound));
+  EXPECT_TRUE(files_.paths().empty());
+  EXPECT_EQ(checked().found, 0U);
+}
+
+TEST_F(BlobClaims, WhatWasPublishedIsNotAbandonedByWhoeverWasNotTold) {
+  const auto bytes = content(600'000);
+  const auto payload = upload(bytes);
+  ASSERT_TRUE(run(service_.put_blob(ref("b"), {}, payload, {})));
+  abandon(payload.id);
+  service_.collector().abandon_later(payload.id);
+  claim();
+  collect();
+  EXPECT_EQ(*read("b"), bytes);
+  EXPECT_EQ(checked().found, 0U);
+}
+
+TEST_F(BlobClaims, AFileThatIsMadeLateIsRemovedByWhoeverMadeIt) {
+  const auto payload = upload(content(600'000));
+  claim();
+  make_file(payload.id);
+  abandon(payload.id);
+  EXPECT_TRUE(files_.paths().empty());
+}
+
+TEST_F(BlobClaims, AFileThatIsMadeLateIsRemovedOnceNoUploadGoesOn) {
+  const auto payload = upload(content(600'000));
+  claim();
+  make_file(payload.id);
+  StandingClock ages(clock_->now() + kLongestUpload - std::chrono::minutes(1));
+  Readers readers(*clock_);
+  Collector collector(*engine_, files_, readers, ages, io_.get_executor());
+  ASSERT_TRUE(run(collector.collect()));
+  EXPECT_EQ(files_.paths().size(), 1U);
+  EXPECT_EQ(checked().found, 0U) << "it is known";
+  ages.time += std::chrono::hours(2);
+  ASSERT_TRUE(run(collector.collect()));
+  EXPECT_TRUE(files_.paths().empty());
+  EXPECT_TRUE(keys_of('W').empty());
+}
+
+TEST_F(BlobClaims, NothingIsCollectedWhereTheShardIsNot) {
+  put("b", content(600'000));
+  service_.lost(0);
+  ASSERT_TRUE(run(service_.delete_blob(ref("b"), DeleteSnapshots::kNone, {})));
+  collect();
+  EXPECT_EQ(files_.paths().size(), 1U);
+  claim();
+  EXPECT_TRUE(files_.paths().empty());
+}
+
+}  // namespace
+}  // namespace tidemark::blob_store
