@@ -6,6 +6,6 @@ foreach(process_suite api backup blob_owners callback cli cli_completion cli_poi
     ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
 endforeach()
 # It waits for leases to end.
-set_tests_properties(process_blob_owners process_postgres set_tests_properties(process_postgres process_owners process_table_owners process_shard_tools PROPERTIES TIMEOUT 400)
+set_tests_properties(process_blob_owners process_postgres process_owners process_table_owners process_shard_tools PROPERTIES TIMEOUT 400)
 # Idle means that nothing else runs here meanwhile.
 set_tests_properties(process_footprint process_blob_footprint PROPERTIES RUN_SERIAL ON)
