@@ -37,8 +37,13 @@ Result<void> check_values(const FeedRequest& request, const table_store::ChangeF
                                             " values: declare it with \"values\":\"both\" for the changes to come.");
 }
 
-std::string token_after(std::string_view table, const Change& change, const FeedPage& page) {
-  return feeds::token_of(table, {page.next.generation, change.version, change.index + 1});
+void each_change(std::string_view table, const FeedPage& page,
+                 const std::function<void(const Change&, const std::string& token)>& each) {
+  auto place = page.begin;
+  for (const auto& change : page.changes) {
+    table_store::pass(place, change);
+    each(change, feeds::token_of(table, place));
+  }
 }
 
 Task<Result<nlohmann::json>> read_json_object(http::Request& request) {
@@ -63,10 +68,10 @@ void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time n
 
 std::string page_members(std::string_view table, const FeedPage& page) {
   std::string out = R"("changes":[)";
-  for (const auto& change : page.changes) {
+  each_change(table, page, [&out](const Change& change, const std::string& token) {
     if (out.back() != '[') out += ',';
-    feeds::append_change(out, change, token_after(table, change, page));
-  }
+    feeds::append_change(out, change, token);
+  });
   out += R"(],"next":")" + feeds::token_of(table, page.next) + R"(","more":)";
   return out + (page.more ? "true" : "false");
 }

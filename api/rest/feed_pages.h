@@ -24,8 +24,9 @@ Task<Result<table_store::FeedPage>> await_changes(Api& api, std::string table, t
 /// Values that are asked for must be kept. kInvalidInput.
 Result<void> check_values(const table_store::FeedRequest& request, const table_store::ChangeFeed& feed);
 
-/// The token of the place after a change of a page.
-std::string token_after(std::string_view table, const table_store::Change& change, const table_store::FeedPage& page);
+/// Calls `each` with every change of a page and the token of the place behind it.
+void each_change(std::string_view table, const table_store::FeedPage& page,
+                 const std::function<void(const table_store::Change&, const std::string& token)>& each);
 /// "changes":[...],"next":TOKEN,"more":BOOL
 std::string page_members(std::string_view table, const table_store::FeedPage& page);
 

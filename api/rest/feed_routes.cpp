@@ -22,12 +22,18 @@ constexpr Duration kLongestStream = std::chrono::hours(1);
 constexpr Duration kRetry = std::chrono::milliseconds(500);
 constexpr std::uint32_t kStreamPage = 100;
 
+table_store::Version complete_since(const table_store::FeedPlace& oldest) {
+  table_store::Version since = 0;
+  for (const auto& log : oldest.logs) since = std::max(since, log.version);
+  return since;
+}
+
 json to_json(const FeedStatus& status, Time now) {
   auto out = feeds::to_json(status.feed);
   out["table"] = status.table;
   out["changes"] = status.kept.changes;
   out["bytes"] = status.kept.bytes;
-  out["completeSince"] = to_iso8601(Time(Ticks(status.oldest.version)));
+  out["completeSince"] = to_iso8601(Time(Ticks(complete_since(status.oldest))));
   out["oldest"] = feeds::token_of(status.table, status.oldest);
   out["end"] = feeds::token_of(status.table, status.end);
   if (status.kept.oldest) {
@@ -145,12 +151,11 @@ class ChangeEvents final : public http::BodySource {
   std::string text_of(const FeedPage& page) {
     greeted_ = true;
     std::string out;
-    for (const auto& change : page.changes) {
-      const auto token = token_after(table_, change, page);
+    each_change(table_, page, [&out](const table_store::Change& change, const std::string& token) {
       out += "id: " + token + "\nevent: change\ndata: ";
       feeds::append_change(out, change, token);
       out += "\n\n";
-    }
+    });
     return out;
   }
 

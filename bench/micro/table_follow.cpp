@@ -71,10 +71,10 @@ struct Bench {
   }
 
   Task<void> take_pages() {
-    Version position = 0;
+    Position position;
     while (!done.load()) {
-      const auto page =
-          must(co_await service.changed_entities("bench", table, "reader", position, 0, 1000, std::chrono::seconds(1)));
+      const auto page = must(
+          co_await service.changed_entities("bench", table, "reader", position, {}, 1000, std::chrono::seconds(1)));
       const auto now = clock.now();
       for (const auto& entity : page.entities) {
         delays_ms.push_back(std::chrono::duration<double, std::milli>(now - Time(Ticks(entity.now->version))).count());

@@ -157,6 +157,11 @@ Result<std::optional<Change>> CatalogueCopies::under_way(const Reader& catalogue
   return mark ? std::optional(std::move(mark->change)) : std::nullopt;
 }
 
+Result<bool> CatalogueCopies::is_changing(const Reader& catalogue, char kind, std::string_view account,
+                                          std::string_view name) {
+  return TRY(read_under_way(catalogue, key(kind, Text{account}, Text{name}))).has_value();
+}
+
 /// In the order in which they ask, more or less; somebody who holds the turn for long has a disk that does not answer.
 Task<Result<CatalogueCopies::Turn>> CatalogueCopies::take_turn(const Name& name) const {
   const auto end = clock_.monotonic() + kTurnPatience;

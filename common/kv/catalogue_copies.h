@@ -92,6 +92,8 @@ class CatalogueCopies {
   /// Whether the catalogue's row is being changed.
   [[nodiscard]] Result<std::optional<Change>> under_way(const Reader& catalogue, std::string_view account,
                                                         std::string_view name) const;
+  [[nodiscard]] static Result<bool> is_changing(const Reader& catalogue, char kind, std::string_view account,
+                                                std::string_view name);
   /// Finishes the name's change if one has been under way for more than a second.
   Task<Result<void>> finish_old(std::string account, std::string name) const;
   /// Finishes whatever an earlier process left behind. Call it once at start, or when the catalogue has come here.

@@ -49,11 +49,17 @@ std::unexpected<Error> taken_over(const Consumer& consumer) {
                                       consumer.reader + "': what this one does counts no more.");
 }
 
-/// Whether `token` is further than what is stored. One of another generation is.
-bool is_later(const Consumer& consumer, const std::string& token) {
-  const auto stored = parse_token(consumer.table, consumer.token);
+/// What the group has dealt with once a reader has dealt with all up to `token`, too. Of several shards, pages that are
+/// read twice may go on differently, and what was dealt with is behind either. One of another generation counts alone.
+std::string joined(const Consumer& consumer, const std::string& token) {
+  auto stored = parse_token(consumer.table, consumer.token);
   const auto given = parse_token(consumer.table, token);
-  return !stored || !given || stored->generation != given->generation || *given > *stored;
+  if (!stored || !given || stored->generation != given->generation || stored->logs.size() != given->logs.size())
+    return token;
+  for (std::size_t shard = 0; shard < given->logs.size(); ++shard) {
+    stored->logs[shard] = std::max(stored->logs[shard], given->logs[shard]);
+  }
+  return token_of(consumer.table, *stored);
 }
 
 }  // namespace
@@ -154,10 +160,11 @@ Task<Result<Consumer>> ConsumerStore::acknowledge(std::string table, std::string
   for (int race = 0; race < kMaxRaces; ++race) {
     auto consumer = CO_TRY(co_await get(table, group));
     if (consumer.epoch != epoch) co_return taken_over(consumer);
-    const bool later = !token.empty() && is_later(consumer, token);
+    auto place = token.empty() ? consumer.token : joined(consumer, token);
+    const bool later = place != consumer.token;
     if (!later && !leaves) co_return consumer;
     if (later) {
-      consumer.token = token;
+      consumer.token = std::move(place);
       consumer.acknowledged_at = clock_.now();
     }
     if (leaves) consumer.reader.clear();

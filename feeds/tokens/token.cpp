@@ -10,9 +10,12 @@ namespace {
 
 using table_store::FeedPlace;
 using table_store::FeedStart;
+using table_store::LogPlace;
 
-constexpr std::uint8_t kFormat = 1;
-constexpr std::size_t kMaxTokenBytes = 100;
+constexpr std::uint8_t kOneLog = 1;
+constexpr std::uint8_t kSeveralLogs = 2;
+constexpr std::size_t kMaxLogs = 64;
+constexpr std::size_t kMaxTokenBytes = 2000;
 constexpr std::size_t kCheckBytes = 8;
 
 // Not a secret: it tells a token from what was cut short, or is another table's.
@@ -26,15 +29,54 @@ std::string check_of(std::string_view table, std::string_view bytes) {
   return out;
 }
 
+void write_logs(ByteWriter& out, const std::vector<LogPlace>& logs) {
+  const auto newest = std::ranges::max(logs, {}, &LogPlace::version).version;
+  out.i64(newest);
+  out.varint(logs.size());
+  for (const auto& log : logs) {
+    out.varint(static_cast<std::uint64_t>(newest - log.version));
+    out.varint(log.index);
+  }
+}
+
+/// False if an index is too high.
+bool read_index(ByteReader& in, LogPlace& log) {
+  const auto index = in.varint();
+  log.index = static_cast<std::uint32_t>(index);
+  return std::in_range<std::uint32_t>(index);
+}
+
+bool read_logs(ByteReader& in, std::vector<LogPlace>& logs) {
+  const auto newest = in.i64();
+  const auto count = in.varint();
+  if (newest < 0 || count > kMaxLogs) return false;
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    const auto behind = in.varint();
+    if (behind > static_cast<std::uint64_t>(newest)) return false;
+    auto& log = logs.emplace_back(LogPlace{newest - static_cast<std::int64_t>(behind), 0});
+    if (!read_index(in, log)) return false;
+  }
+  return true;
+}
+
+bool read_log(ByteReader& in, std::vector<LogPlace>& logs) {
+  auto& log = logs.emplace_back(LogPlace{in.i64(), 0});
+  return read_index(in, log) && log.version >= 0;
+}
+
 }  // namespace
 
 std::string token_of(std::string_view table, const FeedPlace& place) {
   std::string bytes;
   ByteWriter out(bytes);
-  out.u8(kFormat);
+  out.u8(place.logs.size() > 1 ? kSeveralLogs : kOneLog);
   out.varint(place.generation);
-  out.i64(place.version);
-  out.varint(place.index);
+  if (place.logs.size() > 1) {
+    write_logs(out, place.logs);
+  } else {
+    out.i64(place.of(0).version);
+    out.varint(place.of(0).index);
+  }
   bytes += check_of(table, bytes);
   auto text = base64_encode(bytes);
   std::ranges::replace(text, '+', '-');
@@ -60,12 +102,15 @@ Result<FeedPlace> parse_token(std::string_view table, std::string_view token) {
   const auto format = in.u8();
   FeedPlace place;
   place.generation = in.varint();
-  place.version = in.i64();
-  const auto index = in.varint();
-  place.index = static_cast<std::uint32_t>(index);
-  const bool whole = in.finished() && format == kFormat && std::in_range<std::uint32_t>(index);
-  if (!whole || place.version < 0 || token_of(table, place) != token) return refused();
+  const bool known = format == kOneLog || format == kSeveralLogs;
+  if (!known || !(format == kOneLog ? read_log(in, place.logs) : read_logs(in, place.logs))) return refused();
+  if (!in.finished() || token_of(table, place) != token) return refused();
   return place;
+}
+
+std::string id_of(std::string_view table, const table_store::FeedPage& page, const table_store::Change& change) {
+  auto id = token_of(table, table_store::place_in_feed(page.next.generation, change.version, change.index + 1));
+  return page.next.logs.size() > 1 ? id + "." + std::to_string(change.shard) : id;
 }
 
 Result<table_store::FeedRequest> parse_start(std::string_view table, std::string_view text) {

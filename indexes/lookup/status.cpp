@@ -18,7 +18,7 @@ std::optional<FollowerStatus> follower_in(const std::vector<FollowerStatus>& fol
 /// What waits in either of two logs.
 std::optional<FollowerStatus> together(std::optional<FollowerStatus> a, std::optional<FollowerStatus> b) {
   if (!a || !b) return std::nullopt;
-  a->position = std::min(a->position, b->position);
+  a->position = earlier_of(a->position, b->position);
   a->changes_behind += b->changes_behind;
   a->bytes_behind += b->bytes_behind;
   if (!a->oldest || (b->oldest && *b->oldest < *a->oldest)) a->oldest = b->oldest;
@@ -44,7 +44,7 @@ std::string_view Status::state() const {
 }
 
 table_store::Version Status::position() const {
-  return std::max(progress.position, follower ? follower->position : table_store::Version{0});
+  return std::max(progress.position, follower ? follower->reached() : table_store::Version{0});
 }
 
 std::optional<Duration> Status::lag(Time now) const {
@@ -55,8 +55,10 @@ std::optional<Duration> Status::lag(Time now) const {
 
 bool Status::has_reached(table_store::Version version) const {
   if (state() != kReady || !follower) return false;
-  // A version may be of another table: whoever has one waits for no more than the changes there are.
-  return position() >= version || (!follower->oldest && age == Duration::zero());
+  if (std::max(progress.position, follower->position.everywhere()) >= version) return true;
+  // A version may be of another table, or of a shard where little is written: whoever has one waits for no more than
+  // the changes there are.
+  return age == Duration::zero() && (!follower->oldest || *follower->oldest > Time(Ticks(version)));
 }
 
 Task<Result<Status>> status_of(table_store::TableClient& tables, IndexStore& store, Index index) {

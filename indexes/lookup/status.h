@@ -21,6 +21,7 @@ struct Status {
 
   /// As in the progress, unless a person has asked for something else meanwhile or the log has given up on it.
   [[nodiscard]] std::string_view state() const;
+  /// The version up to which all changes are in the rows that had been made when this was read.
   [[nodiscard]] table_store::Version position() const;
   /// How old the oldest change is that is not in the rows, at most; nothing if that is not known.
   [[nodiscard]] std::optional<Duration> lag(Time now) const;

@@ -104,7 +104,7 @@ struct Follow {
   std::string account, table;
   Following following;
   bool anew = false;
-  std::optional<Version> at = {};
+  std::optional<Position> at = {};
 };
 
 struct Unfollow {
@@ -123,8 +123,8 @@ struct ChangedEntities {
   static constexpr std::string_view kMethod = "table.changed_entities";
   using Reply = ChangesPage;
   std::string account, table, follower;
-  Version after = 0;
-  std::uint32_t skip = 0;
+  Position after;
+  NotesRead skip;
   std::uint32_t limit = 0;
   Duration wait{};
   Selection selection;
@@ -134,7 +134,7 @@ struct Acknowledge {
   static constexpr std::string_view kMethod = "table.acknowledge";
   using Reply = void;
   std::string account, table, follower;
-  Version position = 0;
+  Position position;
 };
 
 struct PutFeed {

@@ -1,8 +1,8 @@
 // Following a table. In the transaction that changes an entity of a followed table, the change is noted in the table's
-// change log, so whoever follows misses none. The notes are in the order of their versions, which is the order in which
-// the changes took effect. Plain values.
+// change log on the entity's shard, so whoever follows misses none. The notes are in the order of their versions, which
+// is the order in which the changes took effect there; so the changes of a partition are in their order. Plain values.
 //
-// A follower has a position: the version up to which it has dealt with all changes. The log keeps what is after the
+// A follower has a position (position.h): up to where it has dealt with all changes. The log keeps what is after the
 // position of any follower. A follower that falls further behind than it may is dealt with as it asked for: writes to
 // the table are refused with kServerBusy, or it is stale: the log no longer waits for it, and it has to begin anew.
 #pragma once
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "table_store/model/entity.h"
+#include "table_store/model/position.h"
 
 namespace tidemark::table_store {
 
@@ -25,22 +26,30 @@ struct Following {
   /// Of a change, the log keeps the values that these properties had before. PartitionKey, RowKey and Timestamp may be
   /// among them and mean nothing here. Whoever asks for one more while changes wait is stale.
   std::vector<std::string> properties;
-  std::uint64_t max_changes = 1'000'000;  // that may wait for it; at least 1, as of the bytes
-  std::uint64_t max_bytes = 1ULL << 30;   // of the log that may wait for it
-  bool refuse_writes = false;             // beyond: false: it is stale
+  /// So much of the log may wait for it; at least 1. Each of several shards has its share.
+  std::uint64_t max_changes = 1'000'000;
+  std::uint64_t max_bytes = 1ULL << 30;
+  bool refuse_writes = false;  // beyond: false: it is stale
   bool operator==(const Following&) const = default;
 };
 
 /// How far a follower is.
 struct FollowerStatus {
   Following following;
-  Version position = 0;
-  std::uint64_t changes_behind = 0;
+  Position position;
+  std::uint64_t changes_behind = 0;  // of all shards
   std::uint64_t bytes_behind = 0;
   /// When the oldest change that it has not dealt with was made; of a stale follower, the time of its position.
   /// Nothing: it has dealt with all.
   std::optional<Time> oldest;
-  bool stale = false;
+  bool stale = false;  // on any shard
+
+  /// The version up to which it has dealt with all changes that had been made when this was read.
+  [[nodiscard]] Version reached() const {
+    if (stale) return position.everywhere();
+    const auto newest = position.newest();
+    return oldest ? std::min(newest, Version{oldest->time_since_epoch().count() - 1}) : newest;
+  }
 };
 
 /// An entity that has changed, once for all its changes in a page.
@@ -54,17 +63,17 @@ struct ChangedEntity {
   bool appeared = false;  // it was not there before one of the changes
 };
 
-/// The changes after a position, and what became of their entities: all of one snapshot.
+/// The changes after a position, and what became of their entities: of each shard, all of one snapshot.
 struct ChangesPage {
   std::vector<ChangedEntity> entities;  // in the order of their last changes
-  /// The table was dropped at this version; it is the last change of the page. Entities of a table that was made again
-  /// under the name have higher versions.
+  /// The table was dropped at this version; it is the last change of the page on its shard. Every shard tells it.
+  /// Entities of a table that was made again under the name have higher versions.
   std::optional<Version> dropped;
-  Version through = 0;  // the position of a follower that has dealt with this page
-  Version as_of = 0;    // of the snapshot
+  Position through;  // of a follower that has dealt with this page
+  Position as_of;    // of the snapshots
   /// Pages end between transactions, except in one that is too large for a page: so many of its notes, which come after
   /// `through`, were in this page and those before. Give it to the next call.
-  std::uint32_t skip = 0;
+  NotesRead skip;
   bool more = false;   // there are changes after `through` already
   bool stale = false;  // the log no longer has all changes after the position: the page is empty
 };

@@ -1,6 +1,6 @@
-// The change feed of a table: every change by itself, in the order in which they took effect, kept for a time and up to
-// a size whoever reads. The notes are those of the table's log (changes.h), so they are made in the transaction of the
-// change. Plain values.
+// The change feed of a table: every change by itself, those of a partition in the order in which they took effect, kept
+// for a time and up to a size whoever reads. Of several shards, each keeps its share of that size. The notes are those
+// of the table's log (changes.h), so they are made in the transaction of the change. Plain values.
 #pragma once
 #include <optional>
 #include <string>
@@ -26,13 +26,25 @@ struct ChangeFeed {
   bool operator==(const ChangeFeed&) const = default;
 };
 
-/// Between two notes: the first that was not read yet. The notes of a transaction are numbered from 0.
-struct FeedPlace {
-  std::uint64_t generation = 0;  // of the feed: one that is declared anew after its end is another one
+/// Between two notes of a shard's log: the first that was not read yet. The notes of a transaction are numbered from 0.
+struct LogPlace {
   Version version = 0;
   std::uint32_t index = 0;
-  auto operator<=>(const FeedPlace&) const = default;
+  auto operator<=>(const LogPlace&) const = default;
 };
+
+/// In a feed: a place in each shard's log.
+struct FeedPlace {
+  std::uint64_t generation = 0;  // of the feed: one that is declared anew after its end is another one
+  std::vector<LogPlace> logs;
+
+  [[nodiscard]] LogPlace of(std::size_t shard) const { return shard < logs.size() ? logs[shard] : LogPlace{}; }
+  bool operator==(const FeedPlace&) const = default;
+};
+/// Of a feed that has one log.
+inline FeedPlace place_in_feed(std::uint64_t generation, Version version, std::uint32_t index) {
+  return {generation, {{version, index}}};
+}
 
 enum class ChangeKind : std::uint8_t {
   kInsert = 1,   // the entity was not there
@@ -48,11 +60,21 @@ struct Change {
   ChangeKind kind = ChangeKind::kInsert;
   Version version = 0;      // of its transaction, and of the entity, if that is still there
   std::uint32_t index = 0;  // in the transaction
+  std::uint32_t shard = 0;  // whose log has it
   std::string partition_key, row_key;
   /// What was kept and asked for. Nothing where there was no entity.
   std::optional<std::vector<Property>> before, after;
   Version before_version = 0;  // of the entity as it was, if that is told
+  /// Of a drop: the places behind the notes of it in the logs of other shards.
+  struct Elsewhere {
+    std::uint32_t shard = 0;
+    LogPlace behind;
+  };
+  std::vector<Elsewhere> elsewhere;
 };
+
+/// Moves the place, of which all changes before this one were read, behind it.
+void pass(FeedPlace& place, const Change& change);
 
 enum class FeedStart : std::uint8_t { kPlace = 1, kOldest = 2, kNow = 3, kLast = kNow };
 
@@ -68,9 +90,12 @@ struct FeedRequest {
 
 struct FeedPage {
   std::vector<Change> changes;
+  FeedPlace begin;  // before all of them
   FeedPlace next;
   bool more = false;  // there are changes from `next` on already
 };
+/// Behind the first `count` changes of a page.
+FeedPlace place_behind(const FeedPage& page, std::size_t count);
 
 /// How far behind the end of the feed a place is.
 struct PlaceStatus {

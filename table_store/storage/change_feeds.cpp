@@ -1,11 +1,14 @@
 // The change feeds of tables (model/feed.h): what is kept of the log for whoever reads it, and reading it.
 #include <boost/asio/post.hpp>
+#include <charconv>
 
 #include "common/kv/key_codec.h"
 #include "common/process/failures.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/feed_rows.h"
+#include "table_store/storage/followed_logs.h"
 #include "table_store/storage/kept_changes.h"
+#include "table_store/storage/table_changes.h"
 #include "table_store/storage/table_rows.h"
 #include "table_store/storage/table_service.h"
 
@@ -16,9 +19,6 @@ constexpr Duration kMaxWait = std::chrono::seconds(5);
 constexpr Duration kLetGoEvery = std::chrono::seconds(5);
 constexpr std::size_t kNotesInASlice = 64;
 constexpr std::size_t kMaxReadBytes = 4 * kMaxReplyBytes;
-/// All of a version.
-constexpr std::uint32_t kWholeVersion = std::numeric_limits<std::uint32_t>::max() - 1;
-
 const FailStep kPutFeedStep("table.put_feed");
 const FailStep kDropFeedStep("table.drop_feed");
 const FailStep kLetGoStep("table.let_changes_go");
@@ -46,85 +46,162 @@ Result<void> check_request(const FeedRequest& request) {
   return {};
 }
 
-/// The table's feed; kFeedNotFound.
-Result<LoadedFeed> load_kept(const kv::Reader& reader, const std::string& key) {
-  auto feed = TRY(load_feed(reader, key));
-  if (!feed || !feed->record.kept) return fail(ErrorCode::kFeedNotFound);
-  return std::move(*feed);
-}
-
-Result<FeedStatus> status_of(const kv::Reader& reader, const LoadedFeed& feed) {
-  const auto& kept = *feed.record.kept;
+Result<FeedStatus> status_of_feed(const FollowedLogs& logs) {
   FeedStatus status;
-  status.table = feed.record.table;
-  status.feed = kept.feed;
-  status.oldest = kept.begin();
-  status.end = {kept.generation, TRY(last_version(reader)) + 1, 0};
-  status.kept = TRY(status_of_place(reader, feed.record, feed.head, kept.begin()));
+  status.table = logs.front().feed.table;
+  status.feed = logs.front().feed.kept->feed;
+  status.oldest = begin_of(logs);
+  status.end = TRY(end_of(logs));
+  status.kept = TRY(status_of(logs, status.oldest));
   return status;
 }
 
 /// A place in the feed where the request may begin.
-Result<FeedPlace> begin_of(const FeedRequest& request, const KeptRecord& kept, const FeedPlace& end) {
-  if (request.start == FeedStart::kOldest) return kept.begin();
+Result<FeedPlace> start_of(const FeedRequest& request, const FollowedLogs& logs, const FeedPlace& end) {
+  auto oldest = begin_of(logs);
+  if (request.start == FeedStart::kOldest) return oldest;
   if (request.start == FeedStart::kNow) return end;
   const auto& place = request.place;
-  if (place.generation != kept.generation) {
+  if (place.generation != oldest.generation || place.logs.size() != logs.size()) {
     return fail(
         ErrorCode::kChangesExpired,
         "This place is of a change feed of the table that has ended. Read the table, and begin anew: after=now, "
         "or after=oldest.");
   }
-  if (place < kept.begin()) {
-    return fail(ErrorCode::kChangesExpired,
-                "Changes after this place are no longer kept. Begin anew: after=oldest for those that are, or read the "
-                "table and go on after=now.");
-  }
-  if (place > end) {
-    return fail(ErrorCode::kChangesExpired,
-                "This place is later than the table store's last change: the store was set back. Read the table, and "
-                "begin anew.");
+  for (std::size_t shard = 0; shard < logs.size(); ++shard) {
+    if (place.logs[shard] < oldest.logs[shard]) {
+      return fail(ErrorCode::kChangesExpired,
+                  "Changes after this place are no longer kept. Begin anew: after=oldest for those that are, or read "
+                  "the table and go on after=now.");
+    }
+    if (place.logs[shard] > end.logs[shard]) {
+      return fail(ErrorCode::kChangesExpired,
+                  "This place is later than the table store's last change: the store was set back. Read the table, and "
+                  "begin anew.");
+    }
   }
   return place;
 }
 
+/// Reads the logs of all shards in the order of their versions. A drop of the table is a note in each log: whoever
+/// comes to it first waits there for the others, so that all that was in the table comes before the drop, and all that
+/// is in the next table of the name after it.
 class FeedReader {
  public:
-  FeedReader(const kv::Reader& snapshot, std::uint64_t feed, const FeedRequest& request, FeedPlace begin, FeedPlace end)
-      : request_(request),
-        selected_(request.select),
-        cursor_(snapshot.scan(notes_from(feed, begin.version, begin.index))),
-        end_(std::max(begin, end)) {
-    page_.next = begin;
+  FeedReader(const FollowedLogs& logs, const FeedRequest& request, FeedPlace begin, FeedPlace end)
+      : request_(request), selected_(request.select), end_(std::move(end)) {
+    for (const auto& log : logs) {
+      const auto from = begin.logs[log.shard];
+      lanes_.push_back({&log.feed, log.rows->scan(notes_from(log.feed.feed, from.version, from.index)), {}});
+    }
+    page_.begin = page_.next = std::move(begin);
     std::ranges::sort(selected_);
+  }
+
+  Result<void> open() {
+    for (auto& lane : lanes_) TRY(look(lane));
+    return {};
   }
 
   /// Reads a note; false at the end of the page.
   Result<bool> step() {
-    if (!cursor_->valid()) {
-      TRY(cursor_->status());
-      page_.next = end_;
+    auto* lane = first();
+    const bool drops = lane == nullptr && find_drop();
+    if (lane == nullptr && !drops) {
+      end_lanes();
       return false;
     }
     page_.more =
         page_.changes.size() >= request_.limit || reply_bytes_ >= kMaxReplyBytes || read_bytes_ >= kMaxReadBytes;
-    if (page_.more) return false;
-    const auto place = place_of_note(cursor_->key());
-    if (!place) return corrupt_record("note");
-    read_bytes_ += cursor_->value().size();
-    TRY(add(*place, TRY(decode_note(cursor_->value()))));
-    cursor_->next();
+    if (page_.more) {
+      end_lanes();
+      return false;
+    }
+    if (drops) {
+      TRY(add_drop());
+    } else {
+      TRY(add(*lane));
+    }
     return true;
   }
 
   FeedPage finish() { return std::move(page_); }
 
  private:
-  Result<void> add(const NotePlace& place, Note note) {
+  /// A shard's log.
+  struct Lane {
+    const FeedRecord* feed = nullptr;
+    std::unique_ptr<kv::Cursor> cursor;
+    std::optional<NotePlace> next;
+    std::uint64_t drop = 0;  // the next note is of this drop, in a divided store
+  };
+
+  Result<void> look(Lane& lane) {
+    lane.next.reset();
+    lane.drop = 0;
+    if (!lane.cursor->valid()) return lane.cursor->status();
+    lane.next = place_of_note(lane.cursor->key());
+    if (!lane.next) return corrupt_record("note");
+    if (!lane.feed->division || !is_of_drop(lane.cursor->value())) return {};
+    const auto which = TRY(decode_note(lane.cursor->value())).row_key;
+    std::from_chars(which.data(), which.data() + which.size(), lane.drop);
+    return lane.drop != 0 ? Result<void>{} : corrupt_record("note");
+  }
+
+  /// With the lowest version of those that do not wait for a drop; null if there is none.
+  Lane* first() {
+    Lane* lowest = nullptr;
+    for (auto& lane : lanes_) {
+      if (!lane.next || lane.drop != 0) continue;
+      if (lowest == nullptr || lane.next->version < lowest->next->version) lowest = &lane;
+    }
+    return lowest;
+  }
+
+  /// All wait for a drop or are at their ends: the first drop of which every shard has its note.
+  bool find_drop() {
+    drop_ = 0;
+    for (const auto& lane : lanes_) {
+      if (lane.drop != 0 && (drop_ == 0 || lane.drop < drop_)) drop_ = lane.drop;
+    }
+    return drop_ != 0 && std::ranges::all_of(lanes_, [&](const Lane& lane) {
+             return lane.drop != 0 || lane.feed->division->dropped >= drop_;
+           });
+  }
+
+  std::uint32_t shard_of(const Lane& lane) const { return static_cast<std::uint32_t>(&lane - lanes_.data()); }
+
+  Result<void> add_drop() {
+    std::optional<Change> drop;
+    for (auto& lane : lanes_) {
+      if (lane.drop != drop_) continue;
+      const auto index = static_cast<std::uint32_t>(lane.next->index);
+      if (drop) {
+        drop->elsewhere.push_back({shard_of(lane), {lane.next->version, index + 1}});
+      } else {
+        drop.emplace();
+        drop->kind = ChangeKind::kDrop;
+        drop->version = lane.next->version;
+        drop->index = index;
+        drop->shard = shard_of(lane);
+      }
+      read_bytes_ += lane.cursor->value().size();
+      lane.cursor->next();
+      TRY(look(lane));
+    }
+    pass(page_.next, *drop);
+    page_.changes.push_back(std::move(*drop));
+    return {};
+  }
+
+  Result<void> add(Lane& lane) {
+    read_bytes_ += lane.cursor->value().size();
+    auto note = TRY(decode_note(lane.cursor->value()));
     auto& change = page_.changes.emplace_back();
     change.kind = kind_of(note);
-    change.version = place.version;
-    change.index = static_cast<std::uint32_t>(place.index);
+    change.version = lane.next->version;
+    change.index = static_cast<std::uint32_t>(lane.next->index);
+    change.shard = shard_of(lane);
     reply_bytes_ += note.partition_key.size() + note.row_key.size();
     change.partition_key = std::move(note.partition_key);
     change.row_key = std::move(note.row_key);
@@ -133,8 +210,17 @@ class FeedReader {
       change.before_version = *note.before_version;
     }
     if (request_.new_values && note.after) change.after = TRY(properties_in(*note.after));
-    page_.next = {page_.next.generation, change.version, change.index + 1};
-    return {};
+    pass(page_.next, change);
+    lane.cursor->next();
+    return look(lane);
+  }
+
+  /// Where there is nothing more, the end is the next place.
+  void end_lanes() {
+    for (auto& lane : lanes_) {
+      auto& next = page_.next.logs[shard_of(lane)];
+      if (!lane.next) next = std::max(next, end_.logs[shard_of(lane)]);
+    }
   }
 
   static ChangeKind kind_of(const Note& note) {
@@ -166,8 +252,9 @@ class FeedReader {
 
   const FeedRequest& request_;
   std::vector<std::string> selected_;
-  std::unique_ptr<kv::Cursor> cursor_;
   const FeedPlace end_;
+  std::vector<Lane> lanes_;
+  std::uint64_t drop_ = 0;
   std::size_t reply_bytes_ = 0, read_bytes_ = 0;
   FeedPage page_;
 };
@@ -178,47 +265,37 @@ Task<Result<FeedStatus>> TableService::put_feed(std::string account, std::string
   CO_TRY(check_feed(feed));
   CO_TRY(check_followable());
   const auto key = feed_key(account, table);
-  FeedStatus status;
-  const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto record = read_table(txn, account, table);
-        auto loaded = TRY(load_or_begin_feed(txn, key));
-        auto& kept = loaded.record.kept;
-        // A feed outlives its table.
-        if (!record && (!kept || !record.failed_with(ErrorCode::kTableNotFound)))
-          return fail(std::move(record.error()));
-        if (record) loaded.record.table = std::move(record->name);
-        if (!kept) {
-          const auto generation = TRY(next_generation(txn));
-          kept = {feed, generation, TRY(last_version(txn)), kWholeVersion, loaded.head.changes, loaded.head.bytes};
-        }
-        kept->feed = feed;
-        store_feed(txn, key, loaded);
-        status = TRY(status_of(txn, loaded));
-        return {};
-      },
-      &kPutFeedStep));
-  co_return status;
+  const auto now = clock_.now().time_since_epoch().count();
+  const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
+    auto record = read_table(txn, account, table);
+    const auto known = TRY(read_feed(txn, key));
+    const bool kept = known && known->kept;
+    // A feed outlives its table.
+    if (!record && (!kept || !record.failed_with(ErrorCode::kTableNotFound))) return fail(std::move(record.error()));
+    auto name = record ? std::move(record->name) : known->table;
+    if (kept && known->kept->feed == feed && known->table == name) return std::nullopt;
+    TableChange change{.kind = TableChangeKind::kPutFeed, .now = now, .table = std::move(name), .kept = feed};
+    change.feed = known ? known->feed : TRY(next_generation(txn));
+    if (!kept) change.generation = TRY(next_generation(txn));
+    return TRY(declare(txn, account, std::move(change)));
+  };
+  CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kPutFeedStep));
+  co_return status_of_feed(CO_TRY(kept_logs_of(shards_, key)));
 }
 
 Task<Result<void>> TableService::drop_feed(std::string account, std::string table) {
   const auto key = feed_key(account, table);
+  const auto now = clock_.now().time_since_epoch().count();
   std::uint64_t number = 0;
   bool ended = false;
-  {
-    const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
-    CO_TRY(co_await engine_.transact(
-        [&](kv::Transaction& txn) -> Result<void> {
-          auto feed = TRY(load_kept(txn, key));
-          number = feed.record.feed;
-          feed.record.kept.reset();
-          ended = !feed.record.needed();
-          store_or_end_feed(txn, key, feed);
-          return {};
-        },
-        &kDropFeedStep));
-  }
+  const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
+    const auto feed = TRY(read_feed(txn, key));
+    if (!feed || !feed->kept) return fail(ErrorCode::kFeedNotFound);
+    number = feed->feed;
+    ended = feed->followers.empty();
+    return TRY(declare(txn, account, {.kind = TableChangeKind::kDropFeed, .now = now, .table = table}));
+  };
+  CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kDropFeedStep));
   forget_notes(key, number, ended, co_await asio::this_coro::executor);
   co_return Result<void>{};
 }
@@ -226,12 +303,9 @@ Task<Result<void>> TableService::drop_feed(std::string account, std::string tabl
 Result<FeedStatus> TableService::feed_status(const std::string& account, const std::string& table,
                                              const std::vector<FeedPlace>& places) {
   if (places.size() > kMaxFeedPlaces) return fail(ErrorCode::kInvalidInput);
-  const auto snapshot = engine_.snapshot();
-  const auto feed = TRY(load_kept(*snapshot, feed_key(account, table)));
-  auto status = TRY(status_of(*snapshot, feed));
-  for (const auto& place : places) {
-    status.places.push_back(TRY(status_of_place(*snapshot, feed.record, feed.head, place)));
-  }
+  const auto logs = TRY(kept_logs_of(shards_, feed_key(account, table)));
+  auto status = TRY(status_of_feed(logs));
+  for (const auto& place : places) status.places.push_back(TRY(status_of(logs, place)));
   return status;
 }
 
@@ -243,9 +317,10 @@ Result<std::vector<TableService::NamedFeed>> TableService::all_feeds(std::size_t
     auto key = cursor->key();
     key.remove_prefix(1);
     auto account = kv::take_text(key);
-    const auto feed = TRY(load_feed(*snapshot, std::string(cursor->key())));
-    if (!account || !feed) return corrupt_record("feed");
-    if (feed->record.kept) all.push_back({std::move(*account), TRY(status_of(*snapshot, *feed))});
+    if (!account) return corrupt_record("feed");
+    auto logs = kept_logs_of(shards_, std::string(cursor->key()));
+    if (logs.failed_with(ErrorCode::kFeedNotFound)) continue;
+    all.push_back({std::move(*account), TRY(status_of_feed(TRY(std::move(logs))))});
   }
   TRY(cursor->status());
   return all;
@@ -259,11 +334,10 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
   std::optional<ChangeWaits::Place> waiting;
   for (bool last = request.wait == Duration::zero();;) {
     const auto ticket = waiting ? waiting->ticket() : Signal::Ticket{};
-    const auto snapshot = engine_.snapshot();
-    const auto feed = CO_TRY(load_kept(*snapshot, key)).record;
-    const FeedPlace end{feed.kept->generation, CO_TRY(last_version(*snapshot)) + 1, 0};
-    const auto begin = CO_TRY(begin_of(request, *feed.kept, end));
-    FeedReader reader(*snapshot, feed.feed, request, begin, end);
+    const auto logs = CO_TRY(kept_logs_of(shards_, key));
+    const auto end = CO_TRY(end_of(logs));
+    FeedReader reader(logs, request, CO_TRY(start_of(request, logs, end)), end);
+    CO_TRY(reader.open());
     for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
       if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
     }
@@ -273,7 +347,7 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
     request.start = FeedStart::kPlace;
     request.place = page.next;
     if (!waiting) {
-      auto taken = waits_.take(feed.feed);
+      auto taken = waits_.take(logs.front().feed.feed);
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends
       waiting.emplace(CO_TRY(std::move(taken)));
     } else {
@@ -287,11 +361,13 @@ Task<Result<void>> TableService::let_old_changes_go(std::string feed_key) {
   const auto until = [this](const KeptRecord& kept) {
     return (ages_.now() - std::chrono::seconds(kept.feed.retention_s)).time_since_epoch().count();
   };
-  const auto snapshot = engine_.snapshot();
-  auto seen = CO_TRY(read_feed(*snapshot, feed_key));
-  if (!seen || !seen->kept) co_return Result<void>{};
-  if (CO_TRY(let_go_through(*snapshot, seen->feed, *seen->kept, until(*seen->kept)))) {
-    CO_TRY(co_await engine_.transact(
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    auto& engine = shards_[shard].engine;
+    const auto snapshot = engine.snapshot();
+    auto seen = CO_TRY(read_feed(*snapshot, feed_key));
+    if (!seen || !seen->kept) continue;
+    if (!CO_TRY(let_go_through(*snapshot, seen->feed, *seen->kept, until(*seen->kept)))) continue;
+    CO_TRY(co_await engine.transact(
         [&](kv::Transaction& txn) -> Result<void> {
           auto feed = TRY(load_feed(txn, feed_key));
           if (!feed || !feed->record.kept) return {};

@@ -11,19 +11,18 @@ namespace {
 constexpr std::size_t kNoteOverhead = 48;
 
 /// Which of its bounds the follower would exceed; empty: none.
-std::string exceeded_bound(const FollowerRecord& follower, const HeadRecord& head) {
-  const auto& following = follower.following;
-  if (head.changes - follower.changes > following.max_changes)
-    return std::to_string(following.max_changes) + " changes";
-  if (head.bytes - follower.bytes > following.max_bytes)
-    return std::to_string(following.max_bytes) + " bytes of changes";
+std::string exceeded_bound(const FeedRecord& feed, const FollowerRecord& follower, const HeadRecord& head) {
+  const auto most = feed.share_of(follower.following.max_changes);
+  if (head.changes - follower.changes > most) return std::to_string(most) + " changes";
+  const auto size = feed.share_of(follower.following.max_bytes);
+  if (head.bytes - follower.bytes > size) return std::to_string(size) + " bytes of changes";
   return {};
 }
 
 std::unexpected<Error> refuse(const FeedRecord& feed, const Following& following, const std::string& bound) {
   return fail(ErrorCode::kServerBusy, "The table " + feed.table + " refuses writes: more than " + bound +
-                                          " would wait for its follower '" + following.follower +
-                                          "'. Retry once it has caught up.");
+                                          " would wait for its follower '" + following.follower + "'" +
+                                          (feed.division ? " on this shard" : "") + ". Retry once it has caught up.");
 }
 
 }  // namespace
@@ -72,12 +71,14 @@ Result<void> ChangeNotes::note(const std::shared_ptr<const Capture>& capture, st
   return {};
 }
 
-Result<void> ChangeNotes::note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind) {
+Result<void> ChangeNotes::note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind,
+                                     std::string_view which) {
   if (!capture || test_switches().leave_out_notes.load(std::memory_order_relaxed)) return {};
   auto* feed = TRY(open(capture));
   if (!feed->head.live) return {};
   Note note;
   note.kind = kind;
+  note.row_key = which;
   add(*feed, std::move(note));
   return {};
 }
@@ -88,13 +89,13 @@ Result<bool> ChangeNotes::keep_bounds(Open& open) {
   bool less = false;
   for (auto& follower : feed->followers) {
     if (follower.stale) continue;
-    const auto bound = exceeded_bound(follower, open.head);
+    const auto bound = exceeded_bound(*feed, follower, open.head);
     if (bound.empty()) continue;
     if (follower.following.refuse_writes) return refuse(*feed, follower.following, bound);
     less = follower.stale = true;
   }
-  if (feed->kept && open.head.bytes - feed->kept->bytes > most_bytes(feed->kept->feed)) {
-    less = TRY(let_go_of_bytes(txn_, feed->feed, *feed->kept, open.head.bytes, version_)) || less;
+  if (feed->kept && open.head.bytes - feed->kept->bytes > most_bytes(*feed)) {
+    less = TRY(let_go_of_bytes(txn_, *feed, open.head.bytes, version_)) || less;
   }
   set_bounds(open.head, *feed);
   if (less) txn_.put(open.capture->feed_key, kFeedRecord.encode(*feed));

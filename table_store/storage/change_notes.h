@@ -25,8 +25,8 @@ class ChangeNotes {
   Result<void> note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
                     std::string_view row_key, const EntityView* before, NoteKind kind,
                     const std::optional<OriginView>& origin, std::string_view block);
-  /// The table was dropped or made.
-  Result<void> note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind);
+  /// The table was dropped or made. `which`: of the drops, in a divided store (FeedDivision::change).
+  Result<void> note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind, std::string_view which = {});
 
   enum class Bounds { kKeep, kIgnore };
   /// Call it at the end. kServerBusy if a follower is too far behind and wants writes refused.

@@ -1,10 +1,10 @@
-// Pages of changes for followers (model/changes.h): the log after a position, joined with the entities as they are now.
-// All of a page is read from one snapshot, in slices, between which the thread is given away.
+// Pages of changes for followers (model/changes.h): the logs after a position, joined with the entities as they are
+// now. What is of one shard is read from one snapshot, in slices, between which the thread is given away.
 #include <boost/asio/post.hpp>
 #include <unordered_map>
 
 #include "table_store/model/limits.h"
-#include "table_store/storage/change_records.h"
+#include "table_store/storage/followed_logs.h"
 #include "table_store/storage/query_plan.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
@@ -17,10 +17,33 @@ namespace {
 constexpr Duration kMaxWait = std::chrono::seconds(5);
 constexpr std::size_t kNotesInASlice = 64;
 
-/// Where a page begins.
-struct PagePlace {
-  Version after = 0;
+/// A shard's log and entities, and how far a page has read them.
+struct Lane {
+  const kv::Reader& rows;
+  std::shared_ptr<const Capture> capture;
+  std::optional<std::uint64_t> generation = {};  // nothing if the table is not there
+  Version as_of = 0;
+  Version after = 0;       // where the page begins
   std::uint32_t skip = 0;  // notes of the first transaction after it
+  std::unique_ptr<kv::Cursor> cursor = {};
+  std::optional<NotePlace> next = {};
+  Version version = 0;  // of the transaction that was begun last
+  Version through = 0;  // of the one before it
+  std::uint32_t read_of_version = 0;
+  bool dropped = false;  // with this transaction; the page reads no more of this log
+
+  Result<void> look() {
+    next.reset();
+    if (!cursor->valid()) return cursor->status();
+    next = place_of_note(cursor->key());
+    return next ? Result<void>{} : corrupt_record("note");
+  }
+  Result<void> open() {
+    cursor = rows.scan(notes_after(capture->feed, after));
+    version = after;
+    return look();
+  }
+  [[nodiscard]] bool within_transaction() const { return next && version != after && next->version == version; }
 };
 
 std::vector<Property> properties_in(std::string_view block) {
@@ -32,38 +55,25 @@ std::vector<Property> properties_in(std::string_view block) {
 
 class PageReader {
  public:
-  /// `generation`: nothing if the table is not there.
-  PageReader(const kv::Reader& snapshot, std::shared_ptr<const Capture> capture,
-             std::optional<std::uint64_t> generation, PagePlace place, std::uint32_t limit, Version as_of,
-             const Selection& selection)
-      : snapshot_(snapshot),
-        capture_(std::move(capture)),
-        generation_(generation),
-        limit_(limit),
-        selection_(selection),
-        cursor_(snapshot.scan(notes_after(capture_->feed, place.after))),
-        after_(place.after),
-        version_(place.after),
-        skip_(place.skip) {
-    page_.as_of = as_of;
+  PageReader(std::vector<Lane> lanes, std::uint32_t limit, const Selection& selection)
+      : lanes_(std::move(lanes)), limit_(limit), selection_(selection) {}
+
+  Result<void> open() {
+    for (auto& lane : lanes_) TRY(lane.open());
+    return {};
   }
 
   /// Reads a note; false at the end of the page.
   Result<bool> step() {
-    if (!cursor_->valid()) {
-      TRY(cursor_->status());
-      page_.through = page_.as_of;
+    if (lane_ == nullptr || !lane_->within_transaction()) lane_ = next_lane();
+    if (lane_ == nullptr || !goes_on(*lane_)) {
+      end();
       return false;
     }
-    const auto place = place_of_note(cursor_->key());
-    if (!place) return corrupt_record("note");
-    if (!goes_on(place->version)) {
-      page_.more = true;
-      return false;
-    }
-    ++read_of_version_;
-    if (read_of_version_ > skip_) TRY(add(TRY(decode_note(cursor_->value()))));
-    cursor_->next();
+    ++lane_->read_of_version;
+    if (lane_->read_of_version > lane_->skip) TRY(add(*lane_, TRY(decode_note(lane_->cursor->value()))));
+    lane_->cursor->next();
+    TRY(lane_->look());
     return true;
   }
 
@@ -80,30 +90,53 @@ class PageReader {
   }
 
  private:
-  /// Whether the next note, which has this version, belongs to the page.
-  bool goes_on(Version version) {
+  /// Whose next transaction has the lowest version, but first the one of which earlier pages had a part; null if there
+  /// is none.
+  Lane* next_lane() {
+    Lane* lowest = nullptr;
+    for (auto& lane : lanes_) {
+      if (!lane.next || lane.dropped) continue;
+      if (lane.skip > 0 && lane.version == lane.after) return &lane;
+      if (lowest == nullptr || lane.next->version < lowest->next->version) lowest = &lane;
+    }
+    return lowest;
+  }
+
+  /// Whether the lane's next note belongs to the page.
+  bool goes_on(Lane& lane) {
     const bool full = bytes_ >= kMaxReplyBytes;
-    if (version == version_) {
-      if (full) page_.skip = read_of_version_;
+    if (lane.within_transaction()) {
+      if (full) page_.skip = {static_cast<std::uint32_t>(&lane - lanes_.data()), lane.read_of_version};
       return !full;
     }
-    page_.through = version_;
-    if (full || notes_ >= limit_ || page_.dropped) return false;
-    if (version_ != after_) skip_ = 0;
-    version_ = version;
-    read_of_version_ = 0;
+    if (full || notes_ >= limit_) return false;
+    if (lane.version != lane.after) lane.skip = 0;
+    lane.through = lane.version;
+    lane.version = lane.next->version;
+    lane.read_of_version = 0;
     return true;
   }
 
-  Result<void> add(Note note) {
+  /// The page goes up to where each lane has come.
+  void end() {
+    for (auto& lane : lanes_) {
+      page_.more = page_.more || lane.next;
+      const auto whole = lane.within_transaction() ? lane.through : lane.version;
+      page_.through.shards.push_back(lane.next ? whole : lane.as_of);
+      page_.as_of.shards.push_back(lane.as_of);
+    }
+  }
+
+  Result<void> add(Lane& lane, Note note) {
     ++notes_;
     if (note.kind == NoteKind::kDropped) {
-      page_.dropped = version_;
+      page_.dropped = lane.version;
+      lane.dropped = true;
       return {};
     }
     if (note.kind == NoteKind::kCreated) return {};
     if (note.before_version) {
-      auto chosen = chosen_properties(note.before, capture_->properties);
+      auto chosen = chosen_properties(note.before, lane.capture->properties);
       if (!chosen) return corrupt_record("note");
       note.before = std::move(*chosen);
     }
@@ -118,7 +151,7 @@ class PageReader {
       entity.row_key = std::move(note.row_key);
       blocks_.emplace_back();
       last_changes_.push_back(0);
-      TRY(read_entity(found->first, entity));
+      TRY(read_entity(lane, found->first, entity));
     }
     last_changes_[place] = notes_;
     auto& blocks = blocks_[place];
@@ -129,12 +162,12 @@ class PageReader {
     return {};
   }
 
-  Result<void> read_entity(const std::string& key, ChangedEntity& entity) {
-    if (!generation_) return {};
-    const auto stored = TRY(snapshot_.get(entity_prefix(*generation_) + key));
+  Result<void> read_entity(const Lane& lane, const std::string& key, ChangedEntity& entity) {
+    if (!lane.generation) return {};
+    const auto stored = TRY(lane.rows.get(entity_prefix(*lane.generation) + key));
     if (!stored) return {};
     auto view = TRY(view_entity(*stored));
-    if (capture_->made(view.origin)) return {};
+    if (lane.capture->made(view.origin)) return {};
     if (!is_property_block(view.block)) return corrupt_record("entity");
     view.partition_key = entity.partition_key;
     view.row_key = entity.row_key;
@@ -143,17 +176,11 @@ class PageReader {
     return {};
   }
 
-  const kv::Reader& snapshot_;
-  const std::shared_ptr<const Capture> capture_;
-  const std::optional<std::uint64_t> generation_;
+  std::vector<Lane> lanes_;
+  Lane* lane_ = nullptr;  // that was read last
   const std::uint32_t limit_;
   const Selection& selection_;  // of what the entities are now
-  std::unique_ptr<kv::Cursor> cursor_;
-  const Version after_;
-  Version version_;  // of the transaction that is being read
-  std::uint32_t skip_;
-  std::uint32_t read_of_version_ = 0;
-  std::uint64_t notes_ = 0;  // in the page
+  std::uint64_t notes_ = 0;     // in the page
   std::size_t bytes_ = 0;
   ChangesPage page_;
   // For each entity of the page: its place there, which of the notes was its last, and the blocks of its `before`.
@@ -162,38 +189,61 @@ class PageReader {
   std::vector<std::vector<std::string>> blocks_;
 };
 
-/// A table's feed as one snapshot shows it, for one of its followers.
+/// A table's logs as the snapshots show them, for one of its followers.
 struct FeedView {
-  std::shared_ptr<const kv::Reader> snapshot;
-  std::shared_ptr<const Capture> capture;
-  std::optional<std::uint64_t> generation;
-  Version position = 0;  // of the follower
+  FollowedLogs logs;
+  std::vector<Lane> lanes;  // from the follower's position on
   bool stale = false;
-  Version as_of = 0;
 };
 
-Result<FeedView> view_feed(const kv::Engine& engine, const std::string& account, const std::string& table,
+Result<FeedView> view_feed(const TableShards& shards, const std::string& account, const std::string& table,
                            const std::string& follower) {
   FeedView view;
-  view.snapshot = engine.snapshot();
-  const auto& snapshot = *view.snapshot;
   const auto key = feed_key(account, table);
-  const auto feed = TRY(read_feed(snapshot, key));
-  const auto* known = feed ? feed->find(follower) : nullptr;
-  if (known == nullptr) return fail(ErrorCode::kFollowerNotFound);
-  view.position = known->position;
-  view.stale = known->stale && !test_switches().hide_staleness.load(std::memory_order_relaxed);
-  view.capture = capture_of(*feed, key);
-  view.as_of = static_cast<Version>(TRY(read_counter(snapshot, kLastVersionKey)));
-  const auto generation = find_generation(snapshot, account, table);
-  if (generation) view.generation = *generation;
-  if (!generation && !generation.failed_with(ErrorCode::kTableNotFound)) return fail(generation.error());
+  view.logs = TRY(logs_of(shards, key));
+  if (!has_follower(view.logs, follower)) return fail(ErrorCode::kFollowerNotFound);
+  for (const auto& log : view.logs) {
+    const auto& known = *log.feed.find(follower);
+    view.stale = view.stale || known.stale;
+    Lane lane{*log.rows, capture_of(log.feed, key)};
+    lane.after = known.position;
+    lane.as_of = static_cast<Version>(TRY(read_counter(*log.rows, kLastVersionKey)));
+    const auto generation = shards.generation_on(*log.rows, shards[log.shard], account, table);
+    if (generation) lane.generation = *generation;
+    if (!generation && !generation.failed_with(ErrorCode::kTableNotFound)) return fail(generation.error());
+    view.lanes.push_back(std::move(lane));
+  }
+  if (test_switches().hide_staleness.load(std::memory_order_relaxed)) view.stale = false;
   return view;
 }
 
-Task<Result<ChangesPage>> read_page(const FeedView& view, PagePlace place, std::uint32_t limit,
-                                    const Selection& selection) {
-  PageReader reader(*view.snapshot, view.capture, view.generation, place, limit, view.as_of, selection);
+/// A position before the follower's own stands for that one. kInvalidInput: it is after the store's last version.
+Result<void> begin_at(FeedView& view, const Position& after, const NotesRead& skip) {
+  const auto too_high = [&](const Lane& lane, std::size_t shard) { return after.of(shard) > lane.as_of; };
+  bool wrong = after.shards.size() > view.lanes.size();
+  for (std::size_t shard = 0; shard < view.lanes.size(); ++shard) {
+    auto& lane = view.lanes[shard];
+    wrong = wrong || too_high(lane, shard);
+    if (after.of(shard) < lane.after) continue;
+    lane.after = after.of(shard);
+    if (skip.shard == shard) lane.skip = skip.notes;
+  }
+  if (!wrong) return {};
+  return fail(ErrorCode::kInvalidInput, "The position is higher than the last version of the store.");
+}
+
+/// What a page says that has read nothing.
+ChangesPage no_page(const FeedView& view, const Position& after) {
+  ChangesPage page;
+  page.through = after;
+  for (const auto& lane : view.lanes) page.as_of.shards.push_back(lane.as_of);
+  page.stale = true;
+  return page;
+}
+
+Task<Result<ChangesPage>> read_page(FeedView& view, std::uint32_t limit, const Selection& selection) {
+  PageReader reader(std::move(view.lanes), limit, selection);
+  CO_TRY(reader.open());
   const auto executor = co_await asio::this_coro::executor;
   for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
     if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
@@ -208,7 +258,7 @@ bool says_anything(const ChangesPage& page) {
 }  // namespace
 
 Task<Result<ChangesPage>> TableService::changed_entities(std::string account, std::string table, std::string follower,
-                                                         Version after, std::uint32_t skip, std::uint32_t limit,
+                                                         Position after, NotesRead skip, std::uint32_t limit,
                                                          Duration wait, Selection selection) {
   if (limit == 0 || limit > kMaxChangedEntities) {
     co_return fail(ErrorCode::kInvalidInput, "A page has 1 to 10000 changes.");
@@ -219,21 +269,12 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
   std::optional<ChangeWaits::Place> place;
   for (bool last = wait == Duration::zero();;) {
     const auto ticket = place ? place->ticket() : Signal::Ticket{};
-    const auto view = CO_TRY(view_feed(engine_, account, table, follower));
-    if (after > view.as_of) {
-      co_return fail(ErrorCode::kInvalidInput, "The position is higher than the last version of the store.");
-    }
-    ChangesPage page;
-    page.as_of = view.as_of;
-    page.through = after;
-    page.stale = view.stale;
-    if (!view.stale) {
-      const PagePlace from = after < view.position ? PagePlace{view.position, 0} : PagePlace{after, skip};
-      page = CO_TRY(co_await read_page(view, from, limit, selection));
-    }
+    auto view = CO_TRY(view_feed(shards_, account, table, follower));
+    CO_TRY(begin_at(view, after, skip));
+    auto page = view.stale ? no_page(view, after) : CO_TRY(co_await read_page(view, limit, selection));
     if (last || says_anything(page)) co_return page;
     if (!place) {
-      auto taken = waits_.take(view.capture->feed);
+      auto taken = waits_.take(view.logs.front().feed.feed);
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends
       place.emplace(CO_TRY(std::move(taken)));
     } else {

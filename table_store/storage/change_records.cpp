@@ -127,7 +127,10 @@ Result<std::shared_ptr<const Capture>> read_capture(const kv::Reader& reader, st
   return capture_of(*feed, std::move(feed_key));
 }
 
-std::uint64_t most_bytes(const ChangeFeed& feed) { return feed.max_bytes + feed.max_bytes / 8; }
+std::uint64_t most_bytes(const FeedRecord& feed) {
+  const auto share = feed.share_of(feed.kept->feed.max_bytes);
+  return share + share / 8;
+}
 
 void set_bounds(HeadRecord& head, const FeedRecord& feed) {
   head.changes_bound = head.bytes_bound = kNever;
@@ -135,12 +138,14 @@ void set_bounds(HeadRecord& head, const FeedRecord& feed) {
   for (const auto& follower : feed.followers) {
     if (follower.stale) continue;
     head.live = true;
-    head.changes_bound = std::min(head.changes_bound, bound_of(follower.changes, follower.following.max_changes));
-    head.bytes_bound = std::min(head.bytes_bound, bound_of(follower.bytes, follower.following.max_bytes));
+    head.changes_bound =
+        std::min(head.changes_bound, bound_of(follower.changes, feed.share_of(follower.following.max_changes)));
+    head.bytes_bound =
+        std::min(head.bytes_bound, bound_of(follower.bytes, feed.share_of(follower.following.max_bytes)));
   }
   if (!feed.kept) return;
   head.live = true;
-  head.bytes_bound = std::min(head.bytes_bound, bound_of(feed.kept->bytes, most_bytes(feed.kept->feed)));
+  head.bytes_bound = std::min(head.bytes_bound, bound_of(feed.kept->bytes, most_bytes(feed)));
 }
 
 }  // namespace tidemark::table_store

@@ -28,7 +28,14 @@ struct KeptRecord {
   std::uint64_t changes = 0, bytes = 0;  // of the log up to there
 
   /// What is kept begins here.
-  [[nodiscard]] FeedPlace begin() const { return {generation, gone, gone_index + 1}; }
+  [[nodiscard]] LogPlace begin() const { return {gone, gone_index + 1}; }
+};
+
+/// Of a feed whose log is divided over shards. Each has a record of the whole feed, and its own part of the log.
+struct FeedDivision {
+  std::uint64_t shards = 1;
+  std::uint64_t change = 0;   // the last change of the catalogue that this shard has made (table_changes.h)
+  std::uint64_t dropped = 0;  // the last of them that dropped the table
 };
 
 struct FeedRecord {
@@ -36,7 +43,12 @@ struct FeedRecord {
   std::string table;                      // in its own case
   std::vector<FollowerRecord> followers;  // by name
   std::optional<KeptRecord> kept;
+  std::optional<FeedDivision> division;  // nothing in a store of one shard
 
+  /// Of a bound, what this shard's log may have.
+  [[nodiscard]] std::uint64_t share_of(std::uint64_t bound) const {
+    return division ? std::max<std::uint64_t>(1, bound / division->shards) : bound;
+  }
   [[nodiscard]] bool needed() const { return kept || !followers.empty(); }
 
   [[nodiscard]] const FollowerRecord* find(std::string_view follower) const;
@@ -58,7 +70,7 @@ struct Note {
   bool was_there = false;
   /// Of what was there, if `before` has all its properties.
   std::optional<Version> before_version;
-  std::string partition_key, row_key;
+  std::string partition_key, row_key;    // of a drop in a divided store: empty, and which drop (FeedDivision::change)
   std::string before;                    // the followed properties (model/property_block.h), if it was there
   std::optional<std::string> after;      // all properties
   std::uint64_t changes = 0, bytes = 0;  // of the log up to and with this note
@@ -66,38 +78,56 @@ struct Note {
 
 inline constexpr std::uint8_t kChangeFormat = 1;
 
+template <class Io, class Value>
+void following_fields(Io& io, Value& following) {
+  io.string(following.follower);
+  io.list(following.properties, [&io](auto& name) { io.string(name); });
+  io.u64(following.max_changes);
+  io.u64(following.max_bytes);
+  io.boolean(following.refuse_writes);
+}
+
+template <class Io, class Value>
+void declaration_fields(Io& io, Value& feed) {
+  io.i64(feed.retention_s);
+  io.u64(feed.max_bytes);
+  io.boolean(feed.old_values);
+  io.boolean(feed.new_values);
+}
+
 inline constexpr auto kFeedRecord = record_format<FeedRecord>(kChangeFormat, "feed", [](auto& io, auto& feed) {
   io.u64(feed.feed);
   io.string(feed.table);
   io.list(feed.followers, [&io](auto& follower) {
-    auto& following = follower.following;
-    io.string(following.follower);
-    io.list(following.properties, [&io](auto& name) { io.string(name); });
-    io.u64(following.max_changes);
-    io.u64(following.max_bytes);
-    io.boolean(following.refuse_writes);
+    following_fields(io, follower.following);
     io.i64(follower.position);
     io.u64(follower.changes);
     io.u64(follower.bytes);
     io.boolean(follower.stale);
   });
-  // A table without a feed of its own has nothing here.
+  // A table without a feed of its own, in a store of one shard, has nothing here.
   if constexpr (std::remove_cvref_t<decltype(io)>::kReads) {
     if (io.bytes.finished()) return;
   } else {
-    if (!feed.kept) return;
+    if (!feed.kept && !feed.division) return;
   }
   io.optional(feed.kept, [&io](auto& kept) {
-    io.i64(kept.feed.retention_s);
-    io.u64(kept.feed.max_bytes);
-    io.boolean(kept.feed.old_values);
-    io.boolean(kept.feed.new_values);
+    declaration_fields(io, kept.feed);
     io.u64(kept.generation);
     io.i64(kept.gone);
     io.varint(kept.gone_index);
     io.u64(kept.changes);
     io.u64(kept.bytes);
   });
+  if constexpr (std::remove_cvref_t<decltype(io)>::kReads) {
+    if (io.bytes.finished()) return;
+    feed.division.emplace();
+  } else {
+    if (!feed.division) return;
+  }
+  io.varint(feed.division->shards);
+  io.u64(feed.division->change);
+  io.u64(feed.division->dropped);
 });
 
 inline constexpr auto kHeadRecord =
@@ -113,6 +143,10 @@ inline constexpr auto kHeadRecord =
 //          changes varint | bytes varint | [version i64] | [after string: properties] | [before: properties]
 std::string encode_note(const Note& note);
 Result<Note> decode_note(std::string_view bytes);
+/// Whether a note is of a drop, without reading all of it.
+inline bool is_of_drop(std::string_view note) {
+  return note.size() > 1 && static_cast<NoteKind>(note[1]) == NoteKind::kDropped;
+}
 
 /// Nothing if nobody follows the table.
 Result<std::optional<FeedRecord>> read_feed(const kv::Reader& reader, std::string_view feed_key);
@@ -121,7 +155,7 @@ std::shared_ptr<const Capture> capture_of(const FeedRecord& feed, std::string fe
 /// What is to be captured of the table with this key of a feed. Null if nobody follows it.
 Result<std::shared_ptr<const Capture>> read_capture(const kv::Reader& reader, std::string feed_key);
 /// Beyond this, the oldest notes of a feed are let go: several at once.
-std::uint64_t most_bytes(const ChangeFeed& feed);
+std::uint64_t most_bytes(const FeedRecord& feed);
 /// Computes the head's bounds anew from the followers.
 void set_bounds(HeadRecord& head, const FeedRecord& feed);
 

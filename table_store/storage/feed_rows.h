@@ -39,14 +39,6 @@ inline Result<std::uint64_t> next_generation(kv::Transaction& txn) {
   return generation;
 }
 
-inline Result<LoadedFeed> load_or_begin_feed(kv::Transaction& txn, const std::string& key) {
-  auto feed = TRY(load_feed(txn, key));
-  if (feed) return std::move(*feed);
-  LoadedFeed first;
-  first.record.feed = TRY(next_generation(txn));
-  return first;
-}
-
 inline Result<Version> last_version(const kv::Reader& reader) {
   return static_cast<Version>(TRY(read_counter(reader, kLastVersionKey)));
 }

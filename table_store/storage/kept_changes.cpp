@@ -37,21 +37,22 @@ void let_go(KeptRecord& kept, const FoundNote& note) {
 
 }  // namespace
 
-Result<bool> let_go_of_bytes(const kv::Reader& reader, std::uint64_t feed, KeptRecord& kept, std::uint64_t bytes,
-                             Version last) {
-  if (bytes - kept.bytes <= kept.feed.max_bytes) return false;
-  const auto enough = bytes - kept.feed.max_bytes;
+Result<bool> let_go_of_bytes(const kv::Reader& reader, FeedRecord& feed, std::uint64_t bytes, Version last) {
+  auto& kept = *feed.kept;
+  const auto most = feed.share_of(kept.feed.max_bytes);
+  if (bytes - kept.bytes <= most) return false;
+  const auto enough = bytes - most;
   // Up to `low` it is not enough, up to `last` it is.
   for (auto low = kept.gone; last - low > 1;) {
     const auto middle = low + (last - low) / 2;
-    const auto note = TRY(last_through(reader, feed, kept, middle));
+    const auto note = TRY(last_through(reader, feed.feed, kept, middle));
     if (note && note->bytes >= enough) {
       last = note->place.version;
     } else {
       low = middle;
     }
   }
-  return let_go_through(reader, feed, kept, last);
+  return let_go_through(reader, feed.feed, kept, last);
 }
 
 Result<bool> let_go_through(const kv::Reader& reader, std::uint64_t feed, KeptRecord& kept, Version version) {
@@ -62,7 +63,7 @@ Result<bool> let_go_through(const kv::Reader& reader, std::uint64_t feed, KeptRe
 }
 
 Result<PlaceStatus> status_of_place(const kv::Reader& reader, const FeedRecord& feed, const HeadRecord& head,
-                                    const FeedPlace& place) {
+                                    LogPlace place) {
   const auto& kept = *feed.kept;
   PlaceStatus status;
   status.gone = place < kept.begin();

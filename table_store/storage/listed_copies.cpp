@@ -29,10 +29,11 @@ Result<void> check(const CopiesRequest& request) {
 /// What one request reads. The copies come first and the entities of some of them later, several at once.
 class Copies {
  public:
-  Copies(const TableViews::Entities& entities, const CopiesRequest& request, const Unsettled& unsettled,
-         CopiesPage& page)
+  Copies(const TableViews::Entities& entities, const CopiesRequest& request, const ProvenRows& proven,
+         const Unsettled& unsettled, CopiesPage& page)
       : entities_(entities),
         request_(request),
+        proven_(proven),
         unsettled_(unsettled),
         page_(page),
         blocks_(page.blocks, request.selection) {}
@@ -53,7 +54,7 @@ class Copies {
     auto& copy = page_.copies.emplace_back();
     copy.row_key = keys.row_key;
     copy.of = {std::string(origin.partition_key), std::string(origin.row_key)};
-    copy.settled = !unsettled_.may_contain(origin.partition_key, origin.row_key);
+    copy.settled = !unsettled_.may_contain(origin.partition_key, origin.row_key) && TRY(proven_.unchanged(key, record));
     if (copy.settled && request_.show == Show::kKeys) return {};
     if (copy.settled && request_.show == Show::kCopies) {
       copy.shown = TRY(blocks_.take(view, *view.source_version, request_.most - page_.copies.size() + 1));
@@ -97,6 +98,7 @@ class Copies {
  private:
   const TableViews::Entities& entities_;  // without rows: their table is not there
   const CopiesRequest& request_;
+  const ProvenRows& proven_;
   const Unsettled& unsettled_;
   CopiesPage& page_;
   StoredBlocks blocks_;
@@ -110,14 +112,14 @@ class Copies {
 
 Task<Result<CopiesPage>> TableService::find_copies(std::string account, CopiesRequest request) {
   CO_TRY(check(request));
-  const TableViews views(shards_);
-  const auto rows = CO_TRY(views.entities(account, request.table));
-  const auto entities = CO_TRY(entities_if_there(views, account, request.entities));
-  const auto unsettled = CO_TRY(Unsettled::of(views, feed_key(account, request.entities), request.follower));
+  const ProvenRows proven(shards_, account, request.table, request.rows);
+  const auto unsettled = CO_TRY(Unsettled::of(proven.logs(), feed_key(account, request.entities), request.follower));
+  const auto entities = CO_TRY(entities_if_there(proven.logs(), account, request.entities));
+  const auto rows = CO_TRY(proven.rows().entities(account, request.table));
   const auto executor = co_await asio::this_coro::executor;
   CopiesPage page;
-  page.beside = CO_TRY(read_beside(views, account, request.beside));
-  Copies copies(entities, request, unsettled, page);
+  page.beside = CO_TRY(read_beside(proven.rows(), account, request.beside));
+  Copies copies(entities, request, proven, unsettled, page);
   const auto cursor = rows.rows->scan(range_of(rows.generation, request.rows));
   for (; cursor->valid() && page.next.empty(); cursor->next()) {
     if (copies.full()) {

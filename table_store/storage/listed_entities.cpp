@@ -40,8 +40,9 @@ class Listing {
     }
   }
 
-  /// Adds the first of these keys to `listed`: as many as are read at once, or as there is room for.
-  Result<void> look_at(std::span<const ListedKey> keys, std::vector<ListedEntity>& listed) {
+  /// Adds the first of these keys to `listed`: as many as are read at once, or as there is room for. `proven`: their
+  /// row is that of the moment of the logs.
+  Result<void> look_at(std::span<const ListedKey> keys, bool proven, std::vector<ListedEntity>& listed) {
     const auto first = listed.size();
     const auto count = std::min({keys.size(), left(), kReadInASlice});
     listed.resize(first + count);
@@ -49,7 +50,7 @@ class Listing {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < count; ++i) {
       const auto& [partition_key, row_key] = keys[i];
-      listed[first + i].settled = !unsettled_.may_contain(partition_key, row_key);
+      listed[first + i].settled = proven && !unsettled_.may_contain(partition_key, row_key);
       if ((listed[first + i].settled && !request_.all) || !entities_.rows) continue;
       wanted.push_back(entity_key(entities_.generation, partition_key, row_key));
       places.push_back(first + i);
@@ -91,13 +92,13 @@ const std::string* text_in(const Entity& row, std::string_view property) {
 
 Task<Result<ListedPage>> TableService::find_listed(std::string account, ListedRequest request, KeysIn keys_in) {
   CO_TRY(check(request));
-  const TableViews views(shards_);
-  const auto lists = CO_TRY(views.entities(account, request.table));
-  const auto entities = CO_TRY(entities_if_there(views, account, request.entities));
-  const auto unsettled = CO_TRY(Unsettled::of(views, feed_key(account, request.entities), request.follower));
+  const ProvenRows proven(shards_, account, request.table, request.rows);
+  const auto unsettled = CO_TRY(Unsettled::of(proven.logs(), feed_key(account, request.entities), request.follower));
+  const auto entities = CO_TRY(entities_if_there(proven.logs(), account, request.entities));
+  const auto lists = CO_TRY(proven.rows().entities(account, request.table));
   const auto executor = co_await asio::this_coro::executor;
   ListedPage page;
-  page.beside = CO_TRY(read_beside(views, account, request.beside));
+  page.beside = CO_TRY(read_beside(proven.rows(), account, request.beside));
   Listing listing(entities, request, unsettled, page.blocks);
   const auto cursor = lists.rows->scan(range_of(lists.generation, request.rows));
   for (std::size_t rows = 0; cursor->valid() && !page.more; cursor->next()) {
@@ -106,13 +107,14 @@ Task<Result<ListedPage>> TableService::find_listed(std::string account, ListedRe
     auto row = CO_TRY(entity_in(cursor->key(), cursor->value()));
     if (!row.origin || row.origin->follower != request.follower) continue;
     listing.add(row);
+    const bool same = CO_TRY(proven.unchanged(cursor->key(), cursor->value()));
     auto& out = page.rows.emplace_back(ListingRow{std::move(row), {}});
     const auto* text = text_in(out.row, request.property);
     const auto keys = text == nullptr ? std::vector<ListedKey>{} : keys_in(*text, listing.left() + 1);
     while (out.listed.size() < keys.size() && !page.more) {
       page.more = listing.full();
       if (page.more) break;
-      CO_TRY(listing.look_at(std::span(keys).subspan(out.listed.size()), out.listed));
+      CO_TRY(listing.look_at(std::span(keys).subspan(out.listed.size()), same, out.listed));
       if (listing.slice_over()) co_await asio::post(executor, asio::use_awaitable);
     }
   }

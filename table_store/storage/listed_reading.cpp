@@ -15,6 +15,21 @@ constexpr std::size_t kMostWaiting = 500;
 
 }  // namespace
 
+ProvenRows::ProvenRows(const TableShards& shards, std::string_view account, std::string_view table,
+                       const RowSearch& search)
+    : shards_(shards),
+      shard_(shards.of(account, table, search.partition_key).number),
+      earlier_(shards),
+      logs_(shards),
+      later_(shards) {
+  if (shards.divided()) std::ignore = earlier_.of(shard_);
+}
+
+Result<bool> ProvenRows::unchanged(std::string_view key, std::string_view record) const {
+  if (!shards_.divided()) return true;
+  return TRY(earlier_.of(shard_).get(key)) == record;
+}
+
 Result<TableViews::Entities> entities_if_there(const TableViews& views, std::string_view account,
                                                std::string_view table) {
   auto entities = views.entities(account, table);
@@ -31,23 +46,29 @@ Result<std::optional<Entity>> read_beside(const TableViews& views, std::string_v
   return TRY(entity_in(key, *record));
 }
 
-Result<Unsettled> Unsettled::of(const TableViews& views, std::string_view feed_key, const std::string& follower) {
+Result<Unsettled> Unsettled::of(const TableViews& logs, std::string_view feed_key, const std::string& follower) {
   Unsettled out;
-  const auto& snapshot = views.catalogue();
-  const auto feed = TRY(read_feed(snapshot, feed_key));
-  const auto* known = feed ? feed->find(follower) : nullptr;
-  if (known == nullptr || (known->stale && !test_switches().hide_staleness.load(std::memory_order_relaxed))) {
-    return out;
+  for (std::size_t shard = 0; shard < logs.size(); ++shard) {
+    if (!TRY(out.add(logs.of(shard), feed_key, follower))) return Unsettled{};
   }
-  const auto cursor = snapshot.scan(notes_after(feed->feed, known->position));
-  for (std::size_t notes = 0; cursor->valid(); cursor->next()) {
-    const auto note = TRY(decode_note(cursor->value()));
-    if (++notes > kMostWaiting || note.kind == NoteKind::kDropped) return out;
-    if (note.kind != NoteKind::kCreated) out.keys_.insert(encode_entity_key(note.partition_key, note.row_key));
-  }
-  TRY(cursor->status());
   out.known_ = true;
   return out;
+}
+
+Result<bool> Unsettled::add(const kv::Reader& rows, std::string_view feed_key, const std::string& follower) {
+  const auto feed = TRY(read_feed(rows, feed_key));
+  const auto* known = feed ? feed->find(follower) : nullptr;
+  if (known == nullptr || (known->stale && !test_switches().hide_staleness.load(std::memory_order_relaxed))) {
+    return false;
+  }
+  const auto cursor = rows.scan(notes_after(feed->feed, known->position));
+  for (; cursor->valid(); cursor->next()) {
+    const auto note = TRY(decode_note(cursor->value()));
+    if (++waiting_ > kMostWaiting || note.kind == NoteKind::kDropped) return false;
+    if (note.kind != NoteKind::kCreated) keys_.insert(encode_entity_key(note.partition_key, note.row_key));
+  }
+  TRY(cursor->status());
+  return true;
 }
 
 bool Unsettled::may_contain(std::string_view partition_key, std::string_view row_key) const {

@@ -8,6 +8,26 @@
 
 namespace tidemark::table_store {
 
+/// Rows of one partition with the proof that they say what the logs say. All of one shard is seen at one moment. Of
+/// several shards, the rows are seen before and after the logs: those that are the same have not changed in between, so
+/// they are true of the moments at which the logs were seen. What is beside them is seen after the logs.
+class ProvenRows {
+ public:
+  ProvenRows(const TableShards& shards, std::string_view account, std::string_view table, const RowSearch& search);
+
+  /// The logs, and the entities that the rows list; look at all logs before you look at the rows.
+  [[nodiscard]] const TableViews& logs() const { return logs_; }
+  /// The rows and what is beside them.
+  [[nodiscard]] const TableViews& rows() const { return shards_.divided() ? later_ : logs_; }
+  /// Whether the row with this key had this record before, too.
+  [[nodiscard]] Result<bool> unchanged(std::string_view key, std::string_view record) const;
+
+ private:
+  const TableShards& shards_;
+  const std::size_t shard_;  // which has the rows
+  const TableViews earlier_, logs_, later_;
+};
+
 /// Without rows if there is no such table.
 Result<TableViews::Entities> entities_if_there(const TableViews& views, std::string_view account,
                                                std::string_view table);
@@ -16,12 +36,17 @@ Result<std::optional<Entity>> read_beside(const TableViews& views, std::string_v
 /// The entities whose changes a follower has not dealt with.
 class Unsettled {
  public:
-  static Result<Unsettled> of(const TableViews& views, std::string_view feed_key, const std::string& follower);
+  /// As the logs of all shards say.
+  static Result<Unsettled> of(const TableViews& logs, std::string_view feed_key, const std::string& follower);
 
   [[nodiscard]] bool may_contain(std::string_view partition_key, std::string_view row_key) const;
 
  private:
+  /// Adds what one shard's log says; false if that is not known.
+  Result<bool> add(const kv::Reader& rows, std::string_view feed_key, const std::string& follower);
+
   bool known_ = false;
+  std::size_t waiting_ = 0;               // changes
   std::unordered_set<std::string> keys_;  // as they are stored
 };
 

@@ -15,36 +15,34 @@ class LogTrims {
 
   explicit LogTrims(Clock& clock) : clock_(clock) {}
 
-  /// True if the feed's log has not been trimmed for a while; then it counts as trimmed now.
+  /// True if the feed's logs have not been trimmed for a while; then they count as trimmed now.
   bool claim(std::uint64_t feed) {
     MutexLock lock(mutex_);
     const auto now = clock_.monotonic();
-    const auto [found, first] = feeds_.try_emplace(feed);
-    auto& trim = found->second;
-    if (!first && now - trim.at < kPause) return false;
-    trim.at = now;
+    const auto [found, first] = claimed_.try_emplace(feed, now);
+    if (!first && now - found->second < kPause) return false;
+    found->second = now;
     return true;
   }
-  /// Notes up to this version are to be erased. Gives the version up to which they already are; nothing if all are.
-  std::optional<Version> begin(std::uint64_t feed, Version through) {
+  /// Notes on this shard up to this version are to be erased. Gives the version up to which they already are; nothing
+  /// if all are.
+  std::optional<Version> begin(std::uint64_t feed, std::size_t shard, Version through) {
     MutexLock lock(mutex_);
-    auto& trim = feeds_[feed];
-    if (through <= trim.through) return std::nullopt;
-    return std::exchange(trim.through, through);
+    auto& erased = erased_[{feed, shard}];
+    if (through <= erased) return std::nullopt;
+    return std::exchange(erased, through);
   }
   void forget(std::uint64_t feed) {
     MutexLock lock(mutex_);
-    feeds_.erase(feed);
+    claimed_.erase(feed);
+    erased_.erase(erased_.lower_bound({feed, 0}), erased_.lower_bound({feed + 1, 0}));
   }
 
  private:
-  struct Trim {
-    Duration at{};
-    Version through = 0;
-  };
   Clock& clock_;
   Mutex mutex_;
-  std::map<std::uint64_t, Trim> feeds_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Duration> claimed_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::uint64_t, std::size_t>, Version> erased_ GUARDED_BY(mutex_);  // through these
 };
 
 }  // namespace tidemark::table_store

@@ -27,7 +27,9 @@ class KnownTables {
     std::string account, table;
   };
 
+  /// Call it with what it said first, and then with what it says now.
   Result<void> read(const kv::Reader& catalogue) {
+    TRY(read_feeds(catalogue));
     const auto tables = catalogue.scan(kv::under("t"));
     for (; tables->valid(); tables->next()) {
       auto rest = tables->key().substr(1);
@@ -43,9 +45,57 @@ class KnownTables {
     const auto found = by_generation_.find(generation);
     return found == by_generation_.end() ? nullptr : &found->second;
   }
+  /// Whether the catalogue says that nobody, or somebody else, follows as this record of another shard says.
+  [[nodiscard]] bool denies(std::string_view key, const FeedRecord& feed) const {
+    if (changing_.contains(key)) return false;
+    const auto said = feeds_.find(key);
+    return said == feeds_.end() || said->second != declared_in(feed);
+  }
 
  private:
+  /// What all shards have of a feed.
+  static std::string declared_in(FeedRecord feed) {
+    for (auto& follower : feed.followers) follower = {.following = std::move(follower.following)};
+    if (feed.kept) feed.kept = KeptRecord{.feed = feed.kept->feed, .generation = feed.kept->generation};
+    feed.division.reset();
+    return kFeedRecord.encode(feed);
+  }
+  /// Those of which it says another thing now are being changed.
+  Result<void> read_feeds(const kv::Reader& catalogue) {
+    std::map<std::string, std::string, std::less<>> feeds;
+    const auto rows = catalogue.scan(feeds_range());
+    for (; rows->valid(); rows->next()) {
+      const auto feed = kFeedRecord.decode(rows->value());
+      if (feed) feeds.emplace(rows->key(), declared_in(*feed));
+    }
+    TRY(rows->status());
+    const auto marks = catalogue.scan(kv::under(std::string(1, kCopiedTable)));
+    for (; marks->valid(); marks->next()) {
+      auto rest = marks->key().substr(1);
+      const auto account = kv::take_text(rest);
+      const auto table = kv::take_text(rest);
+      if (!account || !table || !TRY(kv::CatalogueCopies::is_changing(catalogue, kCopiedTable, *account, *table)))
+        continue;
+      changing_.insert(feed_key(*account, *table));
+    }
+    TRY(marks->status());
+    if (std::exchange(read_, true)) {
+      for (const auto& [key, said] : feeds_) note_difference(key, said, feeds);
+      for (const auto& [key, said] : feeds) note_difference(key, said, feeds_);
+    }
+    feeds_ = std::move(feeds);
+    return {};
+  }
+  void note_difference(const std::string& key, const std::string& said,
+                       const std::map<std::string, std::string, std::less<>>& in) {
+    const auto found = in.find(key);
+    if (found == in.end() || found->second != said) changing_.insert(key);
+  }
+
   std::map<std::uint64_t, Named> by_generation_;
+  std::map<std::string, std::string, std::less<>> feeds_;  // what is declared, by key
+  std::set<std::string, std::less<>> changing_;            // of the same keys
+  bool read_ = false;
 };
 
 /// Of one shard.
@@ -100,6 +150,9 @@ class RowCheck {
         continue;
       }
       feeds_.insert(feed->feed);
+      if (shard_ != 0 && tables_.denies(feeds->key(), *feed)) {
+        wrong("reference", feeds->key(), "the catalogue does not say who follows the table on this shard");
+      }
       const auto head = read_head(rows_, feed->feed);
       if (!head) {
         wrong("reference", feeds->key(), "the feed has no head");
@@ -150,7 +203,7 @@ class RowCheck {
 
   Result<void> look_at(std::string_view key, std::string_view value) {
     const auto kind = key.empty() ? '\0' : key.front();
-    if (shard_ != 0 && std::string_view("fghlpty").contains(kind)) {
+    if (shard_ != 0 && std::string_view("gpty").contains(kind)) {
       wrong("stray", key, "belongs on the first shard");
       return {};
     }

@@ -1,10 +1,13 @@
 // Who follows a table, how far they are, and the end of what none of them needs (model/changes.h).
 #include "common/base/encoding.h"
 #include "common/base/text.h"
+#include "common/kv/transact_together.h"
 #include "common/process/failures.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/change_notes.h"
 #include "table_store/storage/feed_rows.h"
+#include "table_store/storage/followed_logs.h"
+#include "table_store/storage/table_changes.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_service.h"
 
@@ -35,46 +38,8 @@ Result<void> check_following(const Following& following) {
   return {};
 }
 
-/// The follower of this name; a new one, which follows nothing yet, takes its place by name.
-Result<FollowerRecord*> find_or_add(FeedRecord& feed, const std::string& name, bool& added) {
-  auto* known = feed.find(name);
-  added = known == nullptr;
-  if (known != nullptr) return known;
-  if (feed.followers.size() >= kMaxFollowers) return fail(ErrorCode::kTooManyFollowers);
-  const auto place =
-      std::ranges::lower_bound(feed.followers, name, {}, [](const auto& one) { return one.following.follower; });
-  return &*feed.followers.emplace(place);
-}
-
-/// Whether what waits for the follower was noted without all that it asks for now.
-bool waits_for_more(const FollowerRecord& known, const HeadRecord& head, const Following& asked) {
-  const auto& had = known.following.properties;
-  return known.changes < head.changes &&
-         !std::ranges::all_of(
-             asked.properties, [&](const auto& property) { return std::ranges::find(had, property) != had.end(); });
-}
-
-/// The version of the first note after this one.
-Result<std::optional<Version>> first_note_after(const kv::Reader& reader, std::uint64_t feed, Version position) {
-  const auto cursor = reader.scan(notes_after(feed, position));
-  TRY(cursor->status());
-  if (!cursor->valid()) return std::nullopt;
-  const auto place = place_of_note(cursor->key());
-  if (!place) return corrupt_record("note");
-  return place->version;
-}
-
-Result<FollowerStatus> status_of(const kv::Reader& reader, const LoadedFeed& feed, const FollowerRecord& follower) {
-  FollowerStatus status;
-  status.following = follower.following;
-  status.position = follower.position;
-  status.changes_behind = feed.head.changes - follower.changes;
-  status.bytes_behind = feed.head.bytes - follower.bytes;
-  status.stale = follower.stale;
-  const auto oldest = follower.stale ? std::optional(follower.position)
-                                     : TRY(first_note_after(reader, feed.record.feed, follower.position));
-  if (oldest) status.oldest = Time(Ticks(*oldest));
-  return status;
+std::unexpected<Error> fail_too_high() {
+  return fail(ErrorCode::kInvalidInput, "The position is higher than the last version of the store.");
 }
 
 /// Moves the follower to a later position.
@@ -91,74 +56,116 @@ Result<void> advance(const kv::Reader& reader, std::uint64_t feed, FollowerRecor
   return {};
 }
 
+/// A part of acknowledge(), on one shard.
+Result<void> acknowledge_on(kv::Transaction& txn, const std::string& key, const std::string& name, Version position) {
+  auto feed = TRY(load_feed(txn, key));
+  auto* follower = feed ? feed->record.find(name) : nullptr;
+  if (follower == nullptr) return fail(ErrorCode::kFollowerNotFound);
+  if (follower->stale || position <= follower->position) return {};
+  if (position > TRY(last_version(txn))) return fail_too_high();
+  TRY(advance(txn, feed->record.feed, *follower, position));
+  store_feed(txn, key, *feed);
+  return {};
+}
+
+/// Whether the follower has not begun anew since it had this position. A status says more of a shard where nothing
+/// waits than the follower has told.
+bool is_at(const FollowedLogs& logs, const std::string& follower, const std::optional<Position>& at) {
+  if (!at || !has_follower(logs, follower)) return true;
+  return std::ranges::all_of(logs, [&](const ShardLog& log) {
+    const auto position = log.feed.find(follower)->position;
+    return logs.size() == 1 ? position == at->of(0) : position <= at->of(log.shard);
+  });
+}
+
+/// Whether the catalogue's record is still as it was seen, but for how far others are.
+bool is_seen(const FollowedLogs& logs, const std::string& follower, const FeedRecord& feed) {
+  if (!has_follower(logs, follower)) return false;
+  const auto& seen = logs.front().feed;
+  if (feed.division) return seen.division && seen.division->change == feed.division->change;
+  return seen.find(follower)->position == feed.find(follower)->position;
+}
+
 }  // namespace
 
+/// Whatever becomes of the followers, copies of the table stay as they are.
+Result<CopiedTables::Change> TableService::declare(kv::Transaction& txn, std::string_view account,
+                                                   TableChange change) const {
+  change.shards = shards_.size();
+  CopiedTables::Change out;
+  if (shards_.divided()) {
+    const bool drops = change.kind == TableChangeKind::kDrop;
+    auto copy = drops ? std::nullopt : TRY(shards_.copy_of(txn, account, change.table));
+    if (copy) out.payload = std::move(copy->payload);
+    out.version = TRY(next_generation(txn));
+  }
+  out.what = encode_table_change(change);
+  return out;
+}
+
 Result<void> TableService::check_followable() const {
-  if (!shards_.divided()) return {};
-  return fail(ErrorCode::kNotImplemented,
-              "Tables are not followed in a table store of several shards: no index, no change feed, and no jobs on "
-              "changes. A store of one shard has them: shards=1 for a new data directory.");
+  if (!shards_.shared()) return {};
+  return fail(
+      ErrorCode::kNotImplemented,
+      "Tables are not followed where table stores share the shards of a database: no index, no change feed, and "
+      "no jobs on changes. One table store with all shards has them.");
 }
 
 Task<Result<FollowerStatus>> TableService::follow(std::string account, std::string table, Following following,
-                                                  bool anew, std::optional<Version> at) {
+                                                  bool anew, std::optional<Position> at) {
   CO_TRY(check_following(following));
   CO_TRY(check_followable());
   const auto key = feed_key(account, table);
-  FollowerStatus status;
+  const auto now = clock_.now().time_since_epoch().count();
   std::uint64_t number = 0;
-  {
-    const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
-    CO_TRY(co_await engine_.transact(
-        [&](kv::Transaction& txn) -> Result<void> {
-          auto record = read_table(txn, account, table);
-          auto feed = TRY(load_or_begin_feed(txn, key));
-          bool added = false;
-          auto& follower = *TRY(find_or_add(feed.record, following.follower, added));
-          // A follower outlives its table.
-          if (!record && (added || !record.failed_with(ErrorCode::kTableNotFound)))
-            return fail(std::move(record.error()));
-          if (record) feed.record.table = std::move(record->name);
-          const bool lacks = !added && waits_for_more(follower, feed.head, following);
-          follower.following = following;
-          follower.stale = follower.stale || lacks;
-          if (added || (anew && at.value_or(follower.position) == follower.position)) {
-            follower = {following, TRY(last_version(txn)), feed.head.changes, feed.head.bytes, false};
-          }
-          store_feed(txn, key, feed);
-          status = TRY(status_of(txn, feed, follower));
-          number = feed.record.feed;
-          return {};
-        },
-        &kFollowStep));
+  for (bool seen = false; !seen;) {
+    const auto logs = CO_TRY(logs_of(shards_, key));
+    const bool renews = anew && is_at(logs, following.follower, at);
+    const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
+      auto record = read_table(txn, account, table);
+      const auto feed = TRY(read_feed(txn, key));
+      const auto* known = feed ? feed->find(following.follower) : nullptr;
+      // Otherwise somebody has made another change of who follows, and the positions may be others.
+      seen = !at || known == nullptr || is_seen(logs, following.follower, *feed);
+      if (!seen) return std::nullopt;
+      // A follower outlives its table.
+      if (!record && (known == nullptr || !record.failed_with(ErrorCode::kTableNotFound)))
+        return fail(std::move(record.error()));
+      if (known == nullptr && feed && feed->followers.size() >= kMaxFollowers)
+        return fail(ErrorCode::kTooManyFollowers);
+      number = feed ? feed->feed : TRY(next_generation(txn));
+      auto name = record ? std::move(record->name) : feed->table;
+      if (known != nullptr && !renews && known->following == following && feed->table == name) return std::nullopt;
+      TableChange change{.kind = TableChangeKind::kFollow, .now = now, .feed = number, .table = std::move(name)};
+      change.following = following;
+      change.anew = renews;
+      return TRY(declare(txn, account, std::move(change)));
+    };
+    CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kFollowStep));
   }
   trim_in_background(key, number, co_await asio::this_coro::executor);
-  co_return status;
+  const auto logs = CO_TRY(logs_of(shards_, key));
+  if (!has_follower(logs, following.follower)) co_return fail(ErrorCode::kFollowerNotFound);  // it was removed since
+  co_return status_of(logs, following.follower);
 }
 
 Task<Result<void>> TableService::unfollow(std::string account, std::string table, std::string follower) {
   const auto key = feed_key(account, table);
-  std::optional<std::uint64_t> changed;
+  const auto now = clock_.now().time_since_epoch().count();
+  std::uint64_t number = 0;
   bool ended = false;
-  {
-    const TableDirectory::Change change(shards_.catalogue().directory, table_key(account, table));
-    CO_TRY(co_await engine_.transact(
-        [&](kv::Transaction& txn) -> Result<void> {
-          changed.reset();
-          ended = false;
-          auto feed = TRY(load_feed(txn, key));
-          if (!feed || feed->record.find(follower) == nullptr) return {};
-          auto& followers = feed->record.followers;
-          std::erase_if(followers, [&](const auto& one) { return one.following.follower == follower; });
-          changed = feed->record.feed;
-          ended = !feed->record.needed();
-          store_or_end_feed(txn, key, *feed);
-          return {};
-        },
-        &kUnfollowStep));
-  }
-  if (!changed) co_return Result<void>{};
-  forget_notes(key, *changed, ended, co_await asio::this_coro::executor);
+  const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
+    const auto feed = TRY(read_feed(txn, key));
+    if (!feed || feed->find(follower) == nullptr) return std::nullopt;
+    number = feed->feed;
+    ended = !feed->kept && feed->followers.size() == 1;
+    TableChange change{.kind = TableChangeKind::kUnfollow, .now = now, .table = table};
+    change.following.follower = follower;
+    return TRY(declare(txn, account, std::move(change)));
+  };
+  if (!CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kUnfollowStep)))
+    co_return Result<void>{};
+  forget_notes(key, number, ended, co_await asio::this_coro::executor);
   co_return Result<void>{};
 }
 
@@ -170,11 +177,13 @@ void TableService::forget_notes(const std::string& feed_key, std::uint64_t feed,
 }
 
 Result<std::vector<FollowerStatus>> TableService::followers(const std::string& account, const std::string& table) {
-  const auto snapshot = engine_.snapshot();
-  const auto feed = TRY(load_feed(*snapshot, feed_key(account, table)));
+  const auto logs = TRY(logs_of(shards_, feed_key(account, table)));
   std::vector<FollowerStatus> all;
-  if (!feed) return all;
-  for (const auto& follower : feed->record.followers) all.push_back(TRY(status_of(*snapshot, *feed, follower)));
+  if (logs.empty()) return all;
+  for (const auto& follower : logs.front().feed.followers) {
+    const auto& name = follower.following.follower;
+    if (has_follower(logs, name)) all.push_back(TRY(status_of(logs, name)));
+  }
   return all;
 }
 
@@ -185,37 +194,39 @@ Result<std::vector<TableService::NamedFollower>> TableService::all_followers(std
   for (; cursor->valid() && all.size() < most; cursor->next()) {
     auto key = cursor->key();
     key.remove_prefix(1);
-    auto account = kv::take_text(key);
-    const auto feed = TRY(load_feed(*snapshot, std::string(cursor->key())));
-    if (!account || !feed) return corrupt_record("feed");
-    for (const auto& follower : feed->record.followers) {
-      all.push_back({*account, feed->record.table, TRY(status_of(*snapshot, *feed, follower))});
+    const auto account = kv::take_text(key);
+    if (!account) return corrupt_record("feed");
+    const auto feed = TRY(kFeedRecord.decode(cursor->value()));
+    for (auto& status : TRY(followers(*account, feed.table))) {
+      all.push_back({*account, feed.table, std::move(status)});
     }
   }
   TRY(cursor->status());
   return all;
 }
 
+/// Of several shards, those where it has passed changes; a position without any says nothing new.
 Task<Result<void>> TableService::acknowledge(std::string account, std::string table, std::string follower,
-                                             Version position) {
+                                             Position position) {
   const auto key = feed_key(account, table);
-  std::uint64_t number = 0;
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto feed = TRY(load_feed(txn, key));
-        auto* known = feed ? feed->record.find(follower) : nullptr;
-        if (known == nullptr) return fail(ErrorCode::kFollowerNotFound);
-        number = feed->record.feed;
-        if (known->stale || position <= known->position) return {};
-        if (position > TRY(last_version(txn))) {
-          return fail(ErrorCode::kInvalidInput, "The position is higher than the last version of the store.");
-        }
-        TRY(advance(txn, number, *known, position));
-        store_feed(txn, key, *feed);
-        return {};
-      },
-      &kAcknowledgeStep));
-  trim_in_background(key, number, co_await asio::this_coro::executor);
+  const auto logs = CO_TRY(logs_of(shards_, key));
+  if (!has_follower(logs, follower)) co_return fail(ErrorCode::kFollowerNotFound);
+  if (position.shards.size() > logs.size()) co_return fail_too_high();
+  std::vector<kv::Submission> all;
+  for (const auto& log : logs) {
+    const auto at = position.of(log.shard);
+    if (shards_.divided()) {
+      if (at > CO_TRY(last_version(*log.rows))) co_return fail_too_high();
+      const auto first = CO_TRY(first_note_after(*log.rows, log.feed.feed, log.feed.find(follower)->position));
+      if (!first || *first > at) continue;
+    }
+    all.push_back({&shards_[log.shard].engine,
+                   [&key, &follower, at](kv::Transaction& txn) { return acknowledge_on(txn, key, follower, at); }});
+  }
+  if (!all.empty()) {
+    for (auto& done : co_await kv::transact_together(std::move(all), &kAcknowledgeStep)) CO_TRY(std::move(done));
+  }
+  trim_in_background(key, logs.front().feed.feed, co_await asio::this_coro::executor);
   co_return Result<void>{};
 }
 
@@ -229,18 +240,21 @@ void TableService::trim_in_background(const std::string& feed_key, std::uint64_t
 }
 
 Task<Result<void>> TableService::trim_log(std::string feed_key) {
-  const auto snapshot = engine_.snapshot();
-  const auto feed = CO_TRY(read_feed(*snapshot, feed_key));
-  if (!feed) co_return Result<void>{};
-  auto through = CO_TRY(last_version(*snapshot));
-  for (const auto& follower : feed->followers) {
-    if (!follower.stale) through = std::min(through, follower.position);
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    const auto snapshot = shards_[shard].engine.snapshot();
+    const auto feed = CO_TRY(read_feed(*snapshot, feed_key));
+    if (!feed) continue;
+    auto through = CO_TRY(last_version(*snapshot));
+    for (const auto& follower : feed->followers) {
+      if (!follower.stale) through = std::min(through, follower.position);
+    }
+    if (feed->kept) through = std::min(through, feed->kept->gone);
+    const auto from = trims_.begin(feed->feed, shard, through);
+    if (!from) continue;
+    const kv::KeyRange done{note_key(feed->feed, *from + 1, 0), note_key(feed->feed, through + 1, 0)};
+    CO_TRY(co_await kTrimStep.around(shards_[shard].engine.erase({done})));
   }
-  if (feed->kept) through = std::min(through, feed->kept->gone);
-  const auto from = trims_.begin(feed->feed, through);
-  if (!from) co_return Result<void>{};
-  const kv::KeyRange done{note_key(feed->feed, *from + 1, 0), note_key(feed->feed, through + 1, 0)};
-  co_return co_await kTrimStep.around(engine_.erase({done}));
+  co_return Result<void>{};
 }
 
 }  // namespace tidemark::table_store

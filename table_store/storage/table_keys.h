@@ -7,19 +7,21 @@
 //   'd' u64(generation)                                  empty: a dropped table, or a feed that nobody follows any
 //                                                        more, whose rows are still to be erased
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity
-//   'f' text(account) text(lower-case table name)        feed: who follows the table, and what is kept for those who
-//                                                        read its change feed (change_records.h)
+//   'f' text(account) text(lower-case table name)        feed: who follows the table, how far on this shard, and what
+//                                                        is kept here for those who read its change feed
+//                                                        (change_records.h)
 //   'g'                                                  counter: last generation given out
-//   'h' u64(feed)                                        head of a feed
-//   'l' u64(feed) u64(version) u64(index)                note: a change of a followed table
+//   'h' u64(feed)                                        head of a feed, on this shard
+//   'l' u64(feed) u64(version) u64(index)                note: a change of a followed table, on this shard
 //   'o' text(account) text(operation id)                 operation ledger
 //   'O' the key of a ledger                               since when it has not changed: common/kv/fading_rows.h
 //   'p' text(account)                                    service properties, XML
 //   't' text(account) text(lower-case table name)        table: generation, name in its own case, ACL
 //   'v'                                                  counter: last version given out, on this shard
 //
-// Of several shards, each has the 'e', 'o', 'O', 'd' and 'v' of its own; tables and what belongs to them are on the
-// first. Entities are placed by account, lower-case table name and PartitionKey.
+// Of several shards, each has the 'e', 'o', 'O', 'd' and 'v' of its own, and the 'f', 'h' and 'l' of what is followed;
+// tables and what else belongs to them are on the first. Entities are placed by account, lower-case table name and
+// PartitionKey. A feed has the same number on all shards.
 //
 // A generation is never reused, so dropping a table is erasing its 't' row and adding a 'd' row. A feed is numbered as
 // generations are. It belongs to a name, so it outlives the table. The index counts the notes of a transaction.

@@ -7,9 +7,7 @@ namespace tidemark::table_store {
 
 /// kTableNotFound if there is none.
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table);
-/// The same, with who follows it.
-Result<KnownTable> find_known_table(const kv::Reader& reader, std::string_view account, std::string_view table);
-/// The same, with the name and the ACL.
+/// With the name and the ACL; likewise.
 Result<TableRecord> read_table(const kv::Reader& reader, std::string_view account, std::string_view table);
 /// The counter under this key, which begins with zero.
 Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view key);

@@ -8,6 +8,7 @@
 #include "table_store/storage/change_notes.h"
 #include "table_store/storage/feed_rows.h"
 #include "table_store/storage/mutation_job.h"
+#include "table_store/storage/table_changes.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 
@@ -24,13 +25,11 @@ const FailStep kSetServicePropertiesStep("table.set_service_properties");
 const FailStep kLedgerStep("table.ledger");
 const FailStep kCollectStep("table.collect");
 
-/// The drop of a followed table is a change of the store, and so is the making of one that has a change feed. They go
-/// through however far a follower is behind: nothing would be won by keeping all those entities.
-Result<NotedFeeds> note_table(kv::Transaction& txn, const std::shared_ptr<const Capture>& capture, NoteKind kind,
-                              Version now) {
+/// It goes through however far a follower is behind.
+Result<NotedFeeds> note_creation(kv::Transaction& txn, const std::shared_ptr<const Capture>& capture, Version now) {
   const auto version = TRY(next_version(txn, now));
   ChangeNotes notes(txn, version);
-  TRY(notes.note_table(capture, kind));
+  TRY(notes.note_table(capture, NoteKind::kCreated));
   txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(version)));
   return notes.finish(ChangeNotes::Bounds::kIgnore);
 }
@@ -60,13 +59,6 @@ Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view
   return decode_table_generation(*bytes);
 }
 
-Result<KnownTable> find_known_table(const kv::Reader& reader, std::string_view account, std::string_view table) {
-  KnownTable known;
-  known.generation = TRY(find_generation(reader, account, table));
-  known.capture = TRY(read_capture(reader, feed_key(account, table)));
-  return known;
-}
-
 Result<TableRecord> read_table(const kv::Reader& reader, std::string_view account, std::string_view table) {
   auto bytes = TRY(reader.get(table_key(account, table)));
   if (!bytes) return fail(ErrorCode::kTableNotFound);
@@ -89,6 +81,9 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
         const auto key = table_key(account, table);
         auto existing = TRY(txn.get(key));
         if (existing) return fail(ErrorCode::kTableAlreadyExists);
+        // Somebody who followed a former table of the name is just leaving.
+        if (shards_.divided() && TRY(shards_.copies().under_way(txn, account, to_lower_ascii(table))))
+          return fail(ErrorCode::kServerBusy);
         auto last = TRY(read_counter(txn, kLastGenerationKey));
         TableRecord record;
         record.generation = last + 1;
@@ -97,7 +92,7 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
         txn.put(key, kTableRecord.encode(record));
         feeds = {};
         const auto capture = TRY(read_capture(txn, feed_key(account, table)));
-        if (capture && capture->kept) feeds = TRY(note_table(txn, capture, NoteKind::kCreated, now));
+        if (capture && capture->kept) feeds = TRY(note_creation(txn, capture, now));
         return {};
       },
       &kCreateTableStep));
@@ -115,20 +110,19 @@ Task<Result<void>> TableService::delete_table_fenced(std::string account, std::s
 }
 
 Task<Result<void>> TableService::drop(std::string account, std::string table, std::optional<Fence> fence) {
+  const auto key = feed_key(account, table);
   const auto now = clock_.now().time_since_epoch().count();
-  NotedFeeds feeds;
+  std::optional<std::uint64_t> feed;
   bool entered = false, turned_away = false;
   const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
     std::optional<CopiedTables::Change> change;
-    feeds = {};
     turned_away = false;
     const auto effect = [&](OperationLedger&) -> Result<std::uint64_t> {
-      const auto known = find_known_table(txn, account, table);
-      if (known.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
-      const auto capture = TRY(known).capture;
-      if (capture) feeds = TRY(note_table(txn, capture, NoteKind::kDropped, now));
-      const auto version = shards_.divided() ? TRY(next_generation(txn)) : known->generation;
-      change = TableShards::drop_of(known->generation, version);
+      const auto generation = find_generation(txn, account, table);
+      if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+      const auto followed = TRY(read_feed(txn, key));
+      feed = followed ? std::optional(followed->feed) : std::nullopt;
+      change = TRY(declare(txn, account, {.kind = TableChangeKind::kDrop, .now = now, .generation = TRY(generation)}));
       return 1;
     };
     if (fence) {
@@ -145,7 +139,7 @@ Task<Result<void>> TableService::drop(std::string account, std::string table, st
     CO_TRY(co_await enter(shards_.catalogue().number, account, *fence));
     entered = true;
   }
-  announce(feeds, co_await asio::this_coro::executor);
+  if (feed) waits_.changed(*feed);
   process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
   co_return Result<void>{};
 }

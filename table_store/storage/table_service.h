@@ -58,6 +58,7 @@ struct QueryResult {
 
 struct MutationJob;
 struct NotedFeeds;
+struct TableChange;
 
 class TableService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
@@ -113,7 +114,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   // Following a table: model/changes.h, client/table_client.h.
 
   Task<Result<FollowerStatus>> follow(std::string account, std::string table, Following following, bool anew,
-                                      std::optional<Version> at = {});
+                                      std::optional<Position> at = {});
   Task<Result<void>> unfollow(std::string account, std::string table, std::string follower);
   Result<std::vector<FollowerStatus>> followers(const std::string& account, const std::string& table);
   struct NamedFollower {
@@ -123,9 +124,9 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Of all accounts; at most so many.
   Result<std::vector<NamedFollower>> all_followers(std::size_t most);
   Task<Result<ChangesPage>> changed_entities(std::string account, std::string table, std::string follower,
-                                             Version after, std::uint32_t skip, std::uint32_t limit, Duration wait,
+                                             Position after, NotesRead skip, std::uint32_t limit, Duration wait,
                                              Selection selection = {});
-  Task<Result<void>> acknowledge(std::string account, std::string table, std::string follower, Version position);
+  Task<Result<void>> acknowledge(std::string account, std::string table, std::string follower, Position position);
 
   // The change feed: model/feed.h, client/table_client.h.
 
@@ -201,8 +202,11 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   struct Preparation;
   /// Of a job whose shard lacked something: makes that ready, and says whether to try again. Otherwise `done` is final.
   Task<bool> prepare_again(MutationJob& job, Result<void>& done, Preparation& preparation);
-  /// What follows a table is told of its changes by one log, which a divided store does not have.
+  /// Where processes share the shards, nobody follows tables yet.
   [[nodiscard]] Result<void> check_followable() const;
+  /// A change of who follows the table, as the catalogue makes it.
+  [[nodiscard]] Result<CopiedTables::Change> declare(kv::Transaction& txn, std::string_view account,
+                                                     TableChange change) const;
 
   TableShards shards_;
   kv::Engine& engine_;  // of the catalogue

@@ -2,6 +2,7 @@
 
 #include "common/base/record.h"
 #include "common/kv/generations.h"
+#include "table_store/storage/table_changes.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 
@@ -32,28 +33,23 @@ Result<std::optional<CopiedTables::Copy>> CopiedTables::read(const kv::Reader& c
   return Copy{generation, std::move(payload)};
 }
 
-/// Each shard erases the rows that it has.
-Result<void> CopiedTables::change_shard(kv::Transaction& txn, std::size_t, const std::string&, const std::string&,
-                                        const Change& change) const {
-  kv::drop_generation(txn, kDroppedGeneration, TRY(generation_in(change.what)));
-  return {};
+/// Of a drop, each shard erases the rows that it has.
+Result<void> CopiedTables::change_shard(kv::Transaction& txn, std::size_t, const std::string& account,
+                                        const std::string& table, const Change& change) const {
+  const auto what = TRY(decode_table_change(change.what));
+  if (what.kind == TableChangeKind::kDrop) kv::drop_generation(txn, kDroppedGeneration, what.generation);
+  return change_logs(txn, feed_key(account, table), change.version, what);
 }
 
 Result<void> CopiedTables::change_row(kv::Transaction& txn, const std::string& account, const std::string& table,
-                                      const Change&) const {
-  txn.erase(table_key(account, table));
+                                      const Change& change) const {
+  if (TRY(decode_table_change(change.what)).kind == TableChangeKind::kDrop) txn.erase(table_key(account, table));
   return {};
 }
 
 std::shared_ptr<void> CopiedTables::hold(std::size_t shard, const std::string& account,
                                          const std::string& table) const {
   return std::make_shared<TableDirectory::Change>(shards_[shard]->directory, table_key(account, table));
-}
-
-CopiedTables::Change TableShards::drop_of(std::uint64_t generation, std::uint64_t version) {
-  std::string dropped;
-  kv::append_u64(dropped, generation);
-  return {version, std::nullopt, std::move(dropped)};
 }
 
 TableShards::TableShards(kv::Shards stored, Clock& clock, CopiedTables::Collect collect)
@@ -88,10 +84,18 @@ TableShard& TableShards::home_of(std::string_view account, std::string_view oper
 
 Result<KnownTable> TableShards::find(const kv::Reader& rows, const TableShard& shard, std::string_view account,
                                      std::string_view table) const {
-  if (shard.number == 0) return find_known_table(rows, account, table);
+  KnownTable known;
+  known.generation = TRY(generation_on(rows, shard, account, table));
+  known.capture = TRY(read_capture(rows, feed_key(account, table)));
+  return known;
+}
+
+Result<std::uint64_t> TableShards::generation_on(const kv::Reader& rows, const TableShard& shard,
+                                                 std::string_view account, std::string_view table) const {
+  if (shard.number == 0) return table_store::find_generation(rows, account, table);
   const auto copy = TRY(copies_.find(rows, account, to_lower_ascii(table)));
   if (!copy) return fail(ErrorCode::kTableNotFound);
-  return KnownTable{TRY(generation_in(copy->payload))};
+  return generation_in(copy->payload);
 }
 
 Result<KnownTable> TableShards::find_to_write(const kv::Transaction& txn, TableShard& shard, std::string_view account,

@@ -20,7 +20,8 @@ struct TableShard {
   TableDirectory directory;
 };
 
-/// What copies of a table's row have, and what becomes of them when the table is dropped.
+/// What copies of a table's row have, and what each shard does when the table is dropped or who follows it changes
+/// (table_changes.h).
 class CopiedTables final : public kv::CatalogueCopies::Rows {
  public:
   using Copy = kv::CatalogueCopies::Copy;
@@ -57,6 +58,8 @@ class TableShards {
   [[nodiscard]] bool leased(std::size_t shard) const {
     return stored_.owners == nullptr || stored_.owners->leased(shard);
   }
+  /// With other processes.
+  [[nodiscard]] bool shared() const { return stored_.owners != nullptr; }
   [[nodiscard]] bool divided() const { return all_.size() > 1; }
   [[nodiscard]] TableShard& catalogue() const { return *all_.front(); }
   [[nodiscard]] TableShard& operator[](std::size_t shard) const { return *all_[shard]; }
@@ -78,12 +81,18 @@ class TableShards {
                                                  std::string_view account, std::string_view table) const;
   /// As the catalogue says now. kTableNotFound also while it is being dropped from one shard after another.
   [[nodiscard]] Result<std::uint64_t> find_generation(std::string_view account, std::string_view table) const;
+  /// Of the table's entities, as the rows of one shard say; kTableNotFound as find().
+  [[nodiscard]] Result<std::uint64_t> generation_on(const kv::Reader& rows, const TableShard& shard,
+                                                    std::string_view account, std::string_view table) const;
+  /// What copies of the table's row have; nothing: the catalogue has no such table.
+  [[nodiscard]] Result<std::optional<CopiedTables::Copy>> copy_of(const kv::Reader& catalogue, std::string_view account,
+                                                                  std::string_view table) const {
+    return tables_.read(catalogue, account, table);
+  }
   /// Makes a copy for this shard; false if there is no such table.
   Task<Result<bool>> bring(const TableShard& shard, std::string account, std::string_view table) const;
   /// What changes is said of tables by their names in lower case.
   [[nodiscard]] const kv::CatalogueCopies& copies() const { return copies_; }
-
-  static CopiedTables::Change drop_of(std::uint64_t generation, std::uint64_t version);
 
  private:
   const kv::Shards stored_;

@@ -15,6 +15,7 @@ class TableViews {
   TableViews(const TableViews&) = delete;
   TableViews& operator=(const TableViews&) = delete;
 
+  [[nodiscard]] std::size_t size() const { return taken_.size(); }
   [[nodiscard]] const kv::Reader& catalogue() const { return of(0); }
   [[nodiscard]] const kv::Reader& of(std::size_t shard) const;
   /// The table's entities, wherever they are, in key order; kTableNotFound. Must not outlive the views.

@@ -10,7 +10,6 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import shards  # noqa: E402
 from blobs import BlobReader, archived  # noqa: E402
 from clients import BlobClient, HttpFailure, TableClient, ended  # noqa: E402
 from indexes import caught_up  # noqa: E402
@@ -96,9 +95,8 @@ class BackupTest(unittest.TestCase):
         blobs.create_container("files")
         everybody = [{"PartitionKey": f"p{n % 5}", "RowKey": f"{n:04}", "Team": f"t{n % 7}"} for n in range(600)]
         tables.put_many("Staff", everybody)
-        if shards.FOLLOWED:
-            api.call("PUT", "/v1/indexes/by-team",
-                     {"kind": "lists", "source": "Staff", "by": ["Team"], "destination": "ByTeam"})
+        api.call("PUT", "/v1/indexes/by-team",
+                 {"kind": "lists", "source": "Staff", "by": ["Team"], "destination": "ByTeam"})
         jobs = [api.submit({"kind": "archive", "source": "Staff", "filter": f"PartitionKey eq 'p{n}'",
                             "destination": "Former" if n < 2 else {"container": "former"}}) for n in range(3)]
         load = Loaded(self.stack)
@@ -120,15 +118,14 @@ class BackupTest(unittest.TestCase):
             wait_until(lambda job=job: ended(there.job(job)), "the job ends", 60)
             self.assertEqual(there.job(job)["state"], "succeeded")
         restored = TableClient(other.ports["table_store"])
-        if shards.FOLLOWED:
-            wait_until(lambda: caught_up(there, "by-team"), "the index has caught up", 60)
+        wait_until(lambda: caught_up(there, "by-team"), "the index has caught up", 60)
         staff, former = restored.scan("Staff"), restored.scan("Former")
         objects = archived(BlobReader(other.ports["blob_store"]).objects("former"))
         keys = [*staff, *former, *objects]
         self.assertEqual(len(keys), len(set(keys)), "an entity is in two places")
         self.assertLessEqual({(each["PartitionKey"], each["RowKey"]) for each in everybody}, set(keys))
         self.assertEqual({partition for partition, _ in staff} & {"p0", "p1", "p2"}, set())
-        for team in range(7) if shards.FOLLOWED else ():
+        for team in range(7):
             listed = there.call("GET", f"/v1/indexes/by-team/lookup?value=t{team}&top=1000")["entities"]
             self.assertEqual({(each["PartitionKey"], each["RowKey"]) for each in listed},
                              {key for key, each in staff.items() if each["Team"] == f"t{team}"})

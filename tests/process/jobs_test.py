@@ -9,7 +9,6 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import shards  # noqa: E402
 from clients import ACCOUNT, KEY, ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from command_line import tidemark  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
@@ -71,7 +70,6 @@ class JobsTest(unittest.TestCase):
         self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (0, 1), job)
         self.assertEqual(self.tables.get(source, "p", "target")["N"], 1)
 
-    @unittest.skipUnless(shards.FOLLOWED, "tables of several shards are not followed")
     def test_an_index_leaves_what_somebody_wrote(self):
         source, index = self.table("", [row("a", City="Rome"), row("b", City="Bonn")]), self.table("Index")
         own = {"PartitionKey": "Rome", "RowKey": "000000", "Note": "mine"}

@@ -9,11 +9,13 @@ tidemark_shards_test(crash_queue_random /usr/bin/python3 ${CMAKE_CURRENT_LIST_DI
 tidemark_shards_test(crash_queue_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/queue_crash_test.py FailPointTest)
 tidemark_shards_test(crash_table_random /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/table_crash_test.py RandomKillTest)
 tidemark_shards_test(crash_table_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/table_crash_test.py FailPointTest)
+tidemark_shards_test(crash_index_kill /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/index_kill_test.py)
+tidemark_shards_test(crash_index_points /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/index_crash_test.py)
 # Of the backups, what does not look into the files of a database in one shard.
 tidemark_shards_test(process_backup /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/backup_test.py
   BackupTest.test_what_is_under_way_converges_after_a_restore BackupTest.test_a_second_backup_shares_files_with_the_first
   BackupTest.test_a_kill_in_the_middle_leaves_nothing_that_looks_complete)
-foreach(suite jobs recovery quotas objects lists)
+foreach(suite jobs recovery quotas objects lists index feed on_change past)
   tidemark_shards_test(process_${suite} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/${suite}_test.py)
 endforeach()
 foreach(blob_case FailPointTest RandomKillTest SnapshotsTest DeletionTest)
@@ -29,8 +31,7 @@ foreach(suite blobs blobs_access blobs_appends blobs_batch blobs_checksums blobs
 endforeach()
 tidemark_shards_test(tools_rclone /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../tools/rclone_test.py)
 set_tests_properties(shards_tools_rclone PROPERTIES SKIP_RETURN_CODE 77)
-# tables_patterns has indexes, which a divided store does not.
-foreach(suite account concurrency entities limits queries sas tables transactions types)
+foreach(suite account concurrency entities limits patterns queries sas tables transactions types)
   tidemark_shards_test(sdk_tables_${suite}
     ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} tables_${suite}.test.mjs)
 endforeach()

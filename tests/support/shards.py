@@ -9,7 +9,6 @@ import os
 
 DIVIDED = ("queue_service", "table_store", "blob_store")
 COUNT = os.environ.get("TIDEMARK_TEST_SHARDS")  # one, if it is not set
-FOLLOWED = not COUNT  # whether tables can be: by indexes, feeds and jobs on changes
 
 
 def arguments_of(store):

@@ -8,7 +8,9 @@ namespace tidemark::feeds {
 namespace {
 
 struct ConsumersTest : table_store::TableFixture {
-  static std::string token(table_store::Version version) { return token_of("People", {1, version, 0}); }
+  static std::string token(table_store::Version version) {
+    return token_of("People", table_store::place_in_feed(1, version, 0));
+  }
   Result<ConsumerStore::Stored> put(std::string group, std::string token, bool reset = true) {
     return run_task(consumers.put("People", std::move(group), std::move(token), reset));
   }
@@ -79,8 +81,22 @@ TEST_F(ConsumersTest, ThePlaceOnlyGoesOn) {
   ASSERT_TRUE(acknowledge(epoch, token(9)));
   ASSERT_TRUE(acknowledge(epoch, token(7)));
   EXPECT_EQ(get()->token, token(9));
-  ASSERT_TRUE(acknowledge(epoch, token_of("People", {2, 1, 0}))) << "of the feed that came after";
-  EXPECT_EQ(get()->token, token_of("People", {2, 1, 0}));
+  ASSERT_TRUE(acknowledge(epoch, token_of("People", table_store::place_in_feed(2, 1, 0))))
+      << "of the feed that came after";
+  EXPECT_EQ(get()->token, token_of("People", table_store::place_in_feed(2, 1, 0)));
+}
+
+TEST_F(ConsumersTest, OfSeveralLogsThePlaceIsBehindWhatAnyTokenSays) {
+  const auto at = [](table_store::Version first, table_store::Version second) {
+    return token_of("People", {1, {{first, 0}, {second, 0}}});
+  };
+  ASSERT_TRUE(put("g", at(5, 5)));
+  const auto epoch = lease("a")->epoch;
+  ASSERT_TRUE(acknowledge(epoch, at(9, 5)));
+  ASSERT_TRUE(acknowledge(epoch, at(5, 7)));
+  EXPECT_EQ(get()->token, at(9, 7));
+  ASSERT_TRUE(acknowledge(epoch, at(6, 6)));
+  EXPECT_EQ(get()->token, at(9, 7));
 }
 
 TEST_F(ConsumersTest, WhoLeavesMakesRoomAtOnce) {

@@ -13,17 +13,46 @@ namespace {
 using table_store::ChangeFeed;
 using table_store::FeedPlace;
 using table_store::FeedStart;
+using table_store::LogPlace;
+using table_store::place_in_feed;
 
 TEST(FeedTokens, APlaceComesBack) {
-  for (const auto& place : {FeedPlace{}, FeedPlace{1, 2, 3}, FeedPlace{1ULL << 60, 1LL << 62, 4'000'000'000U}}) {
+  for (const auto& place :
+       {place_in_feed(0, 0, 0), place_in_feed(1, 2, 3), place_in_feed(1ULL << 60, 1LL << 62, 4'000'000'000U),
+        FeedPlace{9, {{5, 1}, {7, 0}, {0, 2}}}, FeedPlace{1, std::vector<LogPlace>(64, {1LL << 62, 4'000'000'000U})}}) {
     const auto token = token_of("People", place);
     EXPECT_EQ(token.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), token.npos);
     EXPECT_EQ(parse_token("people", token), place) << "tables match in any case";
   }
 }
 
-TEST(FeedTokens, OnlyWholeTokensOfTheTableAreTaken) {
-  const auto token = token_of("People", {7, 638'000'000'000'000'000, 5});
+TEST(FeedTokens, OneLogHasTheTokenThatItAlwaysHad) {
+  EXPECT_EQ(token_of("People", place_in_feed(7, 638'000'000'000'000'000, 5)), "AQcAALOmnqHaCAUR-UKSmsJIwg");
+}
+
+TEST(FeedTokens, EightLogsHaveAboutAHundredCharacters) {
+  FeedPlace place{7, {}};
+  constexpr std::int64_t kDay = 24LL * 3600 * 10'000'000;
+  for (int shard = 0; shard < 8; ++shard) place.logs.push_back({638'000'000'000'000'000 - shard * kDay, 1});
+  EXPECT_LE(token_of("People", place).size(), 110U);
+}
+
+TEST(FeedTokens, AChangeHasOneNameWhereverAReaderComesFrom) {
+  table_store::FeedPage page;
+  table_store::Change change;
+  change.version = 9;
+  change.index = 1;
+  page.next = place_in_feed(7, 30, 0);
+  EXPECT_EQ(id_of("People", page, change), token_of("People", place_in_feed(7, 9, 2)));
+  page.next = {7, {{30, 0}, {40, 0}}};
+  const auto first = id_of("People", page, change);
+  page.next.logs[1] = {50, 3};
+  EXPECT_EQ(id_of("People", page, change), first);
+  change.shard = 1;
+  EXPECT_NE(id_of("People", page, change), first);
+}
+
+void expect_only_whole(const std::string& token) {
   EXPECT_TRUE(parse_token("Peoples", token).failed_with(ErrorCode::kInvalidInput));
   for (std::size_t n = 0; n < token.size(); ++n) EXPECT_FALSE(parse_token("People", token.substr(0, n))) << n;
   for (const auto& bad : {token + "A", token + "=", " " + token, std::string(1000, 'A'), std::string("+/+/")}) {
@@ -37,11 +66,18 @@ TEST(FeedTokens, OnlyWholeTokensOfTheTableAreTaken) {
   }
 }
 
+TEST(FeedTokens, OnlyWholeTokensOfTheTableAreTaken) {
+  for (const auto& place : {place_in_feed(7, 638'000'000'000'000'000, 5),
+                            FeedPlace{7, {{638'000'000'000'000'000, 5}, {638'000'000'000'000'007, 0}}}}) {
+    expect_only_whole(token_of("People", place));
+  }
+}
+
 TEST(FeedTokens, WordsStandForBothEnds) {
   EXPECT_EQ(parse_start("People", "oldest")->start, FeedStart::kOldest);
   EXPECT_EQ(parse_start("People", "begin")->start, FeedStart::kOldest);
   EXPECT_EQ(parse_start("People", "now")->start, FeedStart::kNow);
-  const FeedPlace place{1, 2, 3};
+  const auto place = place_in_feed(1, 2, 3);
   const auto start = parse_start("People", token_of("People", place));
   EXPECT_EQ(start->start, FeedStart::kPlace);
   EXPECT_EQ(start->place, place);

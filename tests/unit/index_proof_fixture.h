@@ -12,7 +12,7 @@ struct IndexProof : IndexLookup {
   void acknowledge() {
     Result<table_store::ChangesPage> page;
     do {
-      page = run_task(tables.changed_entities("Source", index.id, 0, 0, 1000, Duration(), {}));
+      page = run_task(tables.changed_entities("Source", index.id, {}, {}, 1000, Duration(), {}));
       ASSERT_TRUE(page);
       ASSERT_TRUE(run_task(tables.acknowledge("Source", index.id, page->through)));
     } while (page->more);

@@ -323,7 +323,7 @@ TEST_F(IndexLookup, WaitsForNoMoreThanItMust) {
   clock.time += std::chrono::seconds(5);
   EXPECT_TRUE(find({{"value", "x"}, {"maxLag", "3"}}).failed_with(ErrorCode::kDeadlineExceeded));
   EXPECT_EQ(find({{"value", "x"}})->status.follower->changes_behind, 1U);
-  ASSERT_TRUE(run_task(tables.acknowledge("Source", index.id, written.version)));
+  ASSERT_TRUE(run_task(tables.acknowledge("Source", index.id, {{written.version}})));
   EXPECT_TRUE(find({{"value", "x"}, {"minVersion", version(written)}, {"maxLag", "0"}}));
   ASSERT_TRUE(run_task(store.ask("a", {.rebuild = true})));
   EXPECT_EQ(run_task(lookup.status("a"))->state(), kReady) << "a moment ago";

@@ -44,12 +44,25 @@ inline std::vector<std::string> told(const ChangesPage& page) {
 }
 
 struct ChangesFixture : TableFixture {
+  using TableFixture::TableFixture;
   Result<FollowerStatus> follow(Following following, bool anew = false, std::string table = "people") {
     return run_task(service->follow("acct", std::move(table), std::move(following), anew));
   }
-  Result<ChangesPage> read(std::string follower, Version after = 0, std::uint32_t limit = 1000,
-                           std::uint32_t skip = 0) {
-    return run_task(service->changed_entities("acct", "people", std::move(follower), after, skip, limit, Duration()));
+  /// A bound that each shard has this share of.
+  [[nodiscard]] std::uint64_t shared(std::uint64_t bound) const { return bound * disks.size(); }
+  /// This version on the shard of a partition, and nothing of the others.
+  [[nodiscard]] Position at(Version version, const std::string& pk = "p") const {
+    Position out{std::vector<Version>(disks.size())};
+    out.shards[shard_of(pk)] = version;
+    return out;
+  }
+  /// What a position says of the shard of a partition.
+  [[nodiscard]] Version of(const Position& position, const std::string& pk = "p") const {
+    return position.of(shard_of(pk));
+  }
+  Result<ChangesPage> read(std::string follower, Position after = {}, std::uint32_t limit = 1000, NotesRead skip = {}) {
+    return run_task(
+        service->changed_entities("acct", "people", std::move(follower), std::move(after), skip, limit, Duration()));
   }
   /// What the follower is told from its position on.
   std::vector<std::string> news(std::string follower) {
@@ -57,8 +70,11 @@ struct ChangesFixture : TableFixture {
     EXPECT_TRUE(page.has_value());
     return page ? told(*page) : std::vector<std::string>{};
   }
-  Result<void> acknowledge(std::string follower, Version position) {
-    return run_task(service->acknowledge("acct", "people", std::move(follower), position));
+  Result<void> acknowledge(std::string follower, Position position) {
+    return run_task(service->acknowledge("acct", "people", std::move(follower), std::move(position)));
+  }
+  Result<void> acknowledge(std::string follower, Version version) {
+    return acknowledge(std::move(follower), at(version));
   }
   FollowerStatus status(const std::string& follower) {
     const auto all = service->followers("acct", "people");
@@ -74,11 +90,13 @@ struct ChangesFixture : TableFixture {
     EXPECT_TRUE(done.has_value());
     return done ? done->outcomes[0].version : 0;
   }
-  /// The number of rows of a kind in the database.
+  /// The number of rows of a kind on all shards.
   std::size_t rows(char kind) {
-    const auto snapshot = engine->snapshot();
     std::size_t count = 0;
-    for (auto cursor = snapshot->scan(kv::under(kv::key(kind))); cursor->valid(); cursor->next()) ++count;
+    for (const auto* each : engines()) {
+      const auto snapshot = each->snapshot();
+      for (auto cursor = snapshot->scan(kv::under(kv::key(kind))); cursor->valid(); cursor->next()) ++count;
+    }
     return count;
   }
 };

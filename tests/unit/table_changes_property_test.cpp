@@ -1,6 +1,7 @@
 // Random writers and followers. After every step the tables are read as a whole, so the test knows what has changed and
 // what was there before, however it was written. A follower that applies the pages, with random limits and from its
-// last acknowledged position again whenever it "dies", is told exactly that, and ends with what the table has.
+// last acknowledged position again whenever it "dies", is told exactly that, and ends with what the table has. With one
+// shard and with several.
 //
 // TIDEMARK_SEED=n repeats a run, TIDEMARK_OPERATIONS=n sets its length.
 #include <iostream>
@@ -24,6 +25,7 @@ constexpr const char* kProperties[] = {"City", "Age", "Name"};
 const std::vector<std::string> kFollowed{"Age", "City"};  // by all followers of a table together
 
 struct Event {
+  std::size_t shard = 0;
   Version version = 0;
   Key key;
   std::optional<std::string> before;  // the followed properties of what was there
@@ -32,14 +34,14 @@ struct Event {
 struct TableHistory {
   Content now;
   std::vector<Event> events;
-  std::vector<Version> drops;
+  std::vector<Position> drops;
 };
 
 struct FollowerModel {
   std::size_t table = 0;
   Following following;
   Content content, acknowledged_content;
-  Version position = 0, acknowledged = 0;
+  Position position, acknowledged;
 };
 
 std::string text_of(const Entity& entity) {
@@ -53,13 +55,16 @@ bool same(const Content& a, const Content& b) {
 
 class Playing {
  public:
-  using MakeEngine = std::function<std::unique_ptr<kv::Engine>()>;
-  Playing(MakeEngine make, std::uint64_t seed) : make_(std::move(make)), dice_(make_seeded_random(seed)) { open(); }
+  using MakeEngine = std::function<std::unique_ptr<kv::Engine>(std::size_t shard)>;
+  Playing(MakeEngine make, std::uint64_t seed, std::size_t shards)
+      : make_(std::move(make)), dice_(make_seeded_random(seed)), placement_(shards, {3, 1, 4}) {
+    open();
+  }
 
   void run(std::uint64_t steps) {
     for (const auto* table : kTables) ASSERT_TRUE(run_task(service_->create_table("acct", table)).has_value());
     add("first", 0, {"City"}, 1'000'000);
-    add("second", 0, {"Age"}, 40);
+    add("second", 0, {"Age"}, 40 * placement_.shards());
     add("third", 1, {"Age", "City"}, 1'000'000);
     for (std::uint64_t i = 0; i < steps && !::testing::Test::HasFailure(); ++i) step();
     // A table that is not there cannot be followed anew.
@@ -75,8 +80,11 @@ class Playing {
 
  private:
   void open() {
-    engine_ = make_();
-    service_ = std::make_unique<TableService>(*engine_, clock_, *dice_);
+    kv::Shards shards{{}, placement_};
+    for (std::size_t shard = 0; shard < placement_.shards(); ++shard) {
+      shards.all.push_back({*engines_.emplace_back(make_(shard)), clock_});
+    }
+    service_ = std::make_unique<TableService>(shards, clock_, *dice_);
   }
 
   std::uint64_t below(std::uint64_t bound) { return dice_->below(bound); }
@@ -161,7 +169,7 @@ class Playing {
       clock_.time += Ticks(static_cast<std::int64_t>(below(20'000'000)));
     } else if (dice < 81) {
       service_.reset();
-      engine_.reset();
+      engines_.clear();
       open();
     } else {
       follower_step(followers_[below(followers_.size())]);
@@ -171,7 +179,8 @@ class Playing {
 
   void drop(std::size_t table) {
     if (!run_task(service_->delete_table("acct", kTables[table]))) return;
-    tables_[table].drops.push_back(last_version());
+    auto& drop = tables_[table].drops.emplace_back();
+    for (std::size_t shard = 0; shard < engines_.size(); ++shard) drop.shards.push_back(last_version(shard));
     tables_[table].now.clear();
   }
 
@@ -182,7 +191,7 @@ class Playing {
     } else if (dice < 8) {
       const auto done = run_task(
           service_->acknowledge("acct", kTables[follower.table], follower.following.follower, follower.position));
-      ASSERT_TRUE(done.has_value());
+      ASSERT_TRUE(done.has_value()) << done.error().message;
       follower.acknowledged = follower.position;
       follower.acknowledged_content = follower.content;
     } else if (dice < 9) {
@@ -194,8 +203,11 @@ class Playing {
     }
   }
 
-  Version last_version() {
-    const auto bytes = engine_->get(kLastVersionKey);
+  std::size_t shard_of(std::size_t table, const Key& key) const {
+    return placement_.of({"acct", to_lower_ascii(kTables[table]), key.first});
+  }
+  Version last_version(std::size_t shard) {
+    const auto bytes = engines_[shard]->get(kLastVersionKey);
     return bytes && *bytes ? static_cast<Version>(*kCounterRecord.decode(**bytes)) : 0;
   }
 
@@ -212,17 +224,19 @@ class Playing {
     };
     const auto read = run_task(service_->query("acct", query, take));
     ASSERT_TRUE(read.has_value() || read.failed_with(ErrorCode::kTableNotFound));
-    const auto version = last_version();
     std::vector<Event> events;
+    const auto add = [&](Version version, const Key& key, std::optional<std::string> before) {
+      events.push_back({shard_of(at, key), version, key, std::move(before)});
+    };
     for (const auto& [key, entity] : now) {
       const auto old = table.now.find(key);
-      if (old == table.now.end()) events.push_back({entity.version, key, std::nullopt});
+      if (old == table.now.end()) add(entity.version, key, std::nullopt);
       if (old != table.now.end() && old->second.version != entity.version) {
-        events.push_back({entity.version, key, followed(old->second)});
+        add(entity.version, key, followed(old->second));
       }
     }
     for (const auto& [key, entity] : table.now) {
-      if (!now.contains(key)) events.push_back({version, key, followed(entity)});
+      if (!now.contains(key)) add(last_version(shard_of(at, key)), key, followed(entity));
     }
     table.events.insert(table.events.end(), events.begin(), events.end());
     table.now = std::move(now);
@@ -233,10 +247,10 @@ class Playing {
   }
 
   /// What the follower must be told; keys with what was there before each change.
-  std::map<Key, std::multiset<std::string>> expected(const FollowerModel& follower, Version through) {
+  std::map<Key, std::multiset<std::string>> expected(const FollowerModel& follower, const Position& through) {
     std::map<Key, std::set<std::string>> sets;
     for (const auto& event : tables_[follower.table].events) {
-      if (event.version <= follower.position || event.version > through) continue;
+      if (event.version <= follower.position.of(event.shard) || event.version > through.of(event.shard)) continue;
       auto& before = sets[event.key];
       if (event.before) before.insert(*event.before);
     }
@@ -250,13 +264,13 @@ class Playing {
     const auto& table = tables_[follower.table];
     const auto limit = static_cast<std::uint32_t>(1 + below(below(2) == 0 ? 4 : 1000));
     const auto page = run_task(service_->changed_entities("acct", kTables[follower.table], follower.following.follower,
-                                                          follower.position, 0, limit, Duration()));
+                                                          follower.position, {}, limit, Duration()));
     EXPECT_TRUE(page.has_value());
     if (!page) return false;
     ++pages_;
     if (page->stale) {
       ++stale_;
-      EXPECT_EQ(follower.following.max_changes, 40U);
+      EXPECT_EQ(follower.following.follower, "second");
       begin_anew(follower);
       return false;
     }
@@ -279,21 +293,31 @@ class Playing {
     return page->more;
   }
 
+  /// Each shard tells of its own, at most once in a page.
   void check_drop(FollowerModel& follower, const ChangesPage& page) {
-    std::vector<Version> drops;
-    for (const auto version : tables_[follower.table].drops) {
-      if (version > follower.position && version <= page.through) drops.push_back(version);
+    std::set<Version> told;
+    for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
+      std::vector<Version> drops;
+      for (const auto& drop : tables_[follower.table].drops) {
+        const auto version = drop.of(shard);
+        if (version > follower.position.of(shard) && version <= page.through.of(shard)) drops.push_back(version);
+      }
+      ASSERT_LE(drops.size(), 1U);
+      if (drops.empty()) continue;
+      told.insert(drops[0]);
+      std::erase_if(follower.content, [&](const auto& row) {
+        return shard_of(follower.table, row.first) == shard && row.second.version <= drops[0];
+      });
     }
-    ASSERT_EQ(drops.size(), page.dropped ? 1U : 0U);
-    if (!page.dropped) return;
-    EXPECT_EQ(*page.dropped, drops[0]);
-    std::erase_if(follower.content, [&](const auto& row) { return row.second.version <= *page.dropped; });
+    ASSERT_EQ(told.empty(), !page.dropped);
+    if (page.dropped) EXPECT_TRUE(told.contains(*page.dropped));
   }
 
   MakeEngine make_;
   std::unique_ptr<Random> dice_;
   StandingClock clock_;
-  std::unique_ptr<kv::Engine> engine_;
+  const kv::Placement placement_;
+  std::vector<std::unique_ptr<kv::Engine>> engines_;
   std::unique_ptr<TableService> service_;
   std::array<TableHistory, 2> tables_;
   std::vector<FollowerModel> followers_;
@@ -309,19 +333,29 @@ TEST(TableChangesProperty, FollowersOnTheMemoryEngineSeeEveryChange) {
   const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   auto disk = kv::make_memory_disk();
-  Playing([disk] { return kv::make_memory_engine(disk); }, seed).run(from_environment("TIDEMARK_OPERATIONS", 20'000));
+  Playing([disk](std::size_t) { return kv::make_memory_engine(disk); }, seed, 1)
+      .run(from_environment("TIDEMARK_OPERATIONS", 20'000));
+}
+
+TEST(TableChangesProperty, FollowersOverSeveralShardsSeeEveryChange) {
+  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
+  std::cout << "TIDEMARK_SEED=" << seed << "\n";
+  std::vector<std::shared_ptr<kv::MemoryDisk>> disks;
+  while (disks.size() < 5) disks.push_back(kv::make_memory_disk());
+  Playing([&](std::size_t shard) { return kv::make_memory_engine(disks[shard]); }, seed, disks.size())
+      .run(from_environment("TIDEMARK_OPERATIONS", 20'000));
 }
 
 TEST(TableChangesProperty, FollowersOnRocksDbSeeEveryChange) {
   const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   kv::testing::TempDir directory;
-  const auto make = [&] {
+  const auto make = [&](std::size_t) {
     auto options = kv::testing::small_options(directory.path() / "db");
     options.durability = kv::Durability::kOs;
     return std::move(*kv::open_rocksdb(options));
   };
-  Playing(make, seed).run(from_environment("TIDEMARK_OPERATIONS", 20'000) / 5);
+  Playing(make, seed, 1).run(from_environment("TIDEMARK_OPERATIONS", 20'000) / 5);
 }
 
 }  // namespace

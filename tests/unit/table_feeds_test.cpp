@@ -194,7 +194,7 @@ TEST_F(TableFeedsTest, DropsAndNewTablesOfTheNameAreTold) {
   put("a", "Bonn");
   EXPECT_EQ(all(), (Told{"insert p/a >Rome", "drop", "create", "insert p/a >Bonn"}));
   create("other");
-  EXPECT_EQ(rows('f'), 1U);
+  EXPECT_EQ(rows('f'), disks.size());
 }
 
 TEST_F(TableFeedsTest, IndexesDoNotSeeThatATableWasMade) {
@@ -237,19 +237,19 @@ TEST_F(TableFeedsTest, WhoeverHasReadAllMissesNothingHoweverLongItIsQuiet) {
   ASSERT_TRUE(put_feed({.retention_s = 1}).has_value());
   ASSERT_TRUE(mutate({change(kInsert, "a"), change(kInsert, "b")}).has_value());
   const auto page = changes({.start = FeedStart::kOldest, .limit = 2});
-  const FeedPlace last{page->next.generation, page->changes[1].version, 2};
+  const auto last = place_behind(*page, 2);
   clock.time += 100 * kSecond;
   let_go();
   EXPECT_EQ(rows('l'), 0U);
   EXPECT_TRUE(from(last).has_value());
   put("c", "1");
   EXPECT_EQ(from(last)->changes.size(), 1U);
-  const FeedPlace within{last.generation, last.version, 1};
+  const auto within = place_behind(*page, 1);
   EXPECT_TRUE(from(within).failed_with(ErrorCode::kChangesExpired));
 }
 
 TEST_F(TableFeedsTest, BytesAreBounded) {
-  ASSERT_TRUE(put_feed({.max_bytes = kLeastFeedBytes, .new_values = true}).has_value());
+  ASSERT_TRUE(put_feed({.max_bytes = shared(kLeastFeedBytes), .new_values = true}).has_value());
   const auto begin = now();
   std::vector<FeedPlace> places;
   for (int i = 0; i < 200; ++i) {
@@ -321,10 +321,13 @@ TEST_F(TableFeedsTest, AStoreThatWasClosedGoesOn) {
   reopen();
   put("a", "2");
   EXPECT_EQ(told(*from(place)), (Told{"insert p/a >1", "replace p/a 1>2"}));
-  EXPECT_TRUE(from({place.generation, place.version + 1'000'000'000, 0}).failed_with(ErrorCode::kChangesExpired));
+  auto later = place;
+  later.logs.front().version += 1'000'000'000;
+  EXPECT_TRUE(from(later).failed_with(ErrorCode::kChangesExpired));
 }
 
 TEST_F(TableFeedsTest, IndexesAloneHaveTheNotesTheyAlwaysHad) {
+  if (divided()) GTEST_SKIP() << "of one shard";
   ASSERT_TRUE(follow(following_of("x")).has_value());
   put("a", "Rome");
   put("a", "Bonn");
@@ -339,7 +342,7 @@ TEST_F(TableFeedsTest, IndexesAloneHaveTheNotesTheyAlwaysHad) {
   (*record)->kept = KeptRecord{.generation = 7, .gone = 9, .gone_index = 3};
   const auto with = kFeedRecord.encode(**record);
   EXPECT_TRUE(with.starts_with(bytes));
-  EXPECT_EQ(kFeedRecord.decode(with)->kept->begin(), (FeedPlace{7, 9, 4}));
+  EXPECT_EQ(kFeedRecord.decode(with)->kept->begin(), (LogPlace{9, 4}));
 }
 
 }  // namespace

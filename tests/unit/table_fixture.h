@@ -1,4 +1,5 @@
-// A table service over the memory engine with a clock set by hand, for the table_*_test.cpp programs.
+// A table service over the memory engine with a clock set by hand, for the table_*_test.cpp programs. With
+// TIDEMARK_TEST_SHARDS=N, which tables.cmake sets for some of them, the tables are divided over N shards.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -12,18 +13,47 @@
 
 namespace tidemark::table_store {
 
+inline std::size_t shards_of_tests() {
+  const auto* count = std::getenv("TIDEMARK_TEST_SHARDS");
+  return count == nullptr ? 1 : std::strtoul(count, nullptr, 10);
+}
+
 struct TableFixture : ::testing::Test {
-  std::shared_ptr<kv::MemoryDisk> disk = kv::make_memory_disk();
-  std::unique_ptr<kv::Engine> engine = kv::make_memory_engine(disk);
+  std::vector<std::shared_ptr<kv::MemoryDisk>> disks;
+  std::unique_ptr<kv::Engine> engine;  // of the first shard
+  std::vector<std::unique_ptr<kv::Engine>> others;
   StandingClock clock;
   std::unique_ptr<Random> random = make_seeded_random(7);
-  std::unique_ptr<TableService> service = std::make_unique<TableService>(*engine, clock, *random);
+  std::unique_ptr<TableService> service;
 
+  explicit TableFixture(std::size_t count = shards_of_tests()) {
+    while (disks.size() < count) disks.push_back(kv::make_memory_disk());
+    reopen();
+  }
   void reopen() {
     service.reset();
     engine.reset();
-    engine = kv::make_memory_engine(disk);
-    service = std::make_unique<TableService>(*engine, clock, *random);
+    others.clear();
+    engine = kv::make_memory_engine(disks.front());
+    for (std::size_t shard = 1; shard < disks.size(); ++shard) others.push_back(kv::make_memory_engine(disks[shard]));
+    service = std::make_unique<TableService>(shards(), clock, *random);
+  }
+  [[nodiscard]] std::vector<kv::Engine*> engines() const {
+    std::vector<kv::Engine*> all{engine.get()};
+    for (const auto& other : others) all.push_back(other.get());
+    return all;
+  }
+  [[nodiscard]] bool divided() const { return disks.size() > 1; }
+  [[nodiscard]] kv::Placement placement() const {
+    return divided() ? kv::Placement(disks.size(), {1, 2, 3}) : kv::Placement();
+  }
+  [[nodiscard]] kv::Shards shards() {
+    kv::Shards out{{}, placement()};
+    for (auto* each : engines()) out.all.push_back({*each, clock});
+    return out;
+  }
+  [[nodiscard]] std::size_t shard_of(const std::string& pk, const std::string& table = "people") const {
+    return placement().of({"acct", table, pk});
   }
   void create(const std::string& table) { ASSERT_TRUE(run_task(service->create_table("acct", table)).has_value()); }
   MutationResult<TableService::MutateResult> mutate(std::vector<Mutation> changes, std::optional<Fence> fence = {},

@@ -26,7 +26,7 @@ struct TableSearchesTest : ChangesFixture {
     query.selection = selection;
     EXPECT_TRUE(run_task(client.query(query)).failed_with(ErrorCode::kInvalidInput));
     EXPECT_TRUE(run_task(client.find_rows("people", {{"p", "", ""}}, selection)).failed_with(ErrorCode::kInvalidInput));
-    EXPECT_TRUE(run_task(client.changed_entities("people", "x", 0, 0, 100, Duration(), selection))
+    EXPECT_TRUE(run_task(client.changed_entities("people", "x", {}, {}, 100, Duration(), selection))
                     .failed_with(ErrorCode::kInvalidInput));
   }
 };
@@ -88,7 +88,7 @@ TEST_F(TableSearchesTest, OnlyWhatIsSelectedTravels) {
     ASSERT_TRUE(found.has_value() && found->rows[0]);
     EXPECT_EQ(names(*found->rows[0]), "p/b City Age");
   }
-  const auto changes = run_task(client.changed_entities("people", "x", 0, 0, 100, Duration(), {{"Note"}}));
+  const auto changes = run_task(client.changed_entities("people", "x", {}, {}, 100, Duration(), {{"Note"}}));
   ASSERT_TRUE(changes.has_value() && changes->entities.size() == 1 && changes->entities[0].now);
   EXPECT_EQ(names(*changes->entities[0].now), "p/b Note");
   const auto none = run_task(client.find_rows("people", {{"p", "b", ""}}, Selection{std::in_place}));
@@ -138,7 +138,7 @@ TEST_F(TableSearchesTest, EachPartitionsChangesAreATransactionOfTheirOwn) {
   EXPECT_TRUE((*done)[5].has_value());
   EXPECT_FALSE(get("b", "q"));
   EXPECT_EQ(run_task(client.read_operation("op"))->counter("changed"), 4U);
-  const auto page = run_task(client.changed_entities("people", "x", 0, 0, 100, Duration(), {}));
+  const auto page = run_task(client.changed_entities("people", "x", {}, {}, 100, Duration(), {}));
   ASSERT_TRUE(page.has_value());
   EXPECT_EQ(told(*page), (std::vector<std::string>{"p/there [Rome] gone", "p/a [-] -"}));
   ASSERT_TRUE(run_task(client.acknowledge("people", "x", page->through)).has_value());

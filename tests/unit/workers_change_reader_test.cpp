@@ -29,7 +29,7 @@ struct Log : rpc::Transport {
 
 ChangesPage page_of(table_store::Version through, bool more) {
   ChangesPage page;
-  page.through = page.as_of = through;
+  page.through = page.as_of = {{through}};
   page.more = more;
   return page;
 }
@@ -60,7 +60,7 @@ struct ReadChangesTest : ::testing::Test {
   table_store::TableClient client{log, "acct"};
   asio::io_context io;
   Result<ChangesPage> read(std::size_t most = 10'000) {
-    ChangesRequest request{"Source", "x", 5, 3, std::chrono::seconds(1), {}, most};
+    ChangesRequest request{"Source", "x", {{5}}, {0, 3}, std::chrono::seconds(1), {}, most};
     auto future = asio::co_spawn(io, read_changes(client, std::move(request)), asio::use_future);
     io.restart();
     io.run();
@@ -75,29 +75,29 @@ TEST_F(ReadChangesTest, WhatIsThereAlreadyIsOnePage) {
   add(log.pages[1], "c", {"Ulm"}, "");
   add(log.pages[1], "a", {"Bonn", "Pisa"}, "");
   add(log.pages[2], "b", {"Kiel"}, "Jena");
-  log.pages[0].skip = 7;
+  log.pages[0].skip = {2, 7};
   const auto page = read();
   ASSERT_TRUE(page.has_value());
   EXPECT_EQ(told(*page), "c[Ulm ]- a[Rome Bonn Pisa ]- b[Kiel ]Jena ");
-  EXPECT_EQ(page->through, 30);
+  EXPECT_EQ(page->through.of(0), 30);
   EXPECT_FALSE(page->more);
   ASSERT_EQ(log.asked.size(), 3U);
-  EXPECT_EQ(log.asked[0].after, 5);
-  EXPECT_EQ(log.asked[0].skip, 3U);
+  EXPECT_EQ(log.asked[0].after.of(0), 5);
+  EXPECT_EQ(log.asked[0].skip, (table_store::NotesRead{0, 3}));
   EXPECT_EQ(log.asked[0].wait, std::chrono::seconds(1));
-  EXPECT_EQ(log.asked[1].after, 10);
-  EXPECT_EQ(log.asked[1].skip, 7U);
+  EXPECT_EQ(log.asked[1].after.of(0), 10);
+  EXPECT_EQ(log.asked[1].skip, (table_store::NotesRead{2, 7}));
   EXPECT_EQ(log.asked[1].wait, Duration());
-  EXPECT_EQ(log.asked[2].after, 20);
+  EXPECT_EQ(log.asked[2].after.of(0), 20);
 }
 
 TEST_F(ReadChangesTest, ThereIsAnEndToIt) {
   log.pages = {page_of(10, true), page_of(11, true), page_of(12, true)};
-  for (auto& page : log.pages) add(page, std::to_string(page.through), {}, "Rome");
+  for (auto& page : log.pages) add(page, std::to_string(page.through.of(0)), {}, "Rome");
   const auto page = read(2);
   ASSERT_TRUE(page.has_value());
   EXPECT_EQ(page->entities.size(), 2U);
-  EXPECT_EQ(page->through, 11);
+  EXPECT_EQ(page->through.of(0), 11);
   EXPECT_TRUE(page->more);
 }
 

@@ -446,43 +446,61 @@ TEST(IndexVisits, AreForChangesThatConcernOthers) {
   EXPECT_TRUE(concerns_others({"c0", "d0", {sales}, {}}, taken)) << "gone";
 }
 
+table_store::Position at(table_store::Version version) { return {{version}}; }
+
 TEST(IndexVisits, AreOnceMoreForWhatChangedMeanwhile) {
   Visits visits;
-  visits.add({changed("a"), changed("b")}, {}, 10);
-  EXPECT_EQ(visits.reached(12), 10);
+  visits.add({changed("a"), changed("b")}, {}, at(10));
+  EXPECT_EQ(visits.reached(at(12)), at(10));
   auto next = visits.next();
   ASSERT_EQ(next.size(), 2U);
   next[0].at = "half";
   next[1].done = true;
   visits.done(std::move(next));
-  visits.add({changed("a")}, {}, 12);
-  EXPECT_EQ(visits.reached(15), 10);
+  visits.add({changed("a")}, {}, at(12));
+  EXPECT_EQ(visits.reached(at(15)), at(10));
 
   Visits taken_over;
-  EXPECT_EQ(taken_over.read(visits.text(15)), 15);
+  EXPECT_EQ(taken_over.read(visits.text(at(15))), at(15));
   next = taken_over.next();
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].at, "half");
   next[0].done = true;
   taken_over.done(std::move(next));
-  EXPECT_EQ(taken_over.reached(15), 12);
+  EXPECT_EQ(taken_over.reached(at(15)), at(12));
   next = taken_over.next();
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].at, "");
   next[0].done = true;
   taken_over.done(std::move(next));
   EXPECT_TRUE(taken_over.empty());
-  EXPECT_EQ(taken_over.reached(15), 15);
+  EXPECT_EQ(taken_over.reached(at(15)), at(15));
+}
+
+TEST(IndexVisits, AreBehindAPositionOnEachShard) {
+  Visits visits;
+  visits.add({changed("a")}, {}, {{5, 20}});
+  visits.add({changed("b")}, {}, {{9, 10}});
+  EXPECT_EQ(visits.reached({{30, 30}}), (table_store::Position{{5, 10}}));
+  Visits taken_over;
+  EXPECT_EQ(taken_over.read(visits.text({{30, 31}})), (table_store::Position{{30, 31}}));
+  EXPECT_EQ(taken_over.reached({{30, 31}}), (table_store::Position{{5, 10}}));
+}
+
+TEST(IndexVisits, OfOneShardAreWrittenAsTheyAlwaysWere) {
+  Visits visits;
+  visits.add({changed("a")}, {}, at(5));
+  EXPECT_EQ(visits.text(at(9)), R"({"position":9,"waiting":[["a","",5,0]]})");
 }
 
 TEST(IndexVisits, TooManyForAPropertyAreReadAgain) {
   Visits visits;
   std::vector<ChangedEntity> many;
   for (int i = 0; i < 120; ++i) many.push_back(changed(std::string(500, 'x') + std::to_string(i)));
-  visits.add(many, {}, 7);
+  visits.add(many, {}, at(7));
   EXPECT_TRUE(visits.full());
   Visits taken_over;
-  EXPECT_EQ(taken_over.read(visits.text(9)), 7);
+  EXPECT_EQ(taken_over.read(visits.text(at(9))), at(7));
   EXPECT_TRUE(taken_over.empty());
 }
 

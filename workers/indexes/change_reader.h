@@ -15,8 +15,8 @@ Task<Result<table_store::FollowerStatus>> follow_log(table_store::TableClient& t
 /// What a follower reads, and from where on (TableClient::changed_entities).
 struct ChangesRequest {
   std::string table, follower;
-  table_store::Version after = 0;
-  std::uint32_t skip = 0;
+  table_store::Position after;
+  table_store::NotesRead skip;
   Duration wait{};
   table_store::Selection selection;
   std::size_t most = 10'000;  // more pages are read only for fewer changes
@@ -36,7 +36,7 @@ class ChangeReader : public std::enable_shared_from_this<ChangeReader> {
         new ChangeReader(tables, std::move(table), std::move(follower), std::move(selection)));
   }
   /// Unless it reads already or has a page. Notifies `read` when the page has come.
-  void read_on(const Executor& strand, table_store::Version after, std::uint32_t skip, std::uint32_t limit,
+  void read_on(const Executor& strand, table_store::Position after, table_store::NotesRead skip, std::uint32_t limit,
                Duration wait, std::shared_ptr<Signal> read);
   /// What is read from now on is of another time than a page that is there or on its way.
   void mark_time() { is_old_ = reads_ || page_; }
@@ -54,7 +54,7 @@ class ChangeReader : public std::enable_shared_from_this<ChangeReader> {
   ChangeReader(table_store::TableClient& tables, std::string table, std::string follower,
                table_store::Selection selection)
       : tables_(tables), table_(std::move(table)), follower_(std::move(follower)), selection_(std::move(selection)) {}
-  static Task<void> read(std::shared_ptr<ChangeReader> self, table_store::Version after, std::uint32_t skip,
+  static Task<void> read(std::shared_ptr<ChangeReader> self, table_store::Position after, table_store::NotesRead skip,
                          std::uint32_t limit, Duration wait, std::shared_ptr<Signal> read);
 
   table_store::TableClient& tables_;

@@ -111,7 +111,6 @@ Task<Result<void>> IndexOwner::begin() {
   rows_ = CO_TRY(make_index_rows({services_.tables, services_.clock, index_, fences_, services_.blobs}));
   CO_TRY(co_await rows_->begin());
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
-  position_ = progress_.position;
   loaded_ = true;
   walk_ = {};
   const auto walk = json_or_discarded(progress_.walk);
@@ -143,25 +142,25 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
   auto properties = definition.key_properties();
   if (referred.empty()) properties.insert(properties.end(), taken_.begin(), taken_.end());
   const auto position = CO_TRY(co_await follow_table(definition.entities(), std::move(properties), anew));
-  skip_ = 0;
+  skip_ = {};
   // Also of a log that begins anew: what was lost is after the position, or it was dealt with.
-  position_ = std::max(progress_.position, position);
+  position_ = raised_to(position, progress_.position);
   if (referred.empty()) {
-    position_ = std::max(position_, referred_position_);
+    position_ = later_of(position_, referred_position_);
   } else {
     const auto position_there = CO_TRY(co_await follow_table(referred, taken_, anew));
-    referred_skip_ = 0;
-    referred_position_ = std::max(referred_position_, position_there);
+    referred_skip_ = {};
+    referred_position_ = later_of(referred_position_, position_there);
     entities_log_ = ChangeReader::create(services_.tables, definition.entities(), index_.id, {});
     referred_log_ = ChangeReader::create(services_.tables, referred, index_.id, taken_);
   }
-  progress_.position = reached();
+  progress_.position = reached().everywhere();
   dirty_ = true;
   co_return Result<void>{};
 }
 
-Task<Result<table_store::Version>> IndexOwner::follow_table(std::string table, std::vector<std::string> properties,
-                                                            bool anew) {
+Task<Result<table_store::Position>> IndexOwner::follow_table(std::string table, std::vector<std::string> properties,
+                                                             bool anew) {
   const auto& definition = index_.definition;
   table_store::Following following{index_.id, std::move(properties), definition.max_changes, definition.max_bytes,
                                    definition.refuse_writes};
@@ -169,10 +168,10 @@ Task<Result<table_store::Version>> IndexOwner::follow_table(std::string table, s
   co_return status.position;
 }
 
-/// The version up to which all changes are in the rows.
-table_store::Version IndexOwner::reached() const {
+/// Up to where all changes are in the rows.
+table_store::Position IndexOwner::reached() const {
   if (!referred_log_) return visits_.reached(position_);
-  return std::min(position_, visits_.reached(referred_position_));
+  return earlier_of(position_, visits_.reached(referred_position_));
 }
 
 Task<Result<void>> IndexOwner::step() {
@@ -186,8 +185,9 @@ Task<Result<void>> IndexOwner::step() {
   if (turn) pages_in_a_row_ = 0;
   if (turn && !visits_.empty()) CO_TRY(co_await visit_some());
   if (turn && !walk_.ended && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
-  progress_.position = reached();
-  if (position_told_ < last_change_ && progress_.position >= last_change_) dirty_ = true;
+  const auto reached_now = reached();
+  progress_.position = reached_now.everywhere();
+  if (!(position_told_ >= last_change_) && reached_now >= last_change_) dirty_ = true;
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.count > 0) {
     progress_.in_the_way += in_the_way.count;
@@ -305,7 +305,7 @@ Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool
     co_return Result<void>{};
   }
   ahead_.reset();
-  last_change_ = std::max(last_change_, page.through);
+  last_change_ = later_of(last_change_, page.through);
   progress_.changes += page.entities.size();
   if (refers() && !referred_log_) visits_.add(page.entities, taken_, position_);
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
@@ -321,7 +321,7 @@ Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool
   acquit(page, true);
   progress_.changes += page.entities.size();
   if (!page.entities.empty()) {
-    last_change_ = std::max(last_change_, page.through);
+    last_change_ = later_of(last_change_, page.through);
     dirty_ = true;
   }
   visits_.add(page.entities, taken_, referred_position_);
@@ -362,12 +362,13 @@ Task<Result<void>> IndexOwner::flush() {
   walk["asked"] = walk_.asked;
   walk["lost"] = walk_.after_loss;
   progress_.walk = walk.dump();
-  progress_.position = reached();
+  const auto reached_now = reached();
+  progress_.position = reached_now.everywhere();
   if (refers()) progress_.visits = visits_.text(referred_log_ ? referred_position_ : position_);
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
   auto written = services_.store.write_progress(index_.id, progress_, fences_.next());
   CO_TRY(co_await fail_points::kFollowProgress.around(std::move(written)));
-  const auto dealt_with = referred_log_ ? position_ : progress_.position;
+  const auto dealt_with = referred_log_ ? position_ : reached_now;
   auto told = services_.tables.acknowledge(index_.definition.entities(), index_.id, dealt_with);
   CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told)));
   if (referred_log_) {
@@ -376,7 +377,7 @@ Task<Result<void>> IndexOwner::flush() {
     CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told_there)));
   }
   dirty_ = false;
-  position_told_ = progress_.position;
+  position_told_ = reached_now;
   flushed_at_ = services_.clock.monotonic();
   co_return Result<void>{};
 }

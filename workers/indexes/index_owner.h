@@ -76,9 +76,9 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> serve();
   Task<Result<void>> begin();
   Task<Result<void>> follow(bool anew);
-  Task<Result<table_store::Version>> follow_table(std::string table, std::vector<std::string> properties, bool anew);
+  Task<Result<table_store::Position>> follow_table(std::string table, std::vector<std::string> properties, bool anew);
   [[nodiscard]] bool refers() const { return rows_->referrers() != nullptr; }
-  [[nodiscard]] table_store::Version reached() const;
+  [[nodiscard]] table_store::Position reached() const;
   Task<Result<void>> step();
   void heed_wishes();
 
@@ -130,10 +130,10 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:
   /// those who do not come up in the log by then were really wrong.
   std::map<std::pair<std::string, std::string>, WrongEntity> suspects_;
-  table_store::Version position_ = 0;  // in the log of the entities
-  bool scrub_now_ = false;             // there may be room for rows that others were in the way of
-  bool scrub_again_ = false;           // likewise, since the walk under way began
-  std::uint32_t skip_ = 0;             // of the position's page (ChangesPage)
+  table_store::Position position_;  // in the log of the entities
+  bool scrub_now_ = false;          // there may be room for rows that others were in the way of
+  bool scrub_again_ = false;        // likewise, since the walk under way began
+  table_store::NotesRead skip_;     // of the position's page (ChangesPage)
   std::uint32_t pages_in_a_row_ = 0;
   ChangePace pace_;
   bool more_ = false;    // changes are there already
@@ -143,14 +143,14 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   const std::vector<std::string> taken_;                       // Definition::taken_properties()
   std::shared_ptr<ChangeReader> entities_log_, referred_log_;  // if those are two tables
   Visits visits_;
-  table_store::Version referred_position_ = 0;
-  std::uint32_t referred_skip_ = 0;
+  table_store::Position referred_position_;
+  table_store::NotesRead referred_skip_;
   // Whether the logs were read to their ends since the last page of a walk.
   bool read_to_end_ = false;
   bool referred_read_to_end_ = false;
   bool dirty_ = false;  // the progress is not written
   /// Whether the progress that was written says less than it could: that of two tables rises with the slower one.
-  table_store::Version last_change_ = 0, position_told_ = 0;
+  table_store::Position last_change_, position_told_;
   Duration flushed_at_{};
   Duration walk_at_{};  // when the next page may be read
   std::uint32_t failures_ = 0;

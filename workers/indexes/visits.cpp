@@ -10,6 +10,7 @@ namespace tidemark::workers {
 namespace {
 
 using nlohmann::json;
+using table_store::Position;
 using table_store::Version;
 
 constexpr std::size_t kMost = 100;
@@ -21,6 +22,17 @@ std::string text_of(const json& value) { return value.dump(-1, ' ', false, json:
 const table_store::Value* value_in(const std::vector<table_store::Property>& properties, const std::string& name) {
   const auto found = std::ranges::find(properties, name, &table_store::Property::name);
   return found == properties.end() ? nullptr : &found->value;
+}
+
+/// Of one shard, a number; of several, a list of them.
+json json_of(const Position& position) {
+  if (position.shards.size() <= 1) return position.of(0);
+  return position.shards;
+}
+
+Position position_in(const json& value) {
+  if (value.is_number()) return {{value.get<Version>()}};
+  return value.is_array() ? Position{value.get<std::vector<Version>>()} : Position{};
 }
 
 }  // namespace
@@ -37,14 +49,15 @@ bool concerns_others(const ChangedEntity& changed, const std::vector<std::string
   });
 }
 
-void Visits::add(const std::vector<ChangedEntity>& changed, const std::vector<std::string>& taken, Version since) {
+void Visits::add(const std::vector<ChangedEntity>& changed, const std::vector<std::string>& taken,
+                 const Position& since) {
   for (const auto& entity : changed) {
     if (!concerns_others(entity, taken)) continue;
     const jobs::EntityKey key{entity.partition_key, entity.row_key};
     const auto found = std::ranges::find(waiting_, key, &Waiting::referred);
     if (found == waiting_.end()) {
       waiting_.push_back({key, {}, since});
-    } else if (!found->at.empty() && found->again == 0) {
+    } else if (!found->at.empty() && found->again.none()) {
       found->again = since;
     }
   }
@@ -56,8 +69,8 @@ bool Visits::waits_for(const jobs::EntityKey& referred) const {
   return std::ranges::find(waiting_, referred, &Waiting::referred) != waiting_.end();
 }
 
-Version Visits::reached(Version position) const {
-  for (const auto& waiting : waiting_) position = std::min(position, waiting.since);
+Position Visits::reached(Position position) const {
+  for (const auto& waiting : waiting_) position = earlier_of(position, waiting.since);
   return position;
 }
 
@@ -79,34 +92,35 @@ void Visits::done(std::vector<Referrers::Visit> visits) {
       rest.push_back(std::move(waiting));
       continue;
     }
-    if (visits[i].done && waiting.again == 0) continue;
+    if (visits[i].done && waiting.again.none()) continue;
     waiting.at = visits[i].done ? std::string() : std::move(visits[i].at);
-    if (visits[i].done) waiting.since = std::exchange(waiting.again, 0);
+    if (visits[i].done) waiting.since = std::exchange(waiting.again, {});
     later.push_back(std::move(waiting));
   }
   for (auto& waiting : later) rest.push_back(std::move(waiting));
   waiting_ = std::move(rest);
 }
 
-std::string Visits::text(Version position) const {
+std::string Visits::text(const Position& position) const {
   auto waiting = json::array();
   for (const auto& each : waiting_) {
-    waiting.push_back({each.referred.partition_key, each.referred.row_key, each.at, each.since, each.again});
+    waiting.push_back({each.referred.partition_key, each.referred.row_key, each.at, json_of(each.since),
+                       each.again.none() ? json(0) : json_of(each.again)});
   }
-  auto text = text_of({{"position", position}, {"waiting", std::move(waiting)}});
+  auto text = text_of({{"position", json_of(position)}, {"waiting", std::move(waiting)}});
   // Otherwise the changes are read once more.
-  return text.size() <= kMaxTextBytes ? text : text_of({{"position", reached(position)}});
+  return text.size() <= kMaxTextBytes ? text : text_of({{"position", json_of(reached(position))}});
 }
 
-Version Visits::read(const std::string& text) {
+Position Visits::read(const std::string& text) {
   waiting_.clear();
   const auto value = json_or_discarded(text);
-  if (!value.is_object()) return 0;
+  if (!value.is_object()) return {};
   for (const auto& each : value.value("waiting", json::array())) {
     if (!each.is_array() || each.size() != 5) continue;
-    waiting_.push_back({{each[0], each[1]}, each[2], each[3], each[4]});
+    waiting_.push_back({{each[0], each[1]}, each[2], position_in(each[3]), position_in(each[4])});
   }
-  return value.value("position", Version{0});
+  return position_in(value.value("position", json(0)));
 }
 
 }  // namespace tidemark::workers

@@ -19,30 +19,30 @@ class Visits {
  public:
   /// Those of these that concern others (`taken`) have changed after the position `since`.
   void add(const std::vector<ChangedEntity>& changed, const std::vector<std::string>& taken,
-           table_store::Version since);
+           const table_store::Position& since);
   void clear() { waiting_.clear(); }
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   /// Too many to take more.
   [[nodiscard]] bool full() const;
   [[nodiscard]] bool waits_for(const jobs::EntityKey& referred) const;
   /// The position up to which everybody has been visited, if the changes up to `position` were added.
-  [[nodiscard]] table_store::Version reached(table_store::Version position) const;
+  [[nodiscard]] table_store::Position reached(table_store::Position position) const;
 
   /// The next ones; tell with done() how far they came.
   [[nodiscard]] std::vector<Referrers::Visit> next() const;
   void done(std::vector<Referrers::Visit> visits);
 
   /// With the position up to which changes were added; shorter than a property may be.
-  [[nodiscard]] std::string text(table_store::Version position) const;
-  /// Reads text(), and returns the position; 0 if there is none.
-  table_store::Version read(const std::string& text);
+  [[nodiscard]] std::string text(const table_store::Position& position) const;
+  /// Reads text(), and returns the position; none if there is none.
+  table_store::Position read(const std::string& text);
 
  private:
   struct Waiting {
     jobs::EntityKey referred;
     std::string at;
-    table_store::Version since = 0;
-    table_store::Version again = 0;  // it changed after this position, since its visits began; 0: it did not
+    table_store::Position since = {};
+    table_store::Position again = {};  // it changed after this position, since its visits began; none: it did not
   };
   std::deque<Waiting> waiting_;
 };

@@ -121,7 +121,7 @@ Task<Result<void>> OnChangeOwner::step() {
   const auto before = read_;
   while (read_ < done_.size() && done_[read_]) ++read_;
   if (read_ > before) {
-    progress_.token = token_after(page_.changes[read_ - 1]);
+    progress_.token = token_behind(read_);
     progress_.attempts = 0;
     progress_.failed.clear();
     stalls_ = 0;
@@ -168,7 +168,7 @@ Task<Result<void>> OnChangeOwner::tell_in_order(std::vector<std::size_t> numbers
     if (stopping_) co_return fail(ErrorCode::kCancelled);
     const auto& change = page_.changes[number];
     if (matches(change)) {
-      CO_TRY(co_await tell(change));
+      CO_TRY(co_await tell(number));
       ++progress_.told;
     } else {
       ++progress_.passed_by;
@@ -190,8 +190,12 @@ bool OnChangeOwner::matches(const Change& change) const {
   return filter_.matches(entity);
 }
 
-std::string OnChangeOwner::token_after(const Change& change) const {
-  return feeds::token_of(on_change_.table, {page_.next.generation, change.version, change.index + 1});
+std::string OnChangeOwner::token_behind(std::size_t count) const {
+  return feeds::token_of(on_change_.table, table_store::place_behind(page_, count));
+}
+
+std::string OnChangeOwner::id_of(const Change& change) const {
+  return on_change_.id + "." + feeds::id_of(on_change_.table, page_, change);
 }
 
 std::string OnChangeOwner::text_of(const Change& change, const std::string& token, bool values) const {
@@ -208,8 +212,9 @@ std::string OnChangeOwner::text_of(const Change& change, const std::string& toke
   return out + "}";
 }
 
-Task<Result<void>> OnChangeOwner::tell(const Change& change) {
-  const auto token = token_after(change);
+Task<Result<void>> OnChangeOwner::tell(std::size_t number) {
+  const auto& change = page_.changes[number];
+  const auto token = token_behind(number + 1);
   if (on_change_.definition.webhook) co_return co_await post(change, token);
   co_return co_await put(change, token);
 }
@@ -219,7 +224,7 @@ Task<Result<void>> OnChangeOwner::post(const Change& change, const std::string& 
   static_cast<jobs::CallbackEndpoint&>(call.spec) = *on_change_.definition.webhook;
   call.spec.body = text_of(change, token, true);
   call.spec.timeout_ms = on_change_.definition.timeout_ms;
-  call.id = on_change_.id + "." + token;
+  call.id = id_of(change);
   call.attempt = progress_.attempts + 1;
   call.epoch = epoch_;
   const auto sent = CO_TRY(co_await send_signed(services_.callbacks, services_.clock, std::move(call)));
@@ -231,7 +236,7 @@ Task<Result<void>> OnChangeOwner::put(const Change& change, const std::string& t
   message.text = text_of(change, token, true);
   if (message.text.size() > queue_service::kMaxTextBytes) message.text = text_of(change, token, false);
   message.group = group_of(on_change_.id, change);
-  message.idempotency_key = on_change_.id + "." + token;
+  message.idempotency_key = id_of(change);
   CO_TRY(co_await services_.queues.put(on_change_.definition.queue, std::move(message)));
   co_return Result<void>{};
 }

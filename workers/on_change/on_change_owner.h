@@ -51,14 +51,16 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   Task<Result<void>> read_page();
   Task<Result<void>> tell_page();
   Task<Result<void>> tell_in_order(std::vector<std::size_t> numbers);
-  Task<Result<void>> tell(const table_store::Change& change);
+  Task<Result<void>> tell(std::size_t number);
   Task<Result<void>> post(const table_store::Change& change, const std::string& token);
   Task<Result<void>> put(const table_store::Change& change, const std::string& token);
+  [[nodiscard]] std::string id_of(const table_store::Change& change) const;
   Task<Result<void>> fail_with(Error error);
   Task<Result<void>> stop_for(Error error);
   Task<Result<void>> flush();
   [[nodiscard]] bool matches(const table_store::Change& change) const;
-  [[nodiscard]] std::string token_after(const table_store::Change& change) const;
+  /// Of the place behind the first `count` changes of the page.
+  [[nodiscard]] std::string token_behind(std::size_t count) const;
   [[nodiscard]] std::string text_of(const table_store::Change& change, const std::string& token, bool values) const;
 
   OnChangeServices services_;

@@ -69,9 +69,9 @@ class IndexBuild {
   std::string continuation_;  // of its walk
   std::uint64_t done_ = 0;
   SkipLog skips_;
-  table_store::Version position_ = 0;
-  std::uint32_t skip_ = 0;  // of the position's page (ChangesPage)
-  JobOutcome outcome_;      // empty if an earlier delivery has written and reported all
+  table_store::Position position_;
+  table_store::NotesRead skip_;  // of the position's page (ChangesPage)
+  JobOutcome outcome_;           // empty if an earlier delivery has written and reported all
 };
 
 Task<Result<JobOutcome>> IndexBuild::run() {
@@ -116,7 +116,7 @@ Task<Result<void>> IndexBuild::follow(bool anew) {
   table_store::Following following{.follower = index_.id, .properties = {spec_.property}};
   auto followed = follow_log(context_.tables, spec_.source, std::move(following), anew);
   position_ = CO_TRY(co_await fail_points::kIndexFollow.around(std::move(followed))).position;
-  skip_ = 0;
+  skip_ = {};
   if (!anew) co_return Result<void>{};
   stage_ = Stage::kTable;
   continuation_.clear();
@@ -151,7 +151,7 @@ Task<Result<void>> IndexBuild::walk() {
 }
 
 Task<Result<bool>> IndexBuild::catch_up() {
-  std::optional<table_store::Version> until;
+  std::optional<table_store::Position> until;
   while (true) {
     auto answer = co_await context_.tables.changed_entities(spec_.source, index_.id, position_, skip_,
                                                             table_store::kMaxChangedEntities, Duration::zero(),

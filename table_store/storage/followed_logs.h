@@ -1,0 +1,40 @@
+// The logs of a followed table, one on each shard, as snapshots show them, and what they say together. Private to
+// storage/.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table_store/storage/change_records.h"
+#include "table_store/storage/table_shards.h"
+
+namespace tidemark::table_store {
+
+struct ShardLog {
+  std::size_t shard = 0;
+  std::shared_ptr<const kv::Reader> rows;
+  FeedRecord feed;
+};
+/// By their shards; a store that is not divided has one. Empty: nobody follows the table.
+using FollowedLogs = std::vector<ShardLog>;
+
+/// The snapshots are not of one moment. Of the catalogue's first: whoever follows there follows on every shard.
+Result<FollowedLogs> logs_of(const TableShards& shards, const std::string& feed_key);
+/// The same with a change feed; kFeedNotFound.
+Result<FollowedLogs> kept_logs_of(const TableShards& shards, const std::string& feed_key);
+
+/// False also while the follower is being removed from one shard after another.
+bool has_follower(const FollowedLogs& logs, const std::string& follower);
+/// Of a follower that is there.
+Result<FollowerStatus> status_of(const FollowedLogs& logs, const std::string& follower);
+/// The first note after this version.
+Result<std::optional<Version>> first_note_after(const kv::Reader& rows, std::uint64_t feed, Version version);
+
+/// Where the feed's kept changes begin, and where they end. While the table is being dropped, the end is before the
+/// drop on every shard; the name is not free yet, so nothing comes after the note.
+FeedPlace begin_of(const FollowedLogs& logs);
+Result<FeedPlace> end_of(const FollowedLogs& logs);
+Result<PlaceStatus> status_of(const FollowedLogs& logs, const FeedPlace& place);
+
+}  // namespace tidemark::table_store
