@@ -50,9 +50,27 @@ Result<bool> drop_or_mark(Transaction& txn, const std::string& key, const std::s
   return false;
 }
 
+/// Whether the row is new or changed, or has faded.
+Result<bool> is_to_be_touched(const Reader& reader, const FadingRows& fading, const std::string& key,
+                              std::string_view value, Duration retention, Time now, const StillNeeded& still_needed) {
+  const auto since = TRY(unchanged_since(reader, fading.marks + key, value));
+  if (!since) return true;
+  if (now - *since < retention) return false;
+  return still_needed ? !TRY(still_needed(key, value)) : true;
+}
+
 }  // namespace
 
-Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration retention, Time now) {
+Result<bool> changed_lately(const Reader& reader, const FadingRows& fading, const std::string& key, Duration retention,
+                            Time now) {
+  const auto value = TRY(reader.get(key));
+  if (!value) return false;
+  const auto since = TRY(unchanged_since(reader, fading.marks + key, *value));
+  return !since || now - *since < retention;
+}
+
+Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration retention, Time now,
+                                     StillNeeded still_needed) {
   std::size_t dropped = 0;
   const auto executor = co_await asio::this_coro::executor;
   for (auto from = fading.rows.lower; !from.empty();) {
@@ -66,8 +84,9 @@ Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration
           break;
         }
         std::string key(cursor->key());
-        auto since = CO_TRY(unchanged_since(*snapshot, fading.marks + key, cursor->value()));
-        if (!since || now - *since >= retention) chosen.push_back(std::move(key));
+        if (CO_TRY(is_to_be_touched(*snapshot, fading, key, cursor->value(), retention, now, still_needed))) {
+          chosen.push_back(std::move(key));
+        }
       }
       CO_TRY(cursor->status());
     }

@@ -14,7 +14,15 @@ struct FadingRows {
   std::string marks;  // a key prefix outside of `rows`, for this alone
 };
 
+/// Whether a row that would be removed is to stay all the same. Asked before the transaction that removes it.
+using StillNeeded = std::function<Result<bool>(const std::string& key, std::string_view value)>;
+
 /// Does one round. Returns how many rows were removed.
-Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration retention, Time now);
+Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration retention, Time now,
+                                     StillNeeded still_needed = {});
+
+/// The row is there, and rounds have not seen it unchanged for so long.
+Result<bool> changed_lately(const Reader& reader, const FadingRows& fading, const std::string& key, Duration retention,
+                            Time now);
 
 }  // namespace tidemark::kv

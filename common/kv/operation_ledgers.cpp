@@ -340,6 +340,36 @@ Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::
   }
 }
 
+namespace {
+
+/// The home of an operation whose ledger on this shard is `key` lists the shard.
+Result<bool> is_listed(const std::vector<Engine*>& shards, std::size_t shard, const std::string& key) {
+  for (const auto* other : shards) {
+    const auto bytes = other == shards[shard] ? std::nullopt : TRY(other->get(key));
+    if (!bytes || !is_divided(*bytes)) continue;
+    const auto row = TRY(kDividedRow.decode(*bytes));
+    if (std::ranges::find(row.shards, shard) != row.shards.end()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Task<Result<std::size_t>> drop_faded_ledgers(std::vector<Engine*> shards, std::size_t shard, FadingRows fading,
+                                             Duration retention, Time now) {
+  const auto still_needed = [&](const std::string& key, std::string_view value) -> Result<bool> {
+    if (!is_divided(value)) return false;
+    const auto row = TRY(kDividedRow.decode(value));
+    if (row.shards.empty()) return is_listed(shards, shard, key);
+    for (const auto listed : row.shards) {
+      if (listed >= shards.size()) return corrupt_record("ledger of shards");
+      if (TRY(changed_lately(*shards[listed]->snapshot(), fading, key, retention, now))) return true;
+    }
+    return false;
+  };
+  co_return co_await drop_faded(*shards[shard], fading, retention, now, still_needed);
+}
+
 Result<void> check_ledger(std::string_view bytes) {
   if (!is_divided(bytes)) {
     TRY(decode_ledger(bytes));

@@ -18,6 +18,7 @@
 
 #include "common/base/operation_ledger.h"
 #include "common/kv/engine.h"
+#include "common/kv/fading_rows.h"
 #include "common/kv/shards.h"
 
 namespace tidemark::kv {
@@ -78,6 +79,12 @@ class OperationLedgers {
   KeyOf key_of_;
   const FailStep* step_;
 };
+
+/// One round over the ledgers of a shard, which fade (fading_rows.h). An operation fades as a whole: its home not
+/// before every listed shard, since that one alone can say where an earlier attempt is to be refused; and another shard
+/// not before the home, since what it has counted belongs to the sum. Returns how many rows were removed.
+Task<Result<std::size_t>> drop_faded_ledgers(std::vector<Engine*> shards, std::size_t shard, FadingRows fading,
+                                             Duration retention, Time now);
 
 /// kCorruption if these are not the bytes of a ledger's row.
 Result<void> check_ledger(std::string_view bytes);

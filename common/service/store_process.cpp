@@ -7,6 +7,7 @@
 
 #include "common/auth/bearer_token.h"
 #include "common/kv/age_clock.h"
+#include "common/kv/operation_ledgers.h"
 #include "common/process/failures.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
@@ -135,11 +136,11 @@ AccountRates account_rates(const StoreSettings& settings, const StoreDescription
 }
 
 // Once an hour until `stopping` is notified. Whoever serves the shard elsewhere drops them there.
-Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows ledgers, Duration retention,
-                            std::function<bool()> here, std::shared_ptr<Signal> stopping) {
+Task<void> drop_old_ledgers(std::vector<kv::Engine*> shards, std::size_t shard, Clock& clock, kv::FadingRows ledgers,
+                            Duration retention, std::function<bool()> here, std::shared_ptr<Signal> stopping) {
   for (bool stopped = false; !stopped;) {
     Result<std::size_t> dropped = 0;
-    if (here()) dropped = co_await kv::drop_faded(engine, ledgers, retention, clock.now());
+    if (here()) dropped = co_await kv::drop_faded_ledgers(shards, shard, ledgers, retention, clock.now());
     if (!dropped && here()) process::log_failed_task("drop_old_ledgers", dropped.error());
     if (dropped && *dropped > 0) spdlog::info("forgot operations count={}", *dropped);
     stopped = co_await stopping->wait(clock, std::chrono::hours(1));
@@ -367,9 +368,11 @@ void RunningStore::begin_upkeep() {
   spawn(server_.executor(), shard_watch_.run(stopping_));
   if (!description_.ledgers) return;
   const std::chrono::hours retention(settings_.operation_retention_h);
-  for (std::size_t i = 0; i < shards_.size(); ++i) {
+  std::vector<kv::Engine*> shards;
+  for (const auto& engine : shards_) shards.push_back(engine.get());
+  for (std::size_t i = 0; i < shards.size(); ++i) {
     spawn(server_.executor(),
-          drop_old_ledgers(shards_[i], ages_[i], *description_.ledgers, retention, here(i), stopping_));
+          drop_old_ledgers(shards, i, ages_[i], *description_.ledgers, retention, here(i), stopping_));
   }
 }
 

@@ -84,7 +84,7 @@ Task<Result<void>> QueueService::Core::carry_from(Shard& from) {
     if (auto carried = co_await carry(from, *to); !carried) failed = std::move(carried.error());
   }
   if (!failed) co_return Result<void>{};
-  stuck.store(true);
+  if (!stuck.exchange(true)) shutdown.notify_all();  // upkeep waits for less time now
   co_return fail(std::move(*failed));
 }
 
@@ -94,7 +94,7 @@ Task<Result<Placed>> QueueService::Core::carry_one(Shard& from, Shard& to, std::
     if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);
     if (const auto turn = from.carriers.begin(to.number)) {
       if (auto carried = co_await carry(from, to); !carried) {
-        stuck.store(true);
+        if (!stuck.exchange(true)) shutdown.notify_all();
         co_return fail(std::move(carried.error()));
       }
       if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);

@@ -199,8 +199,11 @@ Task<Result<void>> QueueService::tend(Shard& shard) {
 Task<void> QueueService::keep_up(Duration interval) {
   const auto core = core_;
   while (!core->stopping.load()) {
-    co_await core->shutdown.wait(core->clock, core->stuck.load() ? std::min(kCarryAgain, interval) : interval);
+    const auto ticket = core->shutdown.ticket();
+    const auto rest = core->stuck.load() ? std::min(kCarryAgain, interval) : interval;
+    const bool woken = co_await core->shutdown.wait(ticket, core->clock, rest);
     if (core->stopping.load()) co_return;
+    if (woken) continue;  // something could not be carried
     // The next round tries again.
     const auto done = core->stuck.load() ? co_await carry_on() : co_await upkeep();
     if (!done) process::log_failed_task("queue.upkeep", done.error());

@@ -69,7 +69,18 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
     return count;
   }
 
+  /// An hour later, a round over all shards; ten hours are kept.
+  void fade() {
+    now_ += std::chrono::hours(1);
+    std::vector<Engine*> engines;
+    for (auto& engine : engines_) engines.push_back(engine.get());
+    for (std::size_t shard = 0; shard < kShards; ++shard) {
+      ASSERT_TRUE(run(drop_faded_ledgers(engines, shard, {{"L", "M"}, "l"}, std::chrono::hours(10), now_)));
+    }
+  }
+
   StandingClock clock_;
+  Time now_ = clock_.now();
   Allowance left_ = std::make_shared<std::optional<std::size_t>>();
   std::vector<std::unique_ptr<FailingEngine>> engines_;
   Shards shards_;
@@ -150,6 +161,28 @@ TEST_F(Ledgers, AForgottenOperationLeavesNothing) {
   EXPECT_FALSE(run(home().forget_operation("acc", "op")));
   left_->reset();
   ASSERT_TRUE(run(home().forget_operation("acc", "op")));
+  EXPECT_EQ(rows(), 0U);
+}
+
+TEST_F(Ledgers, AnOperationThatWritesElsewhereForLongDoesNotFadeAtHome) {
+  const auto elsewhere = (home_shard() + 1) % kShards;
+  ASSERT_TRUE(written((home_shard() + 2) % kShards, 1));
+  for (int hour = 0; hour < 30; ++hour) {
+    ASSERT_TRUE(written(elsewhere, 1));
+    fade();
+  }
+  EXPECT_EQ(done(), 31U) << "also what was counted long ago";
+  ASSERT_TRUE(run(ledgers_->open_operation("acc", "op", 2)));
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_TRUE(written(shard, 1).failed_with(ErrorCode::kFenced)) << shard;
+  }
+}
+
+TEST_F(Ledgers, AnOperationFadesOnceNothingOfItChangesAnyMore) {
+  for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(written(shard, 1));
+  for (int hour = 0; hour < 10; ++hour) fade();
+  EXPECT_EQ(rows(), kShards);
+  for (int hour = 0; hour < 2; ++hour) fade();
   EXPECT_EQ(rows(), 0U);
 }
 
