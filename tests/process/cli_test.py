@@ -68,6 +68,7 @@ class EveryOperationTest(unittest.TestCase):
         special = {"job submit": JOB, "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"], "kind queue": ["x", "q"],
                    "limit partition": ["x", "k"], "entity show": ["x", "p", "r"], "entity put": ["x", "p", "r"],
                    "entity delete": ["x", "p", "r", "--if-match", "*"],
+                   "shards move": ["queue", "0", "p"], "shards split-plan": ["queue"],
                    "blob show": ["x", "b"], "blob delete": ["x", "b", "--if-match", "*"],
                    **{f"blob {name}": ["x", "b", "--file", "-"] for name in ("upload", "download")}, "poison edit": ["x", "--file", "-"],
                    **{f"consumer {name}": ["x", "g"] for name in ("put", "show", "remove", "read")},
