@@ -253,7 +253,6 @@ Task<Result<forwarded::Response>> ForwardedBodies::keep(http::Response response,
   auto told = forwarded::told(std::move(response));
   if (!source) co_return told;
   told.streamed = true;
-  told.length = response.source_length;
   told.body = CO_TRY(co_await some_of(*source));
   if (told.body.empty() || told.body.size() == told.length) co_return told;
   auto download = std::make_shared<Download>();
