@@ -33,7 +33,8 @@ struct RowSearch {
 
 struct FoundRows {
   std::vector<std::optional<Entity>> rows;  // one for each search, as far as there was room
-  Version as_of = 0;                        // of the snapshot that they were read from
+  /// For each of them: the version of its shard's snapshot. Those of different shards do not compare.
+  std::vector<Version> as_of;
 };
 
 struct QueryPage {

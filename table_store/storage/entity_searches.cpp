@@ -91,10 +91,10 @@ Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string
   std::size_t bytes = 0;
   for (const auto& search : searches) {
     CO_TRY(find_row(*entities.rows, entities.generation, search, selection, found, bytes));
+    found.as_of.push_back(CO_TRY(views.as_of(shards_.of(account, table, search.partition_key).number)));
     if (bytes >= kMaxReplyBytes) break;
     if (found.rows.size() % kSearchesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
   }
-  found.as_of = CO_TRY(views.as_of());
   CO_TRY(views.check_still_there(account, table, entities.generation));
   co_return found;
 }

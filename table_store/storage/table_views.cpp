@@ -1,7 +1,5 @@
 #include "table_store/storage/table_views.h"
 
-#include <algorithm>
-
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 
@@ -68,7 +66,7 @@ class PlacedEntities final : public kv::Reader {
 
 }  // namespace
 
-TableViews::TableViews(const TableShards& shards) : shards_(shards), taken_(shards.size()) {}
+TableViews::TableViews(const TableShards& shards) : shards_(shards), taken_(shards.size()), versions_(shards.size()) {}
 
 const kv::Reader& TableViews::of(std::size_t shard) const {
   auto& taken = taken_[shard];
@@ -89,12 +87,10 @@ Result<void> TableViews::check_still_there(std::string_view account, std::string
   return {};
 }
 
-Result<Version> TableViews::as_of() const {
-  Version newest = 0;
-  for (const auto& rows : taken_) {
-    if (rows) newest = std::max(newest, static_cast<Version>(TRY(read_counter(*rows, kLastVersionKey))));
-  }
-  return newest;
+Result<Version> TableViews::as_of(std::size_t shard) const {
+  auto& version = versions_[shard];
+  if (!version) version = static_cast<Version>(TRY(read_counter(of(shard), kLastVersionKey)));
+  return *version;
 }
 
 }  // namespace tidemark::table_store

@@ -2,6 +2,7 @@
 // which several shards have rows, at a moment of each shard. Private to storage/. One request.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,13 @@ class TableViews {
   /// Whether the table is still there: what was seen of several shards while it was dropped may lack rows.
   [[nodiscard]] Result<void> check_still_there(std::string_view account, std::string_view table,
                                                std::uint64_t generation) const;
-  /// The highest version of the shards that were read.
-  [[nodiscard]] Result<Version> as_of() const;
+  /// The version of what is read of a shard.
+  [[nodiscard]] Result<Version> as_of(std::size_t shard) const;
 
  private:
   const TableShards& shards_;
   mutable std::vector<std::shared_ptr<const kv::Reader>> taken_;  // null: nobody has asked for it
+  mutable std::vector<std::optional<Version>> versions_;          // likewise
 };
 
 }  // namespace tidemark::table_store

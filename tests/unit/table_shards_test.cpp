@@ -297,7 +297,7 @@ TEST_F(ShardedTables, FindRowsOfAllShardsInOneCall) {
   for (std::size_t i = 0; i < kShards; ++i) {
     ASSERT_TRUE(found->rows[i]);
     EXPECT_EQ(found->rows[i]->partition_key, searches[i].partition_key);
-    EXPECT_LE(found->rows[i]->version, found->as_of);
+    EXPECT_LE(found->rows[i]->version, found->as_of[i]);
   }
 }
 

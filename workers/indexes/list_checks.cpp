@@ -196,7 +196,7 @@ Task<Result<Wrong>> ListRows::check_summary(std::string group) {
   std::vector<RowChange> changes(1);
   changes[0].partition_key = group;
   changes[0].mutation =
-      truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
+      truth.count > 0 ? put(head, found.as_of.front(), indexes::summary_properties(group, truth)) : erasure(head);
   CO_TRY(co_await write_rows(context_.writing(), table_, changes));
   co_return Wrong{{group, head}};
 }

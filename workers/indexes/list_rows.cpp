@@ -114,7 +114,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     auto change = begin_piece(*works[i], std::move(found.rows[i * searches_of_each]));
     if (!change || change->changed.empty()) continue;
     if (sums_) change->summary = std::move(found.rows[i * searches_of_each + 1]);
-    groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of)));
+    groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of[i * searches_of_each])));
     changes.push_back(std::move(*change));
   }
   // First, so that whoever dies before the pieces are written looks at them once more.
