@@ -83,8 +83,6 @@ class OwnersTest(OwnersCase):
     def test_settings(self):
         in_database = ("--engine", "postgres", "--database", self.database)
         self.assertIn("share_shards needs engine postgres", self.refused("queue_service", "--share-shards", "true"))
-        self.assertIn("blob_store cannot share its shards",
-                      self.refused("blob_store", "--share-shards", "true", *in_database))
         self.assertIn("peer_address is set, but share_shards is not",
                       self.refused("queue_service", "--peer-address", "tcp://10.0.0.1:7000", *in_database))
         self.assertIn("peer_address needs internal_address",

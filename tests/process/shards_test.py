@@ -8,7 +8,8 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, BlobClient, HttpFailure, QueueClient, TableClient  # noqa: E402
+from clients import ApiClient, BlobClient, HttpFailure, QueueClient, TableClient, patiently  # noqa: E402
+from indexes import caught_up  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 
 
@@ -112,17 +113,41 @@ class ShardsTest(unittest.TestCase):
         os.rename(os.path.join(folder, "other"), os.path.join(folder, "shard-2"))
         self.assertGreater(self.fsck("table_store")["found"], 0, "rows are on the shards of others")
 
-    def test_what_follows_a_divided_table_says_so(self):
+    def test_indexes_follow_a_table_over_shards(self):
+        """Whatever is killed meanwhile, a lookup finds what a scan of the table says."""
         with Stack() as stack:
             for store in ("queue_service", "blob_store"):
                 stack.start(store)
-            stack.start("table_store", "--shards", "2")
+            stack.start("table_store", "--shards", "4")
             stack.start("api")
-            TableClient(stack.ports["table_store"]).create_table("People")
-            with self.assertRaises(HttpFailure) as refused:
-                ApiClient(stack.ports["api"]).call("PUT", "/v1/tables/People/feed", {})
-            self.assertEqual(refused.exception.status, 501)
-            self.assertIn("several shards", str(refused.exception))
+            stack.start_worker("w-1", "--lease-s", "2")
+            tables, api = TableClient(stack.ports["table_store"]), ApiClient(stack.ports["api"])
+            tables.create_table("People")
+
+            def put(number, city):
+                patiently(tables.put, "People", {"PartitionKey": f"p{number % 20}", "RowKey": f"r{number}", "City": f"c{city % 7}"})
+            for number in range(200):
+                put(number, number)
+            api.call("PUT", "/v1/indexes/lists", {"kind": "lists", "source": "People", "by": ["City"], "destination": "ByCity"})
+            api.call("PUT", "/v1/indexes/copies", {"kind": "copies", "source": "People", "destination": "Copies",
+                                                   "partitionKey": "{City}", "rowKey": "{PartitionKey}_{RowKey}"})
+            for number in range(200):
+                put(number, number + 1 + number // 20)
+                if number in (60, 140):
+                    stack.restart("table_store")
+            for number in range(0, 200, 3):
+                patiently(tables.delete, "People", f"p{number % 20}", f"r{number}")
+            for name in ("lists", "copies"):
+                wait_until(lambda name=name: patiently(caught_up, api, name), f"{name} to catch up")
+            wanted = {}
+            for keys, entity in tables.scan("People").items():
+                wanted.setdefault(entity["City"], set()).add(keys)
+            self.assertEqual(len(wanted), 7)
+            for name, parameter in (("lists", "value"), ("copies", "City")):
+                found = {city: {(key["partitionKey"], key["rowKey"]) for key in
+                                api.call("GET", f"/v1/indexes/{name}/lookup?{parameter}={city}&select=keys")["keys"]}
+                         for city in wanted}
+                self.assertEqual(found, wanted, name)
 
     def fsck(self, store):
         done = subprocess.run([program(store), "--data", self.stack.data, "--fsck"], capture_output=True, check=False,

@@ -278,15 +278,6 @@ TEST_F(ShardedTables, AMoveHappensOnOneShardOrNotAtAll) {
   EXPECT_THAT(check(), IsEmpty());
 }
 
-TEST_F(ShardedTables, AreNotFollowed) {
-  Following following;
-  following.follower = "x";
-  EXPECT_TRUE(run_task(service_->follow("acct", "people", following, false)).failed_with(ErrorCode::kNotImplemented));
-  EXPECT_TRUE(run_task(service_->put_feed("acct", "people", {})).failed_with(ErrorCode::kNotImplemented));
-  EXPECT_THAT(*service_->followers("acct", "people"), IsEmpty());
-  EXPECT_TRUE(service_->feed_status("acct", "people", {}).failed_with(ErrorCode::kFeedNotFound));
-}
-
 TEST_F(ShardedTables, FindRowsOfAllShardsInOneCall) {
   fill();
   std::vector<RowSearch> searches;
