@@ -263,7 +263,8 @@ TEST_F(TableOwnersTest, NobodyFollowsATableOfSharedShards) {
   TableClient client(one_->link(), "acc");
   Following following;
   following.follower = "index";
-  EXPECT_TRUE(one_->run(client.follow("people", following, false, std::nullopt)).failed_with(ErrorCode::kNotImplemented));
+  EXPECT_TRUE(
+      one_->run(client.follow("people", following, false, std::nullopt)).failed_with(ErrorCode::kNotImplemented));
   EXPECT_TRUE(one_->run(client.put_feed("people", {})).failed_with(ErrorCode::kNotImplemented));
 }
 
