@@ -272,7 +272,7 @@ Task<Result<FeedStatus>> TableService::put_feed(std::string account, std::string
     const bool kept = known && known->kept;
     // A feed outlives its table.
     if (!record && (!kept || !record.failed_with(ErrorCode::kTableNotFound))) return fail(std::move(record.error()));
-    auto name = record ? std::move(record->name) : known->table;
+    auto name = record ? record->name : known->table;
     if (kept && known->kept->feed == feed && known->table == name) return std::nullopt;
     TableChange change{.kind = TableChangeKind::kPutFeed, .now = now, .table = std::move(name), .kept = feed};
     change.feed = known ? known->feed : TRY(next_generation(txn));

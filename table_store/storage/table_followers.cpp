@@ -134,7 +134,7 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
       if (known == nullptr && feed && feed->followers.size() >= kMaxFollowers)
         return fail(ErrorCode::kTooManyFollowers);
       number = feed ? feed->feed : TRY(next_generation(txn));
-      auto name = record ? std::move(record->name) : feed->table;
+      auto name = record ? record->name : feed->table;
       if (known != nullptr && !renews && known->following == following && feed->table == name) return std::nullopt;
       TableChange change{.kind = TableChangeKind::kFollow, .now = now, .feed = number, .table = std::move(name)};
       change.following = following;
