@@ -490,7 +490,7 @@ TEST(IndexVisits, AreBehindAPositionOnEachShard) {
 TEST(IndexVisits, OfOneShardAreWrittenAsTheyAlwaysWere) {
   Visits visits;
   visits.add({changed("a")}, {}, at(5));
-  EXPECT_EQ(visits.text(at(9)), R"({"position":9,"waiting":[["a","",5,0]]})");
+  EXPECT_EQ(visits.text(at(9)), R"({"position":9,"waiting":[["p","a","",5,0]]})");
 }
 
 TEST(IndexVisits, TooManyForAPropertyAreReadAgain) {
