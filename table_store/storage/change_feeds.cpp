@@ -358,8 +358,8 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
 }
 
 Task<Result<void>> TableService::let_old_changes_go(std::string feed_key) {
-  const auto until = [this](const KeptRecord& kept) {
-    return (ages_.now() - std::chrono::seconds(kept.feed.retention_s)).time_since_epoch().count();
+  const auto until = [now = ages_.now()](const KeptRecord& kept) {
+    return (now - std::chrono::seconds(kept.feed.retention_s)).time_since_epoch().count();
   };
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
     auto& engine = shards_[shard].engine;

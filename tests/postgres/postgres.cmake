@@ -9,6 +9,8 @@ endfunction()
 foreach(store table queue blob)
   tidemark_postgres_test(crash_${store} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/${store}_crash_test.py RandomKillTest)
 endforeach()
+tidemark_postgres_test(process_feed /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/feed_test.py
+  FeedTest.test_drop_and_creation_are_told_and_old_changes_go)
 foreach(suite tables_entities queues_messages blobs)
   tidemark_postgres_test(sdk_${suite} ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${suite}.test.mjs)
 endforeach()
