@@ -259,6 +259,23 @@ class FeedReader {
   FeedPage page_;
 };
 
+struct ReadPage {
+  std::uint64_t feed = 0;  // the number of the log
+  FeedPage page;
+};
+
+/// The snapshots end with it: whoever waits for changes holds none.
+Task<Result<ReadPage>> read_page(FollowedLogs logs, const FeedRequest& request) {
+  const auto executor = co_await asio::this_coro::executor;
+  const auto end = CO_TRY(end_of(logs));
+  FeedReader reader(logs, request, CO_TRY(start_of(request, logs, end)), end);
+  CO_TRY(reader.open());
+  for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
+    if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
+  }
+  co_return ReadPage{logs.front().feed.feed, reader.finish()};
+}
+
 }  // namespace
 
 Task<Result<FeedStatus>> TableService::put_feed(std::string account, std::string table, ChangeFeed feed) {
@@ -330,25 +347,17 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
   CO_TRY(check_request(request));
   const auto key = feed_key(account, table);
   const auto end_of_wait = clock_.monotonic() + request.wait;
-  const auto executor = co_await asio::this_coro::executor;
   std::optional<ChangeWaits::Place> waiting;
   for (bool last = request.wait == Duration::zero();;) {
     const auto ticket = waiting ? waiting->ticket() : Signal::Ticket{};
-    const auto logs = CO_TRY(kept_logs_of(shards_, key));
-    const auto end = CO_TRY(end_of(logs));
-    FeedReader reader(logs, request, CO_TRY(start_of(request, logs, end)), end);
-    CO_TRY(reader.open());
-    for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
-      if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
-    }
-    auto page = reader.finish();
-    if (last || !page.changes.empty()) co_return page;
+    auto read = CO_TRY(co_await read_page(CO_TRY(kept_logs_of(shards_, key)), request));
+    if (last || !read.page.changes.empty()) co_return std::move(read.page);
     // What is to come is after this place, whatever the request began with.
     request.start = FeedStart::kPlace;
-    request.place = page.next;
+    request.place = read.page.next;
     if (!waiting) {
-      auto taken = waits_.take(logs.front().feed.feed);
-      if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends
+      auto taken = waits_.take(read.feed);
+      if (taken.failed_with(ErrorCode::kUnavailable)) co_return std::move(read.page);  // the store ends
       waiting.emplace(CO_TRY(std::move(taken)));
     } else {
       const auto left = std::max(Duration::zero(), end_of_wait - clock_.monotonic());

@@ -273,8 +273,10 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
     CO_TRY(begin_at(view, after, skip));
     auto page = view.stale ? no_page(view, after) : CO_TRY(co_await read_page(view, limit, selection));
     if (last || says_anything(page)) co_return page;
+    const auto feed = view.logs.front().feed.feed;
+    view = {};  // what waits holds no snapshots
     if (!place) {
-      auto taken = waits_.take(view.logs.front().feed.feed);
+      auto taken = waits_.take(feed);
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends
       place.emplace(CO_TRY(std::move(taken)));
     } else {
