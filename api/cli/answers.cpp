@@ -1,5 +1,6 @@
 #include "api/cli/answers.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -254,6 +255,14 @@ void accept_local_time(CLI::Option& option) {
         return text;
       },
       "");
+}
+
+std::string one_decimal(const json& number) {
+  return number.is_number() ? fmt::format("{:.1f}", number.get<double>()) : "?";
+}
+
+std::string duration_of(const json& seconds) {
+  return seconds.is_number() ? readable_duration(seconds.get<double>()) : std::string();
 }
 
 std::string readable_duration(double seconds) {

@@ -1,11 +1,18 @@
 // The api's JSON calls as functions.
 #pragma once
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "api/cli/http_client.h"
 #include "api/cli/options.h"
 
 namespace tidemark::cli {
+
+/// The stack may be restarted under a job; the job goes on, and so does whoever follows its stream.
+inline constexpr auto kStreamPatience = std::chrono::seconds(30);
+inline constexpr auto kStreamAgainAfter = std::chrono::milliseconds(500);
+/// So often does a command look at what it waits for.
+inline constexpr auto kLookEvery = std::chrono::milliseconds(200);
 
 class ApiClient {
  public:

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "api/cli/answers.h"
+#include "api/cli/api_client.h"
 #include "api/cli/options.h"
 
 namespace CLI {

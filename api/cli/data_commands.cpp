@@ -33,14 +33,14 @@ struct Keys {
   }
 };
 
-void add_show(const Commands& entities) {
+void add_show_entity(const Commands& entities) {
   auto keys = std::make_shared<Keys>();
   keys->declare(entities.add("show", "one entity, with its types", [keys](const GlobalOptions& options) {
     return call_and_print(options, "GET", keys->path(), print_entity);
   }));
 }
 
-void add_put(const Commands& entities) {
+void add_put_entity(const Commands& entities) {
   struct Arguments {
     Keys keys;
     std::string file = "-", if_match;
@@ -59,7 +59,7 @@ void add_put(const Commands& entities) {
                      "the ETag that it must have, or * for any; without it, the entity must not be there");
 }
 
-void add_delete(const Commands& entities) {
+void add_delete_entity(const Commands& entities) {
   struct Arguments {
     Keys keys;
     std::string if_match;
@@ -72,7 +72,7 @@ void add_delete(const Commands& entities) {
   deleting.add_option("--if-match", a->if_match, "the ETag that it must have, or * for any")->required();
 }
 
-struct Which {
+struct WhichEntities {
   std::string table, filter;
   Extent wanted;
 
@@ -85,8 +85,8 @@ struct Which {
   }
 };
 
-void add_list(const Commands& entities) {
-  auto which = std::make_shared<Which>();
+void add_list_entities(const Commands& entities) {
+  auto which = std::make_shared<WhichEntities>();
   auto& listing =
       entities.add("list", "entities that a filter finds, through the api", [which](const GlobalOptions& options) {
         return list_and_print(options, which->path("/entities"), "entities", which->wanted, print_entities);
@@ -96,7 +96,7 @@ void add_list(const Commands& entities) {
 }
 
 void add_plan(const Commands& entities) {
-  auto which = std::make_shared<Which>();
+  auto which = std::make_shared<WhichEntities>();
   which->declare(entities.add("plan", "what a query by a filter reads: a point, rows, a partition or the whole table",
                               [which](const GlobalOptions& options) {
                                 return call_and_print(options, "GET", which->path("/plan"), [](const json& plan) {
@@ -170,10 +170,10 @@ void print_overview(const json& answer) {
 
 void add_data_commands(const Commands& program) {
   const auto entities = program.family("entity", "look at entities and change them, through the api");
-  add_list(entities);
-  add_show(entities);
-  add_put(entities);
-  add_delete(entities);
+  add_list_entities(entities);
+  add_show_entity(entities);
+  add_put_entity(entities);
+  add_delete_entity(entities);
   add_plan(entities);
   program.add(
       "overview", "what somebody should look at, and the last hour in figures, every ten seconds, newest first",

@@ -41,7 +41,7 @@ std::string presence(const json& place) {
   return unknown ? "unknown" : "absent";
 }
 
-std::string meaning_of(const json& relation) {
+std::string relation_text(const json& relation) {
   if (relation == "wouldTake") return "would take it";
   return relation == "gaveUp" ? "gave up; would take it if sent back" : "was for this key alone";
 }
@@ -63,7 +63,7 @@ void print(const json& explanation) {
               {"kind", "/kind"},
               {"state", "/state"},
               {"where", "", where},
-              {"", "/relation", meaning_of},
+              {"", "/relation", relation_text},
               {"submitted", "/submittedAt", time_of}})(jobs);
   }
   const auto schedules = explanation.value("schedules", json::array());

@@ -7,6 +7,7 @@
 #include "api/cli/event_reader.h"
 #include "api/cli/job_options.h"
 #include "api/cli/numbers.h"
+#include "api/cli/paged_list.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -14,28 +15,21 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kRetryEvery = std::chrono::milliseconds(500);
-constexpr auto kPatience = std::chrono::seconds(30);
-constexpr std::size_t kPage = 1000;
-
-std::string bytes_of(const json& bytes) {
+std::string readable_bytes_of(const json& bytes) {
   return bytes.is_number() ? readable_bytes(bytes.get<std::uint64_t>()) : std::string();
-}
-std::string duration_of(const json& seconds) {
-  return seconds.is_number() ? readable_duration(seconds.get<double>()) : std::string();
 }
 
 Print feed_table() {
   return table_of({{"table", "/table"},
                    {"values", "/values"},
                    {">changes", "/changes"},
-                   {">size", "/bytes", bytes_of},
-                   {">at most", "/maxBytes", bytes_of},
+                   {">size", "/bytes", readable_bytes_of},
+                   {">at most", "/maxBytes", readable_bytes_of},
                    {">oldest", "/oldestAgeSeconds", duration_of},
                    {">kept for", "/retention", duration_of}});
 }
 
-void add_put(const Commands& feeds) {
+void add_put_feed(const Commands& feeds) {
   struct Arguments {
     std::string table, values = "keys";
     std::int64_t retention = 86'400, max_bytes = 1LL << 30;
@@ -135,8 +129,8 @@ Result<int> follow_changes(const GlobalOptions& options, const ChangesArguments&
       reader.read(piece);
     });
     const bool may_pass = ran || ran.error().code == ErrorCode::kUnavailable;
-    if (!may_pass || (!ran && std::chrono::steady_clock::now() - heard > kPatience)) return fail(ran.error());
-    if (!problem) std::this_thread::sleep_for(kRetryEvery);
+    if (!may_pass || (!ran && std::chrono::steady_clock::now() - heard > kStreamPatience)) return fail(ran.error());
+    if (!problem) std::this_thread::sleep_for(kStreamAgainAfter);
   }
   return fail(std::move(*problem));
 }
@@ -266,7 +260,7 @@ void add_consumer_commands(const Commands& program) {
 void add_feed_commands(const Commands& program) {
   add_changes(program);
   const auto feeds = program.family("feed", "whether, and for how long, the changes of a table are kept");
-  add_put(feeds);
+  add_put_feed(feeds);
   feeds.add_for_one("tables", "table", "the table",
                     {{"show", "what is kept", "GET", "/feed", feed_table()},
                      {"drop", "keep no more changes, and forget those that are kept", "DELETE", "/feed",

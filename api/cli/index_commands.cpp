@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kLookEvery = std::chrono::milliseconds(200);
-
 std::string amount(double seconds) {
   return seconds < 10 ? std::to_string(static_cast<int>(seconds * 1000)) + " ms" : readable_duration(seconds);
 }
@@ -56,7 +54,7 @@ void print_walk(const json& walk) {
   std::cout << "\n";
 }
 
-void print_details(const json& index) {
+void print_index(const json& index) {
   index_table()(index);
   if (index.contains("walk")) print_walk(index["walk"]);
   if (index.contains("position")) std::cout << "position: " << cell(index, "position") << "\n";
@@ -98,16 +96,16 @@ Result<json> await_ready(const GlobalOptions& options, ApiClient& api, const std
   return index;
 }
 
-Result<int> ask(const GlobalOptions& options, const std::string& method, const std::string& name,
-                const std::string& ending, const std::string& body, bool wait) {
+Result<int> ask_of_index(const GlobalOptions& options, const std::string& method, const std::string& name,
+                         const std::string& ending, const std::string& body, bool wait) {
   auto api = TRY(ApiClient::create(options));
   auto index = TRY(api.call(method, item_path("indexes", name, ending), body));
   if (wait) index = TRY(await_ready(options, api, name, std::move(index)));
-  print_answer(options, index, print_details);
+  print_answer(options, index, print_index);
   return kOk;
 }
 
-struct PutArguments {
+struct IndexArguments {
   std::string name, file, on_violation;
   std::map<std::string, std::string> texts;
   std::map<std::string, std::int64_t> numbers;
@@ -115,7 +113,7 @@ struct PutArguments {
   bool unique = false, wait = false;
 };
 
-Result<std::string> definition(const PutArguments& a) {
+Result<std::string> index_definition(const IndexArguments& a) {
   if (!a.file.empty()) return read_file(a.file);
   auto out = json::object();
   for (const auto& [name, text] : a.texts) {
@@ -135,11 +133,11 @@ Result<std::string> definition(const PutArguments& a) {
   return out.dump();
 }
 
-void add_put(const Commands& indexes) {
-  auto a = std::make_shared<PutArguments>();
+void add_put_index(const Commands& indexes) {
+  auto a = std::make_shared<IndexArguments>();
   auto& putting = indexes.add("put", "declare an index, which from then on follows every write to its table",
                               [a](const GlobalOptions& options) -> Result<int> {
-                                return ask(options, "PUT", a->name, "", TRY(definition(*a)), a->wait);
+                                return ask_of_index(options, "PUT", a->name, "", TRY(index_definition(*a)), a->wait);
                               });
   putting.add_option("name", a->name, "the index's name")->required();
   putting.add_option("--file", a->file, "the whole definition as JSON from a file, - for standard input");
@@ -189,7 +187,7 @@ void add_waiting(const Commands& indexes, const char* name, const char* meaning,
   auto given = std::make_shared<std::string>();
   auto wait = std::make_shared<bool>(false);
   auto& command = indexes.add(name, meaning, [given, wait, ending](const GlobalOptions& options) {
-    return ask(options, "POST", *given, ending, "", *wait);
+    return ask_of_index(options, "POST", *given, ending, "", *wait);
   });
   command.add_option("name", *given, "the index's name")->required();
   command.add_flag("--wait", *wait, "wait until it is done");
@@ -293,7 +291,7 @@ void add_violations(const Commands& indexes) {
 
 void add_index_commands(const Commands& program) {
   const auto indexes = program.family("index", "indexes that follow every write to a table");
-  add_put(indexes);
+  add_put_index(indexes);
   indexes.add("list", "all indexes and how far they are", [](const GlobalOptions& options) {
     return call_and_print(options, "GET", "/v1/indexes", member_of("indexes", index_table()));
   });
@@ -302,10 +300,10 @@ void add_index_commands(const Commands& program) {
   add_waiting(indexes, "scrub", "compare rows and entities both ways at once, and mend what is wrong", "/scrub");
   add_violations(indexes);
   indexes.add_for_one("indexes", "name", "the index's name",
-                      {{"show", "an index and how far it is", "GET", "", print_details},
-                       {"pause", "let its rows stay as they are; changes wait for it", "POST", "/pause", print_details},
-                       {"resume", "deal with the changes again", "POST", "/resume", print_details},
-                       {"drop", "remove it and its rows; the table stays", "DELETE", "", print_details}});
+                      {{"show", "an index and how far it is", "GET", "", print_index},
+                       {"pause", "let its rows stay as they are; changes wait for it", "POST", "/pause", print_index},
+                       {"resume", "deal with the changes again", "POST", "/resume", print_index},
+                       {"drop", "remove it and its rows; the table stays", "DELETE", "", print_index}});
 }
 
 }  // namespace tidemark::cli

@@ -113,7 +113,7 @@ void add_submit(const Commands& jobs) {
   submitting.add_flag("--wait", arguments->wait, "wait until the job ends, with a progress bar");
 }
 
-void add_show(const Commands& jobs) {
+void add_show_job(const Commands& jobs) {
   auto id = std::make_shared<std::string>();
   auto watching = std::make_shared<bool>(false);
   auto& showing =
@@ -151,7 +151,7 @@ Result<int> list(const GlobalOptions& options, const ListArguments& a) {
                         "jobs", a.wanted, table);
 }
 
-void add_list(const Commands& jobs) {
+void add_list_jobs(const Commands& jobs) {
   auto which = std::make_shared<ListArguments>();
   auto& listing = jobs.add("list", "list jobs, newest first",
                            [which](const GlobalOptions& options) { return list(options, *which); });
@@ -167,7 +167,7 @@ void add_list(const Commands& jobs) {
 void add_job_commands(const Commands& program) {
   const auto jobs = program.family("job", "submit jobs and follow them");
   add_submit(jobs);
-  add_show(jobs);
+  add_show_job(jobs);
   auto id = std::make_shared<std::string>();
   jobs.add("follow", "print a line for every change of a job until it ends",
            [id](const GlobalOptions& options) -> Result<int> {
@@ -175,7 +175,7 @@ void add_job_commands(const Commands& program) {
            })
       .add_option("id", *id, "the job's id")
       ->required();
-  add_list(jobs);
+  add_list_jobs(jobs);
   jobs.add("cancel", "cancel a job; a worker that runs it stops within a page",
            [id](const GlobalOptions& options) -> Result<int> {
              return call_and_print(options, "POST", item_path("jobs", TRY(whole_job_id(options, *id)), "/cancel"),

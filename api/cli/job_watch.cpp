@@ -20,9 +20,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 // Elsewhere than on a terminal, a line is for a file: not every page needs one.
 constexpr auto kLineEvery = std::chrono::seconds(1);
-// The stack may be restarted under a job; the job goes on, and so does whoever watches it.
-constexpr auto kPatience = std::chrono::seconds(30);
-constexpr auto kRetryEvery = std::chrono::milliseconds(500);
 
 bool ended(const json& job) {
   const auto state = job.value("state", "");
@@ -139,9 +136,9 @@ Result<json> follow(ApiClient& api, const std::string& id, const std::function<v
     if (last.is_object() && ended(last)) return last;
     const bool may_pass = ran || ran.error().code == ErrorCode::kUnavailable;
     const bool known = last.is_object();  // a job that was never seen may not exist, or the api is not there at all
-    if (!ran && (!may_pass || !known || SteadyClock::now() - heard > kPatience)) return fail(ran.error());
+    if (!ran && (!may_pass || !known || SteadyClock::now() - heard > kStreamPatience)) return fail(ran.error());
     if (!ran && !std::exchange(told, true)) lost();
-    std::this_thread::sleep_for(kRetryEvery);
+    std::this_thread::sleep_for(kStreamAgainAfter);
   }
 }
 

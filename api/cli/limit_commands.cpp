@@ -8,7 +8,7 @@ namespace {
 using nlohmann::json;
 
 /// What a limit command was given.
-struct Asked {
+struct AskedLimit {
   std::string name;
   std::string partition_key;
   int max_running = -1;
@@ -27,7 +27,7 @@ Print limit_table() {
 }
 
 void add_scope(const Commands& limits, const std::string& scope, const char* meaning) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<AskedLimit>();
   const bool partition = scope == "partition";
   auto& command = limits.add(scope.c_str(), meaning, [asked, scope, partition](const GlobalOptions& options) {
     json body{{"scope", scope}, {"name", asked->name}};

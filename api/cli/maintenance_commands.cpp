@@ -17,7 +17,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 constexpr const char* kStores[] = {"table_store", "queue_service", "blob_store"};
 
 std::uint64_t sum_of(const json& manifest, const char* member) {
@@ -44,7 +43,7 @@ Result<int> make_backup(const GlobalOptions& options, const std::string& directo
   auto status = TRY(api.call("POST", "/v1/backups", body.dump()));
   const auto path = item_path("backups", status.value("name", ""));
   while (status.value("state", "") == "running") {
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kLookEvery);
     status = TRY(api.call("GET", path));
   }
   if (status.value("state", "") == "failed") return fail(ErrorCode::kStorageFailure, text_of(status.at("trouble")));
@@ -55,7 +54,7 @@ Result<int> make_backup(const GlobalOptions& options, const std::string& directo
   return kOk;
 }
 
-std::string bytes_of(const json& manifest) {
+std::string backup_size(const json& manifest) {
   return manifest.is_null() ? "" : readable_bytes(sum_of(manifest, "bytes"));
 }
 std::string new_bytes_of(const json& manifest) {
@@ -67,7 +66,7 @@ Result<int> list_backups(const GlobalOptions& options, const std::string& direct
   return call_and_print(options, "GET", "/v1/backups" + query_of({{"directory", absolute}}),
                         member_of("backups", table_of({{"backup", "/name"},
                                                        {"made", "/manifest/made", time_of},
-                                                       {">size", "/manifest", bytes_of},
+                                                       {">size", "/manifest", backup_size},
                                                        {">new", "/manifest", new_bytes_of},
                                                        {"trouble", "/trouble"}})));
 }
@@ -149,7 +148,7 @@ Result<int> check_online(const GlobalOptions& options) {
   for (std::size_t n = 0; n < begun.size();) {
     const auto state = states.at(n);
     if (state.at("round") < begun[n].at("round") || state.at("running") == true) {
-      std::this_thread::sleep_for(kBetweenLooks);
+      std::this_thread::sleep_for(kLookEvery);
       states = TRY(api.call("GET", "/v1/fsck")).value("stores", json::array());
       continue;
     }
@@ -164,14 +163,14 @@ Result<int> check_online(const GlobalOptions& options) {
 }
 
 /// What the commands about backups were given.
-struct Asked {
+struct AskedBackup {
   std::string directory;
   std::size_t keep = 0;
   std::function<Result<int>(const GlobalOptions&, const std::string&)> other;  // than making one
 };
 
 void add_backup(const Commands& program) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<AskedBackup>();
   auto& backup =
       program.add("backup", "make a backup of the whole stack while it runs", [asked](const GlobalOptions& o) {
         return asked->other ? asked->other(o, asked->directory) : make_backup(o, asked->directory, asked->keep);

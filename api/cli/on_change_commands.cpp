@@ -35,7 +35,7 @@ Print on_change_table() {
                    {">attempts", "/attempts"}});
 }
 
-void print_details(const json& on_change) {
+void print_on_change(const json& on_change) {
   on_change_table()(on_change);
   if (on_change.contains("lastError")) {
     const auto& error = on_change["lastError"];
@@ -69,11 +69,11 @@ CLI::App& add_for_one(const Commands& family, const char* name, const char* mean
   return command;
 }
 
-void add_put(const Commands& family) {
+void add_put_on_change(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   auto& putting =
       add_for_one(family, "put", "tell of each change of a table, from now on", a, [a](const GlobalOptions& options) {
-        return call_and_print(options, "PUT", path_of(*a), print_details, body_of(*a).dump());
+        return call_and_print(options, "PUT", path_of(*a), print_on_change, body_of(*a).dump());
       });
   putting.add_option("--webhook", a->url, "the URL that gets a signed request for each change");
   putting.add_option("--secret", a->secret, "name of the workers' secret that signs it");
@@ -89,7 +89,7 @@ void add_put(const Commands& family) {
 void add_resume(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   add_for_one(family, "resume", "go on after it stopped", a, [a](const GlobalOptions& options) {
-    return call_and_print(options, "POST", path_of(*a, "/resume"), print_details, body_of(*a).dump());
+    return call_and_print(options, "POST", path_of(*a, "/resume"), print_on_change, body_of(*a).dump());
   }).add_option("--after", a->after, "from here on instead: oldest, now or a token");
 }
 
@@ -97,13 +97,13 @@ void add_resume(const Commands& family) {
 
 void add_on_change_commands(const Commands& program) {
   const auto family = program.family("on-change", "webhooks and messages for the changes of tables");
-  add_put(family);
+  add_put_on_change(family);
   family.add_for_one(
       "tables", "table", "the table",
       {{"list", "what follows the changes of a table", "GET", "/onChange", member_of("onChange", on_change_table())}});
   auto shown = std::make_shared<Arguments>();
   add_for_one(family, "show", "how far it is", shown, [shown](const GlobalOptions& options) {
-    return call_and_print(options, "GET", path_of(*shown), print_details);
+    return call_and_print(options, "GET", path_of(*shown), print_on_change);
   });
   add_resume(family);
   auto removed = std::make_shared<Arguments>();

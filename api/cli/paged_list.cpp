@@ -12,8 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kPage = 1000;
-
 /// Why the list ends before its end.
 std::string rest_of(const json& all, std::size_t found, const Extent& wanted) {
   if (found >= wanted.most) return std::to_string(found) + " shown; there are more: --limit 0 shows all";

@@ -10,6 +10,9 @@ class App;
 
 namespace tidemark::cli {
 
+/// So much of a list does a command ask for at once.
+inline constexpr std::size_t kPage = 1000;
+
 /// How much of a list is wanted, and from where on.
 struct Extent {
   std::size_t most = 50;  // 0: all

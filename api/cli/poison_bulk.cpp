@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kLookEvery = std::chrono::milliseconds(200);
 constexpr std::size_t kShownFailures = 10;
 
 std::string now_text() { return to_iso8601(std::chrono::time_point_cast<Ticks>(std::chrono::system_clock::now())); }

@@ -41,7 +41,7 @@ void print_message(const json& message) {
   print_original(message);
 }
 
-void print_details(const json& poison) {
+void print_poison(const json& poison) {
   if (!poison.contains("jobId")) return print_message(poison);
   std::cout << cell(poison, "id") << "  job " << cell(poison, "jobId") << "  " << cell(poison, "kind") << "  "
             << cell(poison, "reason") << "\nfingerprint: " << cell(poison, "fingerprint")
@@ -66,7 +66,7 @@ void print_groups(const json& page) {
 }
 
 /// Which message, and of which queue.
-struct Which {
+struct WhichMessage {
   std::string id;
   PoisonQueue queue;
 
@@ -142,18 +142,18 @@ Result<int> plan(const GlobalOptions& options, const std::string& id) {
   return print_plan(options, TRY(api.call("GET", TRY(PoisonQueue().path(options, id, "/plan")))));
 }
 
-Result<int> edit(const GlobalOptions& options, const Which& which, const std::string& file) {
+Result<int> edit(const GlobalOptions& options, const WhichMessage& which, const std::string& file) {
   const auto content = file.empty() ? TRY(edit_by_hand(options, which.id, which.queue))
                                     : std::optional(TRY(edited_content(file, which.queue)));
   if (!content) {
     std::cerr << "unchanged\n";
     return kOk;
   }
-  return call_and_print(options, "PUT", TRY(which.queue.path(options, which.id)), print_details, *content);
+  return call_and_print(options, "PUT", TRY(which.queue.path(options, which.id)), print_poison, *content);
 }
 
 void add_edit(const Commands& poison) {
-  auto which = std::make_shared<Which>();
+  auto which = std::make_shared<WhichMessage>();
   auto file = std::make_shared<std::string>();
   auto& editing = poison.add("edit", "replace a message's job, in $EDITOR; the message stays where it is",
                              [which, file](const GlobalOptions& options) { return edit(options, *which, *file); });
@@ -196,7 +196,7 @@ void add_redrive(const Commands& poison) {
   redriving.add_flag("--wait", a->wait, "wait for the jobs that were sent back; fail if one failed again");
 }
 
-void add_delete(const Commands& poison) {
+void add_delete_poison(const Commands& poison) {
   auto a = std::make_shared<BulkArguments>();
   auto& deleting = poison.add(
       "delete", "forget messages; their jobs stay poisoned", [a](const GlobalOptions& options) -> Result<int> {
@@ -210,11 +210,11 @@ void add_delete(const Commands& poison) {
   deleting.add_flag("--wait", a->wait, "wait until they are deleted, and say how many");
 }
 
-void add_show(const Commands& poison) {
-  auto which = std::make_shared<Which>();
+void add_show_poison(const Commands& poison) {
+  auto which = std::make_shared<WhichMessage>();
   which->declare(poison.add(
       "show", "show a message with its reason and history", [which](const GlobalOptions& options) -> Result<int> {
-        return call_and_print(options, "GET", TRY(which->queue.path(options, which->id)), print_details);
+        return call_and_print(options, "GET", TRY(which->queue.path(options, which->id)), print_poison);
       }));
 }
 
@@ -229,10 +229,10 @@ void add_poison_commands(const Commands& program) {
            [id](const GlobalOptions& options) { return plan(options, *id); })
       .add_option("id", *id, kId)
       ->required();
-  add_show(poison);
+  add_show_poison(poison);
   add_edit(poison);
   add_redrive(poison);
-  add_delete(poison);
+  add_delete_poison(poison);
 }
 
 }  // namespace tidemark::cli

@@ -11,12 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string one_decimal(const json& value) {
-  std::array<char, 32> text{};
-  const auto number = value.is_number() ? value.get<double>() : 0.0;
-  return {text.data(), static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.1f", number))};
-}
-
 std::string paused_or_not(const json& paused) { return paused == true ? "paused" : ""; }
 
 }  // namespace

@@ -29,7 +29,7 @@ Print schedule_table() {
                   "no schedules");
 }
 
-void print_details(const json& schedule) {
+void print_schedule(const json& schedule) {
   schedule_table()(schedule);
   std::cout << "job: " << schedule.value("job", json()).dump() << "\ncatch up: " << cell(schedule, "catchUp")
             << ", overlap: " << cell(schedule, "overlap");
@@ -39,14 +39,14 @@ void print_details(const json& schedule) {
   if (last.contains("problem")) std::cout << "last problem: " << cell(last, "problem") << "\n";
 }
 
-struct PutArguments {
+struct ScheduleArguments {
   std::string name, file, cron, zone, catch_up, overlap, start_after, if_match;
   std::int64_t max_late_s = 0;
   bool create = false;
   JobArguments job;
 };
 
-Result<std::string> definition(const PutArguments& a) {
+Result<std::string> schedule_definition(const ScheduleArguments& a) {
   if (!a.file.empty()) return read_file(a.file);
   json out{{"cron", a.cron}, {"job", TRY(job_of(a.job))}};
   for (const auto& [name, value] : {std::pair<const char*, const std::string&>("timeZone", a.zone),
@@ -59,15 +59,16 @@ Result<std::string> definition(const PutArguments& a) {
   return out.dump();
 }
 
-Result<int> put(const GlobalOptions& options, const PutArguments& a) {
+Result<int> put(const GlobalOptions& options, const ScheduleArguments& a) {
   HttpHeaders headers;
   if (a.create) headers.emplace_back("If-None-Match", "*");
   if (!a.if_match.empty()) headers.emplace_back("If-Match", a.if_match);
-  return call_and_print(options, "PUT", item_path("schedules", a.name), print_details, TRY(definition(a)), headers);
+  return call_and_print(options, "PUT", item_path("schedules", a.name), print_schedule, TRY(schedule_definition(a)),
+                        headers);
 }
 
-void add_put(const Commands& schedules) {
-  auto arguments = std::make_shared<PutArguments>();
+void add_put_schedule(const Commands& schedules) {
+  auto arguments = std::make_shared<ScheduleArguments>();
   auto& putting = schedules.add("put", "create or replace a schedule; the job as in `job submit`",
                                 [arguments](const GlobalOptions& options) { return put(options, *arguments); });
   putting.add_option("name", arguments->name, "the schedule's name")->required();
@@ -111,16 +112,16 @@ void add_run(const Commands& schedules) {
 
 void add_schedule_commands(const Commands& program) {
   const auto schedules = program.family("schedule", "submit a job at regular times");
-  add_put(schedules);
+  add_put_schedule(schedules);
   schedules.add("list", "all schedules", [](const GlobalOptions& options) {
     return list_and_print(options, "/v1/schedules", "schedules", kWhole, schedule_table());
   });
   add_run(schedules);
   schedules.add_for_one("schedules", "name", "the schedule's name",
-                        {{"show", "a schedule with its next and last run", "GET", "", print_details},
-                         {"pause", "stop submitting jobs", "POST", "/pause", print_details},
+                        {{"show", "a schedule with its next and last run", "GET", "", print_schedule},
+                         {"pause", "stop submitting jobs", "POST", "/pause", print_schedule},
                          {"resume", "submit jobs again from now on; times during the pause are not caught up", "POST",
-                          "/resume", print_details},
+                          "/resume", print_schedule},
                          {"delete", "remove a schedule; its jobs stay", "DELETE", "", said("deleted")}});
 }
 

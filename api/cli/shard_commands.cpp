@@ -13,20 +13,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 constexpr int kDefaultWaitS = 60;
-
-std::string one_decimal(const json& value) {
-  if (!value.is_number()) return "?";
-  std::array<char, 32> text{};
-  return {text.data(), static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.1f", value.get<double>()))};
-}
 
 std::string about_bytes(const json& value) {
   return value.is_null() ? "?" : readable_bytes(value.get<std::uint64_t>());
 }
 std::string or_unknown(const json& value) { return value.is_null() ? "?" : text_of(value); }
-std::string duration_of(const json& value) { return value.is_null() ? "" : readable_duration(value.get<double>()); }
 std::string percent_of(const json& value) { return std::to_string(static_cast<int>(100 * value.get<double>())) + " %"; }
 
 std::string owner_of(const json& shard) {
@@ -119,7 +111,7 @@ Result<int> move_shard(const GlobalOptions& options, const Move& move) {
     if (std::chrono::steady_clock::now() > give_up) {
       return fail(ErrorCode::kOperationTimedOut, "The process has not taken the shard yet; the wish stays.");
     }
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kLookEvery);
     shard = TRY(find_shard(api, move));
   }
   print_answer(options, shard, shard_table());

@@ -87,7 +87,7 @@ Answer log_out(Api& api, http::Request& request, std::string) {
   co_return response;
 }
 
-json to_json(const jobs::AuditEntry& entry) {
+json audit_json(const jobs::AuditEntry& entry) {
   json out{{"id", entry.id}};
   jobs::add_members(out, entry, jobs::kAuditFields);
   return out;
@@ -106,7 +106,7 @@ Answer list_audit(Api& api, http::Request& request, std::string) {
   }
   const auto page = CO_TRY(co_await api.audit.list(std::move(filter), limit, parameters.text("continuation")));
   co_return page_response(
-      "entries", page.entries, page.continuation, [](const jobs::AuditEntry& entry) { return to_json(entry); },
+      "entries", page.entries, page.continuation, [](const jobs::AuditEntry& entry) { return audit_json(entry); },
       page.searched);
 }
 

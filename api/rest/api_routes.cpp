@@ -12,7 +12,7 @@
 namespace tidemark::api {
 namespace {
 
-constexpr std::size_t kShownBytes = 200;
+constexpr std::size_t kShownPathBytes = 200;
 constexpr int kTriesOfOutcome = 10;
 constexpr Duration kPauseBetweenTries = std::chrono::seconds(1);
 
@@ -95,7 +95,7 @@ Result<void> may(const Route& route, const Caller& caller, const http::Request& 
 void say_what_is_missing(const std::string& name, Error& error) {
   if (http_status_of(error.code) != 404 || name.empty() || error.message != default_message_of(error.code)) return;
   while (error.message.ends_with('.')) error.message.pop_back();
-  error.message += ": " + name.substr(0, kShownBytes);
+  error.message += ": " + name.substr(0, kShownPathBytes);
 }
 
 Answer handle(Api& api, const Route& route, Action& action, http::Request& request) {
@@ -149,7 +149,7 @@ Answer ApiRoutes::route(http::Request& request) {
   auto caller = route != nullptr ? api_.entry.admit(request, route->entrance, route->body)
                                  : api_.entry.admit(request, Entrance::kToken);
   if (!caller) {
-    const auto operation = std::string(request.method) + " " + std::string(request.path.substr(0, kShownBytes));
+    const auto operation = std::string(request.method) + " " + std::string(request.path.substr(0, kShownPathBytes));
     if (caller.failed_with(ErrorCode::kUnauthorized)) api_.strangers->refused(request.remote_address, operation);
     co_return fail(std::move(caller.error()));
   }

@@ -60,7 +60,7 @@ Answer list_containers(Api& api, http::Request& request, std::string) {
 }
 
 /// Tidemark's own containers and the logs of analytics are not edited by hand.
-Result<void> check_may_change(const std::string& container) {
+Result<void> check_may_change_container(const std::string& container) {
   if (!container.starts_with("tidemark") && container != blob_store::kLogContainer) return {};
   return fail(ErrorCode::kAuthorizationPermissionMismatch,
               "The container " + container + " belongs to Tidemark itself: its blobs are not changed by hand.");
@@ -68,7 +68,7 @@ Result<void> check_may_change(const std::string& container) {
 
 Answer make_container(Api& api, http::Request& request, std::string container) {
   CO_TRY(Parameters::read(request, {}));
-  CO_TRY(check_may_change(container));
+  CO_TRY(check_may_change_container(container));
   CO_TRY(co_await api.blobs->ensure_container(std::move(container)));
   co_return no_content();
 }
@@ -121,7 +121,7 @@ Result<std::string> wanted_tag(const http::Request& request) {
 Answer erase_blob(Api& api, http::Request& request, Action& action, std::string container) {
   auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "snapshots"}));
   action.target = container + "/" + name;
-  CO_TRY(check_may_change(container));
+  CO_TRY(check_may_change_container(container));
   const bool snapshots = CO_TRY(parameters.flag("snapshots"));
   CO_TRY(co_await api.blobs->remove(std::move(container), std::move(name), CO_TRY(wanted_tag(request)), snapshots));
   co_return no_content();
@@ -228,7 +228,7 @@ Task<Result<std::uint32_t>> send_pieces(Api& api, http::BodyReader& body, const 
 Answer upload(Api& api, http::Request& request, Action& action, std::string container) {
   auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "contentType"}));
   action.target = container + "/" + name;
-  CO_TRY(check_may_change(container));
+  CO_TRY(check_may_change_container(container));
   const bool insert = request.header("if-none-match") == "*";
   const auto if_match = insert ? std::string() : CO_TRY(wanted_tag(request));
   const auto slot = CO_TRY(take_transfer(api));

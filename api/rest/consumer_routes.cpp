@@ -15,21 +15,21 @@ using nlohmann::json;
 
 constexpr std::int64_t kLongestLeaseS = 3600;
 
-struct Name {
+struct GroupName {
   std::string table, group;
 };
 
 /// Of "TABLE/GROUP".
-Result<Name> name_in(const std::string& both) {
+Result<GroupName> group_name_in(const std::string& both) {
   const auto slash = both.find('/');
-  Name name{both.substr(0, slash), both.substr(slash + 1)};
+  GroupName name{both.substr(0, slash), both.substr(slash + 1)};
   TRY(check_table_name(name.table));
   if (feeds::is_group_name(name.group)) return name;
   return fail(ErrorCode::kInvalidInput,
               "A consumer group's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.");
 }
 
-json to_json(const Consumer& consumer, Time now) {
+json consumer_json(const Consumer& consumer, Time now) {
   json out{{"group", consumer.group},
            {"token", consumer.token},
            {"epoch", consumer.epoch},
@@ -51,7 +51,7 @@ Task<Result<std::vector<json>>> show_all(Api& api, std::string table, std::vecto
   auto status = co_await api.tables.feed(std::move(table), places);
   const auto now = api.clock.now();
   std::vector<json> out;
-  for (const auto& consumer : consumers) out.push_back(to_json(consumer, now));
+  for (const auto& consumer : consumers) out.push_back(consumer_json(consumer, now));
   if (status.failed_with(ErrorCode::kFeedNotFound)) co_return out;
   const auto found = CO_TRY(std::move(status));
   for (std::size_t i = 0; i < out.size() && i < found.places.size(); ++i) add_lag(out[i], found.places[i], now);
@@ -64,7 +64,7 @@ Answer answer_consumer(Api& api, unsigned http_status, std::string table, Consum
 }
 
 Answer put_consumer(Api& api, http::Request& request, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(group_name_in(both));
   const auto body = CO_TRY(co_await read_json_object(request));
   jobs::SpecMembers in(body);
   std::string after = "now";
@@ -84,13 +84,13 @@ Answer list_consumers(Api& api, http::Request& request, std::string table) {
 }
 
 Answer show_consumer(Api& api, http::Request&, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(group_name_in(both));
   auto consumer = CO_TRY(co_await api.consumers.get(name.table, std::move(name.group)));
   co_return co_await answer_consumer(api, 200, std::move(name.table), std::move(consumer));
 }
 
 Answer remove_consumer(Api& api, http::Request&, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(group_name_in(both));
   CO_TRY(co_await api.consumers.remove(std::move(name.table), std::move(name.group)));
   co_return no_content();
 }
@@ -124,7 +124,7 @@ Result<ReadBody> read_body(const json& body) {
 }
 
 Answer read_consumer(Api& api, http::Request& request, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(group_name_in(both));
   auto body = CO_TRY(read_body(CO_TRY(co_await read_json_object(request))));
   CO_TRY(check_values(body.request, CO_TRY(co_await api.tables.feed(name.table, {})).feed));
   if (!body.acknowledged.empty()) {
@@ -139,14 +139,14 @@ Answer read_consumer(Api& api, http::Request& request, std::string both) {
   const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
   const auto page = CO_TRY(
       co_await await_changes(api, name.table, std::move(body.request), std::chrono::seconds(body.wait_s), in_vain));
-  auto response = json_response(200, to_json(consumer, api.clock.now()));
+  auto response = json_response(200, consumer_json(consumer, api.clock.now()));
   response.body.back() = ',';
   response.body += page_members(name.table, page) + "}";
   co_return response;
 }
 
 Answer acknowledge(Api& api, http::Request& request, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(group_name_in(both));
   const auto body = CO_TRY(co_await read_json_object(request));
   jobs::SpecMembers in(body);
   std::uint64_t epoch = 0;

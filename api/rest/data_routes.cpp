@@ -122,7 +122,7 @@ Result<std::optional<table_store::Version>> wanted_version(const http::Request& 
 }
 
 /// Tidemark's own records have rules that only its own operations keep, and the audit trail is nobody's to change.
-Result<void> check_may_change(const std::string& table) {
+Result<void> check_may_change_table(const std::string& table) {
   constexpr std::string_view kOwn = "tidemark";
   TRY(check_table_name(table));
   if (!to_lower_ascii(table).starts_with(kOwn)) return {};
@@ -132,7 +132,7 @@ Result<void> check_may_change(const std::string& table) {
 }
 
 Answer write_entity(Api& api, http::Request& request, std::string table) {
-  CO_TRY(check_may_change(table));
+  CO_TRY(check_may_change_table(table));
   const auto name = CO_TRY(read_name(request));
   auto body = CO_TRY(table_store::parse_entity_json(CO_TRY(co_await request.body->read_all(kMaxEntityBytes))));
   if (body.partition_key.value_or(name.partition_key) != name.partition_key ||
@@ -152,7 +152,7 @@ Answer write_entity(Api& api, http::Request& request, std::string table) {
 }
 
 Answer erase_entity(Api& api, http::Request& request, std::string table) {
-  CO_TRY(check_may_change(table));
+  CO_TRY(check_may_change_table(table));
   const auto name = CO_TRY(read_name(request));
   Mutation mutation;
   mutation.kind = MutationKind::kErase;

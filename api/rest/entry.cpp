@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMethods = "GET, POST, PUT, PATCH, DELETE";
 constexpr std::string_view kReadable = "Location, ETag, Retry-After, x-request-id";
-constexpr std::size_t kShownBytes = 100;
+constexpr std::size_t kShownNameBytes = 100;
 
 std::vector<std::string> items_of(std::string_view list) {
   std::vector<std::string> items;
@@ -36,7 +36,7 @@ bool holds(const std::vector<std::string>& items, std::string_view wanted) {
   return std::ranges::any_of(items, [&](const auto& item) { return iequals_ascii(item, wanted); });
 }
 
-std::string shown(std::string_view text) { return std::string(text.substr(0, kShownBytes)); }
+std::string shown(std::string_view text) { return std::string(text.substr(0, kShownNameBytes)); }
 
 bool has_body(const http::Request& request) {
   return request.header("transfer-encoding") || request.body->content_length().value_or(0) > 0;

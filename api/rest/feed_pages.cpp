@@ -1,6 +1,7 @@
 #include "api/rest/feed_pages.h"
 
 #include "api/rest/parameters.h"
+#include "api/rest/render.h"
 #include "common/base/json.h"
 #include "feeds/definition/change_text.h"
 #include "feeds/tokens/token.h"
@@ -62,7 +63,7 @@ Result<void> refuse_problems(jobs::SpecMembers& in) {
 void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now) {
   out["lag"] = {{"changes", status.changes}, {"bytes", status.bytes}};
   const auto age = status.oldest ? std::max(now - *status.oldest, Duration::zero()) : Duration::zero();
-  out["lag"]["seconds"] = std::chrono::duration<double>(age).count();
+  out["lag"]["seconds"] = seconds(age);
   if (status.gone) out["expired"] = true;
 }
 

@@ -17,8 +17,6 @@ using table_store::FeedPage;
 using table_store::FeedRequest;
 using table_store::FeedStatus;
 
-constexpr Duration kKeepAlive = std::chrono::seconds(10);
-constexpr Duration kLongestStream = std::chrono::hours(1);
 constexpr Duration kRetry = std::chrono::milliseconds(500);
 constexpr std::uint32_t kStreamPage = 100;
 
@@ -28,7 +26,7 @@ table_store::Version complete_since(const table_store::FeedPlace& oldest) {
   return since;
 }
 
-json to_json(const FeedStatus& status, Time now) {
+json feed_json(const FeedStatus& status, Time now) {
   auto out = feeds::to_json(status.feed);
   out["table"] = status.table;
   out["changes"] = status.kept.changes;
@@ -39,7 +37,7 @@ json to_json(const FeedStatus& status, Time now) {
   if (status.kept.oldest) {
     const auto age = std::max(now - *status.kept.oldest, Duration::zero());
     out["oldestChange"] = to_iso8601(*status.kept.oldest);
-    out["oldestAgeSeconds"] = std::chrono::duration<double>(age).count();
+    out["oldestAgeSeconds"] = seconds(age);
   }
   return out;
 }
@@ -55,11 +53,12 @@ Answer put_feed(Api& api, http::Request& request, std::string table) {
   CO_TRY(check_not_its_own(table));
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   const auto feed = CO_TRY(feeds::parse_feed(body));
-  co_return json_response(200, to_json(CO_TRY(co_await api.tables.put_feed(std::move(table), feed)), api.clock.now()));
+  co_return json_response(200,
+                          feed_json(CO_TRY(co_await api.tables.put_feed(std::move(table), feed)), api.clock.now()));
 }
 
 Answer show_feed(Api& api, http::Request&, std::string table) {
-  co_return json_response(200, to_json(CO_TRY(co_await api.tables.feed(std::move(table), {})), api.clock.now()));
+  co_return json_response(200, feed_json(CO_TRY(co_await api.tables.feed(std::move(table), {})), api.clock.now()));
 }
 
 Answer drop_feed(Api& api, http::Request&, std::string table) {

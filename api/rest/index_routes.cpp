@@ -18,8 +18,6 @@ using indexes::Progress;
 using indexes::Status;
 using nlohmann::json;
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 /// A version is the time at which it was given.
 std::string version_text(table_store::Version version) { return to_iso8601(Time(Ticks(version))); }
 
@@ -82,7 +80,7 @@ json freshness_json(const Status& status, Time now) {
   return out;
 }
 
-json to_json(const Status& status, Time now) {
+json index_json(const Status& status, Time now) {
   auto out = freshness_json(status, now);
   out["definition"] = indexes::to_json(status.index.definition);
   out["createdAt"] = to_iso8601(status.index.created_at);
@@ -94,13 +92,13 @@ json to_json(const Status& status, Time now) {
 Answer answer_indexes(Api& api, std::vector<Index> found) {
   const auto all = CO_TRY(co_await indexes::status_of_all(api.tables, api.indexes, std::move(found)));
   const auto now = api.clock.now();
-  co_return json_response(200,
-                          {{"indexes", list_json(all, [now](const Status& status) { return to_json(status, now); })}});
+  co_return json_response(
+      200, {{"indexes", list_json(all, [now](const Status& status) { return index_json(status, now); })}});
 }
 
 Answer answer_index(Api& api, unsigned http_status, Index index) {
   const auto all = CO_TRY(co_await indexes::status_of_all(api.tables, api.indexes, {std::move(index)}));
-  co_return json_response(http_status, to_json(all.front(), api.clock.now()));
+  co_return json_response(http_status, index_json(all.front(), api.clock.now()));
 }
 
 Task<Result<Index>> find_index(Api& api, std::string name) {

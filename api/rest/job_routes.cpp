@@ -178,8 +178,6 @@ Answer cancel_job(Api& api, http::Request&, std::string id) {
 }
 
 constexpr Duration kLook = std::chrono::milliseconds(200);
-constexpr Duration kKeepAlive = std::chrono::seconds(10);
-constexpr Duration kLongestStream = std::chrono::hours(1);
 
 /// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, or why it waits, and
 /// "end" after the last. A comment every few seconds keeps the connection known to be alive. It ends after an hour, for

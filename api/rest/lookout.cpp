@@ -11,7 +11,7 @@ namespace {
 
 using Queue = std::pair<std::string, queue_service::QueueFigures>;
 
-constexpr Duration kPatience = std::chrono::milliseconds(100);
+constexpr Duration kLookPatience = std::chrono::milliseconds(100);
 constexpr Duration kRest = std::chrono::seconds(5);
 constexpr int kRestShare = 100;  // a walk that takes long is a hundredth of what the stores do
 constexpr std::uint32_t kPage = 250;
@@ -69,7 +69,7 @@ Task<std::shared_ptr<const Remarkable>> Lookout::read(Api& api) {
     ticket = told_.ticket();
   }
   if (begins) spawn(co_await asio::this_coro::executor, look(shared_from_this(), api));
-  co_await told_.wait(ticket, api.clock, kPatience);
+  co_await told_.wait(ticket, api.clock, kLookPatience);
   MutexLock lock(mutex_);
   co_return seen_;
 }

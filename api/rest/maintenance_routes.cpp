@@ -50,7 +50,7 @@ std::string_view state_name(BackupStatus::State state) {
   return "";
 }
 
-json to_json(const BackupStatus& status) {
+json backup_json(const BackupStatus& status) {
   json out{{"name", status.name},   {"directory", status.directory}, {"state", state_name(status.state)},
            {"files", status.files}, {"newBytes", status.new_bytes},  {"removed", status.removed}};
   if (!status.trouble.empty()) out["trouble"] = status.trouble;
@@ -58,12 +58,12 @@ json to_json(const BackupStatus& status) {
   return out;
 }
 
-json to_json(const backup::StoredBackup& stored) {
+json backup_json(const backup::StoredBackup& stored) {
   if (!stored.trouble.empty()) return {{"name", stored.name}, {"trouble", stored.trouble}};
   return {{"name", stored.name}, {"manifest", backup::to_json(stored.manifest)}};
 }
 
-json to_json(const std::string& store, const service::CheckState& state) {
+json backup_json(const std::string& store, const service::CheckState& state) {
   auto findings = json::array();
   for (const auto& finding : state.findings) {
     findings.push_back({{"kind", finding.kind}, {"where", finding.where}, {"what", finding.what}});
@@ -79,7 +79,7 @@ Answer begin_backup(Api& api, http::Request& request, std::string) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto wanted = CO_TRY(read_request(body));
   const auto begun = CO_TRY(co_await api.backups->begin(std::move(wanted), co_await asio::this_coro::executor));
-  auto answer = json_response(202, to_json(begun));
+  auto answer = json_response(202, backup_json(begun));
   answer.set("Location", "/v1/backups/" + begun.name);
   co_return answer;
 }
@@ -87,14 +87,14 @@ Answer begin_backup(Api& api, http::Request& request, std::string) {
 Answer show_backup(Api& api, http::Request&, std::string name) {
   const auto status = api.backups->status(name);
   if (!status) co_return fail(ErrorCode::kNotFound, "This api has made no such backup lately: list the directory.");
-  co_return json_response(200, to_json(*status));
+  co_return json_response(200, backup_json(*status));
 }
 
 Answer list_backups(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request, {"directory"}));
   auto directory = CO_TRY(absolute(parameters.text("directory")));
   const auto found = CO_TRY(co_await api.backups->list(std::move(directory)));
-  co_return json_response(200, {{"backups", list_json(found, [](const auto& one) { return to_json(one); })}});
+  co_return json_response(200, {{"backups", list_json(found, [](const auto& one) { return backup_json(one); })}});
 }
 
 Answer begin_check(Api& api, http::Request&, std::string) {
@@ -110,7 +110,7 @@ Answer show_check(Api& api, http::Request&, std::string) {
   auto stores = json::array();
   for (const auto& store : api.backups->stores()) {
     const auto state = CO_TRY(co_await rpc::call(*store.link, service::calls::ReadCheckState{}, kSoon));
-    stores.push_back(to_json(store.name, state));
+    stores.push_back(backup_json(store.name, state));
   }
   co_return json_response(200, {{"stores", std::move(stores)}});
 }

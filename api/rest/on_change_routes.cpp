@@ -13,21 +13,21 @@ namespace {
 using feeds::OnChange;
 using nlohmann::json;
 
-struct Name {
+struct OnChangeName {
   std::string table, name;
 };
 
 /// Of "TABLE/NAME".
-Result<Name> name_in(const std::string& both) {
+Result<OnChangeName> on_change_name_in(const std::string& both) {
   const auto slash = both.find('/');
-  Name name{both.substr(0, slash), both.substr(slash + 1)};
+  OnChangeName name{both.substr(0, slash), both.substr(slash + 1)};
   TRY(check_table_name(name.table));
   if (feeds::is_on_change_name(name.name)) return name;
   return fail(ErrorCode::kInvalidInput,
               "A declaration's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.");
 }
 
-json to_json(const OnChange& on_change, const feeds::OnChangeProgress& progress) {
+json on_change_json(const OnChange& on_change, const feeds::OnChangeProgress& progress) {
   json out{{"name", on_change.name},
            {"table", on_change.table},
            {"definition", feeds::to_json(on_change.definition)},
@@ -47,7 +47,7 @@ json to_json(const OnChange& on_change, const feeds::OnChangeProgress& progress)
 
 Task<Result<json>> show(Api& api, OnChange on_change) {
   const auto progress = CO_TRY(co_await api.on_changes.progress(on_change.id));
-  auto out = to_json(on_change, progress);
+  auto out = on_change_json(on_change, progress);
   const auto place = feeds::parse_token(on_change.table, out["token"].get_ref<const std::string&>());
   auto status = co_await api.tables.feed(on_change.table, {place.value_or(table_store::FeedPlace{})});
   if (status.failed_with(ErrorCode::kFeedNotFound)) co_return out;
@@ -60,7 +60,7 @@ Answer answer_one(Api& api, unsigned http_status, OnChange on_change) {
 }
 
 Answer put_on_change(Api& api, http::Request& request, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(on_change_name_in(both));
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto asked = CO_TRY(feeds::parse_on_change(body));
   CO_TRY(
@@ -83,13 +83,13 @@ Answer list_on_changes(Api& api, http::Request& request, std::string table) {
 }
 
 Answer show_on_change(Api& api, http::Request&, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(on_change_name_in(both));
   co_return co_await answer_one(api, 200,
                                 CO_TRY(co_await api.on_changes.get(std::move(name.table), std::move(name.name))));
 }
 
 Answer resume_on_change(Api& api, http::Request& request, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(on_change_name_in(both));
   const auto body = CO_TRY(co_await read_json_object(request));
   jobs::SpecMembers in(body);
   std::string after;
@@ -101,7 +101,7 @@ Answer resume_on_change(Api& api, http::Request& request, std::string both) {
 }
 
 Answer remove_on_change(Api& api, http::Request&, std::string both) {
-  auto name = CO_TRY(name_in(both));
+  auto name = CO_TRY(on_change_name_in(both));
   CO_TRY(co_await api.on_changes.remove(std::move(name.table), std::move(name.name)));
   co_return no_content();
 }

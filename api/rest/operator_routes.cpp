@@ -65,7 +65,6 @@ Answer list_workers(Api& api, http::Request& request, std::string) {
 }
 
 nlohmann::json sample_json(const RecentSample& sample) {
-  const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
   return {{"at", to_iso8601(sample.at)},
           {"ready", sample.ready},
           {"inFlight", sample.in_flight},
@@ -141,13 +140,10 @@ Task<nlohmann::json> queues_of_jobs(Api& api) {
 
 nlohmann::json remarkable_json(const Remarkable& seen) {
   const auto reader_json = [](const FeedLag& lag) {
-    return nlohmann::json{{"table", lag.table},
-                          {"name", lag.name},
-                          {"what", lag.of_group ? "consumerGroup" : "onChange"},
-                          {"stopped", lag.stopped},
-                          {"lostChanges", lag.gone},
-                          {"changes", lag.changes},
-                          {"seconds", std::chrono::duration<double>(lag.age).count()}};
+    return nlohmann::json{
+        {"table", lag.table},         {"name", lag.name},        {"what", lag.of_group ? "consumerGroup" : "onChange"},
+        {"stopped", lag.stopped},     {"lostChanges", lag.gone}, {"changes", lag.changes},
+        {"seconds", seconds(lag.age)}};
   };
   return {{"queues", list_json(seen.queues)},
           {"counted", seen.counted},
@@ -158,9 +154,9 @@ nlohmann::json remarkable_json(const Remarkable& seen) {
 
 Answer overview(Api& api, http::Request&, std::string) {
   std::optional<Error> trouble;
-  constexpr Duration kPatience = std::chrono::milliseconds(500);
-  const auto disks = co_await read_disks(api, kPatience);
-  auto near = co_await holdings(api, kPatience, trouble);
+  constexpr Duration kOverviewPatience = std::chrono::milliseconds(500);
+  const auto disks = co_await read_disks(api, kOverviewPatience);
+  auto near = co_await holdings(api, kOverviewPatience, trouble);
   std::erase_if(near, [](const Holding& holding) { return !holding.near(); });
   nlohmann::json out{{"queuesOfJobs", co_await queues_of_jobs(api)},
                      {"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},

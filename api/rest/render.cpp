@@ -38,7 +38,7 @@ void add_rate(const jobs::JobRecord& job, nlohmann::json& progress) {
   // The record's Timestamp is its last change: that is when `done` was true. The time before this delivery does not
   // count, for the job may have waited, or its worker may have been dead.
   const auto changed = Time(Ticks(job.version));
-  const auto took = std::chrono::duration<double>(changed - *job.claimed_at).count();
+  const auto took = seconds(changed - *job.claimed_at);
   if (took <= 0 || job.done <= job.done_before) return;
   const auto rate = static_cast<double>(job.done - job.done_before) / took;
   progress["perSecond"] = rate;
@@ -164,7 +164,7 @@ void put_location(nlohmann::json& out, const jobs::Location& location) {
   }
 }
 
-nlohmann::json to_json(const jobs::EntityPlace& place) {
+nlohmann::json place_json(const jobs::EntityPlace& place) {
   nlohmann::json out{{"store", store_of(place.location)},
                      {"name", name_of(place.location)},
                      {"partitionKey", place.key.partition_key},
@@ -194,7 +194,7 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
   return out;
 }
 
-nlohmann::json to_json(const jobs::EntityJob& job) {
+nlohmann::json entity_job_json(const jobs::EntityJob& job) {
   nlohmann::json out{{"relation", name_in(kRelations, job.relation)},
                      {"id", job.record.id},
                      {"kind", job.record.kind},
@@ -214,13 +214,12 @@ nlohmann::json to_json(const jobs::Explanation& explanation) {
     next = {{"name", schedule.name}, {"kind", schedule.kind}, {"dueTime", to_iso8601(schedule.due)}};
     put_location(next, schedule.from);
   }
-  const auto shown = [](const auto& each) { return to_json(each); };
   const auto& asked = explanation.places.front();
   return {{"table", asked.location.table},
           {"partitionKey", asked.key.partition_key},
           {"rowKey", asked.key.row_key},
-          {"places", list_json(explanation.places, shown)},
-          {"jobs", list_json(explanation.jobs, shown)},
+          {"places", list_json(explanation.places, place_json)},
+          {"jobs", list_json(explanation.jobs, entity_job_json)},
           {"schedules", std::move(upcoming)},
           {"looked",
            {{"jobs", explanation.looked_at_jobs},
@@ -260,7 +259,7 @@ nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>
           {"inFlight", figures.in_flight},
           {"waiting", figures.waiting},
           {"poison", figures.poison},
-          {"oldestAgeSeconds", std::chrono::duration<double>(figures.oldest).count()},
+          {"oldestAgeSeconds", seconds(figures.oldest)},
           {"inPerSecond", figures.in_rate},
           {"outPerSecond", figures.out_rate},
           {"paused", figures.paused},

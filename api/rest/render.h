@@ -16,6 +16,8 @@
 
 namespace tidemark::api {
 
+inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 nlohmann::json to_json(const jobs::JobRecord& job);
 nlohmann::json to_json(const jobs::GroupStatus& status);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);

@@ -16,14 +16,12 @@ namespace {
 using nlohmann::json;
 using service::StoreShards;
 
-constexpr Duration kPatience = std::chrono::seconds(4);
+constexpr Duration kLoadPatience = std::chrono::seconds(4);
 /// A wish waits for the database.
 constexpr Duration kWishPatience = std::chrono::seconds(8);
 constexpr std::int64_t kMostCarried = 10'000'000;
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-json to_json(const service::HotName& name) {
+json name_json(const service::HotName& name) {
   json out{{"account", name.account}, {"name", name.name}, {"writesPerSecond", name.writes_per_s}};
   if (!name.part.empty()) out["part"] = name.part;
   return out;
@@ -59,7 +57,7 @@ json shard_json(const std::string& store, const StoreShards& told, std::size_t n
   out["waiting"] = load->waiting;
   out["servedSeconds"] = seconds(load->served_for);
   if (load->lease_left) out["leaseSeconds"] = seconds(*load->lease_left);
-  out["hottest"] = list_json(load->hottest, [](const auto& name) { return to_json(name); });
+  out["hottest"] = list_json(load->hottest, name_json);
   return out;
 }
 
@@ -96,7 +94,7 @@ json store_json(const std::string& name, const Result<StoreShards>& told) {
 }
 
 Task<Result<StoreShards>> read_shards(const StoreLink& store) {
-  return rpc::call(*store.link, service::calls::ReadShards{}, kPatience);
+  return rpc::call(*store.link, service::calls::ReadShards{}, kLoadPatience);
 }
 
 Result<const StoreLink*> find_store(const Api& api, const std::string& name) {
@@ -117,30 +115,30 @@ Answer list_shards(Api& api, http::Request&, std::string) {
   co_return json_response(200, {{"stores", told}});
 }
 
-json to_json(const SplitPlan::Part& part) {
-  auto out = to_json(part.name);
+json part_json(const SplitPlan::Part& part) {
+  auto out = name_json(part.name);
   out["ofShard"] = part.of_shard;
   out["tooHot"] = part.too_hot;
   out["spreadOver"] = part.spread_over;
   return out;
 }
 
-json to_json(const SplitPlan::HotShard& hot) {
+json hot_shard_json(const SplitPlan::HotShard& hot) {
   json out{{"shard", hot.number},
            {"writesPerSecond", hot.writes_per_s},
-           {"parts", list_json(hot.parts, [](const auto& part) { return to_json(part); })},
+           {"parts", list_json(hot.parts, part_json)},
            {"withoutParts", hot.without_parts}};
   if (!hot.process.empty()) out["process"] = hot.process;
   return out;
 }
 
-json to_json(const SplitPlan::Change& change) { return {{"before", change.before}, {"after", change.after}}; }
+json change_json(const SplitPlan::Change& change) { return {{"before", change.before}, {"after", change.after}}; }
 
 json plan_json(const std::string& store, const SplitPlan& plan) {
   return {{"store", store},
           {"carries", plan.carries},
           {"complete", plan.complete},
-          {"hot", list_json(plan.hot, [](const auto& hot) { return to_json(hot); })},
+          {"hot", list_json(plan.hot, hot_shard_json)},
           {"moves", list_json(plan.moves,
                               [](const SplitPlan::Move& move) {
                                 return json{{"shard", move.shard},
@@ -148,8 +146,8 @@ json plan_json(const std::string& store, const SplitPlan& plan) {
                                             {"to", move.to},
                                             {"writesPerSecond", move.writes_per_s}};
                               })},
-          {"busiestProcess", to_json(plan.busiest_process)},
-          {"hottestShard", to_json(plan.hottest_shard)},
+          {"busiestProcess", change_json(plan.busiest_process)},
+          {"hottestShard", change_json(plan.hottest_shard)},
           {"advice", plan.advice}};
 }
 

@@ -8,7 +8,7 @@
 namespace tidemark::api {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(1);
+constexpr Duration kFiguresPatience = std::chrono::seconds(1);
 
 Task<std::string> collect(Api& api) {
   std::string text;
@@ -33,7 +33,7 @@ Task<std::string> StoredFigures::read(Api& api) {
     asks = !std::exchange(asking_, true);
   }
   if (asks) spawn(co_await asio::this_coro::executor, refresh(shared_from_this(), api));
-  if (!co_await told_.wait(ticket, api.clock, kPatience)) co_return std::string();
+  if (!co_await told_.wait(ticket, api.clock, kFiguresPatience)) co_return std::string();
   MutexLock lock(mutex_);
   co_return text_;
 }

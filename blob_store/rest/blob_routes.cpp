@@ -21,7 +21,7 @@ enum class On { kAccount, kContainer, kBlob };
 /// From which level of public access on anybody may do it.
 enum class Open { kNever, kBlob, kContainer };
 
-struct Operation {
+struct Route {
   On level;
   std::string_view method;   // GET includes HEAD
   std::string_view restype;  // empty for any
@@ -38,7 +38,7 @@ constexpr auth::Need kAclNeed{ResourceType::kContainer, {}, {}, false, false};
 constexpr std::string_view kAnyLetter = "rwdlacuptf";
 
 using enum ResourceType;
-constexpr Operation kOperations[] = {
+constexpr Route kOperations[] = {
     {On::kAccount, "GET", "", "list", owner_need(kService, "l"), operations::list_containers},
     {On::kAccount, "GET", "account", "properties", {kService, kAnyLetter}, operations::get_account},
     {On::kAccount, "GET", "service", "stats", owner_need(kService, "r"), operations::get_stats},
@@ -104,12 +104,12 @@ Error unknown_operation(const Call& call) {
   return protocol::invalid_parameter("comp", comp);
 }
 
-Result<Operation> find_operation(const Call& call) {
+Result<Route> find_operation(const Call& call) {
   const auto level = call.container.empty() ? On::kAccount : call.blob.empty() ? On::kContainer : On::kBlob;
   const auto method = call.reads() ? "GET" : call.http.method;
   const auto comp = call.parameter("comp");
   const auto restype = call.parameter("restype");
-  const auto* found = std::ranges::find_if(kOperations, [&](const Operation& each) {
+  const auto* found = std::ranges::find_if(kOperations, [&](const Route& each) {
     return each.level == level && each.method == method && each.comp == comp &&
            (each.restype.empty() || each.restype == restype);
   });
@@ -119,7 +119,7 @@ Result<Operation> find_operation(const Call& call) {
 }
 
 /// Whether the container lets a caller who does not say who he is do this.
-Result<void> admit_anybody(const Call& call, const Operation& operation) {
+Result<void> admit_anybody(const Call& call, const Route& operation) {
   if (operation.open != Open::kNever) {
     const auto container = call.service.get_container(call.container_ref());
     if (!container && http_status_of(container.error().code) >= 500) return fail(container.error());
@@ -136,7 +136,7 @@ auth::Policy with_anybody(auth::Policy policy) {
 }
 
 /// What users may do to the logs of storage analytics.
-Result<void> check_log_access(const Call& call, const Operation& operation) {
+Result<void> check_log_access(const Call& call, const Route& operation) {
   if (call.container != kLogContainer || call.reads() || operation.run == operations::delete_blob) return {};
   return fail(ErrorCode::kInsufficientAccountPermissions, "Logs of storage analytics can be read and deleted only.");
 }

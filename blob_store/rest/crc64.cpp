@@ -62,8 +62,8 @@ std::uint64_t sum_by_tables(std::string_view bytes, std::uint64_t sum) {
 
 #ifdef __x86_64__
 constexpr std::size_t kLaneBytes = sizeof(__m128i);
-constexpr std::size_t kLanes = 8;  // as many multiplications as a core has under way at once
-constexpr std::size_t kFoldFrom = 2 * kLanes * kLaneBytes;
+constexpr std::size_t kCrcLanes = 8;  // as many multiplications as a core has under way at once
+constexpr std::size_t kFoldFrom = 2 * kCrcLanes * kLaneBytes;
 
 constexpr std::uint64_t power_of_x(std::size_t exponent) {
   std::uint64_t sum = std::uint64_t{1} << 63;
@@ -85,17 +85,17 @@ __attribute__((target("pclmul,sse4.1"))) std::uint64_t folded(std::string_view b
   const auto lane_at = [&bytes](std::size_t lane) __attribute__((target("pclmul,sse4.1"))) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data()) + lane);
   };
-  std::array<__m128i, kLanes> lanes;
-  for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = lane_at(i);
+  std::array<__m128i, kCrcLanes> lanes;
+  for (std::size_t i = 0; i < kCrcLanes; ++i) lanes[i] = lane_at(i);
   lanes[0] = _mm_xor_si128(lanes[0], _mm_set_epi64x(0, static_cast<long long>(sum)));
-  bytes.remove_prefix(kLanes * kLaneBytes);
-  for (; bytes.size() >= kLanes * kLaneBytes; bytes.remove_prefix(kLanes * kLaneBytes)) {
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      lanes[i] = _mm_xor_si128(moved_on<kLanes * kLaneBytes>(lanes[i]), lane_at(i));
+  bytes.remove_prefix(kCrcLanes * kLaneBytes);
+  for (; bytes.size() >= kCrcLanes * kLaneBytes; bytes.remove_prefix(kCrcLanes * kLaneBytes)) {
+    for (std::size_t i = 0; i < kCrcLanes; ++i) {
+      lanes[i] = _mm_xor_si128(moved_on<kCrcLanes * kLaneBytes>(lanes[i]), lane_at(i));
     }
   }
   auto all = lanes[0];
-  for (std::size_t i = 1; i < kLanes; ++i) all = _mm_xor_si128(moved_on<kLaneBytes>(all), lanes[i]);
+  for (std::size_t i = 1; i < kCrcLanes; ++i) all = _mm_xor_si128(moved_on<kLaneBytes>(all), lanes[i]);
   std::array<char, kLaneBytes> rest{};
   _mm_storeu_si128(reinterpret_cast<__m128i*>(rest.data()), all);
   return sum_by_tables(bytes, sum_by_tables({rest.data(), rest.size()}, 0));

@@ -17,14 +17,14 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::size_t kLanes = 16;
+constexpr std::size_t kMd5Lanes = 16;
 constexpr std::size_t kBlockBytes = 64;
 constexpr std::size_t kFewest = 3;  // contents for which lanes are faster than one after the other
 
 using Word = std::uint32_t;
-using Words = Word __attribute__((vector_size(kLanes * sizeof(Word))));  // the same word of all lanes
+using Words = Word __attribute__((vector_size(kMd5Lanes * sizeof(Word))));  // the same word of all lanes
 using Block = std::array<Words, kBlockBytes / sizeof(Word)>;
-static_assert(sizeof(Words) == kBlockBytes && std::tuple_size_v<Block> == kLanes);
+static_assert(sizeof(Words) == kBlockBytes && std::tuple_size_v<Block> == kMd5Lanes);
 
 struct State {
   Words a, b, c, d;
@@ -49,14 +49,14 @@ template <std::size_t Width, std::size_t... Lane>
 [[gnu::always_inline]] inline void exchange(Words& upper, Words& lower, std::index_sequence<Lane...>) {
   const Words above = upper;
   const Words below = lower;
-  upper = __builtin_shufflevector(above, below, ((Lane & Width) == 0 ? Lane : Lane - Width + kLanes)...);
-  lower = __builtin_shufflevector(above, below, ((Lane & Width) == 0 ? Lane + Width : Lane + kLanes)...);
+  upper = __builtin_shufflevector(above, below, ((Lane & Width) == 0 ? Lane : Lane - Width + kMd5Lanes)...);
+  lower = __builtin_shufflevector(above, below, ((Lane & Width) == 0 ? Lane + Width : Lane + kMd5Lanes)...);
 }
 
 template <std::size_t Width>
 [[gnu::always_inline]] inline void exchange_all(Block& block) {
-  for (std::size_t row = 0; row < kLanes; ++row) {
-    if ((row & Width) == 0) exchange<Width>(block[row], block[row + Width], std::make_index_sequence<kLanes>());
+  for (std::size_t row = 0; row < kMd5Lanes; ++row) {
+    if ((row & Width) == 0) exchange<Width>(block[row], block[row + Width], std::make_index_sequence<kMd5Lanes>());
   }
 }
 
@@ -88,12 +88,12 @@ template <std::size_t... Step>
   (step<Step>(s, block), ...);
 }
 
-using Places = std::array<const char*, kLanes>;
+using Places = std::array<const char*, kMd5Lanes>;
 
 [[gnu::always_inline]] inline void add_blocks(State& state, const Places& places, std::size_t count) {
   for (std::size_t n = 0; n < count; ++n) {
     Block block;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    for (std::size_t lane = 0; lane < kMd5Lanes; ++lane) {
       std::memcpy(&block[lane], places[lane] + n * kBlockBytes, kBlockBytes);
     }
     transpose(block);
@@ -200,7 +200,7 @@ std::vector<std::string> md5_of_all(const std::vector<std::string_view>& content
   for (std::size_t first = 0, next = 0; first < order.size(); first = next) {
     // None is much shorter than the longest, so few lanes idle.
     std::vector<std::string_view> together;
-    for (; next < order.size() && together.size() < kLanes; ++next) {
+    for (; next < order.size() && together.size() < kMd5Lanes; ++next) {
       if (2 * contents[order[next]].size() < contents[order[first]].size()) break;
       together.push_back(contents[order[next]]);
     }

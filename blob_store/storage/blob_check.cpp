@@ -263,7 +263,7 @@ Result<void> RowCheck::walk() {
 }
 
 /// Those who have one content or payload, against what is counted and what is there.
-void settle(const OfId& owned, const References& references, kv::CheckRun& run) {
+void tell_faults(const OfId& owned, const References& references, kv::CheckRun& run) {
   const auto* const further = find_id(references.counted, owned.id);
   const auto counted = further != nullptr ? further->value + 1 : 1;
   if (owned.owners != counted) {
@@ -279,7 +279,7 @@ void settle(const OfId& owned, const References& references, kv::CheckRun& run) 
 
 /// Owners of contents and payloads against what is counted, and payloads that are rows against their owners.
 void settle_accounts(const References& references, const Unsettled& unsettled, kv::CheckRun& run) {
-  for (const auto& one : references.owned) settle(one, references, run);
+  for (const auto& one : references.owned) tell_faults(one, references, run);
   const auto is_lost = [&](const OfId& one) {
     return find_id(references.owned, one.id) == nullptr && !unsettled.has(one.id);
   };

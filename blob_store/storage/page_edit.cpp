@@ -95,7 +95,7 @@ Result<void> PageEdit::pack(const ByteRange& cell, const std::vector<FileBytes>&
   auto all = TRY(bytes);
   if (!all) return {};
   const auto size = all->size();
-  const auto payload = TRY(settle(txn_, ids_, {0, size, std::move(*all)}));
+  const auto payload = TRY(settle(txn_, ids_, WrittenPayload{0, size, std::move(*all)}));
   const auto runs = packed(fragments, payload);
   if (!runs.empty()) TRY(share_payload(txn_, payload, runs.size() - 1));
   return replace(cell, runs);

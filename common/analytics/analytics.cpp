@@ -91,12 +91,7 @@ Task<Result<Collected>> Analytics::collect(calls::Collect call) {
 
 Task<Result<void>> Analytics::settle(calls::Settle call) { return backlog_.settle(std::move(call)); }
 
-rpc::Dispatch Analytics::beside(rpc::Dispatch store) {
-  return [own = rpc::make_dispatch(*this, kHandlers), store = std::move(store)](const std::string& method,
-                                                                                std::string payload) {
-    return method.starts_with("analytics.") ? own(method, std::move(payload)) : store(method, std::move(payload));
-  };
-}
+rpc::Dispatch Analytics::beside(rpc::Dispatch store) { return rpc::make_dispatch(*this, kHandlers, std::move(store)); }
 
 std::vector<prometheus::MetricFamily> Analytics::figures() const {
   return {process::figure("tidemark_analytics_lost_lines_total",

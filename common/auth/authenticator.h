@@ -59,6 +59,8 @@ struct Policy {                  // settings of the process
 /// True if the client used HTTPS: here, or to a terminator as far as the policy lets us believe it.
 bool arrived_by_https(const SignedRequest& request, const Policy& policy);
 
+/// Behind the account's name in the path of its secondary location.
+inline constexpr std::string_view kSecondary = "-secondary";
 /// What the URL names, in path style or host style.
 struct Resource {
   std::string account;

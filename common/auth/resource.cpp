@@ -7,8 +7,6 @@
 namespace tidemark::auth {
 namespace {
 
-constexpr std::string_view kSecondary = "-secondary";
-
 std::string_view without_port(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, host.find(']'));  // IPv6
   return host.substr(0, host.find(':'));

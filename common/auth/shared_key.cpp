@@ -155,7 +155,6 @@ struct Parts {
 };
 
 void append_resource(std::string& out, const Parts& parts, const Spelling& spelling) {
-  constexpr std::string_view kSecondary = "-secondary";
   out.push_back('/');
   out.append(parts.resource.account);
   if (spelling.without_secondary) {

@@ -9,14 +9,14 @@ namespace {
 constexpr std::size_t kRowsPerTurn = 256;  // about a millisecond of an I/O thread
 constexpr std::size_t kHashBytes = 16;
 
-struct Mark {
+struct FadeMark {
   Time since;
   std::string hash;
 };
 
 std::string hash_of(std::string_view value) { return sha256(value).substr(0, kHashBytes); }
 
-std::string encode(const Mark& mark) {
+std::string encode(const FadeMark& mark) {
   std::string bytes;
   append_u64(bytes, static_cast<std::uint64_t>(mark.since.time_since_epoch().count()));
   return bytes + mark.hash;

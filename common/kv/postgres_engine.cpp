@@ -18,8 +18,8 @@ namespace {
 using detail::OwnedShard;
 using detail::Reads;
 
-constexpr std::size_t kMaxGroupTransactions = 512;
-constexpr std::size_t kMaxGroupBytes = 8UL << 20;
+constexpr std::size_t kMaxTogether = 512;
+constexpr std::size_t kMaxBytesTogether = 8UL << 20;
 // Rows that are fetched for a walk of a body; four times as many each time it is run again.
 constexpr std::size_t kFirstRows = 16;
 constexpr std::size_t kMostRows = 65536;
@@ -225,7 +225,7 @@ class OwnerEngine final : public PostgresEngine {
       while (queue_.empty() && erasures_.empty() && !known_.has_many_suggested() && !stopping_) rest();
       if (queue_.empty() && erasures_.empty() && stopping_) return;
       Group group;
-      for (; !queue_.empty() && group.members.size() < kMaxGroupTransactions; queue_.pop_front()) {
+      for (; !queue_.empty() && group.members.size() < kMaxTogether; queue_.pop_front()) {
         group.members.push_back(std::move(queue_.front()));
       }
       told_ += group.members.size();
@@ -264,7 +264,7 @@ class OwnerEngine final : public PostgresEngine {
         const bool in_turn = i == group.outcomes.size();
         if (outcome && in_turn) group.outcomes.push_back(std::move(*outcome));
         if (outcome && !in_turn) group.writes.undo();
-        if (group.writes.bytes() >= kMaxGroupBytes && group.outcomes.size() > i) return std::nullopt;
+        if (group.writes.bytes() >= kMaxBytesTogether && group.outcomes.size() > i) return std::nullopt;
       }
       if (missing.empty()) return std::nullopt;
       ++fetches_;

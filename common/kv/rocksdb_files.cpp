@@ -83,7 +83,7 @@ Result<bool> still_there(const StoredEngine& engine, const StoredFile& file) {
   return false;
 }
 
-std::uint64_t size_of(const fs::path& path) {
+std::uint64_t file_size_of(const fs::path& path) {
   std::error_code unknown;
   const auto size = fs::file_size(path, unknown);
   return unknown ? 0 : size;
@@ -141,7 +141,7 @@ Result<std::vector<StoredFile>> detail::files_of(rocksdb::DB& db) {
     const bool manifest = name.starts_with("MANIFEST-");
     if (!manifest && !name.ends_with(".log")) continue;
     const auto kind = manifest ? StoredFile::Kind::kManifest : StoredFile::Kind::kLog;
-    files.push_back({kind, entry->path(), size_of(entry->path()), {}});
+    files.push_back({kind, entry->path(), file_size_of(entry->path()), {}});
   }
   if (failed)
     return fail(error_for_log(ErrorCode::kStorageFailure, "listing " + db.GetName() + ": " + failed.message()));

@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 constexpr milliseconds kLookEvery{500};
 constexpr milliseconds kRenewEvery{2'000};
 /// However often somebody wants it.
-constexpr milliseconds kBetweenLooks{20};
+constexpr milliseconds kBetweenUseLooks{20};
 /// A lease and so much of it: clocks of two machines do not run alike.
 constexpr int kMarginOfLease = 6;
 /// For whoever uses an engine right now, when it is closed.
@@ -80,7 +80,7 @@ void ShardOwners::run() {
       const auto until = begun + kLookEvery;
       while (!stopping_ && !look_soon_ && changed_.wait_until(mutex_, until) == std::cv_status::no_timeout) {
       }
-      while (!stopping_ && changed_.wait_until(mutex_, begun + kBetweenLooks) == std::cv_status::no_timeout) {
+      while (!stopping_ && changed_.wait_until(mutex_, begun + kBetweenUseLooks) == std::cv_status::no_timeout) {
       }
       if (stopping_) return;
       look_soon_ = false;

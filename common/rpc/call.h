@@ -121,20 +121,26 @@ class Face {
   }
 };
 
+/// Service and handlers must outlive the dispatch. Calls that none of the handlers has go to `others`.
+template <class Service, std::size_t count>
+Dispatch make_dispatch(Service& service, const typename Face<Service>::Handler (&handlers)[count], Dispatch others) {
+  // Not a coroutine itself: it hands out one that owns its arguments.
+  return [&service, &handlers, others = std::move(others)](const std::string& method, std::string payload) {
+    for (const auto& handler : handlers) {
+      if (handler.method == method) return handler.answer(service, std::move(payload));
+    }
+    return others(method, std::move(payload));
+  };
+}
+
 namespace detail {
 inline Task<Result<std::string>> refuse() { co_return fail(ErrorCode::kNotImplemented); }
 }  // namespace detail
 
-/// Service and handlers must outlive the dispatch. kNotImplemented if no handler has the method.
+/// kNotImplemented if no handler has the method.
 template <class Service, std::size_t count>
 Dispatch make_dispatch(Service& service, const typename Face<Service>::Handler (&handlers)[count]) {
-  // Not a coroutine itself: it hands out one that owns its arguments.
-  return [&service, &handlers](const std::string& method, std::string payload) {
-    for (const auto& handler : handlers) {
-      if (handler.method == method) return handler.answer(service, std::move(payload));
-    }
-    return detail::refuse();
-  };
+  return make_dispatch(service, handlers, [](const std::string&, std::string) { return detail::refuse(); });
 }
 
 }  // namespace tidemark::rpc

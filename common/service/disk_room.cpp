@@ -7,9 +7,9 @@
 namespace tidemark::service {
 namespace {
 
-using Face = rpc::Face<DiskMeter>;
+using DiskFace = rpc::Face<DiskMeter>;
 Result<std::optional<DiskRoom>> read_room(DiskMeter& meter, const ReadDiskRoom&) { return meter.read(); }
-constexpr Face::Handler kHandlers[] = {Face::on<ReadDiskRoom, &read_room>()};
+constexpr DiskFace::Handler kDiskHandlers[] = {DiskFace::on<ReadDiskRoom, &read_room>()};
 
 std::vector<prometheus::MetricFamily> figures_of(const std::optional<DiskRoom>& room) {
   if (!room) return {};
@@ -38,10 +38,7 @@ DiskMeter::DiskMeter(std::filesystem::path directory, std::uint64_t needed_bytes
 }
 
 rpc::Dispatch DiskMeter::beside(rpc::Dispatch store) {
-  return [own = rpc::make_dispatch(*this, kHandlers), store = std::move(store)](const std::string& method,
-                                                                                std::string payload) {
-    return method == ReadDiskRoom::kMethod ? own(method, std::move(payload)) : store(method, std::move(payload));
-  };
+  return rpc::make_dispatch(*this, kDiskHandlers, std::move(store));
 }
 
 }  // namespace tidemark::service

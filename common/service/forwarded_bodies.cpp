@@ -14,13 +14,13 @@ constexpr Duration kMayBeNew = std::chrono::seconds(3);  // a process that is no
 /// Of what is written or published before the next piece is wanted; less than whoever passes pieces on waits.
 constexpr Duration kLongestStep = std::chrono::seconds(110);
 /// A few pieces of a source go at once.
-constexpr std::size_t kPieceBytes = 512UL << 10;
+constexpr std::size_t kAskedBytes = 512UL << 10;
 
 std::unexpected<Error> unknown() { return fail(ErrorCode::kServerBusy); }
 
 Task<Result<std::string>> some_of(http::BodySource& source) {
   auto bytes = CO_TRY(co_await source.next());
-  while (!bytes.empty() && bytes.size() < kPieceBytes) {
+  while (!bytes.empty() && bytes.size() < kAskedBytes) {
     const auto more = CO_TRY(co_await source.next());
     if (more.empty()) break;
     bytes += more;

@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kDeadline = std::chrono::seconds(40);
 /// Of a piece: until it was written, or, of the last one, until all is published.
 constexpr Duration kPieceDeadline = std::chrono::seconds(120);
-constexpr std::size_t kPieceBytes = 512UL << 10;
+constexpr std::size_t kSentBytes = 512UL << 10;
 
 template <class Message>
 Result<Message> decoded(const std::string& bytes) {
@@ -91,7 +91,7 @@ Task<Result<forwarded::Response>> RequestForwarder::send_body(std::size_t shard,
   const auto upload = begun.upload;
   auto progress = std::move(begun);
   for (std::uint64_t number = 0; !progress.response; ++number) {
-    auto bytes = co_await body.read_some(kPieceBytes);
+    auto bytes = co_await body.read_some(kSentBytes);
     if (!bytes) {
       drop(address, upload);
       co_return fail(bytes.error());

@@ -5,7 +5,7 @@
 namespace tidemark::service {
 namespace {
 
-using Face = rpc::Face<Maintenance>;
+using MaintenanceFace = rpc::Face<Maintenance>;
 
 Result<DataIdentity> identify(Maintenance& store, const calls::Identify&) { return store.identity(); }
 Result<std::uint64_t> begin_check(Maintenance& store, const calls::BeginCheck&) { return store.check().begin(); }
@@ -16,25 +16,22 @@ auto of_backup(Maintenance& store, Call call) {
   return (store.backup().*member)(std::move(call));
 }
 
-constexpr Face::Handler kHandlers[] = {
-    Face::on<calls::Identify, &identify>(),
-    Face::on<calls::BeginBackup, &of_backup<calls::BeginBackup, &StoreBackup::begin>>(),
-    Face::on<calls::HoldWrites, &of_backup<calls::HoldWrites, &StoreBackup::hold>>(),
-    Face::on<calls::CutBackup, &of_backup<calls::CutBackup, &StoreBackup::cut>>(),
-    Face::on<calls::CopyBackup, &of_backup<calls::CopyBackup, &StoreBackup::copy>>(),
-    Face::on<calls::ReadCopyState, &of_backup<calls::ReadCopyState, &StoreBackup::state>>(),
-    Face::on<calls::EndBackup, &of_backup<calls::EndBackup, &StoreBackup::end>>(),
-    Face::on<calls::BeginCheck, &begin_check>(),
-    Face::on<calls::ReadCheckState, &check_state>(),
+constexpr MaintenanceFace::Handler kMaintenanceHandlers[] = {
+    MaintenanceFace::on<calls::Identify, &identify>(),
+    MaintenanceFace::on<calls::BeginBackup, &of_backup<calls::BeginBackup, &StoreBackup::begin>>(),
+    MaintenanceFace::on<calls::HoldWrites, &of_backup<calls::HoldWrites, &StoreBackup::hold>>(),
+    MaintenanceFace::on<calls::CutBackup, &of_backup<calls::CutBackup, &StoreBackup::cut>>(),
+    MaintenanceFace::on<calls::CopyBackup, &of_backup<calls::CopyBackup, &StoreBackup::copy>>(),
+    MaintenanceFace::on<calls::ReadCopyState, &of_backup<calls::ReadCopyState, &StoreBackup::state>>(),
+    MaintenanceFace::on<calls::EndBackup, &of_backup<calls::EndBackup, &StoreBackup::end>>(),
+    MaintenanceFace::on<calls::BeginCheck, &begin_check>(),
+    MaintenanceFace::on<calls::ReadCheckState, &check_state>(),
 };
 
 }  // namespace
 
 rpc::Dispatch Maintenance::beside(rpc::Dispatch store) {
-  return [own = rpc::make_dispatch(*this, kHandlers), store = std::move(store)](const std::string& method,
-                                                                                std::string payload) {
-    return method.starts_with("maintenance.") ? own(method, std::move(payload)) : store(method, std::move(payload));
-  };
+  return rpc::make_dispatch(*this, kMaintenanceHandlers, std::move(store));
 }
 
 }  // namespace tidemark::service

@@ -15,9 +15,9 @@ constexpr std::uint64_t kSmallBound = 256 * kMiB;
 /// What one request announces counts as no more than this, so that no sum of them overflows.
 constexpr Growth kMostAtOnce = {.units = 1UL << 48, .bytes = 1UL << 48};
 
-using Face = rpc::Face<Quotas>;
+using QuotasFace = rpc::Face<Quotas>;
 Result<std::vector<AccountUse>> read_use(Quotas& quotas, const ReadAccountUse&) { return quotas.use(); }
-constexpr Face::Handler kHandlers[] = {Face::on<ReadAccountUse, &read_use>()};
+constexpr QuotasFace::Handler kQuotasHandlers[] = {QuotasFace::on<ReadAccountUse, &read_use>()};
 
 Growth countable(const Growth& growth) {
   return {.units = std::min(growth.units, kMostAtOnce.units), .bytes = std::min(growth.bytes, kMostAtOnce.bytes)};
@@ -203,10 +203,7 @@ std::vector<AccountUse> Quotas::use() const {
 }
 
 rpc::Dispatch Quotas::beside(rpc::Dispatch store) {
-  return [own = rpc::make_dispatch(*this, kHandlers), store = std::move(store)](const std::string& method,
-                                                                                std::string payload) {
-    return method == ReadAccountUse::kMethod ? own(method, std::move(payload)) : store(method, std::move(payload));
-  };
+  return rpc::make_dispatch(*this, kQuotasHandlers, std::move(store));
 }
 
 std::vector<prometheus::MetricFamily> Quotas::figures() const {

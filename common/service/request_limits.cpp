@@ -22,7 +22,7 @@ constexpr ReasonText kTexts[] = {
 };
 
 constexpr Duration kPauseAfterRefusal = std::chrono::milliseconds(250);
-constexpr std::uint64_t kNanosPerSecond = 1'000'000'000;
+constexpr std::uint64_t kWholeSecond = 1'000'000'000;
 
 std::uint64_t key_of(const std::string& address) { return RateBuckets::key({http::network_of(address)}); }
 
@@ -70,7 +70,7 @@ Admitted RequestLimits::judge(RateBuckets::Wait wait, Reason reason, std::string
   const auto& text = kTexts[reason];
   auto error = make_error(ErrorCode::kServerBusy, text.message);
   error.detail = std::string(who) + " is over " + text.setting;
-  return TooMuch{std::move(error), (static_cast<std::uint64_t>(wait.count()) + kNanosPerSecond - 1) / kNanosPerSecond};
+  return TooMuch{std::move(error), (static_cast<std::uint64_t>(wait.count()) + kWholeSecond - 1) / kWholeSecond};
 }
 
 Admitted RequestLimits::admit_address(const http::Request& request) {

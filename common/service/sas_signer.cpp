@@ -5,8 +5,8 @@
 namespace tidemark::service {
 namespace {
 
-using Face = rpc::Face<SasSigner>;
-constexpr Face::Handler kHandlers[] = {Face::on<SignSas, &SasSigner::sign>()};
+using SasFace = rpc::Face<SasSigner>;
+constexpr SasFace::Handler kSasHandlers[] = {SasFace::on<SignSas, &SasSigner::sign>()};
 
 }  // namespace
 
@@ -21,10 +21,7 @@ Result<SignedSas> SasSigner::sign(const std::string& account, const auth::SasGra
 }
 
 rpc::Dispatch SasSigner::beside(rpc::Dispatch store) {
-  return [own = rpc::make_dispatch(*this, kHandlers), store = std::move(store)](const std::string& method,
-                                                                                std::string payload) {
-    return method == SignSas::kMethod ? own(method, std::move(payload)) : store(method, std::move(payload));
-  };
+  return rpc::make_dispatch(*this, kSasHandlers, std::move(store));
 }
 
 }  // namespace tidemark::service

@@ -8,25 +8,23 @@
 namespace tidemark::service {
 namespace {
 
-using std::chrono::seconds;
-
-constexpr Duration kSampleEvery = seconds(2);
+constexpr Duration kSampleEvery = std::chrono::seconds(2);
 /// A rate is that of the last ten seconds.
 constexpr std::size_t kSamples = 6;
-constexpr Duration kSizesEvery = seconds(10);
-constexpr Duration kAskWithin = seconds(1);
+constexpr Duration kSizesEvery = std::chrono::seconds(10);
+constexpr Duration kAskWithin = std::chrono::seconds(1);
 constexpr std::size_t kShownNames = 8;
 
-using Face = rpc::Face<ShardWatch>;
+using ShardFace = rpc::Face<ShardWatch>;
 Task<Result<StoreShards>> read(ShardWatch& watch, const calls::ReadShards&) { return watch.read(); }
 Result<std::vector<ShardLoad>> own_loads(ShardWatch& watch, const calls::ReadOwnLoads&) { return watch.own_loads(); }
 Task<Result<void>> wish(ShardWatch& watch, calls::WishShard call) {
   return watch.wish(call.shard, std::move(call.process));
 }
 
-constexpr Face::Handler kHandlers[] = {Face::on<calls::ReadShards, &read>(),
-                                       Face::on<calls::ReadOwnLoads, &own_loads>(),
-                                       Face::on<calls::WishShard, &wish>()};
+constexpr ShardFace::Handler kShardHandlers[] = {ShardFace::on<calls::ReadShards, &read>(),
+                                                 ShardFace::on<calls::ReadOwnLoads, &own_loads>(),
+                                                 ShardFace::on<calls::WishShard, &wish>()};
 
 }  // namespace
 
@@ -170,10 +168,7 @@ Task<Result<void>> ShardWatch::wish(std::uint64_t shard, std::string process) {
 }
 
 rpc::Dispatch ShardWatch::beside(rpc::Dispatch store) {
-  return [own = rpc::make_dispatch(*this, kHandlers), store = std::move(store)](const std::string& method,
-                                                                                std::string payload) {
-    return method.starts_with("shards.") ? own(method, std::move(payload)) : store(method, std::move(payload));
-  };
+  return rpc::make_dispatch(*this, kShardHandlers, std::move(store));
 }
 
 }  // namespace tidemark::service

@@ -73,7 +73,7 @@ std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server
 }
 
 /// What the process answers itself, around what the store does.
-struct Face {
+struct Surroundings {
   Store& store;
   Front& front;
   const StoreData& stored;
@@ -84,7 +84,7 @@ struct Face {
   RequestMeter meter;
 };
 
-Task<http::Response> serve_metrics(Face& face, const http::Request& request) {
+Task<http::Response> serve_metrics(Surroundings& face, const http::Request& request) {
   if (const auto admitted = face.metrics_access.admit(request); !admitted) co_return refuse_metrics(admitted.error());
   co_await face.store.before_metrics();
   http::Response response;
@@ -102,7 +102,7 @@ Task<void> keep_ages(kv::AgeClock& ages, std::function<bool()> here, std::shared
   }
 }
 
-http::Response refuse_address(const Face& face, const http::Request& request, const TooMuch& refusal) {
+http::Response refuse_address(const Surroundings& face, const http::Request& request, const TooMuch& refusal) {
   const auto operation = std::string(request.method) + " " + std::string(request.path);
   process::log_failed_request(request.request_id, operation, refusal.error, request.trace);
   auto response = face.front.render_error(refusal.error, request.request_id);
@@ -110,7 +110,7 @@ http::Response refuse_address(const Face& face, const http::Request& request, co
   return response;
 }
 
-Task<http::Response> serve_metered(Face& face, http::Request& request) {
+Task<http::Response> serve_metered(Surroundings& face, http::Request& request) {
   const auto begun = std::chrono::steady_clock::now();
   if (auto health = serve_health(request, face.stored)) co_return std::move(*health);
   if (request.path == "/metrics" && (request.method == "GET" || request.method == "HEAD")) {
@@ -267,14 +267,14 @@ class RunningStore {
   DiskMeter disk_{ground_.folder, min_free_bytes_, ground_.metrics};
   RequestLimits limits_{settings_.of_address, account_rates(settings_, description_), ground_.metrics};
   UsageMeter usage_{{description_.unit, description_.partition}, settings_.usage, ground_.metrics};
-  Face face_{*store_,
-             front_,
-             ground_.stored,
-             ground_.metrics,
-             std::move(*ground_.metrics_access),
-             limits_,
-             *ground_.tracer,
-             RequestMeter(ground_.metrics)};
+  Surroundings face_{*store_,
+                     front_,
+                     ground_.stored,
+                     ground_.metrics,
+                     std::move(*ground_.metrics_access),
+                     limits_,
+                     *ground_.tracer,
+                     RequestMeter(ground_.metrics)};
   std::unique_ptr<rpc::Server> internal_;
   const std::shared_ptr<Signal> stopping_ = std::make_shared<Signal>();
   std::vector<std::shared_ptr<process::Figures>> figures_;

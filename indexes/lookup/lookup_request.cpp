@@ -18,8 +18,6 @@ using jobs::Names;
 using table_store::Value;
 
 constexpr std::size_t kMaxCombinations = 64;
-/// Behind everything that a key may hold.
-constexpr std::string_view kLast = "\xEF\xBF\xBF";
 constexpr Names<ValueType, 8> kTypes{{{ValueType::kString, "String"},
                                       {ValueType::kWhole, "Int32"},
                                       {ValueType::kWhole, "Int64"},
@@ -301,7 +299,7 @@ std::string last_text(const std::string& most) {
 GroupRange::Place GroupRange::place(char after_group, std::size_t properties) const {
   const auto head = beginning();
   if (whole) return {head, head};
-  if (!most) return {head + std::max(least, prefix), head + prefix + std::string(kLast)};
+  if (!most) return {head + std::max(least, prefix), head + prefix + std::string(kBehindAllKeys)};
   const char behind = equal.size() + 1 < properties ? ',' : after_group;
   if (behind == 0) return {head + least, head + last_text(*most)};
   // A shorter text comes before `most`, but in a key what is behind it may be greater than that with which `most` goes

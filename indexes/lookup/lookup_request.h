@@ -15,6 +15,8 @@
 namespace tidemark::indexes {
 
 inline constexpr std::uint32_t kMostAtOnce = 1000;
+/// Behind everything that a key may hold.
+inline constexpr std::string_view kBehindAllKeys = "\xEF\xBF\xBF";
 inline constexpr auto kLongestWait = std::chrono::seconds(30);
 
 struct LookupRequest {

@@ -6,6 +6,7 @@
 #include "indexes/lookup/list_search.h"
 #include "indexes/lookup/search_parts.h"
 #include "jobs/spec/key_template.h"
+#include "jobs/store/rows.h"
 #include "table_store/model/entity_view.h"
 #include "table_store/model/text_order.h"
 
@@ -14,9 +15,6 @@ namespace {
 
 using jobs::EntityKey;
 using table_store::Entity;
-
-constexpr std::string_view kLast = "\xEF\xBF\xBF";
-constexpr std::string_view kJustBehind = "\x01";
 
 class SummarySearch final : public Search {
  public:
@@ -73,7 +71,11 @@ class CopySearch final : public Search {
     const auto keys = copy_keys_of(request, kind);
     copies_.table = index.definition.destination();
     copies_.rows = {keys.partition_key, keys.row_key, keys.row_key};
-    copies_.rows.before += keys.exact ? kJustBehind : kLast;
+    if (keys.exact) {
+      copies_.rows.before += jobs::kJustBehind;
+    } else {
+      copies_.rows.before += kBehindAllKeys;
+    }
     copies_.follower = index.id;
     copies_.entities = source_.table;
     copies_.show = show_for(kind, request);

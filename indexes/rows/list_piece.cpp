@@ -18,7 +18,6 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t kBoundDigits = 16;
-constexpr char kJustBehind = '\x01';
 
 void append_entry(std::string& out, const ListEntry& entry) {
   out += '[';
@@ -152,7 +151,7 @@ std::string GroupPlace::row_key(std::uint64_t bound) const {
 }
 
 std::string GroupPlace::end() const {
-  return last_row.empty() ? row_prefix + "g" : std::string(last_row) + kJustBehind;
+  return last_row.empty() ? row_prefix + "g" : std::string(last_row) + jobs::kJustBehind;
 }
 
 GroupPlace group_across(std::string_view group) { return {std::string(group), "keys_"}; }

@@ -94,6 +94,8 @@ struct ListPiece {
   std::string group;
   std::vector<ListEntry> entries;  // by hash
 };
+/// With which the key of the last piece's row ends.
+inline constexpr std::string_view kLastBound = "ffffffffffffffff";
 /// The bound in the key of a piece's row.
 std::optional<std::uint64_t> bound_of(std::string_view row_key, const PieceForm& form = kListForm);
 /// kCorruption if the row is not a piece.

@@ -1,11 +1,11 @@
 #include "indexes/store/read_entities.h"
 
+#include "jobs/store/rows.h"
+
 namespace tidemark::indexes {
 namespace {
 
 constexpr std::size_t kSearchesInACall = 1000;
-/// Row keys cannot have control characters, so no other key lies between a key and the key with this behind it.
-constexpr char kJustBehind = '\x01';
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(tabl
   while (out.size() < keys.size()) {
     std::vector<table_store::RowSearch> searches;
     for (std::size_t i = out.size(); i < keys.size() && searches.size() < kSearchesInACall; ++i) {
-      searches.push_back({keys[i].partition_key, keys[i].row_key, keys[i].row_key + kJustBehind});
+      searches.push_back({keys[i].partition_key, keys[i].row_key, keys[i].row_key + jobs::kJustBehind});
     }
     auto found = co_await tables.find_rows(table, std::move(searches), selection);
     if (found.failed_with(ErrorCode::kTableNotFound)) {

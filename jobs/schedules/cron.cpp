@@ -13,18 +13,18 @@ constexpr int kSearchDays = 8 * 366;  // long enough for every 29 February
 /// Before this no zone changed its clocks.
 constexpr auto kFirstChange = date::sys_days(date::year(1800) / 1 / 1);
 
-struct Field {
+struct CronField {
   std::string_view name;
   int first, last;
   std::string_view names;  // three letters each, the first one for `first`
 };
-constexpr Field kMinute{"minute", 0, 59, ""};
-constexpr Field kHour{"hour", 0, 23, ""};
-constexpr Field kDayOfMonth{"day of month", 1, 31, ""};
-constexpr Field kMonth{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"};
-constexpr Field kDayOfWeek{"day of week", 0, 7, "sunmontuewedthufrisat"};
+constexpr CronField kMinute{"minute", 0, 59, ""};
+constexpr CronField kHour{"hour", 0, 23, ""};
+constexpr CronField kDayOfMonth{"day of month", 1, 31, ""};
+constexpr CronField kMonth{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"};
+constexpr CronField kDayOfWeek{"day of week", 0, 7, "sunmontuewedthufrisat"};
 
-std::unexpected<Error> wrong(const Field& field, std::string_view part) {
+std::unexpected<Error> wrong(const CronField& field, std::string_view part) {
   return fail(ErrorCode::kInvalidInput, std::string("cron: '").append(part).append("' is not a ").append(field.name) +
                                             ": use " + std::to_string(field.first) + " to " +
                                             std::to_string(field.last) +
@@ -39,7 +39,7 @@ std::optional<int> parse_number(std::string_view text) {
   return number;
 }
 
-std::optional<int> parse_value(const Field& field, std::string_view text) {
+std::optional<int> parse_value(const CronField& field, std::string_view text) {
   auto value = parse_number(text);
   if (!value && text.size() == 3) {
     std::string lower(text);
@@ -62,7 +62,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 }
 
 template <std::size_t size>
-Result<void> parse_field(const Field& field, std::string_view text, std::bitset<size>& into) {
+Result<void> parse_field(const CronField& field, std::string_view text, std::bitset<size>& into) {
   for (const auto part : split(text, ",")) {
     const auto slash = part.find('/');
     const auto range = part.substr(0, slash);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxTemplateBytes = 2000;
 
-std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::kJobInvalid, std::move(why)); }
+std::unexpected<Error> refuse_key(std::string why) { return fail(ErrorCode::kJobInvalid, std::move(why)); }
 
 std::string double_text(double value) {
   if (std::isnan(value)) return "NaN";
@@ -76,8 +76,8 @@ std::optional<std::string> property_text(const table_store::Entity& entity, std:
 }
 
 Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
-  if (text.empty() || text.size() > kMaxTemplateBytes) return refuse("has 1 to 2000 bytes");
-  if (!is_valid_utf8(text)) return refuse("is not UTF-8");
+  if (text.empty() || text.size() > kMaxTemplateBytes) return refuse_key("has 1 to 2000 bytes");
+  if (!is_valid_utf8(text)) return refuse_key("is not UTF-8");
   std::vector<TemplatePart> parts;
   std::string literal;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -92,10 +92,12 @@ Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
       continue;
     }
     const auto end = c == '{' ? text.find('}', i) : std::string_view::npos;
-    if (end == std::string_view::npos) return refuse("has a brace without its partner (write {{ or }} for a brace)");
+    if (end == std::string_view::npos)
+      return refuse_key("has a brace without its partner (write {{ or }} for a brace)");
     const auto name = text.substr(i + 1, end - i - 1);
-    if (!is_property_name(name)) return refuse("names {" + std::string(name.substr(0, 64)) + "}, which is no property");
-    if (name == "Timestamp") return refuse("must not use {Timestamp}: it changes with every write");
+    if (!is_property_name(name))
+      return refuse_key("names {" + std::string(name.substr(0, 64)) + "}, which is no property");
+    if (name == "Timestamp") return refuse_key("must not use {Timestamp}: it changes with every write");
     if (!literal.empty()) parts.push_back({false, std::exchange(literal, {})});
     parts.push_back({true, std::string(name)});
     i = end;
@@ -103,7 +105,7 @@ Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
   if (!literal.empty()) parts.push_back({false, std::move(literal)});
   for (const auto& part : parts) {
     if (!part.placeholder && has_forbidden_key_character(part.text)) {
-      return refuse("has characters that a key cannot have");
+      return refuse_key("has characters that a key cannot have");
     }
   }
   return parts;

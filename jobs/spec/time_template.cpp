@@ -8,11 +8,12 @@ namespace {
 constexpr int kMostOfAUnit = 1'000'000;
 constexpr int kMostDays = 36'500;
 
-std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::kScheduleInvalid, std::move(why)); }
+std::unexpected<Error> refuse_time(std::string why) { return fail(ErrorCode::kScheduleInvalid, std::move(why)); }
 
 std::unexpected<Error> unknown_moment(std::string_view name) {
-  return refuse("{" + std::string(name.substr(0, 64)) +
-                "} is no moment: use {now}, {today} or such as {now-60d}, {now-12h}, {today-7d}; {{ and }} for braces");
+  return refuse_time(
+      "{" + std::string(name.substr(0, 64)) +
+      "} is no moment: use {now}, {today} or such as {now-60d}, {now-12h}, {today-7d}; {{ and }} for braces");
 }
 
 struct Offset {
@@ -63,8 +64,8 @@ Result<std::string> formatted(std::string_view form, Time time, TimeZone zone) {
     const bool separates = form.starts_with('-') || form.starts_with('_');
     const auto text = separates ? std::string(form.substr(0, same)) : field(form.substr(0, same), local);
     if (!text) {
-      return refuse("'" + std::string(form.substr(0, 64)) +
-                    "' is no form of a moment: use yyyy, MM, dd, HH, mm and ss, such as {today-1d:yyyyMMdd}");
+      return refuse_time("'" + std::string(form.substr(0, 64)) +
+                         "' is no form of a moment: use yyyy, MM, dd, HH, mm and ss, such as {today-1d:yyyyMMdd}");
     }
     out += *text;
     form.remove_prefix(same);
@@ -109,7 +110,7 @@ Result<std::string> fill_time_template(std::string_view text, Time due, TimeZone
       continue;
     }
     const auto end = c == '{' ? text.find('}', i) : std::string_view::npos;
-    if (end == std::string_view::npos) return refuse("a brace has no partner (write {{ or }} for a brace)");
+    if (end == std::string_view::npos) return refuse_time("a brace has no partner (write {{ or }} for a brace)");
     out += TRY(written(text.substr(i + 1, end - i - 1), due, zone));
     i = end;
   }

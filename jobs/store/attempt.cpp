@@ -15,7 +15,7 @@ constexpr std::size_t kHistoryErrorBytes = 300;
 constexpr std::size_t kHistoryBytes = 30'000;
 
 // clang-format off
-constexpr std::tuple kFields{
+constexpr std::tuple kAttemptFields{
     Field{"round", &Attempt::round},
     Field{"startedAt", &Attempt::started_at},
     Field{"outcome", &Attempt::outcome},
@@ -60,7 +60,7 @@ void add_marks(std::vector<Attempt>& history, const std::vector<Attempt>& from) 
 
 json to_json(const Attempt& attempt) {
   json out;
-  add_members(out, attempt, kFields);
+  add_members(out, attempt, kAttemptFields);
   if (attempt.number > 0) add_members(out, attempt, kRunFields);
   if (attempt.code.empty()) return out;
   add_members(out, attempt, kErrorFields);
@@ -80,7 +80,7 @@ std::vector<Attempt> attempts_from_json(const json& list) {
   if (!list.is_array()) return out;
   for (const auto& item : list) {
     auto& attempt = out.emplace_back();
-    read_members(item, attempt, kFields);
+    read_members(item, attempt, kAttemptFields);
     read_members(item, attempt, kRunFields);
     read_members(item, attempt, kErrorFields);
   }

@@ -18,7 +18,7 @@ const FailStep kTellStep("ending.tell");
 constexpr std::uint32_t kTellAttempts = 20;
 constexpr std::uint32_t kTellRetryCapMs = 600'000;
 constexpr Duration kKeyRetention = std::chrono::hours(24 * 7);
-constexpr std::size_t kMaxErrorBytes = 800;
+constexpr std::size_t kToldErrorBytes = 800;
 
 FollowUp message_of(std::string id, const JobSpec& spec) {
   FollowUp next;
@@ -47,7 +47,7 @@ json summary_of(const JobRecord& job, const JobSpec& spec) {
                {"submittedAt", to_iso8601(job.submitted_at)}};
   if (job.started_at) data["startedAt"] = to_iso8601(*job.started_at);
   if (job.finished_at) data["finishedAt"] = to_iso8601(*job.finished_at);
-  if (!job.error.empty()) data["error"] = job.error.substr(0, kMaxErrorBytes);
+  if (!job.error.empty()) data["error"] = job.error.substr(0, kToldErrorBytes);
   if (spec.group) data["group"] = group_json(*spec.group);
   return {{"type", "job." + std::string(state_name(job.state))},
           {"timestamp", to_iso8601(job.finished_at.value_or(job.submitted_at))},

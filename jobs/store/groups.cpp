@@ -19,7 +19,7 @@ using table_store::Mutation;
 using table_store::WriteOutcome;
 
 constexpr const char* kGroupPartition = "groups";
-constexpr int kMaxRaces = 16;
+constexpr int kMaxGroupRaces = 16;
 constexpr std::size_t kMostErased = 100;  // in one transaction
 
 const FailStep kCountStep("ending.count");
@@ -33,12 +33,12 @@ std::string row_of(std::uint32_t number) {
   return std::string(7 - std::min<std::size_t>(7, digits.size()), '0') + digits;
 }
 
-constexpr std::tuple kFields{Field{"Members", &Group::members}, Field{"Fingerprint", &Group::fingerprint},
-                             Field{"SubmittedAt", &Group::submitted_at}, Field{"FinishedAt", &Group::finished_at}};
+constexpr std::tuple kGroupFields{Field{"Members", &Group::members}, Field{"Fingerprint", &Group::fingerprint},
+                                  Field{"SubmittedAt", &Group::submitted_at}, Field{"FinishedAt", &Group::finished_at}};
 
 std::vector<table_store::Property> properties_of(const Group& group) {
   std::vector<table_store::Property> out;
-  add_properties(out, group, kFields);
+  add_properties(out, group, kGroupFields);
   if (group.on_end) out.push_back({"OnEnd", json{{"onEnd", on_end_json(*group.on_end)}}.dump()});
   return out;
 }
@@ -47,7 +47,7 @@ Result<Group> group_from(const Entity& entity) {
   Group group;
   group.id = entity.row_key;
   group.version = entity.version;
-  read_properties(entity, group, kFields);
+  read_properties(entity, group, kGroupFields);
   if (group.members < 1 || property<Time>(entity, "SubmittedAt") == nullptr) {
     return fail(ErrorCode::kCorruption, "The row of group " + group.id + " does not have the expected form.");
   }
@@ -114,7 +114,7 @@ Task<Result<std::optional<GroupStatus>>> Groups::count_end(GroupMember member, s
 }
 
 Task<Result<Group>> Groups::finish(Group group) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  for (int race = 0; race < kMaxGroupRaces; ++race) {
     if (group.finished_at) co_return group;
     group.finished_at = clock_.now();
     const auto replaced = CO_TRY(co_await kGroupStep.around(

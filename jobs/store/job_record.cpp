@@ -33,7 +33,7 @@ constexpr Names<JobState, 5> kStates{{{JobState::kQueued, "queued"},
                                       {JobState::kPoisoned, "poisoned"},
                                       {JobState::kCancelled, "cancelled"}}};
 
-constexpr std::tuple kFields{
+constexpr std::tuple kRecordFields{
     Field{"Kind", &JobRecord::kind},
     Field{"Spec", &JobRecord::spec},
     Field{"Queue", &JobRecord::queue},
@@ -84,7 +84,7 @@ std::optional<JobState> state_from_name(std::string_view name) { return value_in
 std::vector<Property> record_properties(JobRecord record) {
   record.error = clipped(record.error, kMaxErrorBytes);
   std::vector<Property> out{{"State", std::string(state_name(record.state))}};
-  add_properties(out, record, kFields);
+  add_properties(out, record, kRecordFields);
   if (const auto until = keep_until(record)) out.push_back({"KeepUntil", *until});
   if (!record.history.empty()) out.push_back({"History", history_text(record.history)});
   return out;
@@ -97,7 +97,7 @@ Result<JobRecord> record_from_entity(const Entity& entity) {
   const auto state = state_from_name(property_or<std::string>(entity, "State"));
   const auto* history = entity.find("History");
   const bool odd_history = history != nullptr && !std::holds_alternative<std::string>(*history);
-  if (!state || odd_history || !read_properties(entity, record, kFields)) {
+  if (!state || odd_history || !read_properties(entity, record, kRecordFields)) {
     return fail(ErrorCode::kCorruption, "The record of job " + entity.row_key + " does not have the expected form.");
   }
   record.state = *state;

@@ -27,6 +27,9 @@ T property_or(const table_store::Entity& entity, std::string_view name, T fallba
 /// How long a list looks for what matches before it answers with what it has by then. A person waits for it.
 inline constexpr Duration kSearchPatience = std::chrono::milliseconds(150);
 
+/// No other key lies between a key and the key with this behind it: row keys cannot have control characters.
+inline constexpr char kJustBehind = '\x01';
+
 /// A query of a partition's rows; `filter` restricts it further.
 table_store::QueryRequest rows_of(std::string_view partition, std::string_view filter = {});
 /// Inserts the row or, if it was seen, replaces that version.

@@ -10,7 +10,7 @@ namespace {
 
 using auth::ResourceType;
 
-struct Operation {
+struct Route {
   auth::Need need;
   Answer (*run)(Call&);
 };
@@ -20,24 +20,24 @@ constexpr auth::Need kAclNeed{ResourceType::kContainer, "", "", false, false};
 auth::Need account_need(ResourceType type, std::string_view any_of) { return {type, any_of, "", false, true}; }
 auth::Need queue_need(ResourceType type, std::string_view any_of) { return {type, any_of, "", true, true}; }
 
-Result<Operation> find_account_operation(const Call& call, std::string_view method) {
+Result<Route> find_account_operation(const Call& call, std::string_view method) {
   using namespace operations;
   const bool reads = method == "GET" || method == "HEAD";
   if (call.parameter_is("comp", "list") && reads) {
-    return Operation{account_need(ResourceType::kService, "l"), list_queues};
+    return Route{account_need(ResourceType::kService, "l"), list_queues};
   }
   if (call.parameter_is("restype", "service")) {
     if (call.parameter_is("comp", "properties") && reads) {
-      return Operation{account_need(ResourceType::kService, "r"), get_service_properties};
+      return Route{account_need(ResourceType::kService, "r"), get_service_properties};
     }
     if (call.parameter_is("comp", "properties") && method == "PUT") {
-      return Operation{account_need(ResourceType::kService, "w"), set_service_properties};
+      return Route{account_need(ResourceType::kService, "w"), set_service_properties};
     }
     if (call.parameter_is("comp", "stats") && reads) {
-      return Operation{account_need(ResourceType::kService, "r"), get_stats};
+      return Route{account_need(ResourceType::kService, "r"), get_stats};
     }
     if (call.parameter_is("comp", "userdelegationkey") && method == "POST") {
-      return Operation{account_need(ResourceType::kService, "k"), get_delegation_key};
+      return Route{account_need(ResourceType::kService, "k"), get_delegation_key};
     }
   }
   if (!reads && method != "PUT") return fail(ErrorCode::kUnsupportedHttpVerb);
@@ -45,52 +45,51 @@ Result<Operation> find_account_operation(const Call& call, std::string_view meth
       protocol::invalid_parameter("comp", call.parameter("comp").value_or(""), "No such operation on an account."));
 }
 
-Result<Operation> find_queue_operation(const Call& call, std::string_view method) {
+Result<Route> find_queue_operation(const Call& call, std::string_view method) {
   using namespace operations;
   const bool reads = method == "GET" || method == "HEAD";
   const auto comp = call.parameter("comp").value_or("");
-  if (comp.empty() && method == "PUT") return Operation{account_need(ResourceType::kContainer, "cw"), create_queue};
-  if (comp.empty() && method == "DELETE") return Operation{account_need(ResourceType::kContainer, "d"), delete_queue};
-  if (iequals_ascii(comp, "metadata") && reads)
-    return Operation{queue_need(ResourceType::kContainer, "r"), get_metadata};
+  if (comp.empty() && method == "PUT") return Route{account_need(ResourceType::kContainer, "cw"), create_queue};
+  if (comp.empty() && method == "DELETE") return Route{account_need(ResourceType::kContainer, "d"), delete_queue};
+  if (iequals_ascii(comp, "metadata") && reads) return Route{queue_need(ResourceType::kContainer, "r"), get_metadata};
   if (iequals_ascii(comp, "metadata") && method == "PUT") {
-    return Operation{account_need(ResourceType::kContainer, "w"), set_metadata};
+    return Route{account_need(ResourceType::kContainer, "w"), set_metadata};
   }
-  if (iequals_ascii(comp, "acl") && reads) return Operation{kAclNeed, get_acl};
-  if (iequals_ascii(comp, "acl") && method == "PUT") return Operation{kAclNeed, set_acl};
+  if (iequals_ascii(comp, "acl") && reads) return Route{kAclNeed, get_acl};
+  if (iequals_ascii(comp, "acl") && method == "PUT") return Route{kAclNeed, set_acl};
   if (!comp.empty() && !iequals_ascii(comp, "metadata") && !iequals_ascii(comp, "acl")) {
     return fail(protocol::invalid_parameter("comp", comp, "No such operation on a queue."));
   }
   return fail(ErrorCode::kUnsupportedHttpVerb);
 }
 
-Result<Operation> find_message_operation(const Call& call, std::string_view method) {
+Result<Route> find_message_operation(const Call& call, std::string_view method) {
   using namespace operations;
   constexpr auto kObject = ResourceType::kObject;
   if (call.target.message_id.empty()) {
-    if (method == "POST") return Operation{queue_need(kObject, "a"), put_message};
-    if (method == "DELETE") return Operation{account_need(kObject, "d"), clear_messages};
+    if (method == "POST") return Route{queue_need(kObject, "a"), put_message};
+    if (method == "DELETE") return Route{account_need(kObject, "d"), clear_messages};
     if (method != "GET") return fail(ErrorCode::kUnsupportedHttpVerb);
-    if (call.parameter_is("peekonly", "true")) return Operation{queue_need(kObject, "r"), peek_messages};
+    if (call.parameter_is("peekonly", "true")) return Route{queue_need(kObject, "r"), peek_messages};
     const auto peek = call.parameter("peekonly").value_or("");
     // Not taken for a Get, which would hide messages from a client that did not ask for it.
     if (!peek.empty() && !iequals_ascii(peek, "false")) {
       return fail(protocol::invalid_parameter("peekonly", peek, "Either true or false."));
     }
-    return Operation{queue_need(kObject, "p"), get_messages};
+    return Route{queue_need(kObject, "p"), get_messages};
   }
   if (method == "PUT") {
     // What takes the message away needs the right to take it away.
     const bool finishes = !iequals_ascii(call.http.header("x-ms-tidemark-finish").value_or("false"), "false");
     const bool takes = finishes || call.http.header("x-ms-tidemark-move-to");
-    return Operation{queue_need(kObject, takes ? "p" : "u"), update_message};
+    return Route{queue_need(kObject, takes ? "p" : "u"), update_message};
   }
-  if (method == "DELETE") return Operation{queue_need(kObject, "p"), delete_message};
+  if (method == "DELETE") return Route{queue_need(kObject, "p"), delete_message};
   return fail(ErrorCode::kUnsupportedHttpVerb);
 }
 
 /// kUnsupportedHttpVerb, kInvalidQueryParameterValue, kInsufficientAccountPermissions for a write to the secondary.
-Result<Operation> find_operation(const Call& call) {
+Result<Route> find_operation(const Call& call) {
   const auto method = call.http.method;
   auto operation = TRY(call.target.queue.empty() ? find_account_operation(call, method)
                        : call.target.messages    ? find_message_operation(call, method)

@@ -9,7 +9,6 @@ const FailStep kSettleStep("queue.settle");
 
 constexpr std::size_t kMaxDueCounted = 10000;
 constexpr std::size_t kSettledPerTransaction = 500;
-constexpr std::size_t kMaxExpiredPassed = 256;
 
 }  // namespace
 

@@ -3,11 +3,6 @@
 #include "queue_service/storage/queue_rows.h"
 
 namespace tidemark::queue_service {
-namespace {
-// Expired ones that one change passes over; what is left expires where it can be seen.
-constexpr std::size_t kMaxExpiredPassed = 256;
-}  // namespace
-
 Result<std::optional<GroupRecord>> QueueRows::read_group(const std::string& group) const {
   auto bytes = TRY(txn_->get(queue_keys::group(generation_, group)));
   if (!bytes) return std::optional<GroupRecord>();

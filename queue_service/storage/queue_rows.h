@@ -14,6 +14,9 @@
 
 namespace tidemark::queue_service {
 
+/// Expired messages that one change passes over; what is left expires where it can be seen.
+inline constexpr std::size_t kMaxExpiredPassed = 256;
+
 /// When a transaction happens: by the wall clock, and by the clock that says what has expired (common/kv/age_clock.h).
 struct Moment {
   Time now;

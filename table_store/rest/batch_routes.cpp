@@ -19,7 +19,7 @@ constexpr std::string_view kPartHead = "Content-Type: application/http\r\nConten
 constexpr std::string_view kCommonHeaders = "X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n";
 
 /// An operation of the change set, read and checked as far as it stands alone.
-struct Operation {
+struct BatchOperation {
   TableUrl url;
   EntityWrite write;
   Prefer prefer = Prefer::kNone;
@@ -72,8 +72,8 @@ Result<Fencing> read_batch_fencing(const Call& call) {
   return fencing;
 }
 
-Result<Operation> read_operation(const Call& call, const BatchPart& part) {
-  Operation out;
+Result<BatchOperation> read_operation(const Call& call, const BatchPart& part) {
+  BatchOperation out;
   std::string_view query;
   out.url = TRY(part_url(call, part, query));
   auto parameters = QueryParameters::parse(query);
@@ -94,7 +94,7 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
 }
 
 /// What the operations must have in common.
-Result<void> check_group(const Operation& first, const Operation& next, std::set<std::string_view>& rows) {
+Result<void> check_group(const BatchOperation& first, const BatchOperation& next, std::set<std::string_view>& rows) {
   if (!iequals_ascii(first.url.table, next.url.table)) {
     return fail(ErrorCode::kInvalidInput, "All operations of a batch must act on the same table.");
   }
@@ -105,7 +105,7 @@ Result<void> check_group(const Operation& first, const Operation& next, std::set
   return {};
 }
 
-void append_success(std::string& out, const Call& call, const Operation& op, const EntityView& written,
+void append_success(std::string& out, const Call& call, const BatchOperation& op, const EntityView& written,
                     const MutationOutcome& outcome) {
   bool insert = op.kind == MutationKind::kInsert;
   bool content = insert && op.prefer != Prefer::kNoContent;
@@ -199,7 +199,7 @@ http::Response failed_change_set(Call& call, const Batch& batch, const MutationE
 }
 
 /// Reads every operation; the first that cannot stand fails the batch.
-std::optional<MutationError> read_operations(const Call& call, const Batch& batch, std::vector<Operation>& out) {
+std::optional<MutationError> read_operations(const Call& call, const Batch& batch, std::vector<BatchOperation>& out) {
   if (batch.more_than_allowed) {
     return MutationError(make_error(ErrorCode::kInvalidInput,
                                     "The batch request operation exceeds the maximum 100 changes per change set."),
@@ -222,13 +222,13 @@ bool concerns_whole_batch(ErrorCode code) { return http_status_of(code) >= 500 |
 
 Answer apply_changes(Call& call, const Batch& batch) {
   auto fencing = CO_TRY(read_batch_fencing(call));
-  std::vector<Operation> operations;
+  std::vector<BatchOperation> operations;
   if (auto failure = read_operations(call, batch, operations)) co_return failed_change_set(call, batch, *failure);
   for (auto& operation : operations) {
     call.url.table = operation.url.table;
     CO_TRY(allow_write(call, operation.write));
   }
-  const auto adds = [](const Operation& operation) { return operation.kind != MutationKind::kErase; };
+  const auto adds = [](const BatchOperation& operation) { return operation.kind != MutationKind::kErase; };
   if (std::ranges::any_of(operations, adds)) CO_TRY(call.admit_bytes(call.http.body->bytes_read()));
   std::vector<Mutation> mutations;
   mutations.reserve(operations.size());

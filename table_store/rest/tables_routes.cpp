@@ -69,8 +69,7 @@ Answer delete_table(Call& call) {
 
 Answer serve_tables(Call& call) {
   bool set = call.url.kind == UrlKind::kTables;
-  using Route = Answer (*)(Call&);
-  Route route = nullptr;
+  Answer (*route)(Call&) = nullptr;
   std::string_view letters;
   if (call.method == "GET") {
     route = set ? list_tables : get_table;

@@ -15,9 +15,7 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr Duration kMaxWait = std::chrono::seconds(5);
 constexpr Duration kLetGoEvery = std::chrono::seconds(5);
-constexpr std::size_t kNotesInASlice = 64;
 constexpr std::size_t kMaxReadBytes = 4 * kMaxReplyBytes;
 const FailStep kPutFeedStep("table.put_feed");
 const FailStep kDropFeedStep("table.drop_feed");
@@ -40,7 +38,7 @@ Result<void> check_request(const FeedRequest& request) {
   if (request.select.size() > kMaxFeedProperties) {
     return fail(ErrorCode::kInvalidInput, "At most 252 properties are selected.");
   }
-  if (request.wait < Duration::zero() || request.wait > kMaxWait) {
+  if (request.wait < Duration::zero() || request.wait > kMaxWaitForChanges) {
     return fail(ErrorCode::kInvalidInput, "A wait is 0 to 5 seconds.");
   }
   return {};

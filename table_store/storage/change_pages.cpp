@@ -14,9 +14,6 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr Duration kMaxWait = std::chrono::seconds(5);
-constexpr std::size_t kNotesInASlice = 64;
-
 /// A shard's log and entities, and how far a page has read them.
 struct Lane {
   const kv::Reader& rows;
@@ -263,7 +260,8 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
   if (limit == 0 || limit > kMaxChangedEntities) {
     co_return fail(ErrorCode::kInvalidInput, "A page has 1 to 10000 changes.");
   }
-  if (wait < Duration::zero() || wait > kMaxWait) co_return fail(ErrorCode::kInvalidInput, "A wait is 0 to 5 seconds.");
+  if (wait < Duration::zero() || wait > kMaxWaitForChanges)
+    co_return fail(ErrorCode::kInvalidInput, "A wait is 0 to 5 seconds.");
   CO_TRY(check_selection(selection));
   const auto end = clock_.monotonic() + wait;
   std::optional<ChangeWaits::Place> place;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint8_t kWasThere = 1;
 constexpr std::uint8_t kWholeBefore = 2;
 constexpr std::uint8_t kHasAfter = 4;
-constexpr std::uint8_t kAllFlags = kWasThere | kWholeBefore | kHasAfter;
+constexpr std::uint8_t kAllNoteFlags = kWasThere | kWholeBefore | kHasAfter;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t bound_of(std::uint64_t at, std::uint64_t more) { return more > kNever - at ? kNever : at + more; }
@@ -71,7 +71,7 @@ Result<Note> decode_note(std::string_view bytes) {
   const auto format = in.u8();
   const auto kind = in.u8();
   const auto flags = in.u8();
-  const bool known = kind >= 1 && kind <= static_cast<std::uint8_t>(NoteKind::kLast) && flags <= kAllFlags;
+  const bool known = kind >= 1 && kind <= static_cast<std::uint8_t>(NoteKind::kLast) && flags <= kAllNoteFlags;
   if (format != kChangeFormat || !known) return corrupt_record("note");
   note.kind = static_cast<NoteKind>(kind);
   note.was_there = (flags & kWasThere) != 0;

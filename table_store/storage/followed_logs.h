@@ -11,6 +11,10 @@
 
 namespace tidemark::table_store {
 
+/// Notes that are read before others have their turn.
+inline constexpr std::size_t kNotesInASlice = 64;
+inline constexpr Duration kMaxWaitForChanges = std::chrono::seconds(5);
+
 struct ShardLog {
   std::size_t shard = 0;
   std::shared_ptr<const kv::Reader> rows;

@@ -13,7 +13,6 @@ namespace {
 
 using Show = CopiesRequest::Show;
 
-constexpr std::size_t kReadInASlice = 128;
 constexpr std::size_t kMostOfOthers = 1000;  // rows in one call
 
 Result<void> check(const CopiesRequest& request) {

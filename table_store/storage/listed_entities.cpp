@@ -12,7 +12,6 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr std::size_t kReadInASlice = 128;
 constexpr std::size_t kMostRows = 100;  // others' included
 
 Result<void> check(const ListedRequest& request) {

@@ -8,6 +8,9 @@
 
 namespace tidemark::table_store {
 
+/// Entities and rows that are read before others have their turn.
+inline constexpr std::size_t kReadInASlice = 128;
+
 /// Rows of one partition with the proof that they say what the logs say. All of one shard is seen at one moment. Of
 /// several shards, the rows are seen before and after the logs: those that are the same have not changed in between, so
 /// they are true of the moments at which the logs were seen. What is beside them is seen after the logs.

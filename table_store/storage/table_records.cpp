@@ -7,7 +7,7 @@ constexpr std::uint8_t kHasSourceVersion = 1;
 constexpr std::uint8_t kHasOperation = 2;
 constexpr std::uint8_t kIsRestored = 4;
 constexpr std::uint8_t kHasOrigin = 8;
-constexpr std::uint8_t kAllFlags = kHasSourceVersion | kHasOperation | kIsRestored | kHasOrigin;
+constexpr std::uint8_t kAllEntityFlags = kHasSourceVersion | kHasOperation | kIsRestored | kHasOrigin;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Result<EntityView> view_entity(std::string_view bytes) {
   EntityView view;
   const auto format = in.u8();
   const auto flags = in.u8();
-  if (format != kFormat || flags > kAllFlags) return corrupt_record("entity");
+  if (format != kFormat || flags > kAllEntityFlags) return corrupt_record("entity");
   view.version = in.i64();
   if ((flags & kHasSourceVersion) != 0) view.source_version = in.i64();
   if ((flags & kHasOperation) != 0) view.operation = in.string();

@@ -40,7 +40,7 @@ Result<Identity> queue_call(const std::string& query, const std::string& remote 
   return run(call, sas_time(), {}, find_policy);
 }
 
-std::string account_sas(const std::string& ss, const std::string& srt, const std::string& se = "2034-01-01") {
+std::string account_query(const std::string& ss, const std::string& srt, const std::string& se = "2034-01-01") {
   const std::string sv = "2021-12-02";
   const std::string text = "devstoreaccount1\nrw\n" + ss + "\n" + srt + "\n\n" + se + "\n\n\n" + sv + "\n\n";
   return query_of({{"sv", sv}, {"ss", ss}, {"srt", srt}, {"sp", "rw"}, {"se", se}}, text);
@@ -218,11 +218,11 @@ TEST(Sas, LooksUpNoPolicyForAForgedToken) {
 }
 
 TEST(Sas, AccountTokenHoldsForItsServices) {
-  EXPECT_TRUE(queue_call(account_sas("q", "o")).has_value());
-  EXPECT_EQ(code_of(queue_call(account_sas("bt", "o"))), ErrorCode::kAuthorizationServiceMismatch);
-  EXPECT_EQ(code_of(queue_call(account_sas("qx", "o"))), ErrorCode::kAuthenticationFailed);
-  EXPECT_EQ(code_of(queue_call(account_sas("q", "x"))), ErrorCode::kAuthenticationFailed);
-  EXPECT_EQ(code_of(queue_call(account_sas("q", "o", "2025-01-01"))), ErrorCode::kAuthenticationFailed);
+  EXPECT_TRUE(queue_call(account_query("q", "o")).has_value());
+  EXPECT_EQ(code_of(queue_call(account_query("bt", "o"))), ErrorCode::kAuthorizationServiceMismatch);
+  EXPECT_EQ(code_of(queue_call(account_query("qx", "o"))), ErrorCode::kAuthenticationFailed);
+  EXPECT_EQ(code_of(queue_call(account_query("q", "x"))), ErrorCode::kAuthenticationFailed);
+  EXPECT_EQ(code_of(queue_call(account_query("q", "o", "2025-01-01"))), ErrorCode::kAuthenticationFailed);
 }
 
 TEST(Sas, IsForOneQueueOrBlob) {

@@ -205,13 +205,13 @@ TEST_F(BlobShards, ACopyOnAnotherShardHasTheBlocksOfItsSource) {
 }
 
 TEST_F(BlobShards, ACopyOnAnotherShardHasTheHolesOfItsSource) {
-  constexpr std::uint64_t kPage = 512;
+  constexpr std::uint64_t kPageBytes = 512;
   const auto write = [&](const std::string& name, std::uint64_t page, const std::string& bytes) {
-    EXPECT_TRUE(run(service_.put_pages(ref(name), {page * kPage, bytes.size()}, upload_for(name, bytes), {}, {})));
+    EXPECT_TRUE(run(service_.put_pages(ref(name), {page * kPageBytes, bytes.size()}, upload_for(name, bytes), {}, {})));
   };
-  ASSERT_TRUE(run(service_.create_page_blob(ref(on(2)), {}, 4096 * kPage, 0, {})));
-  write(on(2), 3, content(kPage));
-  write(on(2), 1000, content(600 * kPage));
+  ASSERT_TRUE(run(service_.create_page_blob(ref(on(2)), {}, 4096 * kPageBytes, 0, {})));
+  write(on(2), 3, content(kPageBytes));
+  write(on(2), 1000, content(600 * kPageBytes));
   const auto before = *read(on(2));
   ASSERT_TRUE(copy(ref(on(2)), on(3)));
   EXPECT_EQ(*read(on(3)), before);
@@ -219,9 +219,9 @@ TEST_F(BlobShards, ACopyOnAnotherShardHasTheHolesOfItsSource) {
   ASSERT_TRUE(ranges);
   EXPECT_EQ(ranges->ranges.size(), 2U);
   // The pages of the copy are its own.
-  const auto other = content(2 * kPage);
+  const auto other = content(2 * kPageBytes);
   write(on(3), 1001, other);
-  EXPECT_EQ(read(on(3))->substr(1001 * kPage, 2 * kPage), other);
+  EXPECT_EQ(read(on(3))->substr(1001 * kPageBytes, 2 * kPageBytes), other);
   EXPECT_EQ(*read(on(2)), before);
   collect();
   expect_sound();

@@ -26,14 +26,14 @@ using tidemark::testing::write_file;
 
 constexpr long kFirst = 1, kSecond = 2;  // serial numbers
 
-std::promise<void> left_alone;
+std::promise<void> tls_left_alone;
 
-Task<Response> echo(Request& request) {
+Task<Response> echo_tls(Request& request) {
   Response response;
   if (request.path == "/wait-until-alone") {
     const auto executor = co_await asio::this_coro::executor;
     while (!request.peer_gone()) co_await asio::post(executor, asio::use_awaitable);
-    left_alone.set_value();
+    tls_left_alone.set_value();
     co_return response;
   }
   if (request.path == "/strangers") {
@@ -69,7 +69,7 @@ class HttpsServer : public ::testing::Test {
     auto server = bind_server(options_, *random_);
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);
-    server_->start(echo, [](const Error& error, const std::string&) {
+    server_->start(echo_tls, [](const Error& error, const std::string&) {
       Response response;
       response.status = http_status_of(error.code);
       response.body = std::string(azure_name_of(error.code)) + ": " + error.message;
@@ -170,7 +170,7 @@ TEST_F(HttpsServer, AStrangerWhoStillSendsGetsItsAnswer) {
 }
 
 TEST_F(HttpsServer, AHandlerLearnsThatThePeerIsGone) {
-  auto gone = left_alone.get_future();
+  auto gone = tls_left_alone.get_future();
   {
     const auto client = open();
     asio::write(*client, asio::buffer(std::string("GET /wait-until-alone HTTP/1.1\r\nHost: h\r\n\r\n")));

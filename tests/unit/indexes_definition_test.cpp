@@ -200,7 +200,8 @@ Index declared(const std::string& name, std::string_view text) {
   return index;
 }
 
-std::string lists(const std::string& source, const std::string& destination, const std::string& where = "across") {
+std::string declared_lists(const std::string& source, const std::string& destination,
+                           const std::string& where = "across") {
   return R"({"kind":"lists","by":["X"],"source":")" + source + R"(","destination":")" + destination + R"(","where":")" +
          where + "\"}";
 }
@@ -214,16 +215,17 @@ TEST(IndexConflicts, RowsThatMayMeet) {
   const auto meet = [](const std::string& one, const std::string& other) {
     return !conflicts_of("one", read(one), {declared("two", other)}).empty();
   };
-  EXPECT_TRUE(meet(lists("Abc", "Def"), lists("Ghi", "dEF")));
-  EXPECT_FALSE(meet(lists("Abc", "Def"), lists("Abc", "Ghi")));
-  EXPECT_FALSE(meet(lists("Abc", "Def", "partition"), lists("Ghi", "Def", "partition")));
-  EXPECT_TRUE(meet(lists("Abc", "Def"), R"({"kind":"summary","source":"Abc","by":["X"],"destination":"Def"})"));
+  EXPECT_TRUE(meet(declared_lists("Abc", "Def"), declared_lists("Ghi", "dEF")));
+  EXPECT_FALSE(meet(declared_lists("Abc", "Def"), declared_lists("Abc", "Ghi")));
+  EXPECT_FALSE(meet(declared_lists("Abc", "Def", "partition"), declared_lists("Ghi", "Def", "partition")));
+  EXPECT_TRUE(
+      meet(declared_lists("Abc", "Def"), R"({"kind":"summary","source":"Abc","by":["X"],"destination":"Def"})"));
   EXPECT_TRUE(meet(copies("{A}", "{B}"), copies("{A}", "b_{B}")));
   EXPECT_FALSE(meet(copies("{A}", "a_{B}"), copies("{A}", "b_{B}")));
   EXPECT_FALSE(meet(copies("a_{A}", "{B}"), copies("b_{A}", "{B}")));
   EXPECT_TRUE(meet(copies("{A}", "a{B}"), copies("{A}", "aa_{B}")));
-  EXPECT_FALSE(meet(copies("{A}", "mail_{B}"), lists("Abc", "Def", "partition")));
-  EXPECT_TRUE(meet(copies("{A}", "two_{B}"), lists("Abc", "Def", "partition")));
+  EXPECT_FALSE(meet(copies("{A}", "mail_{B}"), declared_lists("Abc", "Def", "partition")));
+  EXPECT_TRUE(meet(copies("{A}", "two_{B}"), declared_lists("Abc", "Def", "partition")));
 }
 
 TEST(IndexConflicts, BlobsThatMayMeet) {
@@ -238,16 +240,17 @@ TEST(IndexConflicts, BlobsThatMayMeet) {
   EXPECT_TRUE(meet(in("lists", "by/name/"), in("lists", "by/")));
   EXPECT_FALSE(meet(in("lists", "by-name/"), in("lists", "by/")));
   EXPECT_FALSE(meet(in("lists", ""), in("others", "")));
-  EXPECT_FALSE(meet(in("lists", ""), lists("Abc", "Def")));
+  EXPECT_FALSE(meet(in("lists", ""), declared_lists("Abc", "Def")));
 }
 
 TEST(IndexConflicts, Circles) {
-  const std::vector<Index> others{declared("a", lists("Abc", "Def")), declared("b", lists("Def", "Ghi")),
-                                  declared("c", lists("Ghi", "Ghi", "partition"))};
-  EXPECT_THAT(conflicts_of("d", read(lists("Ghi", "Jkl")), others), IsEmpty());
-  EXPECT_THAT(conflicts_of("d", read(lists("ghi", "abc")), others),
+  const std::vector<Index> others{declared("a", declared_lists("Abc", "Def")),
+                                  declared("b", declared_lists("Def", "Ghi")),
+                                  declared("c", declared_lists("Ghi", "Ghi", "partition"))};
+  EXPECT_THAT(conflicts_of("d", read(declared_lists("Ghi", "Jkl")), others), IsEmpty());
+  EXPECT_THAT(conflicts_of("d", read(declared_lists("ghi", "abc")), others),
               ElementsAre(HasSubstr("leads back to the source ghi by the indexes a, b")));
-  EXPECT_THAT(conflicts_of("d", read(lists("Def", "Def", "partition")), others), IsEmpty());
+  EXPECT_THAT(conflicts_of("d", read(declared_lists("Def", "Def", "partition")), others), IsEmpty());
 }
 
 std::string denormalised(const std::string& source, const std::string& destination, const std::string& row_key,
@@ -264,8 +267,9 @@ TEST(IndexConflicts, CirclesOfDenormalisedValues) {
   EXPECT_THAT(problems(denormalised("Def", "Abc", "R", R"({"Y":"Z"})")), IsEmpty()) << "nobody sets Z";
   EXPECT_THAT(problems(denormalised("Def", "Def", "X", R"({"Z":"V"})")), IsEmpty());
   EXPECT_THAT(problems(denormalised("Ghi", "Def", "R", R"({"X":"V"})")), ElementsAre(HasSubstr("X is set by index a")));
-  EXPECT_THAT(problems(lists("Def", "Abc")), ElementsAre(HasSubstr("leads back"))) << "any row of Abc may be taken";
-  EXPECT_THAT(problems(lists("Def", "Ghi")), IsEmpty());
+  EXPECT_THAT(problems(declared_lists("Def", "Abc")), ElementsAre(HasSubstr("leads back")))
+      << "any row of Abc may be taken";
+  EXPECT_THAT(problems(declared_lists("Def", "Ghi")), IsEmpty());
   const std::vector<Index> in_one{declared("a", denormalised("Abc", "Abc", "R", R"({"X":"Y"})"))};
   EXPECT_THAT(conflicts_of("b", read(denormalised("Abc", "Abc", "S", R"({"Y":"X"})")), in_one),
               ElementsAre(HasSubstr("leads back")));
@@ -277,9 +281,10 @@ TEST(IndexConflicts, CirclesOfDenormalisedValues) {
 
 TEST(IndexConflicts, AsManyAsATableCanHave) {
   std::vector<Index> others;
-  for (char c = 'a'; c < 'q'; ++c) others.push_back(declared({c}, lists("Abc", std::string("Def") + c)));
+  for (char c = 'a'; c < 'q'; ++c) others.push_back(declared({c}, declared_lists("Abc", std::string("Def") + c)));
   ASSERT_THAT(others, SizeIs(table_store::kMaxFollowers));
-  EXPECT_THAT(conflicts_of("z", read(lists("Abc", "Defz")), others), ElementsAre(HasSubstr("as many as a table")));
+  EXPECT_THAT(conflicts_of("z", read(declared_lists("Abc", "Defz")), others),
+              ElementsAre(HasSubstr("as many as a table")));
   EXPECT_THAT(conflicts_of("z", read(denormalised("Ghi", "Abc", "R", R"(["X"])")), others),
               ElementsAre(HasSubstr("destination Abc has 16 indexes")));
 }

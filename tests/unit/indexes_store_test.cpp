@@ -11,7 +11,7 @@ using table_store::change;
 using table_store::MutationKind;
 using ::testing::HasSubstr;
 
-Definition lists(const std::string& source, const std::string& destination) {
+Definition lists_json(const std::string& source, const std::string& destination) {
   const auto text = R"({"kind":"lists","by":["X"],"source":")" + source + R"(","destination":")" + destination + "\"}";
   return *parse_definition(std::string_view(text));
 }
@@ -27,20 +27,20 @@ TEST_F(IndexStoreTest, NothingIsThereBeforeTheFirst) {
 }
 
 TEST_F(IndexStoreTest, TheSameDefinitionAgainIsTheSameIndex) {
-  const auto index = put("a", lists("Abc", "Def"));
+  const auto index = put("a", lists_json("Abc", "Def"));
   EXPECT_TRUE(index.id.starts_with("a-"));
-  const auto again = run_task(store.put("a", lists("Abc", "Def")));
+  const auto again = run_task(store.put("a", lists_json("Abc", "Def")));
   ASSERT_TRUE(again);
   EXPECT_FALSE(again->created);
   EXPECT_EQ(again->index.id, index.id);
-  const auto other = run_task(store.put("a", lists("Abc", "Ghi")));
+  const auto other = run_task(store.put("a", lists_json("Abc", "Ghi")));
   ASSERT_TRUE(other.failed_with(ErrorCode::kIndexInvalid));
   EXPECT_THAT(other.error().message, HasSubstr("drop it first"));
   EXPECT_EQ(run_task(store.all())->size(), 1U);
 }
 
 TEST_F(IndexStoreTest, WishesAreKeptAndTold) {
-  put("a", lists("Abc", "Def"));
+  put("a", lists_json("Abc", "Def"));
   const auto before = *run_task(store.changes());
   auto index = *run_task(store.ask("a", {.paused = true}));
   EXPECT_TRUE(index.paused);
@@ -57,11 +57,11 @@ TEST_F(IndexStoreTest, WishesAreKeptAndTold) {
   EXPECT_TRUE(run_task(store.ask("a", {.drop = true}))->dropping);
   EXPECT_TRUE(run_task(store.ask("a", {.drop = true}))) << "it may be asked for again";
   EXPECT_TRUE(run_task(store.ask("a", {.scrub = true})).failed_with(ErrorCode::kIndexInvalid));
-  EXPECT_TRUE(run_task(store.put("a", lists("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
+  EXPECT_TRUE(run_task(store.put("a", lists_json("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
 }
 
 TEST_F(IndexStoreTest, AWishMeetsAnother) {
-  put("a", lists("Abc", "Def"));
+  put("a", lists_json("Abc", "Def"));
   bool raced = false;
   loopback.before = [&](const std::string& method, Duration) {
     if (method != "table.mutate" || std::exchange(raced, true)) return;
@@ -75,18 +75,18 @@ TEST_F(IndexStoreTest, AWishMeetsAnother) {
 }
 
 TEST_F(IndexStoreTest, RowsOfOthersDoNotHideIndexes) {
-  put("b", lists("Abc", "Def"));
-  put("a", lists("Abc", "Ghi"));
+  put("b", lists_json("Abc", "Def"));
+  put("a", lists_json("Abc", "Ghi"));
   ASSERT_TRUE(run_task(tables.mutate(std::string(kIndexTable), "definitions",
                                      {change(MutationKind::kInsert, "aa", {{"Definition", "{}"}})}, std::nullopt)));
   const auto all = *run_task(store.all());
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].name, "a");
-  EXPECT_EQ(all[1].definition, lists("Abc", "Def"));
+  EXPECT_EQ(all[1].definition, lists_json("Abc", "Def"));
 }
 
 TEST_F(IndexStoreTest, OnlyTheLatestOwnerWrites) {
-  const auto index = put("a", lists("Abc", "Def"));
+  const auto index = put("a", lists_json("Abc", "Def"));
   auto mine = *run_task(store.owner(index.id));
   EXPECT_EQ(mine.version, 0);
   auto theirs = mine;
@@ -113,7 +113,7 @@ TEST_F(IndexStoreTest, OnlyTheLatestOwnerWrites) {
 }
 
 TEST_F(IndexStoreTest, ADroppedIndexLeavesNothing) {
-  const auto index = put("a", lists("Abc", "Def"));
+  const auto index = put("a", lists_json("Abc", "Def"));
   auto owner = *run_task(store.owner(index.id));
   owner.worker = "w";
   ASSERT_TRUE(*run_task(store.swap_owner(index.id, owner)));
@@ -123,7 +123,7 @@ TEST_F(IndexStoreTest, ADroppedIndexLeavesNothing) {
   EXPECT_TRUE(run_task(store.all())->empty());
   EXPECT_TRUE(run_task(store.all_progress())->empty());
   EXPECT_EQ(run_task(store.owner(index.id))->version, 0);
-  const auto next = put("a", lists("Abc", "Ghi"));
+  const auto next = put("a", lists_json("Abc", "Ghi"));
   EXPECT_NE(next.id, index.id);
   ASSERT_TRUE(run_task(store.forget(index))) << "a late one";
   EXPECT_EQ((*run_task(store.find("a")))->id, next.id);
@@ -150,7 +150,7 @@ TEST_F(IndexStoreTest, ADeclarationThatComesTwiceBringsNoIndexBack) {
   Repeater repeater(loopback);
   table_store::TableClient repeated(repeater, "acct");
   IndexStore declaring(repeated, clock, *random);
-  const auto stored = run_task(declaring.put("a", lists("Abc", "Def")));
+  const auto stored = run_task(declaring.put("a", lists_json("Abc", "Def")));
   ASSERT_TRUE(stored) << stored.error().message;
   const auto& id = stored->index.id;
   ASSERT_TRUE(run_task(store.ask("a", {.drop = true})));
@@ -169,16 +169,16 @@ TEST_F(IndexStoreTest, DeclarationLooksAtTheTables) {
   ASSERT_TRUE(run_task(tables.create_table("Abc")));
   ASSERT_TRUE(run_task(tables.create_table("Full")));
   ASSERT_TRUE(run_task(tables.mutate("Full", "p", {change(MutationKind::kInsert, "r")}, std::nullopt)));
-  const auto refusal = run_task(declare(tables, nullptr, store, "a", lists("Nowhere", "Full")));
+  const auto refusal = run_task(declare(tables, nullptr, store, "a", lists_json("Nowhere", "Full")));
   ASSERT_TRUE(refusal.failed_with(ErrorCode::kIndexInvalid));
   ASSERT_EQ(refusal.error().fields.size(), 2U);
   EXPECT_THAT(refusal.error().message, HasSubstr("there is no table Nowhere"));
   EXPECT_THAT(refusal.error().message, HasSubstr("holds rows that are not of an index"));
   EXPECT_TRUE(run_task(store.all())->empty());
-  EXPECT_TRUE(run_task(declare(tables, nullptr, store, "a", lists("Abc", "Def")))->created);
-  EXPECT_FALSE(run_task(declare(tables, nullptr, store, "a", lists("Abc", "Def")))->created);
+  EXPECT_TRUE(run_task(declare(tables, nullptr, store, "a", lists_json("Abc", "Def")))->created);
+  EXPECT_FALSE(run_task(declare(tables, nullptr, store, "a", lists_json("Abc", "Def")))->created);
   EXPECT_TRUE(
-      run_task(declare(tables, nullptr, store, "b", lists("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
+      run_task(declare(tables, nullptr, store, "b", lists_json("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
 }
 
 TEST_F(IndexStoreTest, OfTwoThatCannotBeTogetherAtMostOneStays) {
@@ -186,10 +186,10 @@ TEST_F(IndexStoreTest, OfTwoThatCannotBeTogetherAtMostOneStays) {
   bool raced = false;
   loopback.before = [&](const std::string& method, Duration) {
     if (method != "table.mutate" || std::exchange(raced, true)) return;
-    ASSERT_TRUE(run_task(declare(tables, nullptr, store, "b", lists("Abc", "Def"))));
+    ASSERT_TRUE(run_task(declare(tables, nullptr, store, "b", lists_json("Abc", "Def"))));
   };
   EXPECT_TRUE(
-      run_task(declare(tables, nullptr, store, "a", lists("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
+      run_task(declare(tables, nullptr, store, "a", lists_json("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
   EXPECT_TRUE((*run_task(store.find("a")))->dropping);
   EXPECT_FALSE((*run_task(store.find("b")))->dropping);
 }

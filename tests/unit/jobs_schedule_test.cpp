@@ -16,10 +16,10 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-Time at(std::string_view text) { return *parse_iso8601(text); }
+Time time_of(std::string_view text) { return *parse_iso8601(text); }
 
 std::string fill(std::string_view text, std::string_view due = "2026-11-21T10:30:15Z", const char* zone = "UTC") {
-  const auto filled = fill_time_template(text, at(due), *TimeZone::find(zone));
+  const auto filled = fill_time_template(text, time_of(due), *TimeZone::find(zone));
   return filled ? *filled : "refused";
 }
 
@@ -79,7 +79,7 @@ TEST(Schedule, ItsTextReadsBackAndTheJobHasItsDueTimeAsKey) {
           "job":{"kind":"archive","source":"Abc","destination":"Former","filter":"Left lt datetime'{now-60d}'"}})");
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(parse_schedule(canonical_text(*spec)), *spec);
-  const auto job = job_of(*spec, "nightly", at("2026-11-21T02:00:00Z"));
+  const auto job = job_of(*spec, "nightly", time_of("2026-11-21T02:00:00Z"));
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(std::get<ArchiveSpec>(job->work).filter, "Left lt datetime'2026-09-22T02:00:00Z'");
   EXPECT_EQ(job->idempotency_key, "schedule:nightly:2026-11-21T02:00:00Z");
@@ -92,7 +92,7 @@ TEST(Schedule, TablesMayBeNamedByMoments) {
                  "then":{"kind":"delete","source":"Log{today-1d:yyyyMMdd}","wholeTable":true}}})");
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(parse_schedule(canonical_text(*spec)), *spec);
-  const auto job = job_of(*spec, "logs", at("2026-12-01T02:00:00Z"));
+  const auto job = job_of(*spec, "logs", time_of("2026-12-01T02:00:00Z"));
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(std::get<ArchiveSpec>(job->work).source, "Log20261130");
   EXPECT_EQ(std::get<ArchiveSpec>(job->work).destination, "Logs202611");
@@ -113,8 +113,8 @@ TEST(Schedule, ADeclarationIsCheckedWithTheNamesOfNow) {
   const auto* text = R"({"cron":"@daily","job":{"kind":"archive","source":"Log{today:yyyyMM}",
                          "destination":"Log{today-1d:yyyyMM}","filter":""}})";
   // One table on most days; two on the first of a month.
-  EXPECT_FALSE(parse_schedule(text, at("2026-11-21T10:00:00Z")));
-  EXPECT_TRUE(parse_schedule(text, at("2026-11-01T10:00:00Z")));
+  EXPECT_FALSE(parse_schedule(text, time_of("2026-11-21T10:00:00Z")));
+  EXPECT_TRUE(parse_schedule(text, time_of("2026-11-01T10:00:00Z")));
   EXPECT_TRUE(parse_schedule(text));
 }
 
@@ -130,7 +130,7 @@ struct Course {
     schedule.spec.cron = cron;
     schedule.spec.time_zone = zone;
     schedule.spec.job = R"({"kind":"delete","source":"Abc","filter":""})";
-    schedule.state.decided = at(begin);
+    schedule.state.decided = time_of(begin);
   }
 
   /// Everything until the schedule sleeps; when to look again.
@@ -152,7 +152,7 @@ struct Course {
     ADD_FAILURE() << "it never sleeps";
     return std::nullopt;
   }
-  std::optional<Time> look(std::string_view now) { return look(at(now)); }
+  std::optional<Time> look(std::string_view now) { return look(time_of(now)); }
   std::vector<std::string> take() { return std::exchange(ran, {}); }
 
   Schedule schedule;
@@ -165,10 +165,10 @@ using Times = std::vector<std::string>;
 
 TEST(SchedulePlan, RunsAtItsTimesAndSleepsUntilTheNext) {
   Course course("0 3 * * *", "2026-11-20T12:00:00Z");
-  EXPECT_EQ(course.look("2026-11-20T12:00:00Z"), at("2026-11-21T03:00:00Z"));
-  EXPECT_EQ(course.look("2026-11-21T02:59:59.999Z"), at("2026-11-21T03:00:00Z"));
+  EXPECT_EQ(course.look("2026-11-20T12:00:00Z"), time_of("2026-11-21T03:00:00Z"));
+  EXPECT_EQ(course.look("2026-11-21T02:59:59.999Z"), time_of("2026-11-21T03:00:00Z"));
   EXPECT_TRUE(course.take().empty());
-  EXPECT_EQ(course.look("2026-11-21T03:00:00Z"), at("2026-11-22T03:00:00Z"));
+  EXPECT_EQ(course.look("2026-11-21T03:00:00Z"), time_of("2026-11-22T03:00:00Z"));
   EXPECT_EQ(course.take(), Times{"2026-11-21T03:00:00Z"});
   course.look("2026-11-21T03:00:01Z");
   EXPECT_TRUE(course.take().empty());
@@ -183,7 +183,7 @@ TEST(SchedulePlan, ClockChangesNeitherLoseNorDouble) {
         std::pair<const char*, Times>{"2026-10-24T00:00:00Z",
                                       {"2026-10-24T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}}}) {
     Course course("30 2 * * *", begin, "Europe/Berlin");
-    for (auto now = at(begin); now < at(begin) + hours(72); now += minutes(1)) course.look(now);
+    for (auto now = time_of(begin); now < time_of(begin) + hours(72); now += minutes(1)) course.look(now);
     EXPECT_EQ(course.take(), wanted);
   }
 }
@@ -240,7 +240,7 @@ TEST(SchedulePlan, Overlap) {
   wait.schedule.spec.catch_up = CatchUp::kAll;
   wait.jobs_last = true;
   wait.look("2026-11-21T01:00:00Z");
-  EXPECT_EQ(wait.look("2026-11-21T03:00:00Z"), at("2026-11-21T03:00:02Z"));
+  EXPECT_EQ(wait.look("2026-11-21T03:00:00Z"), time_of("2026-11-21T03:00:02Z"));
   wait.job_runs = false;
   wait.look("2026-11-21T03:10:00Z");  // one, and that one runs now
   EXPECT_EQ(wait.take(), (Times{"2026-11-21T01:00:00Z", "2026-11-21T02:00:00Z"}));
@@ -262,7 +262,7 @@ TEST(SchedulePlan, ClockJumps) {
   Course course("0 * * * *", "2026-11-21T00:00:00Z");
   course.look("2026-11-21T01:00:00Z");
   // Back: what was settled stays so.
-  EXPECT_EQ(course.look("2026-11-21T00:10:00Z"), at("2026-11-21T02:00:00Z"));
+  EXPECT_EQ(course.look("2026-11-21T00:10:00Z"), time_of("2026-11-21T02:00:00Z"));
   course.look("2026-11-21T01:00:00Z");
   EXPECT_EQ(course.take(), Times{"2026-11-21T01:00:00Z"});
   // Forward: the catch-up rule.
@@ -271,7 +271,7 @@ TEST(SchedulePlan, ClockJumps) {
   // A clock that was wrong by a year and is put right: the schedule does not sleep for a year.
   course.look("2027-11-21T05:30:00Z");
   EXPECT_EQ(course.take(), Times{"2027-11-21T05:00:00Z"});
-  EXPECT_EQ(course.look("2026-11-21T06:30:00Z"), at("2026-11-21T07:00:00Z"));
+  EXPECT_EQ(course.look("2026-11-21T06:30:00Z"), time_of("2026-11-21T07:00:00Z"));
   course.look("2026-11-21T07:00:00Z");
   EXPECT_EQ(course.take(), Times{"2026-11-21T07:00:00Z"});
 }
@@ -280,7 +280,7 @@ TEST(SchedulePlan, ClockJumps) {
 TEST(SchedulePlan, RandomLooksAndJumps) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const auto random = make_seeded_random(seed);
-    const auto begin = at("2026-10-24T00:00:00Z") + minutes(random->below(600));
+    const auto begin = time_of("2026-10-24T00:00:00Z") + minutes(random->below(600));
     Course course("*/20 * * * *", to_iso8601(begin), "Europe/Berlin");
     course.schedule.spec.catch_up = CatchUp::kAll;
     course.schedule.spec.overlap = Overlap::kAllow;
@@ -306,8 +306,8 @@ TEST(SchedulePlan, PausedAndNotYetBegun) {
   course.schedule.state.paused = true;
   EXPECT_EQ(course.look("2026-11-21T05:00:00Z"), std::nullopt);
   course.schedule.state.paused = false;
-  course.schedule.spec.start_after = at("2026-11-21T08:00:00Z");
-  EXPECT_EQ(course.look("2026-11-21T05:00:00Z"), at("2026-11-21T09:00:00Z"));
+  course.schedule.spec.start_after = time_of("2026-11-21T08:00:00Z");
+  EXPECT_EQ(course.look("2026-11-21T05:00:00Z"), time_of("2026-11-21T09:00:00Z"));
   EXPECT_TRUE(course.take().empty());
 }
 
@@ -315,7 +315,7 @@ TEST(SchedulePlan, AClaimIsLeftToItsWorkerForAWhile) {
   Course course("0 * * * *", "2026-11-21T00:00:00Z");
   const auto timetable = *Timetable::of(course.schedule.spec);
   auto& state = course.schedule.state;
-  const auto due = at("2026-11-21T01:00:00Z");
+  const auto due = time_of("2026-11-21T01:00:00Z");
   state.decided = due;
   state.pending = ScheduleState::Pending{due, "{}", due, "w1"};
   state.paused = true;  // what was claimed is carried out even so

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::hours;
 
-class FadingRowsTest : public testing::Test {
+class FadingRowsTest : public ::testing::Test {
  protected:
   void put(const std::string& key, const std::string& value) {
     engine_->submit(

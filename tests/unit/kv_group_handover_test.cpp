@@ -19,7 +19,7 @@ using Wake = GroupHandover::Wake;
 
 constexpr std::size_t kWorth = 2;
 constexpr int kFull = 3;
-constexpr int kTransactions = 7;
+constexpr int kSubmitted = 7;
 
 enum class At { kLooks, kSleeps, kRuns, kWrites, kEnded };
 
@@ -140,7 +140,7 @@ TEST(GroupHandover, WritesEverythingInOrderHoweverItsThreadsInterleave) {
     helped = helped || world.helper == At::kRuns;
     if (world.rests(world.writer) && world.rests(world.helper)) world.expect_nothing_forgotten();
     const auto follow = [&](auto&& step) { step(open.emplace_back(world)); };
-    if (world.submitted < kTransactions && !world.stopped) follow([](World& next) { next.submit(); });
+    if (world.submitted < kSubmitted && !world.stopped) follow([](World& next) { next.submit(); });
     if (!world.stopped) follow([](World& next) { next.stop(); });
     if (!world.rests(world.writer)) follow([](World& next) { next.step_writer(); });
     if (!world.rests(world.helper)) follow([](World& next) { next.step_helper(); });

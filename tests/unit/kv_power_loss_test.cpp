@@ -56,7 +56,7 @@ class PowerLoss : public ::testing::Test {
   std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(disk_);
 };
 
-constexpr int kTransactions = 60;
+constexpr int kWritten = 60;
 
 /// One run of writes and a range delete, until it ends or the power fails.
 struct Story {
@@ -64,8 +64,8 @@ struct Story {
   bool erasing = false, erased = false;  // the first ten, asked for and done
 
   void tell(Engine& engine, const std::function<bool(Engine&, int)>& write) {
-    for (int i = 0; i < kTransactions; ++i) {
-      if (i == kTransactions / 2) {
+    for (int i = 0; i < kWritten; ++i) {
+      if (i == kWritten / 2) {
         erasing = true;
         erased = testing::erase_range(engine, {"k0", "k1"}).has_value();
         if (!erased) return;
@@ -90,7 +90,7 @@ TEST_F(PowerLoss, NothingAcknowledgedIsLostWhereverItFails) {
     const auto engine = reopen();
     ASSERT_TRUE(engine);
     const auto snapshot = engine->snapshot();
-    for (int i = 0; i < kTransactions; ++i) {
+    for (int i = 0; i < kWritten; ++i) {
       const bool there = is_there(*snapshot, i);
       const bool acknowledged = i < static_cast<int>(story.acknowledged.size());
       if (i == 0 && story.erased) {
@@ -142,16 +142,16 @@ TEST_F(PowerLoss, WithoutFsyncTheEndIsLostAndNothingElse) {
   {
     auto engine = open();
     ASSERT_TRUE(engine);
-    for (int i = 0; i < kTransactions; ++i) ASSERT_TRUE(write(**engine, i));
+    for (int i = 0; i < kWritten; ++i) ASSERT_TRUE(write(**engine, i));
     disk_->cut_power();
   }
   const auto engine = reopen();
   ASSERT_TRUE(engine);
   const auto snapshot = engine->snapshot();
   int found = 0;
-  while (found < kTransactions && is_there(*snapshot, found)) ++found;
-  EXPECT_LT(found, kTransactions) << "this disk forgets nothing";
-  for (int i = found; i < kTransactions; ++i) EXPECT_FALSE(is_there(*snapshot, i)) << "a gap before " << i;
+  while (found < kWritten && is_there(*snapshot, found)) ++found;
+  EXPECT_LT(found, kWritten) << "this disk forgets nothing";
+  for (int i = found; i < kWritten; ++i) EXPECT_FALSE(is_there(*snapshot, i)) << "a gap before " << i;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace tidemark::workers {
 namespace {
 
-constexpr const char* kInBlobs =
+constexpr const char* kListedInBlobs =
     R"({"kind":"lists","source":"Source","by":["Colour"],"where":"blobs","container":"lists","prefix":"by-colour/",
         "scrubPerSecond":100000})";
 
@@ -67,7 +67,7 @@ class WorkersBlobLists : public IndexRowsFixture {
 };
 
 TEST_F(WorkersBlobLists, DivideWhatIsTooLargeForOneBlob) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   const std::string padding(400, 'x');
   for (int partition = 0; partition < 9; ++partition) {
     std::vector<Mutation> mutations;
@@ -86,7 +86,7 @@ TEST_F(WorkersBlobLists, DivideWhatIsTooLargeForOneBlob) {
 }
 
 TEST_F(WorkersBlobLists, WriteABlobOnceForAllChangesOfAPage) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   start_keeper("w1");
   write(entity("r0", "red", 1), "p0");
   expect_true(index);
@@ -107,7 +107,7 @@ TEST_F(WorkersBlobLists, WriteABlobOnceForAllChangesOfAPage) {
 }
 
 TEST_F(WorkersBlobLists, HaveALegalNameForAnyValue) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   const std::vector<std::string> values{"",     ".",   "..",      "a.",   "a/b\\c#d?e",
                                         "100%", "%2E", "Ähm, ja", "true", std::string(500, 'z')};
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -130,7 +130,7 @@ TEST_F(WorkersBlobLists, HaveALegalNameForAnyValue) {
 }
 
 TEST_F(WorkersBlobLists, AreFoundByValuePrefixAndRange) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   start_keeper("w1");
   for (const auto& [row, colour] : {std::pair("r1", "red"), {"r2", "blue"}, {"r3", "bluish"}, {"r4", "green"}}) {
     write(entity(row, colour, 1), "p0");
@@ -144,7 +144,7 @@ TEST_F(WorkersBlobLists, AreFoundByValuePrefixAndRange) {
 }
 
 TEST_F(WorkersBlobLists, ALookupGoesOnBehindABlobThatWasReplaced) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   start_keeper("w1");
   write(entity("r1", "red", 1), "p0");
   expect_true(index);
@@ -163,7 +163,7 @@ TEST_F(WorkersBlobLists, ALookupGoesOnBehindABlobThatWasReplaced) {
 }
 
 TEST_F(WorkersBlobLists, NeverTouchBlobsOfOthers) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   start_keeper("w1");
   write(entity("r1", "red", 1), "p0");
   expect_true(index);
@@ -186,7 +186,7 @@ TEST_F(WorkersBlobLists, NeverTouchBlobsOfOthers) {
 }
 
 TEST_F(WorkersBlobLists, AScrubMendsWhatIsMissingOnEitherSide) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   start_keeper("w1");
   write_at_random(80);
   expect_true(index);
@@ -208,7 +208,7 @@ TEST_F(WorkersBlobLists, AScrubMendsWhatIsMissingOnEitherSide) {
 }
 
 TEST_F(WorkersBlobLists, ARowWhoseBlobIsLostGoesWithItsLastEntity) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   start_keeper("w1");
   write(entity("r1", "red", 1), "p0");
   expect_true(index);
@@ -221,7 +221,7 @@ TEST_F(WorkersBlobLists, ARowWhoseBlobIsLostGoesWithItsLastEntity) {
 }
 
 TEST_F(WorkersBlobLists, AreMadeAgainWhenTheirContainerIsGone) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   start_keeper("w1");
   write_at_random(40);
   expect_true(index);
@@ -250,7 +250,7 @@ TEST_F(WorkersBlobLists, ReportValuesThatShouldBeUnique) {
 /// The owner's calls to both stores are numbered; at each in turn it is cut off for good, before or after its effect,
 /// and another one takes over.
 TEST_F(WorkersBlobLists, SurviveADeathAtEachStep) {
-  const auto index = declare("in-blobs", kInBlobs);
+  const auto index = declare("in-blobs", kListedInBlobs);
   std::uint64_t epoch = 0;
   const auto start = [&] {
     auto owner = IndexOwner::create(index_services(), index, ++epoch);

@@ -3,8 +3,6 @@
 namespace tidemark::workers {
 namespace {
 
-constexpr Duration kDeadline = std::chrono::seconds(20);
-
 struct Usage {
   std::uint64_t bytes = 0, containers = 0, blobs = 0;
 };

@@ -7,7 +7,6 @@
 namespace tidemark::workers {
 namespace {
 
-constexpr Duration kDeadline = std::chrono::seconds(20);
 constexpr int kMaxRounds = 100;  // of one store, before another one has its turn
 
 analytics::calls::Settle settlement_of(const analytics::Collected& collected) {

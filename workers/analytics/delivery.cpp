@@ -11,8 +11,6 @@ using analytics::Grain;
 using table_store::Mutation;
 using table_store::MutationKind;
 
-constexpr Duration kDeadline = std::chrono::seconds(20);
-
 std::string whole_seconds(Time time) { return to_iso8601(std::chrono::floor<std::chrono::seconds>(time)); }
 
 blob_store::NewContent content_of(const analytics::LogBatch& batch) {

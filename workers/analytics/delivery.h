@@ -13,6 +13,9 @@
 
 namespace tidemark::workers {
 
+/// Of each call of analytics to a store.
+inline constexpr Duration kDeadline = std::chrono::seconds(20);
+
 /// What all parts of analytics write to, as whichever account they belong to.
 struct AnalyticsLinks {
   rpc::Transport& blobs;

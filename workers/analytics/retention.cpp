@@ -9,7 +9,6 @@ namespace {
 
 using analytics::Grain;
 
-constexpr Duration kDeadline = std::chrono::seconds(20);
 constexpr int kMaxPages = 10;  // at once, of a table or of logs
 
 Duration days(std::uint32_t count) { return std::chrono::hours(24) * count; }

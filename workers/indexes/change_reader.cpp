@@ -11,7 +11,7 @@ namespace {
 using table_store::ChangedEntity;
 using table_store::ChangesPage;
 
-constexpr std::size_t kMostBytes = 16UL << 20;
+constexpr std::size_t kBytesInABatch = 16UL << 20;
 
 /// Pages one behind the other. An entity that is in several stands where its last change is, with all that it was
 /// before, and as the last page says that it is.
@@ -23,7 +23,7 @@ class JoinedPages {
     last_ = std::move(page);
   }
   [[nodiscard]] const ChangesPage& last() const { return last_; }
-  [[nodiscard]] bool full(std::size_t most) const { return entities_.size() >= most || bytes_ >= kMostBytes; }
+  [[nodiscard]] bool full(std::size_t most) const { return entities_.size() >= most || bytes_ >= kBytesInABatch; }
   ChangesPage finish() {
     for (auto& entity : entities_) {
       if (entity) last_.entities.push_back(std::move(*entity));

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "indexes/rows/group_text.h"
+#include "indexes/rows/list_piece.h"
 #include "indexes/store/read_entities.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
@@ -26,8 +27,6 @@ using table_store::Value;
 using table_store::WriteOutcome;
 
 constexpr std::size_t kEntitiesAtOnce = 500;
-constexpr char kJustBehind = '\x01';
-constexpr std::string_view kLastBound = "ffffffffffffffff";
 
 std::optional<Value> value_in(const Entity& entity, const std::string& name) {
   if (name == "PartitionKey") return entity.partition_key;
@@ -251,9 +250,9 @@ Task<Result<std::vector<Referrers::Visit>>> DenormalRows::go_on(std::vector<Visi
   std::vector<EntityKey> keys;
   for (std::size_t i = 0; i < found.rows.size() && keys.size() < most; ++i) {
     const auto& row = found.rows[i];
-    visits[i].done = !row || row->row_key.ends_with(kLastBound);
+    visits[i].done = !row || row->row_key.ends_with(indexes::kLastBound);
     if (!row) continue;
-    visits[i].at = row->row_key + kJustBehind;
+    visits[i].at = row->row_key + jobs::kJustBehind;
     const auto piece = indexes::read_piece(*row);
     if (!piece) continue;
     for (const auto& entry : piece->entries) {

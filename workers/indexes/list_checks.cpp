@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "indexes/rows/group_text.h"
+#include "indexes/rows/list_piece.h"
 #include "indexes/store/read_entities.h"
+#include "jobs/store/rows.h"
 #include "workers/indexes/list_rows.h"
 #include "workers/indexes/row_writer.h"
 
@@ -14,9 +16,6 @@ namespace {
 
 using indexes::Number;
 using jobs::EntityKey;
-
-constexpr char kJustBehind = '\x01';
-constexpr std::string_view kLastBound = "ffffffffffffffff";
 
 std::string literal(std::string_view text) {
   std::string out = "'";
@@ -111,7 +110,7 @@ Task<Result<Wrong>> ListRows::check(std::vector<Entity> rows) {
   std::vector<Entity> pieces;
   for (auto& row : rows) {
     const bool summary = sums_ && row.row_key == indexes::kSummaryRow;
-    const bool last_piece = row.row_key.ends_with(kLastBound);
+    const bool last_piece = row.row_key.ends_with(indexes::kLastBound);
     if (sums_ && (summary || last_piece)) groups.insert(row.partition_key);
     if (!summary) pieces.push_back(std::move(row));
   }
@@ -184,7 +183,7 @@ Task<Result<Wrong>> ListRows::check_some(std::vector<Entity> rows) {
 Task<Result<Wrong>> ListRows::check_summary(std::string group) {
   const auto truth = CO_TRY(co_await totals_of_others(indexes::group_across(group), std::nullopt));
   const std::string head(indexes::kSummaryRow);
-  const auto found = CO_TRY(co_await context_.tables.find_rows(table_, {{group, head, head + kJustBehind}}, {}));
+  const auto found = CO_TRY(co_await context_.tables.find_rows(table_, {{group, head, head + jobs::kJustBehind}}, {}));
   if (found.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));
   const auto& row = found.rows.front();
   if (row && row->origin != mark()) co_return Wrong{};

@@ -16,7 +16,6 @@ using table_store::RowSearch;
 using table_store::WriteOutcome;
 
 constexpr std::size_t kSearchesInACall = 500;
-constexpr char kJustBehind = '\x01';
 
 /// The rows of the pieces are in the table of indexes, and the keys in blobs.
 void put_into_blobs(const IndexRowsContext& context, const ListsKind& lists, Listing& listing) {
@@ -92,7 +91,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     searches.push_back(work->search());
     if (sums_) {
       const std::string head(indexes::kSummaryRow);
-      searches.push_back({work->place.partition_key, head, head + kJustBehind});
+      searches.push_back({work->place.partition_key, head, head + jobs::kJustBehind});
     }
   }
   auto answer = co_await context_.tables.find_rows(table_, searches, {});
@@ -153,7 +152,7 @@ Task<Result<std::vector<Outcomes>>> ListRows::write(std::vector<PartitionMutatio
 /// Makes as many of the group's changes as belong to this piece. Nothing if the row is not the index's.
 std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<Entity> row) const {
   if (row && row->origin != mark()) {
-    work.search_from = row->row_key + kJustBehind;
+    work.search_from = row->row_key + jobs::kJustBehind;
     return std::nullopt;
   }
   PieceChange change;

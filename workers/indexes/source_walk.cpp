@@ -5,7 +5,7 @@
 namespace tidemark::workers {
 namespace {
 
-constexpr std::size_t kMostBytes = 8UL << 20;
+constexpr std::size_t kBytesInAStretch = 8UL << 20;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Task<Result<SourcePage>> read_source_page(table_store::TableClient& tables, tabl
       changed.now = std::move(entity);
     }
     request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty() && out.entities.size() < wanted && bytes < kMostBytes);
+  } while (!request.continuation.empty() && out.entities.size() < wanted && bytes < kBytesInAStretch);
   out.continuation = std::move(request.continuation);
   co_return out;
 }

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kFirstVersion = 1;
-constexpr std::int64_t kForeign = 0;
+constexpr std::int64_t kNotArchived = 0;
 constexpr std::size_t kNotedBesideGroup = 80;  // job, epoch, number and ending of a part's name
 constexpr int kDropRaces = 20;
 // A batch waits for all of its entities together, and a job must stop soon after it is told to.
@@ -41,7 +41,7 @@ Task<Result<std::optional<PartSide::Part>>> PartSide::load(std::string name) {
   auto object = CO_TRY(co_await objects_->read(name));
   if (!object.has_value()) co_return std::optional<Part>();
   auto entities = CO_TRY(jobs::archived_in(archive_, name, *object));
-  if (!entities) co_return std::optional<Part>({std::move(name), kForeign, {}});
+  if (!entities) co_return std::optional<Part>({std::move(name), kNotArchived, {}});
   Part part{std::move(name), *object->version, std::move(*entities)};
   co_return std::optional<Part>(std::move(part));
 }
@@ -104,7 +104,7 @@ Task<Result<Page>> PartSide::read(std::string continuation) {
   if (names.names.empty()) co_return page;
   auto part = CO_TRY(co_await load(names.names.front()));
   if (!part.has_value()) co_return page;
-  if (part->version == kForeign) {
+  if (part->version == kNotArchived) {
     page.foreign.push_back(std::move(names.names.front()));
     co_return page;
   }
