@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/kv/shard_places.h"
+
 namespace tidemark::kv {
 
 /// What a claim names, so that it fails if the owner has done anything since it was read.
@@ -25,12 +27,6 @@ struct OwnerRow {
   bool released = true;      // nobody has a lease
   bool ended = false;        // whoever had it has ended, as its place shows
   std::string wish = {};     // the process that is to have it; empty: any
-};
-
-struct ProcessRow {
-  std::string name;
-  std::string address;  // where the others reach it
-  std::int64_t renewals = 0;
 };
 
 struct OwnersTable {

@@ -331,15 +331,6 @@ bool ShardOwners::leased(std::size_t shard) const {
   return engine && lease_clock() < engine->lease_ends();
 }
 
-std::vector<std::string> ShardOwners::others() const {
-  const MutexLock lock(mutex_);
-  std::vector<std::string> addresses;
-  for (const auto& process : processes_) {
-    if (process.name != process_) addresses.push_back(process.address);
-  }
-  return addresses;
-}
-
 std::optional<Error> ShardOwners::failure() const {
   const MutexLock lock(mutex_);
   return failure_;
@@ -370,6 +361,11 @@ std::vector<ShardOwners::Shown> ShardOwners::show() const {
 std::vector<ProcessRow> ShardOwners::processes() const {
   const MutexLock lock(mutex_);
   return processes_;
+}
+
+std::string ShardOwners::wished(std::size_t shard) const {
+  const MutexLock lock(mutex_);
+  return shards_[shard].wish;
 }
 
 Result<void> ShardOwners::wish(std::size_t shard, const std::string& process) {

@@ -22,7 +22,7 @@ namespace detail {
 class OwnersTables;
 }
 
-class ShardOwners {
+class ShardOwners final : public ShardPlaces {
  public:
   /// Called on the threads of the owners; they must not block.
   struct Hooks {
@@ -37,35 +37,27 @@ class ShardOwners {
   /// `options`: of any of the shards; their owner's name is made of the `process`, whose name is never used twice, and
   /// has no '#'. The tables are prepared. kConfigInvalid, kStorageFailure.
   static Result<std::unique_ptr<ShardOwners>> open(PostgresOptions options, std::string process, std::size_t shards);
-  ~ShardOwners();
-  ShardOwners(const ShardOwners&) = delete;
-  ShardOwners& operator=(const ShardOwners&) = delete;
+  ~ShardOwners() override;
 
   /// One for each shard, which must live until stop() has returned.
   [[nodiscard]] std::vector<std::unique_ptr<ClaimedEngine>> make_engines();
   /// Claims what there is for it at once, and goes on until leave(). `address`: where the other processes reach this
   /// one. Fails if the database cannot be reached.
   Result<void> start(std::string address, Hooks hooks);
-  /// Soon, instead of in its turn.
-  void look();
+  void look() override;
   /// Claims nothing any more, and lets go of everything in order; others are told that they need not wait. Goes on
   /// looking for who has what.
   void leave();
   /// Ends the threads. No hook is called afterwards.
   void stop();
 
-  struct Place {
-    bool here = false;
-    std::string address = {};  // of the other process; empty: nobody serves it, as far as this one knows
-    bool operator==(const Place&) const = default;
-  };
-  [[nodiscard]] Place place_of(std::size_t shard) const;
-  /// It is here, and its lease is good: nobody else can have taken it yet.
-  [[nodiscard]] bool leased(std::size_t shard) const;
-  /// Addresses of the other processes that live.
-  [[nodiscard]] std::vector<std::string> others() const;
-  [[nodiscard]] const std::string& process() const { return process_; }
-  [[nodiscard]] std::size_t shards() const { return count_; }
+  [[nodiscard]] std::size_t shards() const override { return count_; }
+  [[nodiscard]] Place place_of(std::size_t shard) const override;
+  [[nodiscard]] bool leased(std::size_t shard) const override;
+  [[nodiscard]] const std::string& process() const override { return process_; }
+  [[nodiscard]] std::vector<ProcessRow> processes() const override;
+  Result<void> wish(std::size_t shard, const std::string& process) override;
+  [[nodiscard]] std::string wished(std::size_t shard) const override;
   /// Why nothing can be said about who owns what: the database cannot be reached.
   [[nodiscard]] std::optional<Error> failure() const;
 
@@ -81,10 +73,6 @@ class ShardOwners {
     std::shared_ptr<PostgresEngine> engine = {};
   };
   [[nodiscard]] std::vector<Shown> show() const;
-  [[nodiscard]] std::vector<ProcessRow> processes() const;
-  /// The shard is to be this process's; empty: anybody's. It is so once show() says it. kInvalidInput: there is no such
-  /// shard, or no such process that lives.
-  Result<void> wish(std::size_t shard, const std::string& process);
 
  private:
   struct Shard {

@@ -65,7 +65,7 @@ RequestForwarder::Answered RequestForwarder::forward(std::size_t shard, const ht
 }
 
 RequestForwarder::Answered RequestForwarder::forward_whole(std::size_t shard, const http::Request& request) {
-  auto to = forwarded::head_of(shard, router_.owners().process(), request);
+  auto to = forwarded::head_of(shard, router_.places().process(), request);
   to.body = CO_TRY(co_await request.body->read_all(most_bytes_));
   auto payload = wire::encode(to);
   std::string address;
@@ -79,7 +79,7 @@ RequestForwarder::Answered RequestForwarder::forward_in_pieces(std::size_t shard
   std::string address;
   const auto reply = CO_TRY(
       co_await router_.forward({shard, kPieceDeadline}, std::string(forwarded::kBegin),
-                               wire::encode(forwarded::head_of(shard, router_.owners().process(), request)), &address));
+                               wire::encode(forwarded::head_of(shard, router_.places().process(), request)), &address));
   if (!reply) co_return std::optional<http::Response>();
   auto begun = CO_TRY(decoded<forwarded::Progress>(*reply));
   auto response = CO_TRY(co_await send_body(shard, address, std::move(begun), *request.body));

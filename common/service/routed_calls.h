@@ -15,7 +15,7 @@ class RoutedCalls final : public kv::OwnerCalls {
   explicit RoutedCalls(ShardRouter& router) : router_(router) {}
 
   [[nodiscard]] bool here(std::size_t shard) const override { return router_.here(shard); }
-  [[nodiscard]] bool leased(std::size_t shard) const override { return router_.owners().leased(shard); }
+  [[nodiscard]] bool leased(std::size_t shard) const override { return router_.places().leased(shard); }
 
   /// Does what other processes ask for. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);

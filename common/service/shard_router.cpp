@@ -8,7 +8,7 @@
 namespace tidemark::service {
 namespace {
 
-using Place = kv::ShardOwners::Place;
+using Place = kv::ShardPlaces::Place;
 
 constexpr std::string_view kLook = "owners.look";
 /// For a shard that is being handed over.
@@ -37,18 +37,18 @@ Error told(Error error) {
 
 }  // namespace
 
-ShardRouter::ShardRouter(kv::ShardOwners& owners, Clock& clock, Executor executor, OpenLink open_link)
-    : owners_(owners), clock_(clock), executor_(std::move(executor)), open_link_(std::move(open_link)) {}
+ShardRouter::ShardRouter(kv::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link)
+    : places_(places), clock_(clock), executor_(std::move(executor)), open_link_(std::move(open_link)) {}
 
 Task<Result<Place>> ShardRouter::find(std::size_t shard) {
   const auto give_up = clock_.monotonic() + kWaitForOwner;
   for (bool first = true;; first = false) {
     const auto ticket = seen_.ticket();
-    auto place = owners_.place_of(shard);
+    auto place = places_.place_of(shard);
     if (place.here || !place.address.empty()) co_return place;
     const auto left = give_up - clock_.monotonic();
     if (left <= Duration::zero()) co_return fail(not_served());
-    if (first) owners_.look();
+    if (first) places_.look();
     co_await seen_.wait(ticket, clock_, left);
   }
 }
@@ -68,7 +68,7 @@ Task<Result<std::optional<std::string>>> ShardRouter::forward(CallPlace place, s
     if (!says_not_here(reply.error())) co_return fail(told(std::move(reply.error())));
     ++missed_;
     if (tries == kMostTries) co_return fail(not_served());
-    owners_.look();
+    places_.look();
     co_await seen_.wait(ticket, clock_, kWaitForOwner);
   }
 }
@@ -105,7 +105,7 @@ Task<Result<std::string>> ShardRouter::call(std::shared_ptr<rpc::Transport> link
   spawn(co_await asio::this_coro::executor,
         fly(flight, std::move(link), std::move(method), std::move(payload), place.deadline));
   co_return co_await land(flight, clock_, [this, shard = place.shard, address = std::move(address)] {
-    const auto now = owners_.place_of(shard);
+    const auto now = places_.place_of(shard);
     return now.here || (!now.address.empty() && now.address != address);
   });
 }
@@ -123,18 +123,18 @@ Task<Result<std::string>> ShardRouter::ask(std::string address, std::string meth
     spawn(co_await asio::this_coro::executor,
           fly(flight, std::move(other), std::move(method), std::move(payload), deadline));
     reply =
-        co_await land(flight, clock_, [this, address] { return std::ranges::count(owners_.others(), address) == 0; });
+        co_await land(flight, clock_, [this, address] { return std::ranges::count(places_.others(), address) == 0; });
   }
   if (!reply) co_return fail(told(std::move(reply.error())));
   co_return std::move(*reply);
 }
 
 bool ShardRouter::lives(const std::string& process) const {
-  return std::ranges::any_of(owners_.processes(), [&](const auto& row) { return row.name == process; });
+  return std::ranges::any_of(places_.processes(), [&](const auto& row) { return row.name == process; });
 }
 
 Task<void> ShardRouter::tell_others(std::string method, std::string payload) {
-  for (const auto& address : owners_.others()) {
+  for (const auto& address : places_.others()) {
     const auto other = link(address);
     if (!other) continue;
     const auto told = co_await other->call(std::string(rpc::kForwarded) + method, payload, kTellWithin);
@@ -145,7 +145,7 @@ Task<void> ShardRouter::tell_others(std::string method, std::string payload) {
 Task<std::vector<ShardRouter::Answer>> ShardRouter::ask_others(std::string method, std::string payload,
                                                                Duration within) {
   std::vector<Answer> answers;
-  for (auto& address : owners_.others()) answers.push_back({std::move(address), fail(not_served())});
+  for (auto& address : places_.others()) answers.push_back({std::move(address), fail(not_served())});
   Step ask = [&](std::size_t number) -> Task<Result<void>> {
     auto& answer = answers[number];
     if (const auto other = link(answer.address)) {
@@ -159,10 +159,10 @@ Task<std::vector<ShardRouter::Answer>> ShardRouter::ask_others(std::string metho
 
 Task<Result<void>> ShardRouter::wish(std::size_t shard, std::string process) {
   const auto give_up = clock_.monotonic() + kWishWithin;
-  CO_TRY(owners_.wish(shard, process));
+  CO_TRY(places_.wish(shard, process));
   for (;;) {
     const auto ticket = seen_.ticket();
-    if (owners_.show()[shard].wish == process) co_return Result<void>{};
+    if (places_.wished(shard) == process) co_return Result<void>{};
     const auto left = give_up - clock_.monotonic();
     if (left <= Duration::zero()) {
       co_return fail(ErrorCode::kServerBusy, "The database has not confirmed it in time: look whether it is so.");
@@ -173,7 +173,7 @@ Task<Result<void>> ShardRouter::wish(std::size_t shard, std::string process) {
 
 /// Those to processes that are gone are closed.
 std::shared_ptr<rpc::Transport> ShardRouter::link(const std::string& address) {
-  const auto others = owners_.others();
+  const auto others = places_.others();
   const MutexLock lock(mutex_);
   std::erase_if(links_, [&](const auto& each) {
     return each.first != address && each.second.use_count() == 1 &&
@@ -201,12 +201,12 @@ Task<Result<std::string>> ShardRouter::answer(rpc::Dispatch own, PlaceOf place_o
   const std::string bare(rpc::bare_method(method));
   const bool forwarded = bare.size() < method.size();
   if (forwarded && bare == kLook) {
-    owners_.look();
+    places_.look();
     co_return std::string();
   }
   const auto place = place_of(bare, payload);
   if (!place) co_return co_await own(bare, std::move(payload));
-  if (place->shard >= owners_.shards()) co_return fail(ErrorCode::kInvalidInput);
+  if (place->shard >= places_.shards()) co_return fail(ErrorCode::kInvalidInput);
   if (here(place->shard)) co_return co_await own(bare, std::move(payload));
   if (forwarded) {
     auto error = not_served();
@@ -218,10 +218,6 @@ Task<Result<std::string>> ShardRouter::answer(rpc::Dispatch own, PlaceOf place_o
   co_return std::move(*reply);
 }
 
-kv::ShardOwners::Hooks ShardRouter::hooks(std::function<void(std::size_t)> gained,
-                                          std::function<void(std::size_t)> lost) {
-  return {std::move(gained), std::move(lost), [this] { seen_.notify_all(); },
-          [this] { spawn(executor_, tell_others(std::string(kLook), {})); }};
-}
+void ShardRouter::moved() { spawn(executor_, tell_others(std::string(kLook), {})); }
 
 }  // namespace tidemark::service

@@ -12,7 +12,7 @@
 
 #include "common/base/async.h"
 #include "common/base/mutex.h"
-#include "common/kv/shard_owners.h"
+#include "common/kv/shard_places.h"
 #include "common/rpc/transport.h"
 
 namespace tidemark::service {
@@ -28,11 +28,11 @@ class ShardRouter {
   /// A link to a process by the address that it is known by; null: there can be none.
   using OpenLink = std::function<std::unique_ptr<rpc::Transport>(const std::string& address)>;
   /// All must outlive it.
-  ShardRouter(kv::ShardOwners& owners, Clock& clock, Executor executor, OpenLink open_link);
+  ShardRouter(kv::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link);
 
-  [[nodiscard]] bool here(std::size_t shard) const { return owners_.place_of(shard).here; }
+  [[nodiscard]] bool here(std::size_t shard) const { return places_.place_of(shard).here; }
   /// Waits for a moment while nobody serves the shard. kServerBusy if that does not change.
-  Task<Result<kv::ShardOwners::Place>> find(std::size_t shard);
+  Task<Result<kv::ShardPlaces::Place>> find(std::size_t shard);
   /// The reply of the process that serves the shard; nothing: this one does. kServerBusy.
   /// `answered_by`: becomes the address of that process.
   Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload,
@@ -52,7 +52,7 @@ class ShardRouter {
     Result<std::string> reply;
   };
   Task<std::vector<Answer>> ask_others(std::string method, std::string payload, Duration within);
-  /// As ShardOwners::wish(), and waits until it is written. kServerBusy: the database did not confirm it in time.
+  /// As ShardPlaces::wish(), and waits until it is written. kServerBusy: the database did not confirm it in time.
   Task<Result<void>> wish(std::size_t shard, std::string process);
 
   /// Where a call belongs; nothing: it can be answered anywhere.
@@ -60,13 +60,15 @@ class ShardRouter {
   /// Answers what is here, or may be answered anywhere, by `own`, and passes the rest on. Must not outlive this.
   rpc::Dispatch around(rpc::Dispatch own, PlaceOf place_of);
 
-  /// What the owners are to call.
-  kv::ShardOwners::Hooks hooks(std::function<void(std::size_t)> gained, std::function<void(std::size_t)> lost);
+  /// What places() says may be new: whoever waits for it looks.
+  void seen() { seen_.notify_all(); }
+  /// This process has claimed something, or let go of it: the others are told to look.
+  void moved();
   /// Ends the links, and what waits for an answer; before the executors go.
   void close();
   [[nodiscard]] std::uint64_t forwarded() const { return forwarded_; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
-  [[nodiscard]] kv::ShardOwners& owners() { return owners_; }
+  [[nodiscard]] const kv::ShardPlaces& places() const { return places_; }
 
  private:
   Task<Result<std::string>> answer(rpc::Dispatch own, PlaceOf place_of, std::string method, std::string payload);
@@ -74,7 +76,7 @@ class ShardRouter {
                                  std::string method, std::string payload);
   std::shared_ptr<rpc::Transport> link(const std::string& address);
 
-  kv::ShardOwners& owners_;
+  kv::ShardPlaces& places_;
   Clock& clock_;
   const Executor executor_;
   const OpenLink open_link_;

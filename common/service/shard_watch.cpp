@@ -28,10 +28,11 @@ constexpr ShardFace::Handler kShardHandlers[] = {ShardFace::on<calls::ReadShards
 
 }  // namespace
 
-ShardWatch::ShardWatch(const kv::StoredShards& shards, std::string process, ShardRouter* router, ShardCounts counts,
-                       Clock& clock)
+ShardWatch::ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners,
+                       ShardRouter* router, ShardCounts counts, Clock& clock)
     : shards_(shards),
       process_(std::move(process)),
+      owners_(owners),
       router_(router),
       counts_(std::move(counts)),
       clock_(clock),
@@ -80,11 +81,11 @@ ShardLoad ShardWatch::load_of(std::size_t shard) {
 
 Result<std::vector<ShardLoad>> ShardWatch::own_loads() {
   std::vector<ShardLoad> loads;
-  if (router_ == nullptr) {
+  if (owners_ == nullptr) {
     for (std::size_t shard = 0; shard < shards_.size(); ++shard) loads.push_back(load_of(shard));
     return loads;
   }
-  const auto shown = router_->owners().show();
+  const auto shown = owners_->show();
   for (std::size_t shard = 0; shard < shown.size(); ++shard) {
     if (!shown[shard].here) continue;
     auto& load = loads.emplace_back(load_of(shard));
@@ -106,15 +107,14 @@ Task<Result<StoreShards>> ShardWatch::read() {
     co_return out;
   }
   out.shared = true;
-  const auto& owners = router_->owners();
-  const auto shown = owners.show();
+  const auto shown = owners_->show();
   for (std::size_t shard = 0; shard < shown.size(); ++shard) {
     auto& place = out.places[shard];
     place.process = shown[shard].process;
     place.epoch = shown[shard].epoch;
     place.wish = shown[shard].wish;
   }
-  for (const auto& process : owners.processes()) out.processes.push_back({process.name, process.address});
+  for (const auto& process : owners_->processes()) out.processes.push_back({process.name, process.address});
   co_await add_others(out);
   co_return out;
 }
@@ -135,7 +135,7 @@ Task<void> ShardWatch::add_others(StoreShards& shards) {
 
 /// Not while the database is away: whoever asks it then waits.
 bool ShardWatch::is_time_for_sizes() {
-  const bool away = shards_.failure() || (router_ != nullptr && router_->owners().failure());
+  const bool away = shards_.failure() || (owners_ != nullptr && owners_->failure());
   const auto now = clock_.monotonic();
   const MutexLock lock(mutex_);
   if (away || (sizes_at_ && now - *sizes_at_ < kSizesEvery)) return false;

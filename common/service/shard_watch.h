@@ -9,6 +9,7 @@
 
 #include "common/base/mutex.h"
 #include "common/kv/hot_names.h"
+#include "common/kv/shard_owners.h"
 #include "common/kv/stored_shards.h"
 #include "common/kv/stored_size.h"
 #include "common/rpc/transport.h"
@@ -28,9 +29,9 @@ struct ShardCounts {
 
 class ShardWatch {
  public:
-  /// All must outlive it. `process`: the name of this one; `router`: null if all shards are here.
-  ShardWatch(const kv::StoredShards& shards, std::string process, ShardRouter* router, ShardCounts counts,
-             Clock& clock);
+  /// All must outlive it. `process`: the name of this one; `owners` and `router`: null if all shards are here.
+  ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners, ShardRouter* router,
+             ShardCounts counts, Clock& clock);
 
   /// For the store, which says there what it writes.
   [[nodiscard]] kv::HotNames& hot(std::size_t shard) { return hot_[shard]; }
@@ -58,6 +59,7 @@ class ShardWatch {
 
   const kv::StoredShards& shards_;
   const std::string process_;
+  const kv::ShardOwners* const owners_;
   ShardRouter* const router_;
   const ShardCounts counts_;
   Clock& clock_;

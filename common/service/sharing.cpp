@@ -49,8 +49,10 @@ rpc::Dispatch Sharing::around(rpc::Dispatch own) {
 Result<void> Sharing::claim(const rpc::Server& server, const std::string& local,
                             const std::shared_ptr<Signal>& stopping) {
   auto address = TRY(peer_address(settings_.listen, settings_.peer_address, server.tcp_address(), local));
-  TRY(owners_.start(std::move(address), router_.hooks([this](std::size_t shard) { store_->gained(shard); },
-                                                      [this](std::size_t shard) { store_->lost(shard); })));
+  TRY(owners_.start(std::move(address), {.gained = [this](std::size_t shard) { store_->gained(shard); },
+                                         .lost = [this](std::size_t shard) { store_->lost(shard); },
+                                         .seen = [this] { router_.seen(); },
+                                         .moved = [this] { router_.moved(); }}));
   spawn(executor_, heed_properties(stopping));
   return {};
 }

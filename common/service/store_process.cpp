@@ -250,8 +250,12 @@ class RunningStore {
   http::Server& server_ = *ground_.server;
   std::deque<kv::AgeClock> ages_;           // of each shard
   const std::unique_ptr<Sharing> sharing_;  // null: all shards are here
-  ShardWatch shard_watch_{shards_, ground_.stored.process, sharing_ ? &sharing_->router() : nullptr,
-                          ground_.stored.counts, *ground_.clock};
+  ShardWatch shard_watch_{shards_,
+                          ground_.stored.process,
+                          ground_.stored.owners.get(),
+                          sharing_ ? &sharing_->router() : nullptr,
+                          ground_.stored.counts,
+                          *ground_.clock};
   analytics::Analytics analytics_{shards_.catalogue(), *ground_.clock, settings_.analytics, ground_.metrics};
   const std::unique_ptr<Store> store_;
   Front& front_ = store_->front();

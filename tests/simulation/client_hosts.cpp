@@ -29,7 +29,7 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
                        std::uint64_t seed)
     : life_(life),
       table_link_(network, life, stores.table, false),
-      queue_link_(network, life, stores.queue, false),
+      queue_link_(network, life, stores.queues, false),
       tables_(table_link_, kAccount),
       queues_(queue_link_, kAccount),
       random_(make_seeded_random(seed)),
@@ -93,7 +93,7 @@ PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& 
       dice_(seed),
       plain_table_link_(network, life, stores.table, true),
       table_link_(network, life, stores.table, false),
-      queue_link_(network, life, stores.queue, false),
+      queue_link_(network, life, stores.queues, false),
       source_(plain_table_link_, kAccount),
       tables_(table_link_, kAccount),
       queues_(queue_link_, kAccount),

@@ -13,7 +13,7 @@ namespace tidemark::simulation {
 
 struct Stores {
   int table = 0;
-  int queue = 0;
+  std::vector<int> queues = {};  // which share the shards, if they are several
   int endpoint = 0;
 };
 
@@ -29,7 +29,8 @@ class WorkerHost final : public Program {
   static Task<void> begin(WorkerHost& self);
   static Task<void> drain(WorkerHost& self, std::function<void()> drained);
   Life& life_;
-  SimTransport table_link_, queue_link_;
+  SimTransport table_link_;
+  SpreadTransport queue_link_;
   table_store::TableClient tables_;
   queue_service::QueueClient queues_;
   std::unique_ptr<Random> random_;
@@ -88,7 +89,8 @@ class PeopleHost final : public Program {
   const Plan& plan_;
   PeopleNotes& notes_;
   Dice dice_;
-  SimTransport plain_table_link_, table_link_, queue_link_;
+  SimTransport plain_table_link_, table_link_;
+  SpreadTransport queue_link_;
   table_store::TableClient source_, tables_;
   queue_service::QueueClient queues_;
   std::unique_ptr<Random> random_;

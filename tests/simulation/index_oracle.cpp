@@ -21,19 +21,12 @@ constexpr const char* kByJob = "ByJob";
 const std::map<std::string, std::string> kTableOf{
     {kListsIndex, "ByGroup"}, {kCopiesIndex, "ByNumber"}, {kSums, "Sums"}, {kDenormalisedIndex, kReferringTable}};
 
-std::uint64_t generation_in(std::string_view key) {
-  key.remove_prefix(1);
-  return kv::take_u64(key).value_or(0);
-}
-
 std::string name_in(const std::string& id) {
   for (const auto& [name, table] : kTableOf) {
     if (id.starts_with(name + "-")) return name;
   }
   return {};
 }
-
-std::string shown(const IndexOracle::Key& key) { return key.first.substr(0, 6) + "/" + key.second.substr(0, 6); }
 
 }  // namespace
 

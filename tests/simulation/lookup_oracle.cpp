@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "jobs/store/rows.h"
+#include "tests/simulation/table_oracle.h"
 
 namespace tidemark::simulation {
 namespace {
-
-std::string shown(const LookupOracle::Key& key) { return key.first.substr(0, 6) + "/" + key.second.substr(0, 6); }
 
 std::set<LookupOracle::Key> keys_of(const std::vector<LookupOracle::Hit>& hits) {
   std::set<LookupOracle::Key> keys;

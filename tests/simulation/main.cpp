@@ -63,6 +63,8 @@ bool take_out(std::string_view rule, Options& options) {
     without.proof = true;
   } else if (rule == "freshness") {
     without.freshness = true;
+  } else if (rule == "epoch") {
+    without.epoch = true;
   } else if (rule == "sync") {
     without.sync = true;
   } else {
@@ -123,10 +125,10 @@ void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
       "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu messages between "
-      "shards, %llu crashes\n",
+      "shards, %llu shards taken over, %llu commits of former owners refused, %llu crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
-      shown(figures.carried), shown(figures.crashes));
+      shown(figures.carried), shown(figures.takeovers), shown(figures.refused), shown(figures.crashes));
 }
 
 void add(const RunOutcome& outcome, RunOutcome& total) {
@@ -140,6 +142,8 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.crashes += outcome.crashes;
   total.lookups += outcome.lookups;
   total.carried += outcome.carried;
+  total.takeovers += outcome.takeovers;
+  total.refused += outcome.refused;
 }
 
 }  // namespace

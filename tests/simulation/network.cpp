@@ -109,4 +109,14 @@ Task<Result<std::string>> SimTransport::call(std::string method, std::string pay
   co_return co_await std::move(operation);
 }
 
+SpreadTransport::SpreadTransport(Network& network, Life& life, const std::vector<int>& callees, bool plain)
+    : network_(network) {
+  for (const auto callee : callees) links_.emplace_back(network, life, callee, plain);
+}
+
+Task<Result<std::string>> SpreadTransport::call(std::string method, std::string payload, Duration deadline) {
+  const auto chosen = links_.size() == 1 ? 0 : network_.scheduler_.dice().below(links_.size());
+  return links_[chosen].call(std::move(method), std::move(payload), deadline);
+}
+
 }  // namespace tidemark::simulation

@@ -2,7 +2,9 @@
 // whose call took effect), and delivers requests twice; a plain link only takes time. A store that dies breaks its
 // connections: callers hear of it at once or at their deadline.
 #pragma once
+#include <deque>
 #include <functional>
+#include <vector>
 
 #include "common/rpc/transport.h"
 #include "tests/simulation/scheduler.h"
@@ -41,6 +43,7 @@ class Network {
 
  private:
   friend class SimTransport;
+  friend class SpreadTransport;
   struct Letter {
     Request request;
     int callee = 0;
@@ -72,6 +75,17 @@ class SimTransport final : public rpc::Transport {
   Life& life_;
   int callee_;
   bool plain_;
+};
+
+/// The link of one life to hosts that answer the same calls, as behind a proxy: each call goes to any of them.
+class SpreadTransport final : public rpc::Transport {
+ public:
+  SpreadTransport(Network& network, Life& life, const std::vector<int>& callees, bool plain);
+  Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline) override;
+
+ private:
+  Network& network_;
+  std::deque<SimTransport> links_;
 };
 
 }  // namespace tidemark::simulation

@@ -186,6 +186,7 @@ Plan make_plan(Dice& dice) {
   plan.index_jobs = dice.chance(1500);
   for (auto left = plan.index_jobs ? 1 + dice.below(3) : 0; left > 0; --left) plan.jobs.push_back(make_index_job(dice));
   if (dice.chance(5000)) plan.queue_shards = 2 + dice.below(3);
+  if (plan.queue_shards > 1 && dice.chance(6000)) plan.queue_processes = 2 + static_cast<int>(dice.below(2));
   return plan;
 }
 
@@ -213,7 +214,8 @@ std::string describe(const Plan& plan) {
               {"freezeGapMs", ms(plan.freeze_gap)},
               {"skewMs", ms(plan.skew)},
               {"jumpGapMs", ms(plan.jump_gap)},
-              {"queueShards", plan.queue_shards}};
+              {"queueShards", plan.queue_shards},
+              {"queueProcesses", plan.queue_processes}};
   for (const auto& job : plan.jobs) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
     out["jobs"].push_back(

@@ -55,6 +55,7 @@ struct Plan {
   Duration skew{};
   Duration jump_gap{};  // zero: no clock is set
   std::size_t queue_shards = 1;
+  int queue_processes = 1;  // that share them
 };
 
 Plan make_plan(Dice& dice);

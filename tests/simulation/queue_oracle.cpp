@@ -11,7 +11,6 @@
 namespace tidemark::simulation {
 
 using queue_service::MessageRecord;
-namespace calls = queue_service::calls;
 
 namespace {
 
@@ -30,12 +29,12 @@ void collect_leases(const Cause& cause, std::vector<queue_service::LeaseKey>& ou
 
 std::vector<queue_service::LeaseKey> leases_of(const Cause& cause) {
   std::vector<queue_service::LeaseKey> out;
-  collect_leases<calls::Renew>(cause, out);
-  collect_leases<calls::Complete>(cause, out);
-  collect_leases<calls::CompleteAll>(cause, out);
-  collect_leases<calls::Finish>(cause, out);
-  collect_leases<calls::Release>(cause, out);
-  collect_leases<calls::Move>(cause, out);
+  collect_leases<queue_service::calls::Renew>(cause, out);
+  collect_leases<queue_service::calls::Complete>(cause, out);
+  collect_leases<queue_service::calls::CompleteAll>(cause, out);
+  collect_leases<queue_service::calls::Finish>(cause, out);
+  collect_leases<queue_service::calls::Release>(cause, out);
+  collect_leases<queue_service::calls::Move>(cause, out);
   return out;
 }
 
@@ -59,7 +58,7 @@ void QueueOracle::violated(std::string text) { scheduler_.trace().violation(sche
 
 void QueueOracle::check_lease(const Cause& cause, const std::set<std::string>& touched) {
   // Of many, those that are not held any more are left alone.
-  const bool many = cause.method == calls::CompleteAll::kMethod;
+  const bool many = cause.method == queue_service::calls::CompleteAll::kMethod;
   for (const auto& lease : leases_of(cause)) {
     const auto& id = lease.message_id;
     const auto known = messages_.find(id);
@@ -149,8 +148,9 @@ void QueueOracle::arrived(std::size_t shard, const RowChange& change, std::set<s
 }
 
 void QueueOracle::begun(const Cause& cause) {
-  if (cause.method != calls::Withdraw::kMethod) return;
-  if (const auto call = wire::decode<calls::Withdraw>(cause.payload)) withdrawn_.insert(call->message.id);
+  if (cause.method != queue_service::calls::Withdraw::kMethod) return;
+  if (const auto call = wire::decode<queue_service::calls::Withdraw>(cause.payload))
+    withdrawn_.insert(call->message.id);
 }
 
 void QueueOracle::committed(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause) {
@@ -182,7 +182,7 @@ void QueueOracle::committed(std::size_t shard, const std::vector<RowChange>& cha
 void QueueOracle::check_touched(const Cause& cause, const std::set<std::string>& touched) {
   const bool ends = cause.method == "queue.complete" || cause.method == "queue.complete_all" ||
                     cause.method == "queue.finish" || cause.method == "queue.remove" ||
-                    cause.method == "queue.withdraw";
+                    cause.method == "queue.withdraw" || cause.method == "queue.withdraw_there";
   for (const auto& id : touched) {
     const auto places = messages_[id].places.size();
     if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");

@@ -1,15 +1,18 @@
 # The stack in one process under a seeded scheduler. Further tests prove that it notices when a rule is taken out.
 set(simulation_directory ${CMAKE_CURRENT_LIST_DIR})
-add_executable(simulation_test
+set(simulation_sources
   ${simulation_directory}/callback_oracle.cpp ${simulation_directory}/client_hosts.cpp
   ${simulation_directory}/endpoint.cpp ${simulation_directory}/index_oracle.cpp
   ${simulation_directory}/lookup_oracle.cpp ${simulation_directory}/lookups.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
   ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
+  ${simulation_directory}/shared_database.cpp ${simulation_directory}/shared_owners.cpp
   ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
-  ${simulation_directory}/world.cpp)
+  ${simulation_directory}/watched_engine.cpp ${simulation_directory}/world.cpp)
+add_executable(simulation_test ${simulation_sources})
+tidemark_unity(simulation_test ${simulation_sources})
 target_link_libraries(simulation_test PRIVATE tidemark_workers tidemark_queue_server tidemark_table_server
                                               tidemark_memory_engine)
-tidemark_precompiled(simulation_test)
+tidemark_precompiled(simulation_test precompiled_header)
 
 # A sanitizer makes each seed ten times slower.
 set(simulation_seeds 1000)
@@ -33,7 +36,8 @@ set(broken_by_notes I1)
 set(broken_by_staleness I)
 set(broken_by_proof L1)
 set(broken_by_freshness L2)
-foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival sync notes staleness proof freshness)
+set(broken_by_epoch Q)
+foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival epoch sync notes staleness proof freshness)
   add_test(NAME simulation_bites_without_${rule}
     COMMAND simulation_test --seeds 1..5000 --without ${rule} --expect "${broken_by_${rule}}")
   list(APPEND simulation_tests simulation_bites_without_${rule})

@@ -12,18 +12,10 @@ namespace tidemark::simulation {
 
 using table_store::Entity;
 using table_store::OperationLedger;
-namespace calls = table_store::calls;
 
 namespace {
 
-std::string shown(const TableOracle::Key& key) { return key.first.substr(0, 6) + "/" + key.second.substr(0, 6); }
-
 std::string content_of(const Entity& entity) { return table_store::encode_entity(0, std::nullopt, entity.properties); }
-
-std::uint64_t generation_in(std::string_view key) {
-  key.remove_prefix(1);
-  return kv::take_u64(key).value_or(0);
-}
 
 /// The fence of a call that carries one.
 template <class Call>
@@ -39,7 +31,7 @@ std::optional<table_store::Fence> fence_in(const Cause& cause) {
 
 /// Of the moves of a call, each a transaction of its own, the one that changed these rows.
 std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::vector<RowChange>& changes) {
-  auto call = wire::decode<calls::MoveAll>(cause.payload);
+  auto call = wire::decode<table_store::calls::MoveAll>(cause.payload);
   if (!call) return std::nullopt;
   for (auto& move : call->moves) {
     const auto key = table_store::operation_key(kAccount, move.fence.operation_id);
@@ -52,12 +44,14 @@ std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::v
 
 /// Of the calls that work on an operation.
 std::optional<table_store::Fence> fence_of(const Cause& cause, const std::vector<RowChange>& changes) {
-  if (cause.method == calls::MoveAll::kMethod) return fence_of_move(cause, changes);
-  if (cause.method == calls::Mutate::kMethod) return fence_in<calls::Mutate>(cause);
-  if (cause.method == calls::MutateAll::kMethod) return fence_in<calls::MutateAll>(cause);
-  if (cause.method == calls::Count::kMethod) return fence_in<calls::Count>(cause);
-  if (cause.method == calls::OpenOperation::kMethod) return fence_in<calls::OpenOperation>(cause);
-  if (cause.method == calls::CloseOperation::kMethod) return fence_in<calls::CloseOperation>(cause);
+  if (cause.method == table_store::calls::MoveAll::kMethod) return fence_of_move(cause, changes);
+  if (cause.method == table_store::calls::Mutate::kMethod) return fence_in<table_store::calls::Mutate>(cause);
+  if (cause.method == table_store::calls::MutateAll::kMethod) return fence_in<table_store::calls::MutateAll>(cause);
+  if (cause.method == table_store::calls::Count::kMethod) return fence_in<table_store::calls::Count>(cause);
+  if (cause.method == table_store::calls::OpenOperation::kMethod)
+    return fence_in<table_store::calls::OpenOperation>(cause);
+  if (cause.method == table_store::calls::CloseOperation::kMethod)
+    return fence_in<table_store::calls::CloseOperation>(cause);
   return std::nullopt;
 }
 

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "common/kv/key_codec.h"
 #include "jobs/store/job_record.h"
 #include "table_store/model/mutation.h"
 #include "tests/simulation/store_hosts.h"
@@ -24,6 +25,16 @@ inline constexpr const char* kAccount = "devstoreaccount1";
 inline constexpr const char* kSourceTable = "Source";
 inline constexpr const char* kDestinationTable = "Archive";
 inline constexpr const char* kCopiesTable = "Copies";
+
+/// Of the table whose entity has this key.
+inline std::uint64_t generation_in(std::string_view key) {
+  key.remove_prefix(1);
+  return kv::take_u64(key).value_or(0);
+}
+/// Keys may be long.
+inline std::string shown(const std::pair<std::string, std::string>& key) {
+  return key.first.substr(0, 6) + "/" + key.second.substr(0, 6);
+}
 
 class TableOracle {
  public:

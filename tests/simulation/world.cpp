@@ -29,13 +29,22 @@ class World {
         durability_(without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced) {
     notes_.breaks_freshness = without.freshness;
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
-    for (std::size_t i = 0; i < plan_.queue_shards; ++i) queue_disks_.push_back(kv::make_memory_disk());
+    if (plan_.queue_processes > 1) {
+      queue_database_.emplace(plan_.queue_shards, without.epoch ? EpochCheck::kNone : EpochCheck::kEachCommit,
+                              [this](std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause) {
+                                queues_.committed(shard, changes, cause);
+                              });
+    } else {
+      for (std::size_t i = 0; i < plan_.queue_shards; ++i) queue_disks_.push_back(kv::make_memory_disk());
+    }
     scheduler_.on_crash = [this](int host) { crashed(host); };
     queues_.on_departure = [this] { message_departed(); };
-    stores_.table = scheduler_.add_host("table");
-    stores_.queue = scheduler_.add_host("queue");
-    people_ = scheduler_.add_host("people");
+    scheduler_.add_host("people");
     for (int i = 0; i < plan_.workers; ++i) scheduler_.add_host("worker-" + std::to_string(i + 1));
+    stores_.table = scheduler_.add_host("table");
+    for (int i = 1; i <= plan_.queue_processes; ++i) {
+      stores_.queues.push_back(scheduler_.add_host("queue-" + std::to_string(i)));
+    }
     stores_.endpoint = scheduler_.add_host("endpoint");
   }
   ~World() { scheduler_.end_all(); }
@@ -52,6 +61,7 @@ class World {
   void plan_freeze();
   void plan_jump();
   void calm_down();
+  [[nodiscard]] bool is_queue(int host) const { return std::ranges::count(stores_.queues, host) > 0; }
   [[nodiscard]] bool violated() const { return !trace_.violations().empty(); }
   /// Nothing is left to be done.
   [[nodiscard]] bool settled() const;
@@ -67,10 +77,11 @@ class World {
   Durability durability_;
   Network network_{scheduler_, plan_.link};
   Stores stores_;
-  int people_ = 0;
+  static constexpr int kPeople = 0;  // the hosts of the workers come next
   std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
-  std::vector<std::shared_ptr<kv::MemoryDisk>> queue_disks_;  // of each shard
-  TableOracle tables_{scheduler_, 2};
+  std::vector<std::shared_ptr<kv::MemoryDisk>> queue_disks_;  // of each shard, if there is one process
+  std::optional<SharedDatabase> queue_database_;              // if there are several
+  TableOracle tables_{scheduler_, kPeople};
   LookupOracle lookups_{scheduler_};
   IndexOracle indexes_{scheduler_, lookups_};
   QueueOracle queues_{scheduler_};
@@ -90,7 +101,10 @@ void World::start(int host) {
                                                  tables_.committed(changes, cause);
                                                  indexes_.committed(changes);
                                                });
-  } else if (host == stores_.queue) {
+  } else if (is_queue(host) && queue_database_) {
+    life.program = std::make_unique<SharedQueueHost>(network_, OwnedEngine::Parts{*queue_database_, scheduler_, life},
+                                                     seed, [this](const Cause& cause) { queues_.begun(cause); });
+  } else if (is_queue(host)) {
     std::vector<EngineParts> parts;
     for (const auto& disk : queue_disks_) parts.push_back({disk, scheduler_, life, durability_});
     life.program = std::make_unique<QueueHost>(
@@ -100,7 +114,7 @@ void World::start(int host) {
                                          const Cause& cause) { queues_.committed(shard, changes, cause); }});
   } else if (host == stores_.endpoint) {
     life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
-  } else if (host == people_) {
+  } else if (host == kPeople) {
     auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, lookups_, seed);
     people->start();
     life.program = std::move(people);
@@ -114,7 +128,7 @@ void World::start(int host) {
 
 void World::crashed(int host) {
   ++crashes_;
-  if (host == stores_.table || host == stores_.queue || host == stores_.endpoint) network_.connections_broke(host);
+  if (host == stores_.table || is_queue(host) || host == stores_.endpoint) network_.connections_broke(host);
   scheduler_.after(scheduler_.dice().between(20ms, 2s), [this, host] { start(host); });
 }
 
@@ -124,8 +138,8 @@ void World::plan_crash() {
     if (calm_) return;
     auto& dice = scheduler_.dice();
     const auto victim = static_cast<int>(dice.below(static_cast<std::uint64_t>(scheduler_.host_count())));
-    if (victim != people_ && scheduler_.host(victim).life) {
-      const bool worker = victim > people_ && victim != stores_.endpoint;
+    if (victim != kPeople && scheduler_.host(victim).life) {
+      const bool worker = victim > kPeople && victim <= kPeople + plan_.workers;
       if (worker && dice.chance(2000)) {
         auto& life = *scheduler_.host(victim).life;
         trace_.note(scheduler_.now(), "shut down", scheduler_.host(victim).name, nullptr);
@@ -147,7 +161,8 @@ void World::plan_crash() {
 void World::message_departed() {
   auto& dice = scheduler_.dice();
   if (calm_ || plan_.crash_gap == Duration::zero() || !dice.chance(5000)) return;
-  scheduler_.host(stores_.queue).doom = static_cast<int>(dice.below(16));
+  const auto victim = stores_.queues[dice.below(stores_.queues.size())];
+  if (scheduler_.host(victim).life) scheduler_.host(victim).doom = static_cast<int>(dice.below(16));
 }
 
 void World::plan_freeze() {
@@ -155,11 +170,14 @@ void World::plan_freeze() {
   scheduler_.after(scheduler_.dice().between(10ms, plan_.freeze_gap), [this] {
     if (calm_) return;
     auto& dice = scheduler_.dice();
-    const auto victim = people_ + 1 + static_cast<int>(dice.below(static_cast<std::uint64_t>(plan_.workers)));
+    auto victims = queue_database_ ? stores_.queues : std::vector<int>();
+    for (int i = 1; i <= plan_.workers; ++i) victims.push_back(kPeople + i);
+    const auto victim = victims[dice.below(victims.size())];
+    const auto lease = is_queue(victim) ? kSharedLease : plan_.lease;
     if (scheduler_.host(victim).life) {
       trace_.note(scheduler_.now(), "freeze", scheduler_.host(victim).name, nullptr);
       scheduler_.host(victim).frozen = true;
-      scheduler_.after(dice.between(plan_.lease / 4, plan_.lease * 3), [this, victim] {
+      scheduler_.after(dice.between(lease / 4, lease * 3), [this, victim] {
         trace_.note(scheduler_.now(), "continue", scheduler_.host(victim).name, nullptr);
         scheduler_.host(victim).frozen = false;
       });
@@ -311,6 +329,10 @@ RunOutcome World::run() {
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
   outcome.carried = queues_.carried();
+  if (queue_database_) {
+    outcome.takeovers = queue_database_->takeovers();
+    outcome.refused = queue_database_->refused();
+  }
   for (const auto& [id, job] : tables_.jobs()) {
     if (job.state == jobs::JobState::kSucceeded) ++outcome.succeeded;
     if (job.state == jobs::JobState::kPoisoned) ++outcome.poisoned;

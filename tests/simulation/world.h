@@ -19,6 +19,7 @@ struct Without {
   bool staleness = false;        // a follower is not told that changes are lost
   bool proof = false;            // lookups take changed entities for what their rows say
   bool freshness = false;        // lookups answer before the index is as fresh as was asked
+  bool epoch = false;            // the database takes what former owners of a shard commit
   bool sync = false;             // the engines acknowledge what a crash still loses
 };
 
@@ -32,6 +33,8 @@ struct RunOutcome {
   std::uint64_t crashes = 0;
   std::uint64_t lookups = 0;
   std::uint64_t carried = 0;                                 // messages from one shard to another
+  std::uint64_t takeovers = 0;                               // of shards whose owner had not let go of them
+  std::uint64_t refused = 0;                                 // commits of former owners
   std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs
   std::uint64_t taken_over = 0;                              // jobs that needed more than one delivery
   std::uint64_t virtual_ms = 0;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "common/kv/shard_owners.h"
 #include "common/rpc/forwarded.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/shard_router.h"
@@ -47,7 +48,11 @@ class Process {
     const auto dispatch = router_.around(make_queue_dispatch(service_), place_of);
     const rpc::ServerOptions listening{.endpoint = endpoint_, .undelivered = make_undelivered_hook(dispatch)};
     server_ = std::move(rpc::serve(listening, io_.get_executor(), dispatch).value());
-    owners_->start(endpoint_, router_.hooks([](std::size_t) {}, [this](auto shard) { service_.lost(shard); })).value();
+    owners_
+        ->start(endpoint_, {.lost = [this](auto shard) { service_.lost(shard); },
+                            .seen = [this] { router_.seen(); },
+                            .moved = [this] { router_.moved(); }})
+        .value();
     link_ = rpc::connect(endpoint_);
   }
   ~Process() {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "common/kv/shard_owners.h"
 #include "common/rpc/forwarded.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/routed_calls.h"
@@ -47,7 +48,12 @@ class Process {
     const auto dispatch = router_.around(calls_.beside(others_.around(make_table_dispatch(service_))), place_of);
     server_ = std::move(rpc::serve({.endpoint = endpoint_}, io_.get_executor(), dispatch).value());
     const auto gained = [this](std::size_t shard) { asio::co_spawn(io_, service_.gained(shard), asio::detached); };
-    owners_->start(endpoint_, router_.hooks(gained, [this](auto shard) { service_.lost(shard); })).value();
+    owners_
+        ->start(endpoint_, {.gained = gained,
+                            .lost = [this](auto shard) { service_.lost(shard); },
+                            .seen = [this] { router_.seen(); },
+                            .moved = [this] { router_.moved(); }})
+        .value();
     link_ = rpc::connect(endpoint_);
   }
   ~Process() {

@@ -1,0 +1,133 @@
+// The database that several processes of a store share in the simulation (docs/scale.md, Owners): the rows of each
+// shard, who owns it, and which processes live. It never fails; what reaches it takes effect at once, in the order in
+// which it comes. One thread.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/kv/shard_claims.h"
+#include "tests/simulation/watched_engine.h"
+
+namespace tidemark::simulation {
+
+/// What one transaction did.
+struct Committed {
+  std::vector<RowChange> changes;
+  Cause cause;
+};
+
+struct HeldShard {
+  std::size_t shard = 0;
+  std::int64_t epoch = 0;
+};
+
+enum class EpochCheck : std::uint8_t { kEachCommit = 1, kNone = 2 };  // kNone: a broken database
+
+class SharedDatabase {
+ public:
+  using Watcher = std::function<void(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause)>;
+
+  SharedDatabase(std::size_t shards, EpochCheck check, Watcher watcher);
+  [[nodiscard]] std::size_t shards() const { return shards_.size(); }
+  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot(std::size_t shard) const {
+    return shards_[shard].rows->snapshot();
+  }
+
+  /// `place`: that of whoever asks. What ran there before has ended.
+  [[nodiscard]] kv::OwnersTable read(const std::string& place) const;
+  /// The epoch of the new owner; nothing if the shard is not as it was seen.
+  std::optional<std::int64_t> claim(std::size_t shard, const kv::SeenOwner& seen, const std::string& process,
+                                    const std::string& place);
+  /// Those of the shards that it still has.
+  std::vector<std::size_t> renew(const kv::ProcessRow& process, const std::string& place,
+                                 const std::vector<HeldShard>& held);
+  /// Whoever ran at the place before is gone.
+  void enter(const std::string& place);
+  void forget(const kv::ProcessRow& process);
+  void let_go(const HeldShard& held);
+  /// False, and nothing is written, if the shard has another owner by now.
+  bool commit(const HeldShard& held, const std::vector<Committed>& group);
+  /// Shards that were taken from an owner that had not let go of them.
+  [[nodiscard]] std::uint64_t takeovers() const { return takeovers_; }
+  /// Commits of former owners.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+ private:
+  struct Shard {
+    std::unique_ptr<kv::Engine> rows;
+    kv::OwnerRow owner;
+    std::string place;
+  };
+  struct Process {
+    kv::ProcessRow row;
+    std::string place;
+  };
+
+  const EpochCheck check_;
+  const Watcher watcher_;
+  std::vector<Shard> shards_;
+  std::map<std::string, Process> processes_;
+  std::uint64_t takeovers_ = 0, refused_ = 0;
+};
+
+/// The engine of a shard in one of the processes, which may own it. Groups of transactions are carried out over what
+/// the owner knows and are sent to the database; they arrive there some time later, whatever has become of the owner
+/// meanwhile, and some time after that it hears of it. The owner reads what it knows while its lease is good;
+/// everything else is read in the database.
+class OwnedEngine final : public kv::Engine {
+ public:
+  struct Parts {
+    SharedDatabase& database;
+    Scheduler& scheduler;
+    Life& life;
+  };
+  OwnedEngine(Parts parts, std::size_t shard, ExpectedCause& expected);
+
+  void open(std::int64_t epoch, Duration lease_ends);
+  /// Takes nothing more; what was submitted is still carried out.
+  void close() { open_ = false; }
+  void renewed(std::int64_t epoch, Duration lease_ends);
+  [[nodiscard]] bool idle() const { return waiting_.empty() && !under_way_; }
+  /// The database has refused what this owner sent.
+  [[nodiscard]] bool lost() const { return lost_; }
+  [[nodiscard]] bool leased() const;
+  [[nodiscard]] HeldShard held() const { return {shard_, epoch_}; }
+
+  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override;
+  void submit(kv::TransactionBody body, kv::Completion done) override;
+  void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override;
+  [[nodiscard]] std::size_t queue_depth() const override { return waiting_.size(); }
+
+  void abandon();
+
+ private:
+  struct Waiting {
+    kv::TransactionBody body;
+    kv::Completion done;
+    Cause cause;
+  };
+  struct Group {
+    std::vector<Committed> committed;
+    std::vector<std::pair<kv::Completion, Result<void>>> outcomes;
+  };
+  void later(std::function<void()> step);
+  void execute_waiting();
+  void send(std::shared_ptr<Group> group);
+  void end(const std::shared_ptr<Group>& group, bool taken);
+
+  SharedDatabase& database_;
+  Scheduler& scheduler_;
+  Life& life_;
+  const std::size_t shard_;
+  ExpectedCause& expected_;
+  bool open_ = false, lost_ = false;
+  std::int64_t epoch_ = 0;
+  Duration lease_ends_{};
+  std::unique_ptr<kv::Engine> ahead_, known_;  // with what is under way, and what is committed
+  std::deque<Waiting> waiting_;
+  std::shared_ptr<Group> under_way_;  // one at a time
+};
+
+}  // namespace tidemark::simulation

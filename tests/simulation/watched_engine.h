@@ -1,0 +1,93 @@
+// The engine of a store in the simulation: it shows every commit to a watcher, takes a little time for it, and dies
+// with its life. One thread.
+#pragma once
+#include <deque>
+
+#include "tests/simulation/network.h"
+#include "tests/support/memory_engine.h"
+
+namespace tidemark::simulation {
+
+struct RowChange {
+  std::string key;
+  std::optional<std::string> value;  // nothing: erased
+};
+
+/// The call that a transaction was made for; empty for those made later by themselves.
+struct Cause {
+  std::string method;
+  std::string payload;
+  int caller = -1;
+};
+
+/// The call that is being started, which makes so many transactions before it first waits.
+struct ExpectedCause {
+  Cause cause;
+  std::size_t transactions = 0;
+
+  Cause take() { return transactions == 0 ? Cause{} : (--transactions, cause); }
+};
+
+/// The body, which notes what it writes in each run. Changes must outlive it.
+kv::TransactionBody watched(const kv::TransactionBody& body, std::vector<RowChange>& changes);
+void write_rows(kv::Engine& engine, const std::vector<RowChange>& changes);
+void copy_rows(const kv::Reader& rows, kv::Engine& engine);
+
+using CommitWatcher = std::function<void(const std::vector<RowChange>& changes, const Cause& cause)>;
+
+enum class Durability : std::uint8_t {
+  kSynced = 1,              // acknowledged once it is on the disk
+  kAcknowledgedBefore = 2,  // a broken engine: a crash loses what was acknowledged
+};
+
+struct EngineParts {
+  std::shared_ptr<kv::MemoryDisk> disk;
+  Scheduler& scheduler;
+  Life& life;
+  Durability durability;
+};
+
+/// What the real engine does, with time between its steps, so that a crash can come in any of them: transactions wait;
+/// a group of them is carried out one after another, and those that follow see what it did; some time later the group
+/// is on the disk, readers see it, and it is acknowledged. What was not on the disk is lost with the life.
+class WatchedEngine final : public kv::Engine {
+ public:
+  WatchedEngine(EngineParts parts, ExpectedCause& expected, CommitWatcher watcher);
+  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override {
+    return durability_ == Durability::kSynced ? durable_->snapshot() : ahead_->snapshot();
+  }
+  void submit(kv::TransactionBody body, kv::Completion done) override;
+  void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override;
+  [[nodiscard]] std::size_t queue_depth() const override { return waiting_.size(); }
+
+  void abandon();
+
+ private:
+  struct Waiting {
+    kv::TransactionBody body;
+    kv::Completion done;
+    Cause cause;
+  };
+  struct Executed {
+    std::vector<RowChange> changes;
+    kv::Completion done;
+    Cause cause;
+    Result<void> outcome;
+  };
+  using Group = std::vector<Executed>;
+  void later(Duration most, void (WatchedEngine::*step)());
+  void execute_waiting();
+  void sync_next();
+
+  std::unique_ptr<kv::Engine> durable_;
+  std::unique_ptr<kv::Engine> ahead_ = kv::make_memory_engine();  // with what is not on the disk yet
+  Scheduler& scheduler_;
+  Life& life_;
+  Durability durability_;
+  CommitWatcher watcher_;
+  std::deque<Waiting> waiting_;
+  std::deque<Group> unsynced_;
+  ExpectedCause& expected_;
+};
+
+}  // namespace tidemark::simulation
