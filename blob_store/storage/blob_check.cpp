@@ -229,7 +229,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       check(records::kStagedSummary, key, value);
       return {};
     case 'L':
-      if (!kv::check_ledger(value)) wrong("record", key, "the ledger cannot be read");
+      if (!kv::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
       return {};
     case 'Q':
     case 'W':

@@ -370,13 +370,8 @@ Task<Result<std::size_t>> drop_faded_ledgers(std::vector<Engine*> shards, std::s
   co_return co_await drop_faded(*shards[shard], fading, retention, now, still_needed);
 }
 
-Result<void> check_ledger(std::string_view bytes) {
-  if (!is_divided(bytes)) {
-    TRY(decode_ledger(bytes));
-    return {};
-  }
-  TRY(decode_ledger(TRY(kDividedRow.decode(bytes)).ledger));
-  return {};
+Result<OperationLedger> ledger_in(std::string_view row) {
+  return decode_ledger(is_divided(row) ? TRY(kDividedRow.decode(row)).ledger : row);
 }
 
 }  // namespace tidemark::kv

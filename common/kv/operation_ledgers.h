@@ -86,8 +86,8 @@ class OperationLedgers {
 Task<Result<std::size_t>> drop_faded_ledgers(std::vector<Engine*> shards, std::size_t shard, FadingRows fading,
                                              Duration retention, Time now);
 
-/// kCorruption if these are not the bytes of a ledger's row.
-Result<void> check_ledger(std::string_view bytes);
+/// The ledger in a row. kCorruption.
+Result<OperationLedger> ledger_in(std::string_view row);
 
 namespace test_switches {
 /// Turns the fences off, so that the simulation can show that it notices. Only tests may set it.

@@ -218,7 +218,7 @@ class RowCheck {
         if (!kHeadRecord.decode(value)) wrong("record", key, "the head of a feed cannot be read");
         return {};
       case 'o':
-        if (!kv::check_ledger(value)) wrong("record", key, "the ledger cannot be read");
+        if (!kv::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
         return {};
       case 'a':
       case 'c':

@@ -28,7 +28,7 @@ workers::WorkerOptions worker_options(const Plan& plan, std::string name) {
 WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& plan, std::string name,
                        std::uint64_t seed)
     : life_(life),
-      table_link_(network, life, stores.table, false),
+      table_link_(network, life, stores.tables, false),
       queue_link_(network, life, stores.queues, false),
       tables_(table_link_, kAccount),
       queues_(queue_link_, kAccount),
@@ -91,8 +91,8 @@ PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& 
       plan_(plan),
       notes_(notes),
       dice_(seed),
-      plain_table_link_(network, life, stores.table, true),
-      table_link_(network, life, stores.table, false),
+      plain_table_link_(network, life, stores.tables, true),
+      table_link_(network, life, stores.tables, false),
       queue_link_(network, life, stores.queues, false),
       source_(plain_table_link_, kAccount),
       tables_(table_link_, kAccount),
@@ -139,15 +139,24 @@ void PeopleHost::add_others(const std::pair<std::string, std::string>& first, st
   }
 }
 
+Task<void> PeopleHost::make_table(PeopleHost& self, std::string table) {
+  while (!self.life_.dead()) {
+    const auto made = co_await self.source_.create_table(table);
+    if (made || made.failed_with(ErrorCode::kTableAlreadyExists)) co_return;
+    co_await sleep_for(self.life_.clock(), 50ms);
+  }
+}
+
 Task<void> PeopleHost::fill(PeopleHost& self) {
   ++self.notes_.busy;
-  std::string table = kSourceTable;
-  auto created = co_await self.source_.create_table(table);
+  co_await make_table(self, kSourceTable);
   std::map<std::string, std::vector<Mutation>> partitions;
   for (const auto& [partition, row] : self.plan_.keys) partitions[partition].push_back(self.entity(row));
-  for (auto& [partition, mutations] : partitions) {
-    auto done = co_await self.source_.mutate(table, partition, std::move(mutations), std::nullopt);
-    if (!done || !created) std::abort();  // before any fault: the simulation itself is wrong
+  for (const auto& [partition, mutations] : partitions) {
+    // There are no faults yet, but processes that share shards may not have taken them all.
+    while (!self.life_.dead() && !co_await self.source_.mutate(kSourceTable, partition, mutations, std::nullopt)) {
+      co_await sleep_for(self.life_.clock(), 50ms);
+    }
   }
   self.notes_.ready = true;
   for (const auto& job : self.plan_.jobs) {
@@ -170,9 +179,7 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
   auto changes = change_entities(self);
   spawn(self.life_.executor(), std::move(changes));
   if (std::ranges::count(self.plan_.indexes, kDenormalisedIndex, &PlannedIndex::name) > 0) {
-    std::string referring = kReferringTable;
-    auto made = co_await self.source_.create_table(referring);
-    if (!made) std::abort();
+    co_await make_table(self, kReferringTable);
     auto changes_there = change_referring(self);
     spawn(self.life_.executor(), std::move(changes_there));
   }
@@ -256,6 +263,13 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
   --self.notes_.busy;
 }
 
+/// A declaration that was not answered may come into effect after the index was dropped.
+Task<void> PeopleHost::drop_what_came_late(PeopleHost& self, std::string index) {
+  while (!self.notes_.stop && !self.life_.dead()) co_await sleep_for(self.life_.clock(), 1s);
+  co_await sleep_for(self.life_.clock(), kLongestDelay);
+  co_await ask(self, std::move(index), {.drop = true});
+}
+
 Task<void> PeopleHost::keep_index(PeopleHost& self, PlannedIndex index) {
   ++self.notes_.busy;
   co_await sleep_for(self.life_.clock(), index.after);
@@ -280,6 +294,7 @@ Task<void> PeopleHost::keep_index(PeopleHost& self, PlannedIndex index) {
     resumed.paused = false;
     co_await ask(self, index.name, resumed);
   } else {
+    if (self.notes_.unanswered.contains(index.name)) co_await drop_what_came_late(self, index.name);
     self.notes_.dropped.insert(index.name);
   }
   --self.notes_.busy;
@@ -296,6 +311,7 @@ Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
     done = put.has_value();
     if (done) self.notes_.indexes.insert(index.name);
     if (done) ++self.notes_.declared[index.name];
+    if (!done) self.notes_.unanswered.insert(index.name);
     if (!done) co_await sleep_for(self.life_.clock(), 100ms);
   }
 }

@@ -12,8 +12,7 @@
 namespace tidemark::simulation {
 
 struct Stores {
-  int table = 0;
-  std::vector<int> queues = {};  // which share the shards, if they are several
+  std::vector<int> tables = {}, queues = {};  // which share the shards, if they are several
   int endpoint = 0;
 };
 
@@ -29,8 +28,7 @@ class WorkerHost final : public Program {
   static Task<void> begin(WorkerHost& self);
   static Task<void> drain(WorkerHost& self, std::function<void()> drained);
   Life& life_;
-  SimTransport table_link_;
-  SpreadTransport queue_link_;
+  SpreadTransport table_link_, queue_link_;
   table_store::TableClient tables_;
   queue_service::QueueClient queues_;
   std::unique_ptr<Random> random_;
@@ -51,6 +49,7 @@ struct PeopleNotes {
   std::set<std::string> groups;           // acknowledged
   std::set<std::string> indexes;          // acknowledged
   std::set<std::string> dropped;          // likewise: nothing is to be left of them
+  std::set<std::string> unanswered;       // declarations of which some attempt was not answered
   std::map<std::string, int> declared;    // how often an index was declared, or asked to go
   table_store::Version last_version = 0;  // of an entity of the source; acknowledged
   bool breaks_freshness = false;          // lookups do not say how fresh their answers are to be
@@ -70,12 +69,14 @@ class PeopleHost final : public Program {
   void start();
 
  private:
+  static Task<void> make_table(PeopleHost& self, std::string table);
   static Task<void> fill(PeopleHost& self);
   static Task<void> change_entities(PeopleHost& self);
   static Task<void> change_referring(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);
   static Task<void> submit_group(PeopleHost& self);
   void add_others(const std::pair<std::string, std::string>& first, std::vector<table_store::Mutation>& mutations);
+  static Task<void> drop_what_came_late(PeopleHost& self, std::string index);
   static Task<void> keep_index(PeopleHost& self, PlannedIndex index);
   static Task<void> declare(PeopleHost& self, PlannedIndex index);
   static Task<void> ask(PeopleHost& self, std::string index, indexes::IndexStore::Wish wish);
@@ -89,8 +90,7 @@ class PeopleHost final : public Program {
   const Plan& plan_;
   PeopleNotes& notes_;
   Dice dice_;
-  SimTransport plain_table_link_, table_link_;
-  SpreadTransport queue_link_;
+  SpreadTransport plain_table_link_, table_link_, queue_link_;
   table_store::TableClient source_, tables_;
   queue_service::QueueClient queues_;
   std::unique_ptr<Random> random_;

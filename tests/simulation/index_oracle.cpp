@@ -236,15 +236,18 @@ Version IndexOracle::last_change_of(const std::string& name) const {
   return name == kDenormalisedIndex ? std::max(last_change_, last_referring_change_) : last_change_;
 }
 
-bool IndexOracle::settled(const std::set<std::string>& names) const {
+std::string IndexOracle::unsettled(const std::set<std::string>& names) const {
   for (const auto& name : names) {
-    const bool ready = std::ranges::any_of(known_, [&](const auto& known) {
-      return name_in(known.first) == name && known.second.state == indexes::kReady &&
-             known.second.position >= last_change_of(name);
-    });
-    if (!ready) return false;
+    std::string seen;
+    bool ready = false;
+    for (const auto& [id, known] : known_) {
+      if (name_in(id) != name) continue;
+      seen += " " + known.state + " at " + std::to_string(known.position);
+      ready = ready || (known.state == indexes::kReady && known.position >= last_change_of(name));
+    }
+    if (!ready) return "index " + name + " is" + seen + ", the last change is " + std::to_string(last_change_of(name));
   }
-  return true;
+  return {};
 }
 
 void IndexOracle::check_quiet(const std::set<std::string>& names) {

@@ -39,8 +39,8 @@ class IndexOracle {
   IndexOracle(Scheduler& scheduler, LookupOracle& lookups) : scheduler_(scheduler), lookups_(lookups) {}
 
   void committed(const std::vector<RowChange>& changes);
-  /// Each of these indexes is ready and has dealt with every change.
-  [[nodiscard]] bool settled(const std::set<std::string>& names) const;
+  /// Which of these indexes is not ready, or has not dealt with every change.
+  [[nodiscard]] std::string unsettled(const std::set<std::string>& names) const;
   /// Nothing is left of these indexes.
   [[nodiscard]] bool gone(const std::set<std::string>& names) const;
   void check_quiet(const std::set<std::string>& names);

@@ -27,7 +27,7 @@ class Lookups {
   PeopleNotes& notes_;
   LookupOracle& oracle_;
   Dice dice_;
-  SimTransport table_link_;
+  SpreadTransport table_link_;
   table_store::TableClient tables_;
   table_store::ListingClient listings_;
   std::unique_ptr<Random> random_;

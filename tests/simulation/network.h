@@ -33,6 +33,9 @@ class Callee : public Program {
   virtual Task<Result<std::string>> answer(Request request) = 0;
 };
 
+/// Nothing is on its way for longer.
+inline constexpr Duration kLongestDelay = std::chrono::seconds(30);
+
 class Network {
  public:
   Network(Scheduler& scheduler, LinkFaults faults) : scheduler_(scheduler), faults_(faults) {}

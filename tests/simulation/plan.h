@@ -54,8 +54,8 @@ struct Plan {
   Duration freeze_gap{};  // zero: no frozen workers
   Duration skew{};
   Duration jump_gap{};  // zero: no clock is set
-  std::size_t queue_shards = 1;
-  int queue_processes = 1;  // that share them
+  std::size_t table_shards = 1, queue_shards = 1;
+  int table_processes = 1, queue_processes = 1;  // that share them
 };
 
 Plan make_plan(Dice& dice);

@@ -153,7 +153,9 @@ void QueueOracle::begun(const Cause& cause) {
     withdrawn_.insert(call->message.id);
 }
 
-void QueueOracle::committed(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause) {
+void QueueOracle::committed(std::size_t shard, const Committed& committed) {
+  const auto& changes = committed.noted.changes;
+  const auto& cause = committed.cause;
   const bool changes_messages =
       std::any_of(changes.begin(), changes.end(), [](const RowChange& change) { return is_message_row(change.key); });
   if (changes_messages) check_lease(cause, messages_in(shard, changes));

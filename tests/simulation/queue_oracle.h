@@ -22,7 +22,7 @@ class QueueOracle {
 
   /// A call comes, and may do something.
   void begun(const Cause& cause);
-  void committed(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause);
+  void committed(std::size_t shard, const Committed& committed);
   /// That came to another shard.
   [[nodiscard]] std::uint64_t carried() const { return carried_; }
   [[nodiscard]] std::uint64_t messages(const std::string& queue) const;

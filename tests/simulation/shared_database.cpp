@@ -82,9 +82,9 @@ bool SharedDatabase::commit(const HeldShard& held, const std::vector<Committed>&
     if (check_ == EpochCheck::kEachCommit) return false;
   }
   ++shard.owner.seen.last_group;
-  for (const auto& [changes, cause] : group) {
-    write_rows(*shard.rows, changes);
-    watcher_(held.shard, changes, cause);
+  for (const auto& committed : group) {
+    write_rows(*shard.rows, committed.noted.changes);
+    watcher_(held.shard, committed);
   }
   return true;
 }
@@ -161,10 +161,10 @@ void OwnedEngine::execute_waiting() {
   for (auto& transaction : std::exchange(waiting_, {})) {
     Committed committed;
     Result<void> outcome;
-    ahead_->submit(watched(transaction.body, committed.changes),
+    ahead_->submit(watched(transaction.body, committed.noted),
                    [&outcome](Result<void> result) { outcome = std::move(result); });
     committed.cause = std::move(transaction.cause);
-    if (outcome && !committed.changes.empty()) group->committed.push_back(std::move(committed));
+    if (outcome && !committed.noted.changes.empty()) group->committed.push_back(std::move(committed));
     group->outcomes.emplace_back(std::move(transaction.done), std::move(outcome));
   }
   under_way_ = group;
@@ -186,7 +186,7 @@ void OwnedEngine::end(const std::shared_ptr<Group>& group, bool taken) {
   under_way_.reset();
   if (!taken) lost_ = true;
   for (const auto& committed : group->committed) {
-    if (taken) write_rows(*known_, committed.changes);
+    if (taken) write_rows(*known_, committed.noted.changes);
   }
   for (auto& [done, outcome] : group->outcomes) done(taken ? std::move(outcome) : Result<void>(elsewhere()));
   if (lost_) return abandon();

@@ -12,12 +12,6 @@
 
 namespace tidemark::simulation {
 
-/// What one transaction did.
-struct Committed {
-  std::vector<RowChange> changes;
-  Cause cause;
-};
-
 struct HeldShard {
   std::size_t shard = 0;
   std::int64_t epoch = 0;
@@ -27,7 +21,7 @@ enum class EpochCheck : std::uint8_t { kEachCommit = 1, kNone = 2 };  // kNone: 
 
 class SharedDatabase {
  public:
-  using Watcher = std::function<void(std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause)>;
+  using Watcher = std::function<void(std::size_t shard, const Committed&)>;
 
   SharedDatabase(std::size_t shards, EpochCheck check, Watcher watcher);
   [[nodiscard]] std::size_t shards() const { return shards_.size(); }

@@ -35,9 +35,7 @@ std::vector<std::unique_ptr<WatchedEngine>> engines_on(const std::vector<EngineP
   for (std::size_t shard = 0; shard < parts.size(); ++shard) {
     engines.push_back(std::make_unique<WatchedEngine>(
         parts[shard], expected,
-        [committed = watcher.committed, shard](const std::vector<RowChange>& changes, const Cause& cause) {
-          committed(shard, changes, cause);
-        }));
+        [watch = watcher.committed, shard](const Committed& committed) { watch(shard, committed); }));
   }
   return engines;
 }
@@ -57,14 +55,30 @@ Task<void> carry_on(queue_service::QueueService& service, Life& life) {
 }
 
 /// A shard may go to another process meanwhile, which then does the same.
-Task<void> go_on_with(queue_service::QueueService& service, std::size_t shard) {
+template <class Service>
+Task<void> go_on_with(Service& service, std::size_t shard) {
   static_cast<void>((co_await service.gained(shard)).has_value());
+}
+
+template <class Service>
+SharedOwners::Hooks hooks_of(Service& service, service::ShardRouter& router, Life& life) {
+  return {.gained = [&service, &life](std::size_t shard) { spawn(life.executor(), go_on_with(service, shard)); },
+          .lost = [&service](std::size_t shard) { service.lost(shard); },
+          .seen = [&router] { router.seen(); },
+          .moved = [&router] { router.moved(); }};
+}
+
+service::ShardRouter::OpenLink links_of(Network& network, Life& life) {
+  return [&network, &life](const std::string& address) {
+    return std::make_unique<SimTransport>(network, life, std::stoi(address), false);
+  };
 }
 
 /// The key of the placement is the same in each life, as it is in a store's stamp.
 template <class Engine>
-kv::Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages) {
-  kv::Shards shards{.all = {}, .placement = {engines.size(), {}}};
+kv::Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages,
+                     kv::OwnerCalls* owners = nullptr) {
+  kv::Shards shards{.all = {}, .placement = {engines.size(), {}}, .owners = owners};
   for (const auto& engine : engines) shards.all.push_back({*engine, ages});
   return shards;
 }
@@ -97,15 +111,32 @@ Task<Result<std::string>> QueueHost::answer(Request request) {
   return answer_with(expected_, dispatch_, std::move(request));
 }
 
+SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
+    : engines_(engines_on(parts, expected_)),
+      random_(make_seeded_random(seed)),
+      owners_(parts, engines_, std::to_string(parts.life.host())),
+      router_(owners_, parts.life.clock(), parts.life.executor(), links_of(network, parts.life)),
+      service_(shards_of(engines_, parts.life.clock(), &calls_), parts.life.clock(), *random_),
+      others_(service_, calls_, parts.life.clock()) {
+  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
+    if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
+    const auto shard = table_store::shard_of_call(service_, method, payload);
+    return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
+  };
+  dispatch_ = router_.around(calls_.beside(others_.around(table_store::make_table_dispatch(service_))), place_of);
+  owners_.start(hooks_of(service_, router_, parts.life));
+}
+
+Task<Result<std::string>> SharedTableHost::answer(Request request) {
+  return dispatch_(std::move(request.method), std::move(request.payload));
+}
+
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
                                  std::function<void(const Cause& cause)> begun)
     : engines_(engines_on(parts, expected_)),
       random_(make_seeded_random(seed)),
       owners_(parts, engines_, std::to_string(parts.life.host())),
-      router_(owners_, parts.life.clock(), parts.life.executor(),
-              [&network, &life = parts.life](const std::string& address) {
-                return std::make_unique<SimTransport>(network, life, std::stoi(address), false);
-              }),
+      router_(owners_, parts.life.clock(), parts.life.executor(), links_of(network, parts.life)),
       service_(shards_of(engines_, parts.life.clock()), parts.life.clock(), *random_) {
   service_.share_with(others_);
   const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
@@ -118,12 +149,8 @@ SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std
     return answer_with(expected_, dispatch, {std::move(method), std::move(payload), -1});
   };
   dispatch_ = router_.around(std::move(own), place_of);
-  auto& life = parts.life;
-  owners_.start({.gained = [this, &life](std::size_t shard) { spawn(life.executor(), go_on_with(service_, shard)); },
-                 .lost = [this](std::size_t shard) { service_.lost(shard); },
-                 .seen = [this] { router_.seen(); },
-                 .moved = [this] { router_.moved(); }});
-  spawn(life.executor(), service_.keep_up(kUpkeepInterval));
+  owners_.start(hooks_of(service_, router_, parts.life));
+  spawn(parts.life.executor(), service_.keep_up(kUpkeepInterval));
 }
 
 Task<Result<std::string>> SharedQueueHost::answer(Request request) {

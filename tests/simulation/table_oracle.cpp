@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/kv/key_codec.h"
+#include "common/kv/operation_ledgers.h"
 #include "common/rpc/wire.h"
 #include "table_store/client/table_calls.h"
 #include "table_store/model/filter.h"
@@ -16,6 +17,12 @@ using table_store::OperationLedger;
 namespace {
 
 std::string content_of(const Entity& entity) { return table_store::encode_entity(0, std::nullopt, entity.properties); }
+
+std::string operation_in(std::string_view ledger_key) {
+  ledger_key.remove_prefix(1);
+  kv::take_text(ledger_key);  // the account
+  return kv::take_text(ledger_key).value_or(std::string());
+}
 
 /// The fence of a call that carries one.
 template <class Call>
@@ -59,10 +66,40 @@ std::optional<table_store::Fence> fence_of(const Cause& cause, const std::vector
 
 void TableOracle::violated(std::string text) { scheduler_.trace().violation(scheduler_.now(), std::move(text)); }
 
-void TableOracle::committed(const std::vector<RowChange>& changes, const Cause& cause) {
+void TableOracle::committed(const Committed& committed) {
+  const auto& [noted, cause] = committed;
   Context context;
   context.by_user = cause.caller == user_;
-  context.fence = fence_of(cause, changes);
+  if (const auto fence = fence_of(cause, noted.changes)) {
+    context.operation = fence->operation_id;
+    context.epoch = fence->epoch;
+    context.counts = !fence->count_applied_as.empty();
+  }
+  look_at(noted.changes, context);
+}
+
+void TableOracle::committed_on(std::size_t shard, const Committed& committed) {
+  const auto& noted = committed.noted;
+  Context context;
+  context.shard = shard;
+  context.by_user = noted.ledger.empty();
+  if (!noted.ledger.empty()) context.operation = operation_in(noted.ledger);
+  context.counts = counts_more(noted.changes, context);
+  look_at(noted.changes, context);
+}
+
+bool TableOracle::counts_more(const std::vector<RowChange>& changes, const Context& context) const {
+  const auto known = operations_.find({context.operation, context.shard});
+  for (const auto& change : changes) {
+    if (!change.key.starts_with('o') || !change.value) continue;
+    const auto ledger = kv::ledger_in(*change.value);
+    const auto before = known == operations_.end() ? 0 : known->second.ledger.counter("done");
+    if (ledger && ledger->counter("done") > before) return true;
+  }
+  return false;
+}
+
+void TableOracle::look_at(const std::vector<RowChange>& changes, Context& context) {
   for (const auto& change : changes) {
     if (change.key.starts_with('t') && change.value) {
       auto table = table_store::kTableRecord.decode(*change.value);
@@ -78,8 +115,8 @@ void TableOracle::committed(const std::vector<RowChange>& changes, const Cause& 
   }
   for (const auto& change : changes) {
     if (!change.key.starts_with('o')) continue;
-    if (!context.fence) return violated("a ledger changed without an operation: " + cause.method);
-    ledger_changed(change, context.fence->operation_id, context);
+    if (context.operation.empty()) return violated("a ledger changed without an operation");
+    ledger_changed(change, context);
   }
 }
 
@@ -95,10 +132,10 @@ void TableOracle::entity_changed(const RowChange& change, Context& context) {
     now->row_key = key.second;
   }
   const auto& table = tables_[generation_in(change.key)];
-  if (context.fence && !context.by_user) {
-    const auto& ledger = operations_[context.fence->operation_id].ledger;
+  if (!context.operation.empty() && !context.by_user) {
+    const auto& ledger = operations_[{context.operation, context.shard}].ledger;
     if (ledger.closed) violated("A4: " + shown(key) + " written for a closed operation");
-    if (context.fence->epoch < ledger.epoch)
+    if (context.epoch && *context.epoch < ledger.epoch)
       violated("A4: " + shown(key) + " written by a delivery that was overtaken");
   }
   if (table == kSourceTable) source_changed(key, now, context);
@@ -131,7 +168,7 @@ void TableOracle::source_changed(const Key& key, const std::optional<Entity>& no
 }
 
 void TableOracle::check_removed(const Key& key, const SourceState& state, const Context& context) {
-  const auto job = context.fence ? jobs_.find(context.fence->operation_id) : jobs_.end();
+  const auto job = jobs_.find(context.operation);
   if (job != jobs_.end() && job->second.kind == "delete") {
     const auto spec = nlohmann::json::parse(job->second.spec);
     const auto filter = table_store::Filter::parse(spec.value("filter", std::string()));
@@ -153,7 +190,7 @@ void TableOracle::check_removed(const Key& key, const SourceState& state, const 
 
 void TableOracle::check_taken_back(const Key& key, const Context& context) {
   const auto& copy = copies_.at(key);
-  if (copy.operation != context.fence->operation_id) {
+  if (copy.operation != context.operation) {
     violated("A5: the copy of " + shown(key) + " was taken back by a job that had not written it");
   }
   if (source_[key].moved_to == copy.source_version) {
@@ -201,7 +238,7 @@ void TableOracle::destination_changed(const Key& key, const std::optional<Entity
     const auto copy = copies_.find(key);
     if (copy == copies_.end()) return violated("the archive lost " + shown(key) + ", which it did not have");
     // A removal that is not counted moves nothing.
-    if (context.fence && context.fence->count_applied_as.empty()) {
+    if (!context.operation.empty() && !context.counts) {
       check_taken_back(key, context);
       copies_.erase(copy);
       return;
@@ -226,8 +263,7 @@ void TableOracle::destination_changed(const Key& key, const std::optional<Entity
   if (before != copies_.end() && before->second.source_version > *now->source_version) {
     violated("A2: an older copy replaced a newer one of " + shown(key));
   }
-  copies_[key] = {*now->source_version, context.fence ? context.fence->operation_id : std::string(),
-                  source_[key].births};
+  copies_[key] = {*now->source_version, context.operation, source_[key].births};
 }
 
 void TableOracle::record_changed(const Key& key, const std::optional<Entity>& now) {
@@ -250,13 +286,20 @@ void TableOracle::record_changed(const Key& key, const std::optional<Entity>& no
   jobs_[record->id] = std::move(*record);
 }
 
-void TableOracle::ledger_changed(const RowChange& change, const std::string& operation, const Context& context) {
+void TableOracle::ledger_changed(const RowChange& change, const Context& context) {
+  const auto& operation = context.operation;
   if (!change.value) return violated("the ledger of " + operation + " was removed");
-  auto ledger = decode_ledger(*change.value);
+  auto ledger = kv::ledger_in(*change.value);
   if (!ledger) return violated("the ledger of " + operation + " cannot be read");
-  auto& known = operations_[operation];
+  auto& known = operations_[{operation, context.shard}];
   const bool same = known.ledger.epoch == ledger->epoch && known.ledger.counters == ledger->counters;
-  if (known.ledger.closed && (!ledger->closed || !same)) violated("A4: the closed ledger of " + operation + " changed");
+  // Before its home, other shards are closed; a delivery that takes over in between opens them again.
+  const auto home = placement_.of({kAccount, operation});
+  const bool for_good = context.shard == home || operations_[{operation, home}].ledger.closed;
+  const bool taken_over = !for_good && ledger->epoch > known.ledger.epoch;
+  if (known.ledger.closed && (!ledger->closed || !same) && !taken_over) {
+    violated("A4: the closed ledger of " + operation + " changed");
+  }
   if (ledger->epoch < known.ledger.epoch) violated("the ledger of " + operation + " went back to an old epoch");
   known.moved += context.moved;
   if (ledger->counter("done") != known.moved) violated("the ledger of " + operation + " does not count what it moved");
@@ -269,11 +312,17 @@ void TableOracle::check_job(const jobs::JobRecord& job) {
   }
   if (job.state != jobs::JobState::kSucceeded) return;
   if (job.kind == "callback") return;  // it has no ledger: its work is with the endpoint (callback_oracle.h)
-  const auto& operation = operations_[job.id];
-  if (!operation.ledger.closed) violated("job " + job.id + " succeeded, its operation is open");
-  if (job.kind != "copy" && job.kind != "index" && job.done != operation.moved) {
-    violated("job " + job.id + " says " + std::to_string(job.done) + " done, it moved " +
-             std::to_string(operation.moved));
+  std::uint64_t moved = 0;
+  bool closed = false;
+  for (auto each = operations_.lower_bound({job.id, 0}); each != operations_.end() && each->first.first == job.id;
+       ++each) {
+    moved += each->second.moved;
+    closed = each->second.ledger.closed;
+    if (!closed) break;
+  }
+  if (!closed) violated("job " + job.id + " succeeded, its operation is open");
+  if (job.kind != "copy" && job.kind != "index" && job.done != moved) {
+    violated("job " + job.id + " says " + std::to_string(job.done) + " done, it moved " + std::to_string(moved));
   }
 }
 

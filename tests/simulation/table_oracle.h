@@ -15,6 +15,7 @@
 #include <string>
 
 #include "common/kv/key_codec.h"
+#include "common/kv/shards.h"
 #include "jobs/store/job_record.h"
 #include "table_store/model/mutation.h"
 #include "tests/simulation/store_hosts.h"
@@ -60,9 +61,12 @@ class TableOracle {
   };
 
   /// `user`: the host whose writes are not a worker's.
-  TableOracle(Scheduler& scheduler, int user) : scheduler_(scheduler), user_(user) {}
+  TableOracle(Scheduler& scheduler, int user, std::size_t shards)
+      : scheduler_(scheduler), user_(user), placement_(shards, {}) {}
 
-  void committed(const std::vector<RowChange>& changes, const Cause& cause);
+  void committed(const Committed& committed);
+  /// Of one of several shards. What was committed shows for which operation; nobody knows for which delivery of it.
+  void committed_on(std::size_t shard, const Committed& committed);
   /// Everything at rest: each key in one place, records and ledgers agree.
   void check_quiet();
 
@@ -73,10 +77,15 @@ class TableOracle {
 
  private:
   struct Context {
+    std::size_t shard = 0;
     bool by_user = false;
-    std::optional<table_store::Fence> fence;
+    std::string operation;               // empty: it has no fence
+    std::optional<std::uint64_t> epoch;  // of the fence, if it is known
+    bool counts = false;                 // what it applies
     std::uint64_t moved = 0;
   };
+  void look_at(const std::vector<RowChange>& changes, Context& context);
+  [[nodiscard]] bool counts_more(const std::vector<RowChange>& changes, const Context& context) const;
   void entity_changed(const RowChange& change, Context& context);
   void source_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void destination_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
@@ -85,17 +94,18 @@ class TableOracle {
   void check_restored(const Key& key, const table_store::Entity& now);
   void denormalised_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void record_changed(const Key& key, const std::optional<table_store::Entity>& now);
-  void ledger_changed(const RowChange& change, const std::string& operation, const Context& context);
+  void ledger_changed(const RowChange& change, const Context& context);
   void check_job(const jobs::JobRecord& job);
   void violated(std::string text);
 
   Scheduler& scheduler_;
   int user_;
+  kv::Placement placement_;
   std::map<std::uint64_t, std::string> tables_;  // by generation
   std::map<Key, SourceState> source_;
   std::map<Key, Copy> copies_;
   std::map<Key, table_store::Version> denormalised_;
-  std::map<std::string, Operation> operations_;
+  std::map<std::pair<std::string, std::size_t>, Operation> operations_;  // on each shard
   std::map<std::string, jobs::JobRecord> jobs_;
   std::uint64_t moves_ = 0;
 };

@@ -5,34 +5,37 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Remembers what the body writes.
+/// Remembers what the body does.
 class WatchedTransaction final : public kv::Transaction {
  public:
-  WatchedTransaction(kv::Transaction& inner, std::vector<RowChange>& changes) : inner_(inner), changes_(changes) {}
-  Result<std::optional<std::string>> get(std::string_view key) const override { return inner_.get(key); }
+  WatchedTransaction(kv::Transaction& inner, Noted& noted) : inner_(inner), noted_(noted) {}
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    if (key.starts_with('o')) noted_.ledger = key;
+    return inner_.get(key);
+  }
   std::unique_ptr<kv::Cursor> scan(const kv::KeyRange& range, kv::Direction direction) const override {
     return inner_.scan(range, direction);
   }
   void put(std::string_view key, std::string_view value) override {
-    changes_.push_back({std::string(key), std::string(value)});
+    noted_.changes.push_back({std::string(key), std::string(value)});
     inner_.put(key, value);
   }
   void erase(std::string_view key) override {
-    changes_.push_back({std::string(key), std::nullopt});
+    noted_.changes.push_back({std::string(key), std::nullopt});
     inner_.erase(key);
   }
 
  private:
   kv::Transaction& inner_;
-  std::vector<RowChange>& changes_;
+  Noted& noted_;
 };
 
 }  // namespace
 
-kv::TransactionBody watched(const kv::TransactionBody& body, std::vector<RowChange>& changes) {
-  return [&body, &changes](kv::Transaction& txn) -> Result<void> {
-    changes.clear();
-    WatchedTransaction watching(txn, changes);
+kv::TransactionBody watched(const kv::TransactionBody& body, Noted& noted) {
+  return [&body, &noted](kv::Transaction& txn) -> Result<void> {
+    noted = {};
+    WatchedTransaction watching(txn, noted);
     return body(watching);
   };
 }
@@ -95,10 +98,10 @@ void WatchedEngine::execute_waiting() {
   Group group;
   for (auto& transaction : std::exchange(waiting_, {})) {
     Executed executed;
-    ahead_->submit(watched(transaction.body, executed.changes),
+    ahead_->submit(watched(transaction.body, executed.committed.noted),
                    [&executed](Result<void> result) { executed.outcome = std::move(result); });
     executed.done = std::move(transaction.done);
-    executed.cause = std::move(transaction.cause);
+    executed.committed.cause = std::move(transaction.cause);
     if (durability_ == Durability::kAcknowledgedBefore) std::exchange(executed.done, {})(executed.outcome);
     group.push_back(std::move(executed));
   }
@@ -110,9 +113,10 @@ void WatchedEngine::sync_next() {
   auto group = std::move(unsynced_.front());
   unsynced_.pop_front();
   for (auto& executed : group) {
-    if (executed.outcome && !executed.changes.empty()) {
-      write_rows(*durable_, executed.changes);
-      watcher_(executed.changes, executed.cause);
+    const auto& changes = executed.committed.noted.changes;
+    if (executed.outcome && !changes.empty()) {
+      write_rows(*durable_, changes);
+      watcher_(executed.committed);
     }
     if (executed.done) executed.done(std::move(executed.outcome));
   }

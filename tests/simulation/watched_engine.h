@@ -13,11 +13,23 @@ struct RowChange {
   std::optional<std::string> value;  // nothing: erased
 };
 
+/// What a transaction did.
+struct Noted {
+  std::vector<RowChange> changes;
+  std::string ledger;  // the key of the operation's ledger that it looked at; empty: it has no fence
+};
+
 /// The call that a transaction was made for; empty for those made later by themselves.
 struct Cause {
   std::string method;
   std::string payload;
   int caller = -1;
+};
+
+/// What was committed, and why.
+struct Committed {
+  Noted noted;
+  Cause cause;
 };
 
 /// The call that is being started, which makes so many transactions before it first waits.
@@ -28,12 +40,12 @@ struct ExpectedCause {
   Cause take() { return transactions == 0 ? Cause{} : (--transactions, cause); }
 };
 
-/// The body, which notes what it writes in each run. Changes must outlive it.
-kv::TransactionBody watched(const kv::TransactionBody& body, std::vector<RowChange>& changes);
+/// The body, which notes what it does in each run. Both must outlive it.
+kv::TransactionBody watched(const kv::TransactionBody& body, Noted& noted);
 void write_rows(kv::Engine& engine, const std::vector<RowChange>& changes);
 void copy_rows(const kv::Reader& rows, kv::Engine& engine);
 
-using CommitWatcher = std::function<void(const std::vector<RowChange>& changes, const Cause& cause)>;
+using CommitWatcher = std::function<void(const Committed&)>;
 
 enum class Durability : std::uint8_t {
   kSynced = 1,              // acknowledged once it is on the disk
@@ -69,9 +81,8 @@ class WatchedEngine final : public kv::Engine {
     Cause cause;
   };
   struct Executed {
-    std::vector<RowChange> changes;
+    Committed committed;
     kv::Completion done;
-    Cause cause;
     Result<void> outcome;
   };
   using Group = std::vector<Executed>;

@@ -1,6 +1,7 @@
 #include "tests/simulation/world.h"
 
 #include "common/kv/operation_ledgers.h"
+#include "common/kv/shards.h"
 #include "queue_service/storage/test_switches.h"
 #include "table_store/storage/test_switches.h"
 #include "tests/simulation/callback_oracle.h"
@@ -29,11 +30,16 @@ class World {
         durability_(without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced) {
     notes_.breaks_freshness = without.freshness;
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
+    const auto check = without.epoch ? EpochCheck::kNone : EpochCheck::kEachCommit;
+    if (plan_.table_processes > 1) {
+      table_database_.emplace(plan_.table_shards, check, [this](std::size_t shard, const Committed& committed) {
+        tables_.committed_on(shard, committed);
+      });
+    }
     if (plan_.queue_processes > 1) {
-      queue_database_.emplace(plan_.queue_shards, without.epoch ? EpochCheck::kNone : EpochCheck::kEachCommit,
-                              [this](std::size_t shard, const std::vector<RowChange>& changes, const Cause& cause) {
-                                queues_.committed(shard, changes, cause);
-                              });
+      queue_database_.emplace(plan_.queue_shards, check, [this](std::size_t shard, const Committed& committed) {
+        queues_.committed(shard, committed);
+      });
     } else {
       for (std::size_t i = 0; i < plan_.queue_shards; ++i) queue_disks_.push_back(kv::make_memory_disk());
     }
@@ -41,7 +47,9 @@ class World {
     queues_.on_departure = [this] { message_departed(); };
     scheduler_.add_host("people");
     for (int i = 0; i < plan_.workers; ++i) scheduler_.add_host("worker-" + std::to_string(i + 1));
-    stores_.table = scheduler_.add_host("table");
+    for (int i = 1; i <= plan_.table_processes; ++i) {
+      stores_.tables.push_back(scheduler_.add_host("table-" + std::to_string(i)));
+    }
     for (int i = 1; i <= plan_.queue_processes; ++i) {
       stores_.queues.push_back(scheduler_.add_host("queue-" + std::to_string(i)));
     }
@@ -61,10 +69,11 @@ class World {
   void plan_freeze();
   void plan_jump();
   void calm_down();
+  [[nodiscard]] bool is_table(int host) const { return std::ranges::count(stores_.tables, host) > 0; }
   [[nodiscard]] bool is_queue(int host) const { return std::ranges::count(stores_.queues, host) > 0; }
   [[nodiscard]] bool violated() const { return !trace_.violations().empty(); }
-  /// Nothing is left to be done.
-  [[nodiscard]] bool settled() const;
+  /// What is left to be done.
+  [[nodiscard]] std::string unsettled() const;
   bool at_rest();
   void check_quiet();
   void check_poison();
@@ -79,9 +88,9 @@ class World {
   Stores stores_;
   static constexpr int kPeople = 0;  // the hosts of the workers come next
   std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
-  std::vector<std::shared_ptr<kv::MemoryDisk>> queue_disks_;  // of each shard, if there is one process
-  std::optional<SharedDatabase> queue_database_;              // if there are several
-  TableOracle tables_{scheduler_, kPeople};
+  std::vector<std::shared_ptr<kv::MemoryDisk>> queue_disks_;       // of each shard, if there is one process
+  std::optional<SharedDatabase> table_database_, queue_database_;  // if there are several
+  TableOracle tables_{scheduler_, kPeople, plan_.table_shards};
   LookupOracle lookups_{scheduler_};
   IndexOracle indexes_{scheduler_, lookups_};
   QueueOracle queues_{scheduler_};
@@ -95,11 +104,14 @@ void World::start(int host) {
   const auto skew = plan_.skew == Duration::zero() ? plan_.skew : scheduler_.dice().between(-plan_.skew, plan_.skew);
   const auto seed = scheduler_.dice().next();
   auto& life = scheduler_.start_life(host, skew);
-  if (host == stores_.table) {
+  if (is_table(host) && table_database_) {
+    life.program =
+        std::make_unique<SharedTableHost>(network_, OwnedEngine::Parts{*table_database_, scheduler_, life}, seed);
+  } else if (is_table(host)) {
     life.program = std::make_unique<TableHost>(EngineParts{table_disk_, scheduler_, life, durability_}, seed,
-                                               [this](const std::vector<RowChange>& changes, const Cause& cause) {
-                                                 tables_.committed(changes, cause);
-                                                 indexes_.committed(changes);
+                                               [this](const Committed& committed) {
+                                                 tables_.committed(committed);
+                                                 indexes_.committed(committed.noted.changes);
                                                });
   } else if (is_queue(host) && queue_database_) {
     life.program = std::make_unique<SharedQueueHost>(network_, OwnedEngine::Parts{*queue_database_, scheduler_, life},
@@ -110,8 +122,8 @@ void World::start(int host) {
     life.program = std::make_unique<QueueHost>(
         parts, seed,
         QueueWatcher{.begun = [this](const Cause& cause) { queues_.begun(cause); },
-                     .committed = [this](std::size_t shard, const std::vector<RowChange>& changes,
-                                         const Cause& cause) { queues_.committed(shard, changes, cause); }});
+                     .committed = [this](std::size_t shard,
+                                         const Committed& committed) { queues_.committed(shard, committed); }});
   } else if (host == stores_.endpoint) {
     life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
   } else if (host == kPeople) {
@@ -128,7 +140,7 @@ void World::start(int host) {
 
 void World::crashed(int host) {
   ++crashes_;
-  if (host == stores_.table || is_queue(host) || host == stores_.endpoint) network_.connections_broke(host);
+  if (is_table(host) || is_queue(host) || host == stores_.endpoint) network_.connections_broke(host);
   scheduler_.after(scheduler_.dice().between(20ms, 2s), [this, host] { start(host); });
 }
 
@@ -171,9 +183,10 @@ void World::plan_freeze() {
     if (calm_) return;
     auto& dice = scheduler_.dice();
     auto victims = queue_database_ ? stores_.queues : std::vector<int>();
+    if (table_database_) victims.insert(victims.end(), stores_.tables.begin(), stores_.tables.end());
     for (int i = 1; i <= plan_.workers; ++i) victims.push_back(kPeople + i);
     const auto victim = victims[dice.below(victims.size())];
-    const auto lease = is_queue(victim) ? kSharedLease : plan_.lease;
+    const auto lease = is_queue(victim) || is_table(victim) ? kSharedLease : plan_.lease;
     if (scheduler_.host(victim).life) {
       trace_.note(scheduler_.now(), "freeze", scheduler_.host(victim).name, nullptr);
       scheduler_.host(victim).frozen = true;
@@ -216,19 +229,22 @@ void World::calm_down() {
   }
 }
 
-bool World::settled() const {
-  if (notes_.busy > 0) return false;
+std::string World::unsettled() const {
+  if (notes_.busy > 0) return "people are busy";
   for (const auto queue : {jobs::kHighQueue, jobs::kJobQueue, jobs::kLowQueue}) {
-    if (queues_.messages(std::string(queue)) > 0) return false;
+    if (queues_.messages(std::string(queue)) > 0) return "messages are in " + std::string(queue);
   }
-  if (!indexes_.settled(notes_.indexes) || !indexes_.gone(notes_.dropped)) return false;
-  return std::all_of(tables_.jobs().begin(), tables_.jobs().end(),
-                     [](const auto& job) { return jobs::is_terminal(job.second.state); });
+  if (auto index = indexes_.unsettled(notes_.indexes); !index.empty()) return index;
+  if (!indexes_.gone(notes_.dropped)) return "a dropped index has rows";
+  for (const auto& [id, job] : tables_.jobs()) {
+    if (!jobs::is_terminal(job.state)) return "job " + id + " has not ended";
+  }
+  return {};
 }
 
 /// All is done, that too which waits for everything else.
 bool World::at_rest() {
-  if (!calm_ || network_.in_flight() > 0 || !settled()) return false;
+  if (!calm_ || network_.in_flight() > 0 || !unsettled().empty()) return false;
   if (notes_.left_for_the_end == 0) return true;
   notes_.all_quiet = true;
   return false;
@@ -246,10 +262,13 @@ void World::check_poison() {
 
 /// What the store really holds is what its commits said.
 void World::check_disk() {
-  const auto engine = kv::make_memory_engine(table_disk_);
-  const auto snapshot = engine->snapshot();
+  std::vector<std::shared_ptr<const kv::Reader>> shards;
+  for (std::size_t shard = 0; table_database_ && shard < table_database_->shards(); ++shard) {
+    shards.push_back(table_database_->snapshot(shard));
+  }
+  if (!table_database_) shards.push_back(kv::make_memory_engine(table_disk_)->snapshot());
   std::map<std::uint64_t, std::string> names;
-  for (auto cursor = snapshot->scan({"t", "u"}, kv::Direction::kForward); cursor->valid(); cursor->next()) {
+  for (auto cursor = shards.front()->scan({"t", "u"}, kv::Direction::kForward); cursor->valid(); cursor->next()) {
     auto table = table_store::kTableRecord.decode(cursor->value());
     if (table) names[table->generation] = table->name;
   }
@@ -258,9 +277,9 @@ void World::check_disk() {
   for (const auto& [generation, name] : names) {
     if (name != kSourceTable && name != kDestinationTable) continue;
     const kv::KeyRange rows{table_store::entity_prefix(generation), table_store::entity_prefix(generation + 1)};
-    for (auto cursor = snapshot->scan(rows, kv::Direction::kForward); cursor->valid(); cursor->next()) {
-      const auto parts = table_store::parse_entity_key(cursor->key());
-      const auto versions = table_store::view_entity(cursor->value());
+    for (kv::MergedScan cursor(shards, rows); cursor.valid(); cursor.next()) {
+      const auto parts = table_store::parse_entity_key(cursor.key());
+      const auto versions = table_store::view_entity(cursor.value());
       if (!parts || !versions) return complain("a stored entity cannot be read");
       const TableOracle::Key key{parts->partition_key, parts->row_key};
       if (name == kSourceTable) {
@@ -315,9 +334,10 @@ RunOutcome World::run() {
   scheduler_.after(plan_.faults_last, [this] { calm_down(); });
   const auto limit = scheduler_.now() + plan_.faults_last + kTimeToSettle;
   const bool came_to_rest = scheduler_.run_until(limit, [this] { return violated() || at_rest(); });
-  if (!came_to_rest) complain("not quiet " + std::to_string(kTimeToSettle / 1min) + " minutes after the last fault");
+  if (!came_to_rest)
+    complain("not quiet " + std::to_string(kTimeToSettle / 1min) + " minutes after the last fault: " + unsettled());
   if (!violated()) scheduler_.run_until(scheduler_.now() + kTimeToStayQuiet, [this] { return violated(); });
-  if (!violated() && !settled()) complain("quiet, and then not any more");
+  if (!violated() && !unsettled().empty()) complain("quiet, and then not any more: " + unsettled());
   if (!violated()) check_quiet();
   RunOutcome outcome;
   outcome.violations = trace_.violations();
@@ -329,9 +349,10 @@ RunOutcome World::run() {
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
   outcome.carried = queues_.carried();
-  if (queue_database_) {
-    outcome.takeovers = queue_database_->takeovers();
-    outcome.refused = queue_database_->refused();
+  for (const auto* database : {&table_database_, &queue_database_}) {
+    if (!*database) continue;
+    outcome.takeovers += (*database)->takeovers();
+    outcome.refused += (*database)->refused();
   }
   for (const auto& [id, job] : tables_.jobs()) {
     if (job.state == jobs::JobState::kSucceeded) ++outcome.succeeded;
