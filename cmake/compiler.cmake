@@ -109,12 +109,17 @@ endfunction()
 # Everything that the label unit runs, for builds that need nothing else.
 add_custom_target(unit_tests)
 
-# tidemark_test(name LABEL unit SOURCES ... LINK ...): a GoogleTest program that ctest runs whole.
+# tidemark_test(name LABEL unit [OPTIMISED] SOURCES ... LINK ...): a GoogleTest program that ctest runs whole. OPTIMISED: one
+# that computes for long, such as a model of 100,000 steps.
 function(tidemark_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "LABEL;TIMEOUT;COST" "SOURCES;LINK;ARGS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
-  tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
+  if(ARG_OPTIMISED)
+    tidemark_precompiled(${name} precompiled_header)
+  else()
+    tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
+  endif()
   tidemark_unity(${name} ${ARG_SOURCES})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   if(ARG_LABEL STREQUAL "unit")
@@ -122,6 +127,9 @@ function(tidemark_test name)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
+  endif()
+  if(ARG_COST)  # seconds: the longest begin first
+    set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT}
     ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
