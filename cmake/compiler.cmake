@@ -77,9 +77,10 @@ function(tidemark_headers target visibility)
   target_include_directories(${target} ${visibility} ${root})
 endfunction()
 
-# tidemark_library(name FOLDERS ... SOURCES ... LINK ...): a static library of these folders, or of the one it is said in.
+# tidemark_library(name [PARTS] FOLDERS ... SOURCES ... LINK ...): a static library of these folders, or of the one it is
+# said in. PARTS: programs take parts of it, so each file is compiled alone.
 function(tidemark_library name)
-  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "PARTS" "" "FOLDERS;SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   if(NOT ARG_FOLDERS)
@@ -87,7 +88,9 @@ function(tidemark_library name)
   endif()
   tidemark_headers(${name} PUBLIC ${ARG_FOLDERS})
   tidemark_precompiled(${name} precompiled_header)
-  tidemark_unity(${name} ${ARG_SOURCES})
+  if(NOT ARG_PARTS)
+    tidemark_unity(${name} ${ARG_SOURCES})
+  endif()
 endfunction()
 
 # A quarter of a small request's time is the allocator's with glibc's. Sanitizers bring their own.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <prometheus/metric_family.h>
 
+#include "common/kv/shard_owners.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/forwarded_request.h"
 #include "common/service/routed_calls.h"

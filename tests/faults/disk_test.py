@@ -148,13 +148,13 @@ class DiskTest(unittest.TestCase):
         return found
 
     def test_an_upload_to_a_full_disk_is_refused_and_leaves_no_file(self):
-        for fault in ("write ENOSPC", "write EIO", "sync EIO"):
+        for fault, status in (("write ENOSPC", 507), ("write EIO", 500), ("sync EIO", 500)):
             with self.subTest(fault=fault):
                 store = self.stack.launch("blob_store", "blob_store", "--port", "0", environment=self.environment)
                 blobs = BlobClient(int(store.await_ready().ready["port"]))
                 blobs.create_container("box")
                 blobs.put("box", "small", b"kept")
-                self.assertEqual(self.upload_that_meets(fault, blobs), 500)
+                self.assertEqual(self.upload_that_meets(fault, blobs), status)
                 self.fail_calls()
                 wait_until(lambda: self.up(blobs), "it is ready again")
                 wait_until(lambda: not self.payload_files(), "what was written of the blob is gone")
