@@ -2,6 +2,7 @@
 
 #include "common/kv/operation_ledgers.h"
 #include "common/kv/shards.h"
+#include "queue_service/client/queue_calls.h"
 #include "queue_service/storage/test_switches.h"
 #include "table_store/storage/test_switches.h"
 #include "tests/simulation/callback_oracle.h"
@@ -66,6 +67,8 @@ class World {
   void crashed(int host);
   void plan_crash();
   void message_departed();
+  void queue_call(int host, const Cause& cause);
+  void strike(int host, std::uint64_t chance, std::uint64_t handlers);
   void plan_freeze();
   void plan_jump();
   void calm_down();
@@ -114,14 +117,15 @@ void World::start(int host) {
                                                  indexes_.committed(committed.noted.changes);
                                                });
   } else if (is_queue(host) && queue_database_) {
-    life.program = std::make_unique<SharedQueueHost>(network_, OwnedEngine::Parts{*queue_database_, scheduler_, life},
-                                                     seed, [this](const Cause& cause) { queues_.begun(cause); });
+    life.program =
+        std::make_unique<SharedQueueHost>(network_, OwnedEngine::Parts{*queue_database_, scheduler_, life}, seed,
+                                          [this, host](const Cause& cause) { queue_call(host, cause); });
   } else if (is_queue(host)) {
     std::vector<EngineParts> parts;
     for (const auto& disk : queue_disks_) parts.push_back({disk, scheduler_, life, durability_});
     life.program = std::make_unique<QueueHost>(
         parts, seed,
-        QueueWatcher{.begun = [this](const Cause& cause) { queues_.begun(cause); },
+        QueueWatcher{.begun = [this, host](const Cause& cause) { queue_call(host, cause); },
                      .committed = [this](std::size_t shard,
                                          const Committed& committed) { queues_.committed(shard, committed); }});
   } else if (host == stores_.endpoint) {
@@ -169,12 +173,18 @@ void World::plan_crash() {
   });
 }
 
-/// Where a message is between two shards, a crash hurts most.
-void World::message_departed() {
+/// Where a message is between two shards, or what follows a job takes the place of its message, a crash hurts most.
+void World::strike(int host, std::uint64_t chance, std::uint64_t handlers) {
   auto& dice = scheduler_.dice();
-  if (calm_ || plan_.crash_gap == Duration::zero() || !dice.chance(5000)) return;
-  const auto victim = stores_.queues[dice.below(stores_.queues.size())];
-  if (scheduler_.host(victim).life) scheduler_.host(victim).doom = static_cast<int>(dice.below(16));
+  if (calm_ || plan_.crash_gap == Duration::zero() || !dice.chance(chance)) return;
+  if (scheduler_.host(host).life) scheduler_.host(host).doom = static_cast<int>(dice.below(handlers));
+}
+
+void World::message_departed() { strike(stores_.queues[scheduler_.dice().below(stores_.queues.size())], 5000, 16); }
+
+void World::queue_call(int host, const Cause& cause) {
+  queues_.begun(cause);
+  if (cause.method == queue_service::calls::Finish::kMethod) strike(host, 3000, 5);
 }
 
 void World::plan_freeze() {
