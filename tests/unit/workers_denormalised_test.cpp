@@ -250,7 +250,8 @@ TEST_F(WorkersDenormalised, ValuesOfOneNameDoNotGoRoundInATable) {
 }
 
 TEST_F(WorkersDenormalised, ManyAreVisitedByPagesAndTheNextOwnerGoesOn) {
-  const auto text = std::string(kDepartmentNames).insert(1, R"("maxChanges":400,)");
+  // Less than the team, so that it is built anew, and more than a piece of the list, whose visit notes as many changes.
+  const auto text = std::string(kDepartmentNames).insert(1, R"("maxChanges":1500,)");
   const auto names = declare("names", text.c_str());
   write(put("d0", {{"Name", std::string("Sales")}}), "c0");
   start_keeper("w1");
