@@ -23,7 +23,7 @@ Answer create_append_blob(Call& call, NewContent content, Conditions conditions)
 
 Answer append_block(Call& call) {
   auto wanted = CO_TRY(read_append_conditions(call));
-  CO_TRY(call.service.check_put(call.blob_ref(), {}));
+  CO_TRY(check_put(call));
   const bool from_url = names_source(call);
   auto body = CO_TRY(co_await receive_part(call, kMaxAppendBlock));
   if (body.payload.size == 0) {

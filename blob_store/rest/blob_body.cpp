@@ -3,6 +3,7 @@
 
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/checksums.h"
+#include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/md5_round.h"
 
 namespace tidemark::blob_store {
@@ -83,6 +84,12 @@ Task<Result<ReceivedBody>> stream_body(Pieces pieces, PayloadWriter& writer) {
 }
 
 }  // namespace
+
+Result<void> check_put(const Call& call, const Metadata& metadata) {
+  const auto length = call.http.body->content_length();
+  const bool little = length && *length <= kChunkBytes && !names_source(call);
+  return call.service.check_put(call.blob_ref(), metadata, little);
+}
 
 Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5, Hashes hashes) {
   CO_TRY(check_length(call, limit));

@@ -60,6 +60,8 @@ Answer set_page_properties(Call& call);
 
 }  // namespace operations
 
+/// Refuses content before it travels; see BlobService.
+Result<void> check_put(const Call& call, const Metadata& metadata = {});
 /// What is computed over a body; what the request declares is computed in any case.
 enum class Hashes { kBoth, kOfTransfer };
 /// Streams the request's body into a payload and checks its length, MD5 and CRC-64 against what was declared. Nothing

@@ -84,7 +84,7 @@ Answer update_pages(Call& call, ByteRange range) {
   if (range.length > kMaxPut) co_return fail(ErrorCode::kRequestBodyTooLarge);
   CO_TRY(check_size(call, range));
   const auto wanted = CO_TRY(read_sequence_conditions(call));
-  CO_TRY(call.service.check_put(call.blob_ref(), {}));
+  CO_TRY(check_put(call));
   auto body = CO_TRY(co_await receive_part(call, range.length));
   const auto payload = body.payload.id;
   if (body.payload.size != range.length) {

@@ -51,7 +51,7 @@ Answer put_blob(Call& call) {
   }
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
   auto content = CO_TRY(read_new_content(call, true));
-  CO_TRY(call.service.check_put(call.blob_ref(), content.metadata));
+  CO_TRY(check_put(call, content.metadata));
   auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
   content.headers.md5 = body.md5;
   const auto payload = body.payload.id;
@@ -69,7 +69,7 @@ Answer put_block(Call& call) {
   if (id.empty()) co_return fail(ErrorCode::kMissingRequiredQueryParameter);
   const auto raw = base64_decode(id);
   if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
-  CO_TRY(call.service.check_put(call.blob_ref(), {}));
+  CO_TRY(check_put(call));
   auto body = CO_TRY(co_await receive_part(call, kMaxPutBlock));
   const auto payload = body.payload.id;
   auto done =

@@ -182,8 +182,9 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Its space is free at once, also while the disk has too little for transactions.
   Task<void> give_up(const PayloadWriter& writer);
   Task<void> abandon(std::uint64_t payload);
-  /// What can be refused before the content travels: the name, the metadata, the container.
-  Result<void> check_put(const BlobRef& ref, const Metadata& metadata) const;
+  /// What can be refused before the content travels: the name, the metadata, and that there is no container. `little`:
+  /// so little content that whoever publishes it finds out soon enough whether there is one.
+  Result<void> check_put(const BlobRef& ref, const Metadata& metadata, bool little) const;
   Task<Result<Stamp>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
   Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload, std::string lease_id = {});
   Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,

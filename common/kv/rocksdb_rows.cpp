@@ -152,12 +152,12 @@ Result<std::optional<std::string>> GroupTransaction::get(std::string_view key) c
   if (ahead_ != nullptr) {
     if (const auto* written = ahead_->find(key)) return *written;
   }
-  if (const auto known = memo_.find(key); known != memo_.end()) return std::optional(known->second);
+  if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
   auto value = read_row(db_, rocksdb::ReadOptions(), key);
   if (!value) {
     failure_ = value.error();
-  } else if (*value && (*value)->size() <= kMaxMemoBytes && memo_.size() < kMaxMemoRows) {
-    memo_.emplace(key, **value);
+  } else if (memo_.size() < kMaxMemoRows && (!*value || (*value)->size() <= kMaxMemoBytes)) {
+    memo_.emplace(key, *value);
   }
   return value;
 }
