@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kDiskThreads = 2;  // which wait for the disk while large content is written
 
 // Measured: bench/micro/payload_layout.cpp. Larger content has files of its own.
-constexpr std::size_t kApartFromBytes = 16UL << 10;
+constexpr std::size_t kApartFromBytes = 2UL << 10;
 // They hold all bytes of a put of 256 KiB, and all memory together is to stay below 200 MB
 // (tests/process/blob_footprint_test.py). Many small ones hold less than a few large ones while one is being written.
 constexpr std::size_t kWriteBufferBytes = 16UL << 20;

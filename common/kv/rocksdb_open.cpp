@@ -21,6 +21,7 @@
 #include "common/kv/log_check.h"
 #include "common/kv/rocksdb_database.h"
 #include "common/kv/rocksdb_figures.h"
+#include "common/kv/rocksdb_garbage.h"
 
 namespace tidemark::kv::detail {
 namespace {
@@ -145,9 +146,9 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
     out.level0_stop_writes_trigger = out.level0_file_num_compaction_trigger + kYoungFilesToStop;
     out.min_blob_size = options.apart_from_bytes;
     out.blob_file_size = 64UL << 20;
-    out.enable_blob_garbage_collection = true;
     out.blob_garbage_collection_age_cutoff = 0.5;
     out.blob_garbage_collection_force_threshold = 0.5;
+    out.listeners.push_back(std::make_shared<GarbageWatch>());
   }
 
   // A flipped bit anywhere in a file is found, not only in what is read of it.

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <fstream>
 #include <latch>
+#include <thread>
 
 #include "tests/unit/kv_test_support.h"
 
@@ -381,6 +382,50 @@ class FileSizeLimit {
   rlimit old_{};
   void (*old_handler_)(int) = nullptr;
 };
+
+class ValuesApartTest : public RocksDbTest {
+ protected:
+  static constexpr std::size_t kValues = 16'384, kValueBytes = 4096, kTogether = 64;
+
+  ValuesApartTest() {
+    auto options = small_options(db_);
+    options.write_buffer_bytes = 1UL << 20;
+    options.write_buffers = 6;
+    options.apart_from_bytes = 2048;
+    engine_ = open_rocksdb(options).value();
+  }
+  /// The values of every `step`th key. All transactions write one more key, so that files are merged and not just
+  /// moved.
+  void write(std::size_t step) {
+    for (std::size_t first = 0; first < kValues; first += kTogether * step) {
+      const auto written = run(*engine_, [&](Transaction& txn) -> Result<void> {
+        for (std::size_t i = 0; i < kTogether * step; i += step) {
+          txn.put("key" + std::to_string(kValues + first + i), std::string(kValueBytes, static_cast<char>(i)));
+        }
+        txn.put("last", std::to_string(first));
+        return {};
+      });
+      ASSERT_TRUE(written);
+    }
+  }
+  std::uint64_t moved_bytes() {
+    for (;;) {
+      const auto figures = engine_->figures();
+      if (figures.running_compactions + figures.running_flushes == 0) return figures.compaction_written_bytes;
+      std::this_thread::yield();
+    }
+  }
+
+  std::unique_ptr<RocksDbEngine> engine_;
+};
+
+TEST_F(ValuesApartTest, AreMovedOnlyWhileThereIsGarbage) {
+  write(1);
+  const auto without_garbage = moved_bytes();
+  EXPECT_LT(without_garbage, kValues * kValueBytes / 8) << "the keys alone";
+  for (int round = 0; round < 4; ++round) write(2);
+  EXPECT_GT(moved_bytes() - without_garbage, kValues * kValueBytes / 4) << "what is between garbage";
+}
 
 TEST_F(RocksDbTest, CountsItsGroupsItsLogAndItsLookups) {
   auto engine = std::move(*open_rocksdb(small_options(db_)));

@@ -1,0 +1,20 @@
+#include "common/kv/rocksdb_garbage.h"
+
+#include <rocksdb/db.h>
+#include <spdlog/spdlog.h>
+
+namespace tidemark::kv::detail {
+
+void GarbageWatch::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo&) {
+  std::uint64_t garbage = 0, all = 0;
+  if (!db->GetIntProperty(rocksdb::DB::Properties::kLiveBlobFileGarbageSize, &garbage) ||
+      !db->GetIntProperty(rocksdb::DB::Properties::kLiveBlobFileSize, &all)) {
+    return;
+  }
+  const bool moves = moves_values(moves_, garbage, all);
+  if (moves_.exchange(moves) == moves) return;
+  const auto set = db->SetOptions({{"enable_blob_garbage_collection", moves ? "true" : "false"}});
+  if (!set.ok()) spdlog::warn("rocksdb: values that are kept apart: {}", set.ToString());
+}
+
+}  // namespace tidemark::kv::detail
