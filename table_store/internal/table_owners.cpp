@@ -19,20 +19,12 @@ constexpr std::string_view kOfPartition[] = {calls::Get::kMethod, calls::GetAll:
 /// Whose first fields are an account and the id of an operation.
 constexpr std::string_view kOfOperation[] = {calls::OpenOperation::kMethod, calls::CloseOperation::kMethod,
                                              calls::Count::kMethod, calls::ForgetOperation::kMethod};
-constexpr std::string_view kOfCatalogue[] = {calls::CreateTable::kMethod, calls::DeleteTable::kMethod,
-                                             calls::DeleteTableFenced::kMethod};
-/// One log tells of all changes, and no process has all of them.
-constexpr std::string_view kOfFollowers[] = {calls::Follow::kMethod, calls::PutFeed::kMethod};
+constexpr std::string_view kOfCatalogue[] = {
+    calls::CreateTable::kMethod, calls::DeleteTable::kMethod, calls::DeleteTableFenced::kMethod, calls::Follow::kMethod,
+    calls::Unfollow::kMethod,    calls::PutFeed::kMethod,     calls::DropFeed::kMethod};
 
 bool is_one_of(std::span<const std::string_view> methods, std::string_view method) {
   return std::ranges::find(methods, method) != methods.end();
-}
-
-Task<Result<std::string>> refuse_followers() {
-  co_return fail(
-      ErrorCode::kNotImplemented,
-      "Tables are not followed where processes share the shards of the table store: no index, no change feed, "
-      "and no jobs on changes.");
 }
 
 }  // namespace
@@ -63,7 +55,6 @@ TableOwners::TableOwners(TableService& service, kv::OwnerCalls& owners, Clock& c
 rpc::Dispatch TableOwners::around(rpc::Dispatch face) {
   return [this, face = std::move(face)](const std::string& method, std::string payload) {
     if (method == calls::MutateAll::kMethod) return answer_mutate_all(std::move(payload));
-    if (is_one_of(kOfFollowers, method)) return refuse_followers();
     return face(method, std::move(payload));
   };
 }

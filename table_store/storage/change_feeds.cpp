@@ -55,7 +55,8 @@ Result<FeedStatus> status_of_feed(const FollowedLogs& logs) {
 }
 
 /// A place in the feed where the request may begin.
-Result<FeedPlace> start_of(const FeedRequest& request, const FollowedLogs& logs, const FeedPlace& end) {
+/// `shared`: by processes, of which one may have given a place that another does not see yet.
+Result<FeedPlace> start_of(const FeedRequest& request, const FollowedLogs& logs, const FeedPlace& end, bool shared) {
   auto oldest = begin_of(logs);
   if (request.start == FeedStart::kOldest) return oldest;
   if (request.start == FeedStart::kNow) return end;
@@ -72,6 +73,7 @@ Result<FeedPlace> start_of(const FeedRequest& request, const FollowedLogs& logs,
                   "Changes after this place are no longer kept. Begin anew: after=oldest for those that are, or read "
                   "the table and go on after=now.");
     }
+    if (place.logs[shard] > end.logs[shard] && shared) return fail(ErrorCode::kServerBusy);
     if (place.logs[shard] > end.logs[shard]) {
       return fail(ErrorCode::kChangesExpired,
                   "This place is later than the table store's last change: the store was set back. Read the table, and "
@@ -263,10 +265,10 @@ struct ReadPage {
 };
 
 /// The snapshots end with it: whoever waits for changes holds none.
-Task<Result<ReadPage>> read_page(FollowedLogs logs, const FeedRequest& request) {
+Task<Result<ReadPage>> read_page(FollowedLogs logs, const FeedRequest& request, bool shared) {
   const auto executor = co_await asio::this_coro::executor;
   const auto end = CO_TRY(end_of(logs));
-  FeedReader reader(logs, request, CO_TRY(start_of(request, logs, end)), end);
+  FeedReader reader(logs, request, CO_TRY(start_of(request, logs, end, shared)), end);
   CO_TRY(reader.open());
   for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
     if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
@@ -278,7 +280,6 @@ Task<Result<ReadPage>> read_page(FollowedLogs logs, const FeedRequest& request) 
 
 Task<Result<FeedStatus>> TableService::put_feed(std::string account, std::string table, ChangeFeed feed) {
   CO_TRY(check_feed(feed));
-  CO_TRY(check_followable());
   const auto key = feed_key(account, table);
   const auto now = clock_.now().time_since_epoch().count();
   const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
@@ -348,7 +349,7 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
   std::optional<ChangeWaits::Place> waiting;
   for (bool last = request.wait == Duration::zero();;) {
     const auto ticket = waiting ? waiting->ticket() : Signal::Ticket{};
-    auto read = CO_TRY(co_await read_page(CO_TRY(kept_logs_of(shards_, key)), request));
+    auto read = CO_TRY(co_await read_page(CO_TRY(kept_logs_of(shards_, key)), request, shards_.shared()));
     if (last || !read.page.changes.empty()) co_return std::move(read.page);
     // What is to come is after this place, whatever the request began with.
     request.start = FeedStart::kPlace;
@@ -358,31 +359,36 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return std::move(read.page);  // the store ends
       waiting.emplace(CO_TRY(std::move(taken)));
     } else {
-      const auto left = std::max(Duration::zero(), end_of_wait - clock_.monotonic());
-      last = !co_await waiting->wait(ticket, left) || waits_.closed();
+      last = !co_await await_changes(*waiting, ticket, end_of_wait);
     }
   }
 }
 
-Task<Result<void>> TableService::let_old_changes_go(std::string feed_key) {
+Task<Result<void>> TableService::let_old_changes_go_on(std::size_t shard, const std::string& feed_key) {
   const auto until = [now = ages_.now()](const KeptRecord& kept) {
     return (now - std::chrono::seconds(kept.feed.retention_s)).time_since_epoch().count();
   };
+  auto& engine = shards_[shard].engine;
+  const auto snapshot = engine.snapshot();
+  auto seen = CO_TRY(read_feed(*snapshot, feed_key));
+  if (!seen || !seen->kept) co_return Result<void>{};
+  if (!CO_TRY(let_go_through(*snapshot, seen->feed, *seen->kept, until(*seen->kept)))) co_return Result<void>{};
+  co_return co_await engine.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        auto feed = TRY(load_feed(txn, feed_key));
+        if (!feed || !feed->record.kept) return {};
+        auto& kept = *feed->record.kept;
+        if (TRY(let_go_through(txn, feed->record.feed, kept, until(kept)))) store_feed(txn, feed_key, *feed);
+        return {};
+      },
+      &kLetGoStep);
+}
+
+Task<Result<void>> TableService::let_old_changes_go(std::string feed_key) {
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
-    auto& engine = shards_[shard].engine;
-    const auto snapshot = engine.snapshot();
-    auto seen = CO_TRY(read_feed(*snapshot, feed_key));
-    if (!seen || !seen->kept) continue;
-    if (!CO_TRY(let_go_through(*snapshot, seen->feed, *seen->kept, until(*seen->kept)))) continue;
-    CO_TRY(co_await engine.transact(
-        [&](kv::Transaction& txn) -> Result<void> {
-          auto feed = TRY(load_feed(txn, feed_key));
-          if (!feed || !feed->record.kept) return {};
-          auto& kept = *feed->record.kept;
-          if (TRY(let_go_through(txn, feed->record.feed, kept, until(kept)))) store_feed(txn, feed_key, *feed);
-          return {};
-        },
-        &kLetGoStep));
+    if (!shards_.here(shard)) continue;
+    const auto done = co_await let_old_changes_go_on(shard, feed_key);
+    if (!done && shards_.here(shard)) co_return done;
   }
   co_return co_await trim_log(std::move(feed_key));
 }

@@ -14,6 +14,9 @@
 namespace tidemark::table_store {
 namespace {
 
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
+constexpr std::size_t kReadTogether = 16;  // entities; together they may be four times as large as a page
+
 /// A shard's log and entities, and how far a page has read them.
 struct Lane {
   const kv::Reader& rows;
@@ -62,8 +65,10 @@ class PageReader {
 
   /// Reads a note; false at the end of the page.
   Result<bool> step() {
-    if (lane_ == nullptr || !lane_->within_transaction()) lane_ = next_lane();
+    if (lane_ == nullptr || !lane_->within_transaction()) TRY(turn_to(next_lane()));
+    if (unread_.size() >= kReadTogether) TRY(read_entities());
     if (lane_ == nullptr || !goes_on(*lane_)) {
+      TRY(read_entities());
       end();
       return false;
     }
@@ -97,6 +102,12 @@ class PageReader {
       if (lowest == nullptr || lane.next->version < lowest->next->version) lowest = &lane;
     }
     return lowest;
+  }
+
+  Result<void> turn_to(Lane* lane) {
+    if (lane != lane_) TRY(read_entities());
+    lane_ = lane;
+    return {};
   }
 
   /// Whether the lane's next note belongs to the page.
@@ -148,7 +159,7 @@ class PageReader {
       entity.row_key = std::move(note.row_key);
       blocks_.emplace_back();
       last_changes_.push_back(0);
-      TRY(read_entity(lane, found->first, entity));
+      if (lane.generation) unread_.push_back({place, entity_prefix(*lane.generation) + found->first});
     }
     last_changes_[place] = notes_;
     auto& blocks = blocks_[place];
@@ -159,20 +170,35 @@ class PageReader {
     return {};
   }
 
-  Result<void> read_entity(const Lane& lane, const std::string& key, ChangedEntity& entity) {
-    if (!lane.generation) return {};
-    const auto stored = TRY(lane.rows.get(entity_prefix(*lane.generation) + key));
-    if (!stored) return {};
-    auto view = TRY(view_entity(*stored));
-    if (lane.capture->made(view.origin)) return {};
+  /// What is now of the entities that the latest notes name. They are read together, because another process may serve
+  /// the shard, and then each reading is a question to the database.
+  Result<void> read_entities() {
+    if (unread_.empty()) return {};
+    std::vector<std::string> keys;
+    for (auto& each : unread_) keys.push_back(std::move(each.key));
+    TRY(lane_->rows.get_all(keys, [this](std::size_t i, std::optional<std::string_view> stored) -> Result<void> {
+      return stored ? know(page_.entities[unread_[i].place], *stored) : Result<void>();
+    }));
+    unread_.clear();
+    return {};
+  }
+
+  Result<void> know(ChangedEntity& entity, std::string_view stored) {
+    auto view = TRY(view_entity(stored));
+    if (lane_->capture->made(view.origin)) return {};
     if (!is_property_block(view.block)) return corrupt_record("entity");
     view.partition_key = entity.partition_key;
     view.row_key = entity.row_key;
     entity.now = view.to_entity(selection_);
-    bytes_ += stored->size();
+    bytes_ += stored.size();
     return {};
   }
 
+  /// An entity of the page whose bytes have not been read yet.
+  struct Unread {
+    std::size_t place;
+    std::string key;
+  };
   std::vector<Lane> lanes_;
   Lane* lane_ = nullptr;  // that was read last
   const std::uint32_t limit_;
@@ -183,6 +209,7 @@ class PageReader {
   // For each entity of the page: its place there, which of the notes was its last, and the blocks of its `before`.
   std::unordered_map<std::string, std::size_t> places_;
   std::vector<std::uint64_t> last_changes_;
+  std::vector<Unread> unread_;  // of lane_
   std::vector<std::vector<std::string>> blocks_;
 };
 
@@ -214,8 +241,8 @@ Result<FeedView> view_feed(const TableShards& shards, const std::string& account
   return view;
 }
 
-/// A position before the follower's own stands for that one. kInvalidInput: it is after the store's last version.
-Result<void> begin_at(FeedView& view, const Position& after, const NotesRead& skip) {
+/// A position before the follower's own stands for that one. False: it is after the store's last version.
+bool begin_at(FeedView& view, const Position& after, const NotesRead& skip) {
   const auto too_high = [&](const Lane& lane, std::size_t shard) { return after.of(shard) > lane.as_of; };
   bool wrong = after.shards.size() > view.lanes.size();
   for (std::size_t shard = 0; shard < view.lanes.size(); ++shard) {
@@ -225,8 +252,7 @@ Result<void> begin_at(FeedView& view, const Position& after, const NotesRead& sk
     lane.after = after.of(shard);
     if (skip.shard == shard) lane.skip = skip.notes;
   }
-  if (!wrong) return {};
-  return fail(ErrorCode::kInvalidInput, "The position is higher than the last version of the store.");
+  return !wrong;
 }
 
 /// What a page says that has read nothing.
@@ -254,6 +280,14 @@ bool says_anything(const ChangesPage& page) {
 
 }  // namespace
 
+Task<bool> TableService::await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end) {
+  auto wait = std::max(Duration::zero(), end - clock_.monotonic());
+  const bool looks_again = shards_.shared() && wait > kBetweenLooks;
+  if (looks_again) wait = kBetweenLooks;
+  const bool woken = co_await place.wait(ticket, wait);
+  co_return (woken || looks_again) && !waits_.closed();
+}
+
 Task<Result<ChangesPage>> TableService::changed_entities(std::string account, std::string table, std::string follower,
                                                          Position after, NotesRead skip, std::uint32_t limit,
                                                          Duration wait, Selection selection) {
@@ -268,7 +302,7 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
   for (bool last = wait == Duration::zero();;) {
     const auto ticket = place ? place->ticket() : Signal::Ticket{};
     auto view = CO_TRY(view_feed(shards_, account, table, follower));
-    CO_TRY(begin_at(view, after, skip));
+    if (!begin_at(view, after, skip)) co_return fail_too_high(shards_);
     auto page = view.stale ? no_page(view, after) : CO_TRY(co_await read_page(view, limit, selection));
     if (last || says_anything(page)) co_return page;
     const auto feed = view.logs.front().feed.feed;
@@ -278,8 +312,7 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends
       place.emplace(CO_TRY(std::move(taken)));
     } else {
-      const auto left = std::max(Duration::zero(), end - clock_.monotonic());
-      last = !co_await place->wait(ticket, left) || waits_.closed();
+      last = !co_await await_changes(*place, ticket, end);
     }
   }
 }

@@ -45,6 +45,11 @@ bool has_follower(const FollowedLogs& logs, const std::string& follower) {
          std::ranges::all_of(logs, [&](const ShardLog& log) { return log.feed.find(follower) != nullptr; });
 }
 
+std::unexpected<Error> fail_too_high(const TableShards& shards) {
+  if (shards.shared()) return fail(ErrorCode::kServerBusy);
+  return fail(ErrorCode::kInvalidInput, "The position is higher than the last version of the store.");
+}
+
 Result<std::optional<Version>> first_note_after(const kv::Reader& rows, std::uint64_t feed, Version version) {
   const auto cursor = rows.scan(notes_after(feed, version));
   TRY(cursor->status());

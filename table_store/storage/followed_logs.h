@@ -32,6 +32,9 @@ Result<FollowedLogs> kept_logs_of(const TableShards& shards, const std::string& 
 bool has_follower(const FollowedLogs& logs, const std::string& follower);
 /// Of a follower that is there.
 Result<FollowerStatus> status_of(const FollowedLogs& logs, const std::string& follower);
+/// kInvalidInput. Where processes share the shards, one may have given a position that another does not see yet:
+/// kServerBusy.
+std::unexpected<Error> fail_too_high(const TableShards& shards);
 /// The first note after this version.
 Result<std::optional<Version>> first_note_after(const kv::Reader& rows, std::uint64_t feed, Version version);
 

@@ -1,7 +1,7 @@
 // Who follows a table, how far they are, and the end of what none of them needs (model/changes.h).
 #include "common/base/encoding.h"
+#include "common/base/side_by_side.h"
 #include "common/base/text.h"
-#include "common/kv/transact_together.h"
 #include "common/process/failures.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/change_notes.h"
@@ -18,6 +18,7 @@ const FailStep kFollowStep("table.follow");
 const FailStep kUnfollowStep("table.unfollow");
 const FailStep kAcknowledgeStep("table.acknowledge");
 const FailStep kTrimStep("table.trim_log");
+constexpr const char* kAcknowledge = "table.acknowledge";
 
 Result<void> check_following(const Following& following) {
   const auto& name = following.follower;
@@ -38,10 +39,6 @@ Result<void> check_following(const Following& following) {
   return {};
 }
 
-std::unexpected<Error> fail_too_high() {
-  return fail(ErrorCode::kInvalidInput, "The position is higher than the last version of the store.");
-}
-
 /// Moves the follower to a later position.
 Result<void> advance(const kv::Reader& reader, std::uint64_t feed, FollowerRecord& follower, Version position) {
   const kv::KeyRange passed{note_key(feed, follower.position + 1, 0), note_key(feed, position + 1, 0)};
@@ -56,17 +53,16 @@ Result<void> advance(const kv::Reader& reader, std::uint64_t feed, FollowerRecor
   return {};
 }
 
-/// A part of acknowledge(), on one shard.
-Result<void> acknowledge_on(kv::Transaction& txn, const std::string& key, const std::string& name, Version position) {
-  auto feed = TRY(load_feed(txn, key));
-  auto* follower = feed ? feed->record.find(name) : nullptr;
-  if (follower == nullptr) return fail(ErrorCode::kFollowerNotFound);
-  if (follower->stale || position <= follower->position) return {};
-  if (position > TRY(last_version(txn))) return fail_too_high();
-  TRY(advance(txn, feed->record.feed, *follower, position));
-  store_feed(txn, key, *feed);
-  return {};
-}
+/// What a process asks of the one that serves a shard.
+struct Passed {
+  std::string feed_key, follower;
+  Version position = 0;
+};
+constexpr auto kPassed = record_format<Passed>(1, "position of a follower", [](auto& io, auto& passed) {
+  io.string(passed.feed_key);
+  io.string(passed.follower);
+  io.i64(passed.position);
+});
 
 /// Whether the follower has not begun anew since it had this position. A status says more of a shard where nothing
 /// waits than the follower has told.
@@ -103,18 +99,9 @@ Result<CopiedTables::Change> TableService::declare(kv::Transaction& txn, std::st
   return out;
 }
 
-Result<void> TableService::check_followable() const {
-  if (!shards_.shared()) return {};
-  return fail(
-      ErrorCode::kNotImplemented,
-      "Tables are not followed where table stores share the shards of a database: no index, no change feed, and "
-      "no jobs on changes. One table store with all shards has them.");
-}
-
 Task<Result<FollowerStatus>> TableService::follow(std::string account, std::string table, Following following,
                                                   bool anew, std::optional<Position> at) {
   CO_TRY(check_following(following));
-  CO_TRY(check_followable());
   const auto key = feed_key(account, table);
   const auto now = clock_.now().time_since_epoch().count();
   std::uint64_t number = 0;
@@ -211,23 +198,53 @@ Task<Result<void>> TableService::acknowledge(std::string account, std::string ta
   const auto key = feed_key(account, table);
   const auto logs = CO_TRY(logs_of(shards_, key));
   if (!has_follower(logs, follower)) co_return fail(ErrorCode::kFollowerNotFound);
-  if (position.shards.size() > logs.size()) co_return fail_too_high();
-  std::vector<kv::Submission> all;
+  if (position.shards.size() > logs.size()) co_return fail_too_high(shards_);
+  std::vector<std::size_t> passed;
   for (const auto& log : logs) {
-    const auto at = position.of(log.shard);
     if (shards_.divided()) {
-      if (at > CO_TRY(last_version(*log.rows))) co_return fail_too_high();
+      const auto at = position.of(log.shard);
+      if (at > CO_TRY(last_version(*log.rows))) co_return fail_too_high(shards_);
       const auto first = CO_TRY(first_note_after(*log.rows, log.feed.feed, log.feed.find(follower)->position));
       if (!first || *first > at) continue;
     }
-    all.push_back({&shards_[log.shard].engine,
-                   [&key, &follower, at](kv::Transaction& txn) { return acknowledge_on(txn, key, follower, at); }});
+    passed.push_back(log.shard);
   }
-  if (!all.empty()) {
-    for (auto& done : co_await kv::transact_together(std::move(all), &kAcknowledgeStep)) CO_TRY(std::move(done));
-  }
-  trim_in_background(key, logs.front().feed.feed, co_await asio::this_coro::executor);
+  const Step tell = [&](std::size_t number) -> Task<Result<void>> {
+    const auto shard = passed[number];
+    const auto at = position.of(shard);
+    if (!shards_.shared()) co_return co_await acknowledge_on(shard, key, follower, at);
+    CO_TRY(co_await shards_.owners().ask(shard, kAcknowledge, kPassed.encode({key, follower, at})));
+    co_return Result<void>{};
+  };
+  co_return co_await side_by_side(clock_, passed.size(), tell, passed.size());
+}
+
+Task<Result<void>> TableService::acknowledge_on(std::size_t shard, std::string feed_key, std::string follower,
+                                                Version position) {
+  std::uint64_t number = 0;
+  CO_TRY(co_await shards_[shard].engine.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        auto feed = TRY(load_feed(txn, feed_key));
+        auto* known = feed ? feed->record.find(follower) : nullptr;
+        if (known == nullptr) return fail(ErrorCode::kFollowerNotFound);
+        number = feed->record.feed;
+        if (known->stale || position <= known->position) return {};
+        if (position > TRY(last_version(txn))) return fail_too_high(shards_);
+        TRY(advance(txn, number, *known, position));
+        store_feed(txn, feed_key, *feed);
+        return {};
+      },
+      &kAcknowledgeStep));
+  trim_in_background(feed_key, number, co_await asio::this_coro::executor);
   co_return Result<void>{};
+}
+
+void TableService::offer_steps(kv::OwnerCalls& owners) {
+  owners.offer(kAcknowledge, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
+    auto passed = CO_TRY(kPassed.decode(payload));
+    CO_TRY(co_await acknowledge_on(shard, std::move(passed.feed_key), std::move(passed.follower), passed.position));
+    co_return std::string();
+  });
 }
 
 void TableService::announce(const NotedFeeds& feeds, const Executor& executor) {
@@ -241,6 +258,7 @@ void TableService::trim_in_background(const std::string& feed_key, std::uint64_t
 
 Task<Result<void>> TableService::trim_log(std::string feed_key) {
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    if (!shards_.here(shard)) continue;
     const auto snapshot = shards_[shard].engine.snapshot();
     const auto feed = CO_TRY(read_feed(*snapshot, feed_key));
     if (!feed) continue;
@@ -252,7 +270,8 @@ Task<Result<void>> TableService::trim_log(std::string feed_key) {
     const auto from = trims_.begin(feed->feed, shard, through);
     if (!from) continue;
     const kv::KeyRange done{note_key(feed->feed, *from + 1, 0), note_key(feed->feed, through + 1, 0)};
-    CO_TRY(co_await kTrimStep.around(shards_[shard].engine.erase({done})));
+    auto erased = co_await kTrimStep.around(shards_[shard].engine.erase({done}));
+    if (!erased && shards_.here(shard)) co_return erased;
   }
   co_return Result<void>{};
 }

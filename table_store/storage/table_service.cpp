@@ -51,7 +51,9 @@ TableService::TableService(const kv::Shards& shards, Clock& clock, Random&, Scan
       ages_(shards.catalogue().ages),
       turns_(scans),
       waits_(clock),
-      trims_(clock) {}
+      trims_(clock) {
+  if (shards_.shared()) offer_steps(shards_.owners());
+}
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
   auto bytes = TRY(reader.get(table_key(account, table)));

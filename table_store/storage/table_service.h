@@ -191,19 +191,25 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   void trim_in_background(const std::string& feed_key, std::uint64_t feed, const Executor& executor);
   /// Somebody needs the log no more; `ended`: nobody does.
   void forget_notes(const std::string& feed_key, std::uint64_t feed, bool ended, const Executor& executor);
+  /// What is on the shards of this process.
   Task<Result<void>> trim_log(std::string feed_key);
+  /// A part of acknowledge(), on a shard of this process.
+  Task<Result<void>> acknowledge_on(std::size_t shard, std::string feed_key, std::string follower, Version position);
+  /// What other processes ask of this one.
+  void offer_steps(kv::OwnerCalls& owners);
+  /// False at the end of the wait. True if there are changes, or may be on a shard that another process serves.
+  Task<bool> await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end);
   Task<Result<void>> trim_logs();
   Task<Result<void>> collect_on(std::size_t shard);
   Task<Result<void>> go_on_with(std::size_t shard);
   Task<Result<void>> let_old_changes_go(std::string feed_key);
+  Task<Result<void>> let_old_changes_go_on(std::size_t shard, const std::string& feed_key);
 
   /// A job's transaction.
   Result<void> write(kv::Transaction& txn, MutationJob& job);
   struct Preparation;
   /// Of a job whose shard lacked something: makes that ready, and says whether to try again. Otherwise `done` is final.
   Task<bool> prepare_again(MutationJob& job, Result<void>& done, Preparation& preparation);
-  /// Where processes share the shards, nobody follows tables yet.
-  [[nodiscard]] Result<void> check_followable() const;
   /// A change of who follows the table, as the catalogue makes it.
   [[nodiscard]] Result<CopiedTables::Change> declare(kv::Transaction& txn, std::string_view account,
                                                      TableChange change) const;

@@ -58,8 +58,9 @@ class TableShards {
   [[nodiscard]] bool leased(std::size_t shard) const {
     return stored_.owners == nullptr || stored_.owners->leased(shard);
   }
-  /// With other processes.
+  /// With other processes, which are asked by owners().
   [[nodiscard]] bool shared() const { return stored_.owners != nullptr; }
+  [[nodiscard]] kv::OwnerCalls& owners() const { return *stored_.owners; }
   [[nodiscard]] bool divided() const { return all_.size() > 1; }
   [[nodiscard]] TableShard& catalogue() const { return *all_.front(); }
   [[nodiscard]] TableShard& operator[](std::size_t shard) const { return *all_[shard]; }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "table_store/model/entity.h"
 #include "tests/simulation/store_hosts.h"
@@ -36,7 +37,8 @@ class IndexOracle {
   using Key = std::pair<std::string, std::string>;
   using Row = table_store::Entity;
 
-  IndexOracle(Scheduler& scheduler, LookupOracle& lookups) : scheduler_(scheduler), lookups_(lookups) {}
+  IndexOracle(Scheduler& scheduler, LookupOracle& lookups, std::size_t shards)
+      : scheduler_(scheduler), lookups_(lookups), divided_(shards > 1) {}
 
   void committed(const std::vector<RowChange>& changes);
   /// Which of these indexes is not ready, or has not dealt with every change.
@@ -63,8 +65,10 @@ class IndexOracle {
   void row_changed(const std::string& table, const Key& key, std::optional<Row> now);
   void progress_changed(const std::string& id, const Row& now);
   void check_up_to(const std::string& name, table_store::Version position);
+  /// What its rows say that is not so, of all that has not changed since this position.
+  [[nodiscard]] std::vector<std::string> wrong_in(const std::string& name, table_store::Version position) const;
+  [[nodiscard]] std::vector<std::string> wrong_in_told(table_store::Version position) const;
   void referring_changed(const Key& key, std::optional<Row> now, table_store::Version version);
-  void check_told(table_store::Version position);
   [[nodiscard]] table_store::Version last_change_of(const std::string& name) const;
   void check_summaries(const std::set<std::string>& groups);
   [[nodiscard]] Claims claims_of(const std::string& name) const;
@@ -73,6 +77,7 @@ class IndexOracle {
 
   Scheduler& scheduler_;
   LookupOracle& lookups_;
+  const bool divided_;  // the table store
   std::map<std::uint64_t, std::string> tables_;  // by generation
   std::map<Key, Source> source_;
   std::map<std::string, std::map<Key, Row>> rows_;  // by table

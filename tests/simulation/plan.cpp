@@ -186,8 +186,7 @@ Plan make_plan(Dice& dice) {
   plan.index_jobs = dice.chance(1500);
   for (auto left = plan.index_jobs ? 1 + dice.below(3) : 0; left > 0; --left) plan.jobs.push_back(make_index_job(dice));
   if (dice.chance(5000)) plan.queue_shards = 2 + dice.below(3);
-  // Tables of processes that share their shards are not followed.
-  if (plan.indexes.empty() && !plan.index_jobs && dice.chance(5000)) {
+  if (dice.chance(5000)) {
     plan.table_shards = 2 + dice.below(3);
     plan.table_processes = 2 + static_cast<int>(dice.below(2));
   }

@@ -35,6 +35,7 @@ class World {
     if (plan_.table_processes > 1) {
       table_database_.emplace(plan_.table_shards, check, [this](std::size_t shard, const Committed& committed) {
         tables_.committed_on(shard, committed);
+        indexes_.committed(committed.noted.changes);
       });
     }
     if (plan_.queue_processes > 1) {
@@ -95,7 +96,7 @@ class World {
   std::optional<SharedDatabase> table_database_, queue_database_;  // if there are several
   TableOracle tables_{scheduler_, kPeople, plan_.table_shards};
   LookupOracle lookups_{scheduler_};
-  IndexOracle indexes_{scheduler_, lookups_};
+  IndexOracle indexes_{scheduler_, lookups_, plan_.table_shards};
   QueueOracle queues_{scheduler_};
   CallbackOracle callbacks_{scheduler_, tables_};
   PeopleNotes notes_;

@@ -7,6 +7,7 @@
 #include <boost/asio/use_future.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include "common/kv/shard_owners.h"
@@ -151,6 +152,9 @@ class TableOwnersTest : public ::testing::Test {
     mutation.properties = {{"N", Value(n)}};
     return {mutation};
   }
+  static std::int32_t n_of(const std::vector<Property>& properties) {
+    return properties.size() == 1 ? std::get<std::int32_t>(properties.front().value) : 0;
+  }
   [[nodiscard]] std::vector<PartitionMutations> on_all(const std::string& row, std::int32_t n) const {
     std::vector<PartitionMutations> all;
     for (const auto& [shard, partition] : places_) all.push_back({"people", partition, put(row, n)});
@@ -265,13 +269,88 @@ TEST_F(TableOwnersTest, WhatIsNotOnOneShardHereIsNotMovedAtOnce) {
   }
 }
 
-TEST_F(TableOwnersTest, NobodyFollowsATableOfSharedShards) {
-  TableClient client(one_->link(), "acc");
+TEST_F(TableOwnersTest, AFollowerSeesTheChangesOfBoth) {
+  TableClient at_one(one_->link(), "acc"), at_two(two_->link(), "acc");
   Following following;
   following.follower = "index";
-  EXPECT_TRUE(
-      one_->run(client.follow("people", following, false, std::nullopt)).failed_with(ErrorCode::kNotImplemented));
-  EXPECT_TRUE(one_->run(client.put_feed("people", {})).failed_with(ErrorCode::kNotImplemented));
+  following.properties = {"N"};
+  const auto status = two_->run(at_two.follow("people", following, false, std::nullopt));
+  ASSERT_TRUE(status);
+  ASSERT_EQ(status->position.shards.size(), kShards);
+  ASSERT_TRUE(one_->run(at_one.mutate_all(on_all("r", 1), std::nullopt)));
+  ASSERT_TRUE(two_->run(at_two.mutate_all(on_all("r", 2), std::nullopt)));
+
+  auto position = status->position;
+  for (auto* reader : both()) {
+    TableClient client(reader->link(), "acc");
+    const auto page = reader->run(client.changed_entities("people", "index", position, {}, 100, 0s, {}));
+    ASSERT_TRUE(page);
+    ASSERT_EQ(page->entities.size(), kShards);
+    for (const auto& entity : page->entities) {
+      ASSERT_TRUE(entity.now);
+      EXPECT_EQ(n_of(entity.now->properties), 2);
+      EXPECT_TRUE(entity.appeared);
+      ASSERT_EQ(entity.before.size(), 1U);
+      EXPECT_EQ(n_of(entity.before.front()), 1);
+    }
+    if (reader == both().back()) position = page->through;
+  }
+  ASSERT_TRUE(one_->run(at_one.acknowledge("people", "index", position)));
+  for (auto* process : both()) {
+    const auto known = process->run(TableClient(process->link(), "acc").followers("people"));
+    ASSERT_TRUE(known);
+    ASSERT_EQ(known->size(), 1U);
+    EXPECT_EQ(known->front().changes_behind, 0U);
+    EXPECT_FALSE(known->front().stale);
+  }
+
+  ASSERT_TRUE(one_->run(at_one.unfollow("people", "index")));
+  EXPECT_TRUE(two_->run(at_two.acknowledge("people", "index", position)).failed_with(ErrorCode::kFollowerNotFound));
+  EXPECT_TRUE(two_->run(at_two.followers("people"))->empty());
+}
+
+TEST_F(TableOwnersTest, WhoeverWaitsForChangesSeesThoseOfTheOtherToo) {
+  Following following;
+  following.follower = "index";
+  auto position =
+      one_->run(TableClient(one_->link(), "acc").follow("people", following, false, std::nullopt))->position;
+  std::int32_t n = 0;
+  for (const auto& [shard, partition] : places_) {
+    auto& writer = one_->here(shard) ? *one_ : *two_;
+    auto& reader = one_->here(shard) ? *two_ : *one_;
+    auto waiting = std::async(std::launch::async, [&] {
+      return reader.run(
+          TableClient(reader.link(), "acc").changed_entities("people", "index", position, {}, 100, 5s, {}));
+    });
+    ASSERT_TRUE(writer.run(TableClient(writer.link(), "acc").mutate("people", partition, put("r", ++n), std::nullopt)));
+    const auto page = waiting.get();
+    ASSERT_TRUE(page);
+    ASSERT_EQ(page->entities.size(), 1U);
+    EXPECT_EQ(page->entities.front().partition_key, partition);
+    position = page->through;
+  }
+}
+
+TEST_F(TableOwnersTest, AFeedHasTheChangesOfBoth) {
+  TableClient at_one(one_->link(), "acc"), at_two(two_->link(), "acc");
+  ASSERT_TRUE(one_->run(at_one.put_feed("people", {.new_values = true})));
+  FeedRequest request{.start = FeedStart::kOldest, .new_values = true};
+  ASSERT_TRUE(one_->run(at_one.mutate_all(on_all("r", 1), std::nullopt)));
+  ASSERT_TRUE(two_->run(at_two.mutate_all(on_all("r", 2), std::nullopt)));
+  for (auto* reader : both()) {
+    const auto page = reader->run(TableClient(reader->link(), "acc").changes("people", request));
+    ASSERT_TRUE(page);
+    EXPECT_EQ(page->changes.size(), 2 * kShards);
+    std::map<std::string, std::vector<std::int32_t>> told;
+    for (const auto& change : page->changes) told[change.partition_key].push_back(n_of(*change.after));
+    for (const auto& [shard, partition] : places_) {
+      EXPECT_EQ(told[partition], (std::vector{1, 2}));
+    }
+    request.start = FeedStart::kPlace;
+    request.place = page->begin;
+  }
+  ASSERT_TRUE(two_->run(at_two.drop_feed("people")));
+  EXPECT_TRUE(one_->run(at_one.changes("people", request)).failed_with(ErrorCode::kFeedNotFound));
 }
 
 TEST_F(TableOwnersTest, WhatWasPassedOnIsNotPassedOnAgain) {
