@@ -2,6 +2,7 @@
 acknowledged entities, tables and jobs when owners are killed, frozen, stopped and started (support/owners.py).
 """
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -11,8 +12,9 @@ import uuid
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import indexes  # noqa: E402
 import shards  # noqa: E402
-from clients import ACCOUNT, ApiClient, HttpClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
+from clients import ACCOUNT, ApiClient, BlobClient, HttpClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
 from owners import GONE, ROUNDS, SHARDS, TRY_FOR_S, Load, OwnersCase, setUpModule  # noqa: E402, F401
 from stack import clean_environment, program, wait_until  # noqa: E402
 
@@ -280,16 +282,85 @@ class TableOwnersTest(OwnersCase):
         self.assertEqual(failures, [])
         print(f"tables that came and went: {made}", file=sys.stderr)
 
-    def test_jobs_move_entities_between_owners_that_die(self):
-        """Workers and the api are at `a`, whose table store has some of the shards."""
-        self.start_two()
+    def start_workers(self):
+        """With the api, at `a`, whose table store has some of the shards."""
         stack = self.stacks["a"]
         for store in ("queue_service", "blob_store"):
             stack.start(store)
         stack.start("api")
         for number in range(2):
             stack.start_worker(f"worker-{number}", *WORKER)
-        api = ApiClient(stack.ports["api"])
+        return ApiClient(stack.ports["api"])
+
+    def write_things(self, choice, count):
+        """Through one process or the other, again and again until it is acknowledged."""
+        def client():
+            return self.client(choice.choice(sorted(self.stacks)))
+
+        for _ in range(count):
+            partition, row = f"p{choice.randrange(12)}", f"w{choice.randrange(20)}"
+            entity = {"PartitionKey": partition, "RowKey": row, "Host": f"h{choice.randrange(5)}",
+                      "Colour": choice.choice("rgb"), "Section": choice.choice("st"), "Size": choice.randrange(-9, 99)}
+            if choice.random() < 0.2:
+                self.eventually(lambda: self.remove(client(), partition, row))
+            else:
+                self.eventually(lambda: client().put(indexes.SOURCE, entity))
+            if choice.random() < 0.1:
+                self.eventually(lambda: indexes.change_colours(client(), choice, "rgb"))
+
+    @staticmethod
+    def remove(client, partition, row):
+        try:
+            client.delete(indexes.SOURCE, partition, row)
+        except HttpFailure as failure:
+            if failure.status != 404:
+                raise
+
+    def test_indexes_and_feeds_follow_while_owners_die(self):
+        self.start_two()
+        api = self.start_workers()
+        for table in (indexes.SOURCE, indexes.REFERRED):
+            self.client("a").create_table(table)
+        api.call("PUT", f"/v1/tables/{indexes.SOURCE}/feed", {"values": "new"})
+        for name, definition in indexes.INDEXES.items():
+            patiently(api.call, "PUT", f"/v1/indexes/{name}", definition)
+        choice = random.Random(16)
+        for _ in range(ROUNDS):
+            for victim in ("b", "a"):
+                self.write_things(choice, 100)
+                self.child(victim).kill()
+                self.write_things(choice, 100)
+                self.start(victim)
+                self.await_shares(2, 2)
+        blobs = BlobClient(self.stacks["a"].ports["blob_store"])
+        for name in indexes.INDEXES:
+            wait_until(lambda: patiently(indexes.caught_up, api, name), f"{name} has caught up", 60)
+        things = None
+        for process in ("a", "b"):
+            tables = self.client(process)
+            things = {key: entity for key, entity in tables.scan(indexes.SOURCE).items() if key[1].startswith("w")}
+            referred = tables.scan(indexes.REFERRED)
+            for name, definition in indexes.INDEXES.items():
+                self.assertEqual(indexes.rows_of(tables, name, definition, blobs),
+                                 indexes.wanted_rows(name, definition, things, referred), f"{name} as {process} sees it")
+        self.assertEqual(self.told(api), {key: things[key].get("Host") for key in things})
+
+    def told(self, api):
+        """What the feed says that there is, of its changes in their order."""
+        found, place = {}, "oldest"
+        while True:
+            page = api.call("GET", f"/v1/tables/{indexes.SOURCE}/changes?after={place}&new=true&limit=1000")
+            for change in page["changes"]:
+                key = change["partitionKey"], change["rowKey"]
+                if key[1].startswith("w"):
+                    found[key] = change["new"].get("Host") if change["kind"] != "delete" else None
+            place = page["next"]
+            if not page["more"]:
+                return {key: host for key, host in found.items() if host is not None}
+
+    def test_jobs_move_entities_between_owners_that_die(self):
+        self.start_two()
+        api = self.start_workers()
         for number in range(ROUNDS):
             source, destination = f"From{number}", f"To{number}"
             self.eventually(lambda: self.client("a").create_table(source))
