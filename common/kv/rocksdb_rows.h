@@ -23,8 +23,8 @@ Result<void> read_rows(const Database& db, const rocksdb::ReadOptions& options, 
 /// As the database is now.
 std::shared_ptr<const Reader> snapshot_of(Database db);
 
-/// Small rows that bodies of a group found in the database, and those that are not there: most bodies begin with the same
-/// few, which name the queue or the table. Nobody but bodies write, and what they write hides them.
+/// Small rows that bodies of a group found in the database, and those that are not there: most bodies begin with the
+/// same few, which name the queue or the table. Nobody but bodies write, and what they write hides them.
 using Memo = std::map<std::string, std::optional<std::string>, std::less<>>;
 
 /// One body's view: its group's writes, over those of the group that is being written, over the database. Whether the

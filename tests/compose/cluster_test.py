@@ -1,5 +1,5 @@
-"""compose/cluster.yaml: the stack over three PostgreSQL of which the leader is lost again and again, and with two queue
-services and two apis behind a proxy of which one is lost, used from outside. What was acknowledged stays, nothing is
+"""compose/cluster.yaml: the stack over three PostgreSQL of which the leader is lost again and again, and with two
+processes of each store and two apis behind a proxy, of which one is lost, used from outside. What was acknowledged stays, nothing is
 applied twice, and writes come back within half a minute.
 
 Usage: cluster_test.py [unittest's arguments...]
@@ -9,6 +9,7 @@ there already.
 Needs a container engine; without one the test says why it is skipped (exit code 77).
 """
 import http.client
+import json
 import os
 import signal
 import sys
@@ -19,16 +20,18 @@ import unittest
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
-from clients import HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from clients import BlobClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
 from engine import NoEngine, Project, ProjectTest, TokenApi, answers, build_database_image, build_image, build_proxy_image, find_engine, run  # noqa: E402
+from indexes import caught_up  # noqa: E402
 from stack import wait_until  # noqa: E402
 
 SKIPPED = 77
-SECOND_MACHINE = ("queue_service2", "api2", "worker2")
+SECOND_MACHINE = ("blob_store2", "queue_service2", "table_store2", "api2", "worker2")
 DATABASES = ("database1", "database2", "database3")
 FAILOVERS = int(os.environ.get("TIDEMARK_FAILOVERS", "2"))
 BACK_WITHIN_S = 30
 SETTLE_LIMIT_S = 120
+BETWEEN_WRITES_S = 0.02  # of one writer: what there is in the end is read whole
 WAYS = ("killed", "without its postmaster", "standing still")
 engine = {}
 
@@ -49,6 +52,7 @@ class Writer(threading.Thread):
         while not self.stopping.is_set() and self.broken is None:
             number += 1
             self._write_once(number)
+            time.sleep(BETWEEN_WRITES_S)
 
     def _write_once(self, number):
         try:
@@ -62,16 +66,26 @@ class Writer(threading.Thread):
             self.acknowledged.add(number)
 
 
-def entity_writer(port, name):
+def entity_writer(port, name, table="Acknowledged"):
     tables = TableClient(port)
-    return Writer(lambda number: tables.put("Acknowledged",
-                                            {"PartitionKey": name, "RowKey": f"{number:06}", "Number": number}))
+    return Writer(lambda number: tables.put(table, {"PartitionKey": name, "RowKey": f"{number:06}", "Number": number}))
 
 
 def message_writer(port, queue="acknowledged"):
     queues = QueueClient(port)
     queues.timeout_s = 5
     return Writer(lambda number: queues.put(queue, str(number)))
+
+
+def blob_writer(port, container):
+    blobs = BlobClient(port)
+    blobs.timeout_s = 5
+    # Some are so large that it is a file of the folder that both blob stores reach.
+    return Writer(lambda number: blobs.put(container, f"{number:06}", content_of(number)))
+
+
+def content_of(number):
+    return f"{number:08}".encode() * (50_000 if number % 50 == 0 else 50)
 
 
 class ClusterTest(ProjectTest):
@@ -91,6 +105,7 @@ class ClusterTest(ProjectTest):
             raise
         cls.tables = TableClient(cls.project.ports["TABLE"])
         cls.queues = QueueClient(cls.project.ports["QUEUE"])
+        cls.blobs = BlobClient(cls.project.ports["BLOB"])
         cls.api = TokenApi(cls.project.ports["API"], cls.project.token)
 
     def leader(self):
@@ -164,56 +179,81 @@ class ClusterTest(ProjectTest):
             wait_until(lambda j=job: ended(patiently(self.api.job, j)), f"the end of job {job}", SETTLE_LIMIT_S, interval_s=0.2)
             self.assertEqual(self.api.job(job)["state"], "succeeded")
 
-    def shares(self, api):
-        """How many shards each queue service has; None: not all is known."""
+    def shared(self, api):
+        """Whether each process has half of the shards of its store."""
         try:
             stores = {store["store"]: store for store in api.call("GET", "/v1/shards")["stores"]}
         except (HttpFailure, OSError, http.client.HTTPException):
-            return None
-        return sorted(process["shards"] for process in stores["queue"].get("processes", []))
+            return False
+        return all([process["shards"] for process in stores[name].get("processes", [])] == [4, 4]
+                   for name in ("blob", "queue", "table"))
+
+    def await_shared(self, api):
+        wait_until(lambda: self.shared(api), "a share of the shards for each", SETTLE_LIMIT_S, interval_s=0.5)
 
     def test_one_of_two_is_lost(self):
-        """First one queue service, then the other; one api, then the other. Clients know the proxy alone."""
+        """First the process of the second machine, then that of the first. Clients know the proxy alone."""
         self.await_leader_with_standby()
-        queues = QueueClient(self.project.ports["PROXY_QUEUE"])
-        api = TokenApi(self.project.ports["PROXY_API"], self.project.token)
+        ports = self.project.ports
+        queues = QueueClient(ports["PROXY_QUEUE"])
+        api = TokenApi(ports["PROXY_API"], self.project.token)
         api.timeout_s = 5
-        wait_until(lambda: self.shares(api) == [4, 4], "a share of the shards for each", SETTLE_LIMIT_S, interval_s=0.5)
-        names = [f"divided-{number}" for number in range(8)]
-        for name in names:
-            patiently(queues.create, name)
+        self.await_shared(api)
+        names = [f"divided{number}" for number in range(8)]
+        patiently(self.tables.create_table, "Divided")
         patiently(self.tables.create_table, "Copied")
         patiently(self.tables.put, "Copied", {"PartitionKey": "p", "RowKey": "r"})
-        writers = {name: message_writer(self.project.ports["PROXY_QUEUE"], name) for name in names}
-        for writer in writers.values():
+        index = {"kind": "lists", "source": "Divided", "by": ["Number"], "destination": "ByNumber"}
+        patiently(api.call, "PUT", "/v1/indexes/by-number", index)
+        of_messages, of_entities, of_blobs = {}, {}, {}
+        for name in names:
+            patiently(queues.create, name)
+            patiently(self.blobs.create_container, name)
+            of_messages[name] = message_writer(ports["PROXY_QUEUE"], name)
+            of_entities[name] = entity_writer(ports["PROXY_TABLE"], name, "Divided")
+            of_blobs[name] = blob_writer(ports["PROXY_BLOB"], name)
+        writers = [*of_messages.values(), *of_entities.values(), *of_blobs.values()]
+        for writer in writers:
             writer.start()
         jobs = []
-        for service in ("queue_service2", "api2", "queue_service", "api"):
+        for service in (f"{name}{machine}" for machine in ("2", "")
+                        for name in ("blob_store", "queue_service", "table_store", "api")):
             container = self.project.container(service)
             run("docker", "kill", container)
             lost_at = time.monotonic()
-            for writer in writers.values():
+            for writer in writers:
                 wait_until(lambda w=writer: w.broken or w.latest > lost_at + 0.5, f"writes without {service}",
                            SETTLE_LIMIT_S, interval_s=0.05)
                 self.assertIsNone(writer.broken)
             back_s = time.monotonic() - lost_at
             jobs.append(patiently(api.submit, {"kind": "copy", "source": "Copied", "destination": f"Copy{len(jobs)}",
                                                "filter": "", "idempotencyKey": f"without-{service}"}))
-            print(f"{service} is lost: writes to all queues back after {back_s:.1f} s, a job was taken after "
+            print(f"{service} is lost: all writes back after {back_s:.1f} s, a job was taken after "
                   f"{time.monotonic() - lost_at:.1f} s", flush=True)
             self.assertLess(back_s, BACK_WITHIN_S)
             run("docker", "start", container)
             self.project.await_healthy(service)
-            wait_until(lambda: self.shares(api) == [4, 4], "a share of the shards for each", SETTLE_LIMIT_S, interval_s=0.5)
-        for name, writer in writers.items():
+            self.await_shared(api)
+        for writer in writers:
             writer.stopping.set()
             writer.join(60)
             self.assertFalse(writer.is_alive())
             self.assertIsNone(writer.broken)
-            self.check(writer, self.all_messages(name))
+        stored = patiently(self.tables.scan, "Divided", limit_s=SETTLE_LIMIT_S)
+        for name in names:
+            self.check(of_messages[name], self.all_messages(name))
+            self.check(of_entities[name], [row["Number"] for (partition, _), row in stored.items() if partition == name])
+            objects = patiently(self.blobs.objects, name)
+            self.check(of_blobs[name], [int(each) for each in objects])
+            for each, content in objects.items():
+                self.assertEqual(content, content_of(int(each)))
         for job in jobs:
             wait_until(lambda j=job: ended(patiently(api.job, j)), f"the end of job {job}", SETTLE_LIMIT_S, interval_s=0.2)
             self.assertEqual(patiently(api.job, job)["state"], "succeeded")
+        wait_until(lambda: patiently(caught_up, api, "by-number"), "the index to catch up", SETTLE_LIMIT_S, interval_s=0.5)
+        listed = patiently(self.tables.scan, "ByNumber", limit_s=SETTLE_LIMIT_S)
+        keys = sorted(tuple(key) for row in listed.values() for key in json.loads(row["Keys"]))
+        self.assertEqual(keys, sorted(stored))
 
     def all_messages(self, queue="acknowledged"):
         found = []

@@ -77,7 +77,7 @@ class IndexOracle {
 
   Scheduler& scheduler_;
   LookupOracle& lookups_;
-  const bool divided_;  // the table store
+  const bool divided_;                           // the table store
   std::map<std::uint64_t, std::string> tables_;  // by generation
   std::map<Key, Source> source_;
   std::map<std::string, std::map<Key, Row>> rows_;  // by table
