@@ -212,7 +212,7 @@ class OwnerEngine final : public PostgresEngine {
   void rest() REQUIRES(mutex_) {
     if (changed_.wait_for(mutex_, look_every_) == std::cv_status::no_timeout || failure_) return;
     mutex_.unlock();
-    if (!options_.renewed_elsewhere || shard_->due_for_renewal()) {
+    if (!options_.renewed_elsewhere || shard_->away() || shard_->due_for_renewal()) {
       if (const auto seen = shard_->look(); !seen) end_if_lost(seen.error());
     }
     known_.take_suggested();

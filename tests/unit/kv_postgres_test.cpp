@@ -218,6 +218,26 @@ TEST_F(PostgresTroubleTest, ADatabaseThatStaysAwayEndsTheEngine) {
   expect_counted("1");
 }
 
+TEST_F(PostgresTroubleTest, AnIdleEngineNoticesThatTheServerIsBackThoughItsLeaseIsRenewedElsewhere) {
+  engine_.reset();
+  options_.lease = std::chrono::milliseconds(2000);
+  options_.renewed_elsewhere = true;
+  engine_ = open_as("idle");
+  const auto epoch = engine_->epoch();
+  proxy_->shut(true);
+  while (!engine_->failure()) std::this_thread::yield();  // it looked, because nobody renewed its lease
+  EXPECT_TRUE(run(*engine_, increment).failed_with(ErrorCode::kServerBusy));
+  proxy_->shut(false);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  Result<void> done;
+  do {
+    engine_->renewed(epoch, lease_clock());
+    done = run(*engine_, increment);
+  } while (!done && std::chrono::steady_clock::now() < give_up);
+  ASSERT_TRUE(done);
+  expect_counted("2");
+}
+
 TEST_F(PostgresTroubleTest, AGroupThatIsRefusedEndsTheEngine) {
   const detail::Prepared take{"refuse", "ALTER TABLE entries ADD CONSTRAINT full_disk CHECK (key <> '\\x78')"};
   ASSERT_TRUE(session()->run({take}, std::nullopt).has_value());
