@@ -4,8 +4,10 @@
 #include <poll.h>
 
 #include <array>
+#include <memory>
 
 #include "common/kv/key_codec.h"
+#include "common/kv/postgres_hosts.h"
 
 namespace tidemark::kv::detail {
 namespace {
@@ -29,16 +31,30 @@ Error trouble(std::string_view what, std::string_view why) {
   return error_for_log(ErrorCode::kServerBusy, "PostgreSQL: " + std::string(what) + ": " + one_line(why));
 }
 
+/// Of all connections of the process.
+LatestHosts& latest_hosts() {
+  static LatestHosts hosts;
+  return hosts;
+}
+
 /// The library's own words about a string that it does not understand quote it, with the password.
-Result<void> check_connection_string(const std::string& url) {
-  auto* const options = PQconninfoParse(url.c_str(), nullptr);
+Result<Hosts> hosts_in(const std::string& url) {
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), nullptr),
+                                                                             &PQconninfoFree);
   if (options == nullptr) {
     return fail(ErrorCode::kConfigInvalid,
                 "the database's connection string is neither postgresql://user:password@host/name, with special "
                 "characters as %XX, nor host=... dbname=..., with values that have spaces in '...'");
   }
-  PQconninfoFree(options);
-  return {};
+  Hosts hosts;
+  for (const auto* option = options.get(); option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    if (option->val == nullptr) continue;
+    if (keyword == "host") hosts.names = option->val;
+    if (keyword == "port") hosts.ports = option->val;
+    if (keyword == "hostaddr") return Hosts{};  // whoever gives addresses has them asked in his order
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -91,16 +107,34 @@ std::int64_t SqlRows::number(std::size_t row, int column) const {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& url) {
-  TRY(check_connection_string(url));
+  const auto hosts = latest_hosts().in_order(url, TRY(hosts_in(url)));
   // What stands before the address can be changed by it. A host that vanished is noticed within ten seconds.
-  constexpr std::array kNames = {"connect_timeout",           "tcp_user_timeout", "keepalives_idle",
-                                 "keepalives_interval",       "keepalives_count", "target_session_attrs",
-                                 "fallback_application_name", "dbname",           static_cast<const char*>(nullptr)};
-  const std::array kValues = {
-      "5", "10000", "5", "2", "3", "read-write", "tidemark", url.c_str(), static_cast<const char*>(nullptr)};
-  std::unique_ptr<Connection> opened(new Connection(PQconnectdbParams(kNames.data(), kValues.data(), 1)));
+  constexpr std::array kNames = {"connect_timeout",
+                                 "tcp_user_timeout",
+                                 "keepalives_idle",
+                                 "keepalives_interval",
+                                 "keepalives_count",
+                                 "target_session_attrs",
+                                 "fallback_application_name",
+                                 "dbname",
+                                 "host",
+                                 "port",
+                                 static_cast<const char*>(nullptr)};
+  const std::array values = {"5",
+                             "10000",
+                             "5",
+                             "2",
+                             "3",
+                             "read-write",
+                             "tidemark",
+                             url.c_str(),
+                             hosts.names.c_str(),
+                             hosts.ports.c_str(),
+                             static_cast<const char*>(nullptr)};
+  std::unique_ptr<Connection> opened(new Connection(PQconnectdbParams(kNames.data(), values.data(), 1)));
   auto* const connection = opened->connection_.get();
   if (PQstatus(connection) != CONNECTION_OK) return fail(trouble("cannot connect", PQerrorMessage(connection)));
+  latest_hosts().took_writes(url, {PQhost(connection), PQport(connection)});
   PQsetNoticeProcessor(connection, [](void*, const char*) {}, nullptr);
   if (PQsetnonblocking(connection, 1) != 0 || PQenterPipelineMode(connection) != 1) {
     return fail(trouble("cannot connect", PQerrorMessage(connection)));
