@@ -31,12 +31,6 @@ Error trouble(std::string_view what, std::string_view why) {
   return error_for_log(ErrorCode::kServerBusy, "PostgreSQL: " + std::string(what) + ": " + one_line(why));
 }
 
-/// Of all connections of the process.
-LatestHosts& latest_hosts() {
-  static LatestHosts hosts;
-  return hosts;
-}
-
 /// The library's own words about a string that it does not understand quote it, with the password.
 Result<Hosts> hosts_in(const std::string& url) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), nullptr),
@@ -107,7 +101,9 @@ std::int64_t SqlRows::number(std::size_t row, int column) const {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& url) {
-  const auto hosts = latest_hosts().in_order(url, TRY(hosts_in(url)));
+  auto& known = DatabaseHosts::of_process();
+  const auto hosts = known.in_order(url, TRY(hosts_in(url)));
+  const auto begun = std::chrono::steady_clock::now();
   // What stands before the address can be changed by it. A host that vanished is noticed within ten seconds.
   constexpr std::array kNames = {"connect_timeout",
                                  "tcp_user_timeout",
@@ -133,8 +129,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& url) {
                              static_cast<const char*>(nullptr)};
   std::unique_ptr<Connection> opened(new Connection(PQconnectdbParams(kNames.data(), values.data(), 1)));
   auto* const connection = opened->connection_.get();
-  if (PQstatus(connection) != CONNECTION_OK) return fail(trouble("cannot connect", PQerrorMessage(connection)));
-  latest_hosts().took_writes(url, {PQhost(connection), PQport(connection)});
+  if (PQstatus(connection) != CONNECTION_OK) {
+    known.nobody_did(url, begun, std::chrono::steady_clock::now());
+    return fail(trouble("cannot connect", PQerrorMessage(connection)));
+  }
+  known.took_writes(url, {PQhost(connection), PQport(connection)});
   PQsetNoticeProcessor(connection, [](void*, const char*) {}, nullptr);
   if (PQsetnonblocking(connection, 1) != 0 || PQenterPipelineMode(connection) != 1) {
     return fail(trouble("cannot connect", PQerrorMessage(connection)));

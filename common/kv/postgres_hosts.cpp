@@ -7,6 +7,9 @@
 namespace tidemark::kv::detail {
 namespace {
 
+constexpr std::chrono::milliseconds kSoon{200};  // costs nobody much
+constexpr std::chrono::seconds kLongestAway{5};
+
 std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> parts;
   for (const auto part : std::views::split(list, ',')) parts.emplace_back(part.begin(), part.end());
@@ -37,15 +40,46 @@ Hosts with_first(const Hosts& hosts, const Hosts& first) {
   return hosts;
 }
 
-void LatestHosts::took_writes(const std::string& url, Hosts host) {
-  const MutexLock lock(mutex_);
-  latest_.insert_or_assign(url, std::move(host));
+DatabaseHosts& DatabaseHosts::of_process() {
+  static DatabaseHosts hosts;
+  return hosts;
 }
 
-Hosts LatestHosts::in_order(const std::string& url, const Hosts& hosts) const {
+void DatabaseHosts::took_writes(const std::string& url, Hosts host) {
   const MutexLock lock(mutex_);
-  const auto latest = latest_.find(url);
-  return latest == latest_.end() ? hosts : with_first(hosts, latest->second);
+  auto& known = known_[url];
+  known.latest = std::move(host);
+  known.away_until = {};
+}
+
+void DatabaseHosts::nobody_did(const std::string& url, Moment begun, Moment ended) {
+  const auto took = ended - begun;
+  if (took < kSoon) return;
+  const MutexLock lock(mutex_);
+  known_[url].away_until = ended + std::min<std::chrono::steady_clock::duration>(2 * took, kLongestAway);
+}
+
+void DatabaseHosts::fell_silent(const std::string& url) {
+  const MutexLock lock(mutex_);
+  ++known_[url].silences;
+}
+
+Hosts DatabaseHosts::in_order(const std::string& url, const Hosts& hosts) const {
+  const MutexLock lock(mutex_);
+  const auto known = known_.find(url);
+  return known == known_.end() ? hosts : with_first(hosts, known->second.latest);
+}
+
+bool DatabaseHosts::seems_away(const std::string& url, Moment now) const {
+  const MutexLock lock(mutex_);
+  const auto known = known_.find(url);
+  return known != known_.end() && now < known->second.away_until;
+}
+
+std::uint64_t DatabaseHosts::silences(const std::string& url) const {
+  const MutexLock lock(mutex_);
+  const auto known = known_.find(url);
+  return known == known_.end() ? 0 : known->second.silences;
 }
 
 }  // namespace tidemark::kv::detail

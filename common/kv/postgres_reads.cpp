@@ -1,7 +1,10 @@
 #include "common/kv/postgres_reads.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+
+#include "common/kv/postgres_hosts.h"
 
 namespace tidemark::kv::detail {
 namespace {
@@ -204,16 +207,22 @@ void Reads::know(std::int64_t epoch) {
 
 Result<Reads::Link> Reads::take() {
   const auto known = epoch_.load();
+  const auto& hosts = DatabaseHosts::of_process();
+  const auto silences = hosts.silences(options_.url);
   {
     MutexLock lock(mutex_);
-    std::erase_if(idle_, [known](const Link& link) { return link.epoch < known; });
+    std::erase_if(idle_, [&](const Link& link) { return link.epoch < known || link.silences < silences; });
     if (!idle_.empty()) {
       auto link = std::move(idle_.back());
       idle_.pop_back();
       return link;
     }
   }
-  Link link{TRY(connect(options_))};
+  // The calling thread has others to serve.
+  if (hosts.seems_away(options_.url, std::chrono::steady_clock::now())) {
+    return fail(ErrorCode::kServerBusy, "The database of this store cannot be reached.");
+  }
+  Link link{TRY(connect(options_)), silences};
   const auto found = TRY(link->run({kEpoch, Parameters().number(options_.shard)}, options_.read_patience));
   if (found.size() > 0) link.epoch = found.number(0, 0);
   if (link.epoch < epoch_.load()) {
@@ -224,11 +233,8 @@ Result<Reads::Link> Reads::take() {
 }
 
 void Reads::give_back(Link link) {
+  if (link->lost()) return DatabaseHosts::of_process().fell_silent(options_.url);
   MutexLock lock(mutex_);
-  if (link->lost()) {
-    idle_.clear();  // the others probably are, too
-    return;
-  }
   if (idle_.size() < kMostIdle) idle_.push_back(std::move(link));
 }
 

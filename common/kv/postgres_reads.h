@@ -34,6 +34,7 @@ class Reads : public std::enable_shared_from_this<Reads> {
   /// leader, and does not know yet that it is not: what it would show is the past.
   struct Link {
     std::unique_ptr<Connection> connection;
+    std::uint64_t silences = 0;  // of the database, before it was made (postgres_hosts.h)
     std::int64_t epoch = 0;
     Connection* operator->() const { return connection.get(); }
   };
