@@ -382,7 +382,7 @@ class TableOwnersTest(OwnersCase):
                 self.assertEqual(self.client(name).scan(source), {})
                 self.assertEqual(self.client(name).scan(destination), entities)
             self.assertEqual(done["progress"]["done"], len(entities), "each is counted once")
-        checked = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{stack.ports['api']}", "fsck"],
+        checked = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stacks['a'].ports['api']}", "fsck"],
                                  env=clean_environment(), capture_output=True, text=True, timeout=120)
         self.assertIn("nothing is wrong", checked.stdout + checked.stderr)
 
