@@ -46,7 +46,7 @@ Result<Hosts> hosts_in(const std::string& url) {
     if (option->val == nullptr) continue;
     if (keyword == "host") hosts.names = option->val;
     if (keyword == "port") hosts.ports = option->val;
-    if (keyword == "hostaddr") return Hosts{};  // whoever gives addresses has them asked in his order
+    if (keyword == "hostaddr") return Hosts{};  // given addresses are asked in their own order
   }
   return hosts;
 }

@@ -1,6 +1,6 @@
 // What the connections of a process have found out about a database that has several hosts, such as a leader and those
-// that may replace it. Each host that stands still costs whoever connects a timeout, and whoever waits for its answer
-// his patience; so nobody is to find that out for himself. Thread safe.
+// that may replace it. A host that stands still costs whoever connects a timeout, and whoever asks it something as long
+// again; so what one connection has found out spares the others. Thread safe.
 #pragma once
 #include <chrono>
 #include <map>

@@ -12,9 +12,13 @@ void GarbageWatch::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::Compact
     return;
   }
   const bool moves = moves_values(moves_, garbage, all);
-  if (moves_.exchange(moves) == moves) return;
+  if (moves == moves_) return;
   const auto set = db->SetOptions({{"enable_blob_garbage_collection", moves ? "true" : "false"}});
-  if (!set.ok()) spdlog::warn("rocksdb: values that are kept apart: {}", set.ToString());
+  if (set.ok()) {
+    moves_ = moves;
+  } else {
+    spdlog::warn("rocksdb: cannot change what compactions do with values that are kept apart: {}", set.ToString());
+  }
 }
 
 }  // namespace tidemark::kv::detail

@@ -216,7 +216,9 @@ Task<Result<void>> TableService::acknowledge(std::string account, std::string ta
     CO_TRY(co_await shards_.owners().ask(shard, kAcknowledge, kPassed.encode({key, follower, at})));
     co_return Result<void>{};
   };
-  co_return co_await side_by_side(clock_, passed.size(), tell, passed.size());
+  CO_TRY(co_await side_by_side(clock_, passed.size(), tell, passed.size()));
+  trim_in_background(key, logs.front().feed.feed, co_await asio::this_coro::executor);
+  co_return Result<void>{};
 }
 
 Task<Result<void>> TableService::acknowledge_on(std::size_t shard, std::string feed_key, std::string follower,

@@ -1,6 +1,6 @@
 """compose/cluster.yaml: the stack over three PostgreSQL of which the leader is lost again and again, and with two
-processes of each store and two apis behind a proxy, of which one is lost, used from outside. What was acknowledged stays, nothing is
-applied twice, and writes come back within half a minute.
+processes of each store and two apis behind a proxy, of which one is lost, used from outside. What was acknowledged stays,
+nothing is applied twice, and writes come back within half a minute.
 
 Usage: cluster_test.py [unittest's arguments...]
 TIDEMARK_FAILOVERS: how often the leader is lost (2). TIDEMARK_DATABASE_IMAGE, TIDEMARK_PROXY_IMAGE: images that are
@@ -80,7 +80,7 @@ def message_writer(port, queue="acknowledged"):
 def blob_writer(port, container):
     blobs = BlobClient(port)
     blobs.timeout_s = 5
-    # Some are so large that it is a file of the folder that both blob stores reach.
+    # Some are so large that each is a file in the folder that both blob stores reach.
     return Writer(lambda number: blobs.put(container, f"{number:06}", content_of(number)))
 
 

@@ -335,7 +335,6 @@ class TableOwnersTest(OwnersCase):
         blobs = BlobClient(self.stacks["a"].ports["blob_store"])
         for name in indexes.INDEXES:
             wait_until(lambda: patiently(indexes.caught_up, api, name), f"{name} has caught up", 60)
-        things = None
         for process in ("a", "b"):
             tables = self.client(process)
             things = {key: entity for key, entity in tables.scan(indexes.SOURCE).items() if key[1].startswith("w")}
