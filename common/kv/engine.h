@@ -103,7 +103,7 @@ struct Completion::Due {
 
 /// The engine's memory, which does not grow with the amount of data stored.
 struct EngineMemory {
-  std::size_t cache_bytes = 0;          // blocks, indexes and filters
+  std::size_t cache_bytes = 0;          // blocks, indexes, filters and rows
   std::size_t write_buffers_bytes = 0;  // changes that are not in a file yet
 };
 

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <limits>
 #include <map>
 #include <thread>
 #include <vector>
@@ -39,6 +40,7 @@ class RocksEngine final : public RocksDbEngine {
  public:
   RocksEngine(Database db, const RocksDbOptions& options)
       : db_(std::move(db)),
+        stored_{db_, std::make_shared<RecentRows>(options.recent_rows_bytes)},
         counters_(std::static_pointer_cast<const detail::DatabaseCounters>(db_->GetDBOptions().statistics)),
         max_queued_(options.max_queued_transactions) {
     write_options_.sync = options.durability == Durability::kFsync;
@@ -58,11 +60,9 @@ class RocksEngine final : public RocksDbEngine {
     helper_.join();
   }
 
-  std::shared_ptr<const Reader> snapshot() const override { return detail::snapshot_of(db_); }
+  std::shared_ptr<const Reader> snapshot() const override { return detail::snapshot_of(stored_); }
 
-  Result<std::optional<std::string>> get(std::string_view key) const override {
-    return detail::read_row(db_, rocksdb::ReadOptions(), key);
-  }
+  Result<std::optional<std::string>> get(std::string_view key) const override { return detail::read_row(stored_, key); }
 
   void submit(TransactionBody body, Completion done) override {
     const auto now = std::chrono::steady_clock::now();
@@ -118,7 +118,8 @@ class RocksEngine final : public RocksDbEngine {
       std::uint64_t value = 0;
       return db_->GetIntProperty(property, &value) ? static_cast<std::size_t>(value) : 0;
     };
-    return {of(rocksdb::DB::Properties::kBlockCacheUsage), of(rocksdb::DB::Properties::kSizeAllMemTables)};
+    return {of(rocksdb::DB::Properties::kBlockCacheUsage) + stored_.recent->bytes(),
+            of(rocksdb::DB::Properties::kSizeAllMemTables)};
   }
 
   Result<void> flush() override {
@@ -171,14 +172,12 @@ class RocksEngine final : public RocksDbEngine {
   struct Group {
     WriteOverlay writes;
     std::vector<KeyRange> erased;
-    detail::Memo memo;
     std::vector<Waiting> members;  // whose bodies have run
     std::vector<Result<void>> outcomes;
 
     void clear() {
       writes.clear();
       erased.clear();
-      memo.clear();
     }
     [[nodiscard]] bool full() const {
       return members.size() >= kMaxGroupTransactions || writes.bytes() >= kMaxGroupBytes;
@@ -274,12 +273,21 @@ class RocksEngine final : public RocksDbEngine {
       status = value ? batch.Put(slice(key), slice(*value)) : batch.Delete(slice(key));
     }
     kWriteStep.before.reach();
+    change_recent_rows(group);
     const detail::HintedInserts hints(group.erased.empty());
     if (status.ok()) status = db_->Write(write_options_, &batch);
+    if (!status.ok()) stored_.recent->erase({}, std::numeric_limits<RecentRows::Moment>::max());
     kWriteStep.after.reach();
     if (!group.erased.empty()) kEraseRangeStep.after.reach();
     if (!status.ok()) failure = remember_failure(error_of(status));
     return failure;
+  }
+
+  /// No snapshot is of a moment within a commit.
+  void change_recent_rows(const Group& group) {
+    const auto from = stored_.now() + 1;
+    for (const auto& range : group.erased) stored_.recent->erase(range, from);
+    for (const auto& [key, value] : group.writes.rows()) stored_.recent->change(key, value, from);
   }
 
   rocksdb::Status erase_range(const KeyRange& range, rocksdb::WriteBatch& batch) {
@@ -320,7 +328,7 @@ class RocksEngine final : public RocksDbEngine {
   }
 
   Result<void> run_body(const TransactionBody& body, Group& group, const WriteOverlay* ahead) {
-    detail::GroupTransaction txn(db_, group.writes, ahead, group.memo);
+    detail::GroupTransaction txn(stored_, group.writes, ahead);
     Result<void> outcome;
     try {
       outcome = body(txn);
@@ -345,6 +353,7 @@ class RocksEngine final : public RocksDbEngine {
   }
 
   Database db_;
+  const detail::Stored stored_;
   const std::shared_ptr<const detail::DatabaseCounters> counters_;
   Histogram group_transactions_{kGroupBounds};
   Histogram waits_us_{kWaitBoundsUs};

@@ -21,6 +21,7 @@ struct RocksDbOptions {
   Durability durability = Durability::kFsync;
   std::size_t max_queued_transactions = 16384;
   std::size_t block_cache_bytes = 256UL << 20;
+  std::size_t recent_rows_bytes = 32UL << 20;  // rows that were read a moment ago (recent_rows.h)
   std::size_t write_buffer_bytes = 64UL << 20;
   int write_buffers = 3;  // at the most, with those that are being written to a file
   /// Values of at least so many bytes are kept apart from the keys, in files that compactions do not rewrite; 0: none.

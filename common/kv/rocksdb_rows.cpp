@@ -6,8 +6,6 @@
 namespace tidemark::kv::detail {
 namespace {
 
-constexpr std::size_t kMaxMemoBytes = 256;  // of a row
-constexpr std::size_t kMaxMemoRows = 1024;
 constexpr std::size_t kLongScanReadahead = 1UL << 20;
 constexpr std::size_t kReadTogether = 32;  // the library divides what is more
 
@@ -71,79 +69,110 @@ class RocksCursor final : public Cursor {
   bool valid_ = false;
 };
 
+/// What a row is where the reading is at, and remembers it. `options` show the database as it is then, or is now.
+Result<RecentRows::Value> find_row(const Stored& stored, const rocksdb::ReadOptions& options, RecentRows::Moment at,
+                                   std::string_view key) {
+  const auto value = std::make_shared<std::string>();
+  const auto status = stored.db->Get(options, slice(key), value.get());
+  if (!status.ok() && !status.IsNotFound()) return fail(error_of(status));
+  RecentRows::Value found = status.ok() ? value : nullptr;
+  stored.recent->remember(key, found, at);
+  return found;
+}
+
+std::optional<std::string> copy_of(const RecentRows::Value& value) {
+  return value ? std::optional(*value) : std::nullopt;
+}
+
 class RocksSnapshot final : public Reader {
  public:
-  explicit RocksSnapshot(Database db) : db_(std::move(db)), snapshot_(db_->GetSnapshot()) {}
+  explicit RocksSnapshot(Stored stored) : stored_(std::move(stored)), snapshot_(stored_.db->GetSnapshot()) {}
   RocksSnapshot(const RocksSnapshot&) = delete;
   RocksSnapshot& operator=(const RocksSnapshot&) = delete;
-  ~RocksSnapshot() override { db_->ReleaseSnapshot(snapshot_); }
+  ~RocksSnapshot() override { stored_.db->ReleaseSnapshot(snapshot_); }
 
-  Result<std::optional<std::string>> get(std::string_view key) const override { return read_row(db_, options(), key); }
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    const auto recent = stored_.recent->find(key, at());
+    return copy_of(recent ? *recent : TRY(find_row(stored_, options(), at(), key)));
+  }
 
   Result<void> get_all(std::span<const std::string> keys, const Told& told) const override {
-    return read_rows(db_, options(), keys, told);
+    for (std::size_t first = 0; first < keys.size(); first += kReadTogether) {
+      const auto few = keys.subspan(first, std::min(kReadTogether, keys.size() - first));
+      const auto values = TRY(find_rows(few));
+      for (std::size_t i = 0; i < few.size(); ++i) {
+        TRY(told(first + i, values[i] ? std::optional<std::string_view>(*values[i]) : std::nullopt));
+      }
+    }
+    return {};
   }
 
   /// The iterator pins what it reads, so the cursor may outlive the snapshot.
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
-    return std::make_unique<RocksCursor>(db_, range, direction, options());
+    return std::make_unique<RocksCursor>(stored_.db, range, direction, options());
   }
 
   std::unique_ptr<Cursor> scan_long(const KeyRange& range) const override {
     auto reading = options();
     reading.fill_cache = false;
     reading.readahead_size = kLongScanReadahead;
-    return std::make_unique<RocksCursor>(db_, range, Direction::kForward, reading);
+    return std::make_unique<RocksCursor>(stored_.db, range, Direction::kForward, reading);
   }
 
  private:
+  using Values = std::array<RecentRows::Value, kReadTogether>;
+
+  [[nodiscard]] RecentRows::Moment at() const { return snapshot_->GetSequenceNumber(); }
   [[nodiscard]] rocksdb::ReadOptions options() const {
     rocksdb::ReadOptions options;
     options.snapshot = snapshot_;
     return options;
   }
 
-  Database db_;
+  Result<Values> find_rows(std::span<const std::string> keys) const {
+    Values out;
+    std::array<std::size_t, kReadTogether> places{};  // of what is not in memory
+    std::array<rocksdb::Slice, kReadTogether> slices;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (auto recent = stored_.recent->find(keys[i], at())) {
+        out[i] = std::move(*recent);
+      } else {
+        places[count] = i;
+        slices[count++] = slice(keys[i]);
+      }
+    }
+    if (count == 0) return out;
+    std::array<rocksdb::PinnableSlice, kReadTogether> values;
+    std::array<rocksdb::Status, kReadTogether> statuses;
+    auto& db = *stored_.db;
+    db.MultiGet(options(), db.DefaultColumnFamily(), count, slices.data(), values.data(), statuses.data());
+    for (std::size_t n = 0; n < count; ++n) {
+      const auto& status = statuses[n];
+      if (!status.ok() && !status.IsNotFound()) return fail(error_of(status));
+      auto& value = out[places[n]];
+      if (status.ok()) value = std::make_shared<const std::string>(view(values[n]));
+      stored_.recent->remember(keys[places[n]], value, at());
+    }
+    return out;
+  }
+
+  Stored stored_;
   const rocksdb::Snapshot* snapshot_;
 };
 
 }  // namespace
 
-Result<std::optional<std::string>> read_row(const Database& db, const rocksdb::ReadOptions& options,
-                                            std::string_view key) {
-  Result<std::optional<std::string>> value(std::in_place, std::in_place);
-  const auto status = db->Get(options, slice(key), &**value);
-  if (status.IsNotFound()) {
-    value->reset();
-  } else if (!status.ok()) {
-    value = fail(error_of(status));
-  }
-  return value;
+Result<std::optional<std::string>> read_row(const Stored& stored, std::string_view key) {
+  const auto now = stored.now();
+  const auto recent = stored.recent->find(key, now);
+  return copy_of(recent ? *recent : TRY(find_row(stored, rocksdb::ReadOptions(), now, key)));
 }
 
-Result<void> read_rows(const Database& db, const rocksdb::ReadOptions& options, std::span<const std::string> keys,
-                       const Reader::Told& told) {
-  std::array<rocksdb::Slice, kReadTogether> slices;
-  std::array<rocksdb::PinnableSlice, kReadTogether> values;
-  std::array<rocksdb::Status, kReadTogether> statuses;
-  for (std::size_t first = 0; first < keys.size(); first += kReadTogether) {
-    const auto count = std::min(kReadTogether, keys.size() - first);
-    for (std::size_t i = 0; i < count; ++i) slices[i] = slice(keys[first + i]);
-    db->MultiGet(options, db->DefaultColumnFamily(), count, slices.data(), values.data(), statuses.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& status = statuses[i];
-      if (!status.ok() && !status.IsNotFound()) return fail(error_of(status));
-      TRY(told(first + i, status.ok() ? std::optional(view(values[i])) : std::nullopt));
-      values[i].Reset();
-    }
-  }
-  return {};
-}
+std::shared_ptr<const Reader> snapshot_of(Stored stored) { return std::make_shared<RocksSnapshot>(std::move(stored)); }
 
-std::shared_ptr<const Reader> snapshot_of(Database db) { return std::make_shared<RocksSnapshot>(std::move(db)); }
-
-GroupTransaction::GroupTransaction(const Database& db, WriteOverlay& writes, const WriteOverlay* ahead, Memo& memo)
-    : db_(db), writes_(writes), ahead_(ahead), memo_(memo) {
+GroupTransaction::GroupTransaction(const Stored& stored, WriteOverlay& writes, const WriteOverlay* ahead)
+    : stored_(stored), writes_(writes), ahead_(ahead) {
   writes_.begin();
 }
 
@@ -152,18 +181,14 @@ Result<std::optional<std::string>> GroupTransaction::get(std::string_view key) c
   if (ahead_ != nullptr) {
     if (const auto* written = ahead_->find(key)) return *written;
   }
-  if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
-  auto value = read_row(db_, rocksdb::ReadOptions(), key);
-  if (!value) {
-    failure_ = value.error();
-  } else if (memo_.size() < kMaxMemoRows && (!*value || (*value)->size() <= kMaxMemoBytes)) {
-    memo_.emplace(key, *value);
-  }
+  // Of the rows that are being written, none comes here.
+  auto value = read_row(stored_, key);
+  if (!value) failure_ = value.error();
   return value;
 }
 
 std::unique_ptr<Cursor> GroupTransaction::scan(const KeyRange& range, Direction direction) const {
-  auto stored = std::make_unique<RocksCursor>(db_, range, direction, rocksdb::ReadOptions(), &failure_);
+  auto stored = std::make_unique<RocksCursor>(stored_.db, range, direction, rocksdb::ReadOptions(), &failure_);
   return overlaid({&writes_, ahead_}, std::move(stored), range, direction);
 }
 

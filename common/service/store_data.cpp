@@ -26,13 +26,16 @@ constexpr std::chrono::seconds kLease{6};
 constexpr std::size_t kMaxBootIdBytes = 64;
 constexpr std::size_t kLeastWriteBufferBytes = 4UL << 20;
 constexpr std::size_t kLeastSnapshots = 4;
+constexpr std::size_t kShareOfRecentRows = 4;
 
 /// Shards share the memory that one would have.
 kv::RocksDbOptions files_options(const StoreSettings& settings, const std::filesystem::path& folder,
                                  const StoreDescription& description, std::size_t shard, std::size_t shards) {
   kv::RocksDbOptions options{.path = kv::shard_folder(folder, shard, shards)};
   options.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
-  options.block_cache_bytes = (static_cast<std::size_t>(settings.block_cache_mib) << 20) / shards;
+  const auto cache_bytes = (static_cast<std::size_t>(settings.block_cache_mib) << 20) / shards;
+  options.recent_rows_bytes = cache_bytes / kShareOfRecentRows;
+  options.block_cache_bytes = cache_bytes - options.recent_rows_bytes;
   options.write_buffer_bytes = std::max(description.rows.write_buffer_bytes / shards, kLeastWriteBufferBytes);
   options.write_buffers = description.rows.write_buffers;
   options.apart_from_bytes = description.rows.apart_from_bytes;

@@ -10,6 +10,12 @@ struct EntityKey {
   std::string row_key;
   bool operator==(const EntityKey&) const = default;
 };
+struct EntityKeyHash {
+  std::size_t operator()(const EntityKey& key) const {
+    const std::hash<std::string> hash;
+    return hash(key.partition_key) * 31 + hash(key.row_key);
+  }
+};
 
 /// Exactly one of the two is set, unless the kind offers a third way.
 struct Selection {

@@ -1,7 +1,7 @@
 #include "workers/indexes/change_reader.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "jobs/plan/plan.h"
 
@@ -48,7 +48,7 @@ class JoinedPages {
 
   ChangesPage last_;  // without its entities
   std::vector<std::optional<ChangedEntity>> entities_;
-  std::map<std::pair<std::string, std::string>, std::size_t> places_;
+  std::unordered_map<jobs::EntityKey, std::size_t, jobs::EntityKeyHash> places_;
   std::size_t bytes_ = 0;
 };
 

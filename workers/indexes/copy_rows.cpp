@@ -1,6 +1,5 @@
 // Rows of the kind `copies`: each entity once more, under other keys.
-#include <map>
-#include <set>
+#include <unordered_set>
 
 #include "indexes/store/read_entities.h"
 #include "jobs/spec/key_template.h"
@@ -15,6 +14,7 @@ using jobs::EntityKey;
 using table_store::Mutation;
 using table_store::Origin;
 using table_store::WriteOutcome;
+using Places = std::unordered_set<EntityKey, jobs::EntityKeyHash>;
 
 class CopyRows final : public IndexRows {
  public:
@@ -74,7 +74,7 @@ RowChange CopyRows::erasure_of(const EntityKey& place, Origin origin, std::optio
 
 Task<Result<Wrong>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
   std::vector<RowChange> puts, late, erasures;
-  std::set<std::pair<std::string, std::string>> taken;
+  Places taken;
   for (auto& entity : changed) {
     std::optional<EntityKey> now;
     if (entity.now) now = place_of(*entity.now);
@@ -84,7 +84,7 @@ Task<Result<Wrong>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
       if (place && place != now) erasures.push_back(erasure_of(*place, origin));
     }
     if (!now) continue;
-    const bool first = taken.emplace(now->partition_key, now->row_key).second;
+    const bool first = taken.insert(*now).second;
     (first ? puts : late).push_back(copy_of(*now, std::move(*entity.now)));
   }
   // The new row first, then the old one away. An old row may be in the way of another entity's new one.
@@ -100,10 +100,10 @@ Task<Result<Wrong>> CopyRows::write(std::vector<RowChange> changes, std::vector<
   Wrong written;
   if (changes.empty()) co_return written;
   // A row is named once in a transaction.
-  std::set<std::pair<std::string, std::string>> named;
+  Places named;
   std::vector<RowChange> once, again;
   for (auto& change : changes) {
-    const bool first = named.emplace(change.partition_key, change.mutation.row_key).second;
+    const bool first = named.insert({change.partition_key, change.mutation.row_key}).second;
     (first ? once : again).push_back(std::move(change));
   }
   const auto outcomes = CO_TRY(co_await write_rows(context_.writing(), kind_.destination, once));

@@ -1,6 +1,8 @@
 #include "workers/indexes/group_work.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace tidemark::workers {
 namespace {
@@ -9,7 +11,39 @@ bool same_key(const ListEntry& a, const ListEntry& b) {
   return a.partition_key == b.partition_key && a.row_key == b.row_key;
 }
 
+/// Of what is wanted of the same key, which stands side by side, the last that is to be in the group, or else the last.
+std::vector<Wanted> without_repeats(std::vector<Wanted> wanted) {
+  std::vector<Wanted> out;
+  out.reserve(wanted.size());
+  for (auto& each : wanted) {
+    if (out.empty() || !same_key(out.back().entry, each.entry)) {
+      out.push_back(std::move(each));
+    } else if (each.present || !out.back().present) {
+      out.back() = std::move(each);
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+void Works::want(GroupPlace place, const std::string& group, ListEntry entry, bool present) {
+  const auto [found, is_new] = places_.try_emplace({place.partition_key, place.row_prefix}, works_.size());
+  if (is_new) works_.push_back({std::move(place), group, {}, 0, {}});
+  works_[found->second].wanted.push_back({std::move(entry), present});
+}
+
+std::vector<GroupWork> Works::take() {
+  for (auto& work : works_) {
+    std::ranges::stable_sort(work.wanted, {}, [](const Wanted& wanted) {
+      const auto& entry = wanted.entry;
+      return std::tuple(entry.hash(), std::string_view(entry.partition_key), std::string_view(entry.row_key));
+    });
+    work.wanted = without_repeats(std::move(work.wanted));
+  }
+  places_.clear();
+  return std::exchange(works_, {});
+}
 
 /// Whose entries changed. Both are in the order of their hashes, so the piece is gone through once.
 Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last) {

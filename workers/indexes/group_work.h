@@ -1,9 +1,8 @@
 // What is to become of the keys in the groups of lists: which are to be in which, in the order of their hashes, so that
 // a piece is gone through once. Pure.
 #pragma once
-#include <map>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "indexes/rows/list_piece.h"
@@ -39,32 +38,12 @@ struct GroupWork {
 /// Collects what is wanted by group; that an entity is in a group counts more than that it was.
 class Works {
  public:
-  void want(GroupPlace place, const std::string& group, ListEntry entry, bool present) {
-    auto& work = works_[{place.partition_key, place.row_prefix}];
-    work.place = std::move(place);
-    work.group = group;
-    auto& wanted = work.wanted[{entry.partition_key, entry.row_key}];
-    if (wanted.present && !present) return;
-    wanted = {std::move(entry), present};
-  }
-  std::vector<GroupWork> take() {
-    std::vector<GroupWork> out;
-    for (auto& [key, work] : works_) {
-      auto& group = out.emplace_back(GroupWork{std::move(work.place), std::move(work.group), {}, 0, {}});
-      for (auto& [entity, wanted] : work.wanted) group.wanted.push_back(std::move(wanted));
-      std::ranges::sort(group.wanted, {}, [](const Wanted& wanted) { return wanted.entry.hash(); });
-    }
-    works_.clear();
-    return out;
-  }
+  void want(GroupPlace place, const std::string& group, ListEntry entry, bool present);
+  std::vector<GroupWork> take();
 
  private:
-  struct Work {
-    GroupPlace place;
-    std::string group;
-    std::map<std::pair<std::string, std::string>, Wanted> wanted;
-  };
-  std::map<std::pair<std::string, std::string>, Work> works_;
+  std::vector<GroupWork> works_;
+  std::unordered_map<jobs::EntityKey, std::size_t, jobs::EntityKeyHash> places_;  // by partition and prefix of rows
 };
 
 /// Makes the changes from `first` to `last`, and says whose entries changed.

@@ -26,6 +26,11 @@ constexpr Duration kFlushInterval = 20ms;
 constexpr Duration kTellAgain = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
 
+/// No rows can be of a state between the first and the last.
+void keep_first_states(std::vector<ChangedEntity>& changed) {
+  for (auto& entity : changed) entity.before.resize(std::min<std::size_t>(entity.before.size(), 1));
+}
+
 }  // namespace
 
 std::shared_ptr<IndexOwner> IndexOwner::create(IndexServices services, indexes::Index index, std::uint64_t epoch) {
@@ -105,6 +110,7 @@ Task<Result<void>> IndexOwner::serve() {
 }
 
 Task<Result<void>> IndexOwner::begin() {
+  rows_are_of_position_ = false;
   // From now on, what an earlier owner or this one has sent and given up is refused.
   const auto fence = fences_.next();
   CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
@@ -137,6 +143,7 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
   const auto& definition = index_.definition;
   co_await await_readers();
   if (anew) visits_.clear();
+  rows_are_of_position_ = false;
   // What was acknowledged is in the rows, even if the progress could not be written any more.
   const auto referred = definition.referred();
   auto properties = definition.key_properties();
@@ -302,16 +309,19 @@ Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool
     // Nothing to write down: the log holds nothing that was not dealt with.
     position_ = page.through;
     skip_ = page.skip;
+    rows_are_of_position_ = !(page.more || old);
     co_return Result<void>{};
   }
   ahead_.reset();
   last_change_ = later_of(last_change_, page.through);
   progress_.changes += page.entities.size();
   if (refers() && !referred_log_) visits_.add(page.entities, taken_, position_);
+  if (std::exchange(rows_are_of_position_, false)) keep_first_states(page.entities);
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
   if (page.dropped) CO_TRY(co_await remove_orphans());
   position_ = page.through;
   skip_ = page.skip;
+  rows_are_of_position_ = !(page.more || old);
   dirty_ = true;
   co_return Result<void>{};
 }
@@ -337,6 +347,7 @@ Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool
 
 /// A page of what refers to entities that have changed.
 Task<Result<void>> IndexOwner::visit_some() {
+  rows_are_of_position_ = false;
   auto visits = CO_TRY(co_await rows_->referrers()->go_on(visits_.next(), std::min(kVisitedAtOnce, most_at_once())));
   visits_.done(std::move(visits));
   dirty_ = true;

@@ -134,6 +134,8 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   bool scrub_now_ = false;          // there may be room for rows that others were in the way of
   bool scrub_again_ = false;        // likewise, since the walk under way began
   table_store::NotesRead skip_;     // of the position's page (ChangesPage)
+  /// They show nothing later: the log was read to its end, and nothing was written since but what it said.
+  bool rows_are_of_position_ = false;
   std::uint32_t pages_in_a_row_ = 0;
   ChangePace pace_;
   bool more_ = false;    // changes are there already

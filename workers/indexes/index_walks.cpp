@@ -50,6 +50,7 @@ void IndexOwner::acquit(const table_store::ChangesPage& page, bool referred) {
 Task<Result<void>> IndexOwner::judge_suspects() {
   if (suspects_.empty()) co_return Result<void>{};
   walk_.wrong += suspects_.size();
+  rows_are_of_position_ = false;
   Wrong wrong;
   for (auto& [key, entity] : std::exchange(suspects_, {})) wrong.push_back(std::move(entity));
   co_return co_await rows_->mend(std::move(wrong));
@@ -99,6 +100,7 @@ void IndexOwner::begin_walk() {
 }
 
 Task<Result<void>> IndexOwner::walk_page() {
+  rows_are_of_position_ = false;
   const auto before = walk_.checked;
   walk_.continuation = CO_TRY(co_await (walk_.over_blobs  ? walk_blobs()
                                         : walk_.over_rows ? walk_rows()

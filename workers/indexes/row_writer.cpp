@@ -1,7 +1,7 @@
 #include "workers/indexes/row_writer.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "common/base/encoding.h"
 #include "common/base/side_by_side.h"
@@ -119,7 +119,7 @@ Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::ve
   struct Open {
     std::size_t group = 0, bytes = 0;
   };
-  std::map<std::string, Open> open;  // the last group of each partition
+  std::unordered_map<std::string, Open> open;  // the last group of each partition
   for (std::size_t i = 0; i < changes.size(); ++i) {
     auto& change = changes[i];
     const auto bytes = bytes_of(change.mutation);
