@@ -228,9 +228,11 @@ Task<Result<void>> TableService::gained(std::size_t shard) {
 Task<Result<void>> TableService::go_on_with(std::size_t shard) {
   const bool catalogue = shard == shards_.catalogue().number;
   // Other shards, whose owners take part in a drop, may have no owner yet.
-  for (bool stopping = false; catalogue && !stopping && shards_.here(shard);) {
-    if (co_await finish_drops()) break;
-    stopping = co_await closing_.wait(clock_, kTryAgain);
+  for (bool done = !catalogue; !done && shards_.here(shard);) {
+    const auto ticket = closing_.ticket();
+    if (waits_.closed()) co_return Result<void>{};
+    done = (co_await finish_drops()).has_value();
+    if (!done) co_await closing_.wait(ticket, clock_, kTryAgain);
   }
   co_return co_await collect_on(shard);
 }
