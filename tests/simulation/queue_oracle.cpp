@@ -189,7 +189,8 @@ void QueueOracle::check_touched(const Cause& cause, const std::set<std::string>&
     const auto places = messages_[id].places.size();
     if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
     // A withdrawal that has asked another process first commits when the cause that is known is another call's.
-    if (places == 0 && !ends && !withdrawn_.contains(id)) violated("Q1: message " + id + " was lost by " + cause.method);
+    if (places == 0 && !ends && !withdrawn_.contains(id))
+      violated("Q1: message " + id + " was lost by " + cause.method);
   }
 }
 

@@ -32,9 +32,8 @@ struct IndexServices {
   Clock& clock;
   Random& random;
   blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers
-  // Of a walk: what it reads with one call, and what it takes at once in a hurry.
-  std::uint32_t page_entities = 1000;
-  std::size_t hurried_entities = kHurriedEntities;
+  std::uint32_t page_entities = 1000;       // that a walk reads with one call
+  std::shared_ptr<WalkRoom> room = std::make_shared<WalkRoom>(kHurriedEntities);
 };
 
 class IndexOwner : public std::enable_shared_from_this<IndexOwner> {

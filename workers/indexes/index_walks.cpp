@@ -18,7 +18,7 @@ constexpr Duration kRoomPause = 1s;
 }  // namespace
 
 std::size_t IndexOwner::most_at_once() const {
-  const auto most = services_.hurried_entities;
+  const auto most = services_.room->share();
   return refers() ? std::clamp<std::uint64_t>(index_.definition.max_changes / 4, 1, most) : most;
 }
 
@@ -100,6 +100,7 @@ void IndexOwner::begin_walk() {
 }
 
 Task<Result<void>> IndexOwner::walk_page() {
+  const WalkRoom::Place place(*services_.room);
   rows_are_of_position_ = false;
   const auto before = walk_.checked;
   walk_.continuation = CO_TRY(co_await (walk_.over_blobs  ? walk_blobs()
