@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kLease{6};
 constexpr std::size_t kMaxBootIdBytes = 64;
 constexpr std::size_t kLeastWriteBufferBytes = 4UL << 20;
 constexpr std::size_t kLeastSnapshots = 4;
-constexpr std::size_t kShareOfRecentRows = 4;
+constexpr std::size_t kShareOfRecentRows = 4;  // a quarter of the memory for what is read
 
 /// Shards share the memory that one would have.
 kv::RocksDbOptions files_options(const StoreSettings& settings, const std::filesystem::path& folder,
