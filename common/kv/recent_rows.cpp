@@ -37,8 +37,9 @@ std::optional<RecentRows::Value> RecentRows::find(std::string_view key, Moment a
   auto& part = part_of(name);
   const MutexLock lock(part.mutex);
   const auto* row = part.find(name);
-  if (row == nullptr || row->from > at) return std::nullopt;
-  return row->value;
+  const bool known = row != nullptr && row->from <= at;
+  ++(known ? part.hits : part.misses);
+  return known ? std::optional(row->value) : std::nullopt;
 }
 
 void RecentRows::remember(std::string_view key, Value value, Moment at) {
@@ -96,13 +97,15 @@ void RecentRows::erase(const KeyRange& range, Moment from) {
   }
 }
 
-std::size_t RecentRows::bytes() const {
-  std::size_t bytes = 0;
+RecentRows::Figures RecentRows::figures() const {
+  Figures out;
   for (const auto& part : parts_) {
     const MutexLock lock(part.mutex);
-    bytes += part.young.bytes + part.old.bytes;
+    out.bytes += part.young.bytes + part.old.bytes;
+    out.found += part.hits;
+    out.not_found += part.misses;
   }
-  return bytes;
+  return out;
 }
 
 }  // namespace tidemark::kv

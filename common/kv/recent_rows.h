@@ -37,8 +37,11 @@ class RecentRows {
   /// All rows of the range are erased.
   void erase(const KeyRange& range, Moment from);
 
-  /// An estimate of the memory.
-  [[nodiscard]] std::size_t bytes() const;
+  struct Figures {
+    std::size_t bytes = 0;                   // of memory, about
+    std::uint64_t found = 0, not_found = 0;  // by find()
+  };
+  [[nodiscard]] Figures figures() const;
 
  private:
   static constexpr std::size_t kParts = 32;
@@ -84,6 +87,7 @@ class RecentRows {
     Moment erased GUARDED_BY(mutex) = 0;  // when a range was, last
     /// What any row here began with: most ranges that are erased are of rows that nobody reads one by one.
     std::bitset<256> first_bytes GUARDED_BY(mutex);
+    std::uint64_t hits GUARDED_BY(mutex) = 0, misses GUARDED_BY(mutex) = 0;
 
     /// Null if the row is not there.
     const Row* find(const Name& name) REQUIRES(mutex);

@@ -109,6 +109,9 @@ class RocksEngine final : public RocksDbEngine {
     out.wait_bounds_us = kWaitBoundsUs;
     out.waits_us = waits_us_.counts();
     counters_->fill(out);
+    const auto recent = stored_.recent->figures();
+    out.recent_reads = recent.found;
+    out.asked_reads = recent.not_found;
     detail::fill_properties(*db_, out);
     return out;
   }
@@ -118,7 +121,7 @@ class RocksEngine final : public RocksDbEngine {
       std::uint64_t value = 0;
       return db_->GetIntProperty(property, &value) ? static_cast<std::size_t>(value) : 0;
     };
-    return {of(rocksdb::DB::Properties::kBlockCacheUsage) + stored_.recent->bytes(),
+    return {of(rocksdb::DB::Properties::kBlockCacheUsage) + stored_.recent->figures().bytes,
             of(rocksdb::DB::Properties::kSizeAllMemTables)};
   }
 

@@ -39,7 +39,7 @@ struct EngineFigures {
 
   std::uint64_t cache_hits = 0, cache_misses = 0;        // lookups of blocks
   std::uint64_t memtable_hits = 0, memtable_misses = 0;  // lookups of keys in what is not in a file yet
-  std::uint64_t keys_read = 0;
+  std::uint64_t recent_reads = 0, asked_reads = 0;       // of rows: from memory (recent_rows.h), and from the database
 
   std::uint64_t flushes = 0, flush_us = 0, flush_written_bytes = 0;
   std::uint64_t compactions = 0, compaction_us = 0, compaction_read_bytes = 0, compaction_written_bytes = 0;

@@ -9,9 +9,9 @@ constexpr std::uint64_t kSyncBoundsUs[] = {100,    250,    500,     1'000,   2'5
                                            10'000, 25'000, 100'000, 500'000, 2'500'000, 10'000'000};
 
 constexpr std::uint32_t kWanted[] = {
-    rocksdb::BLOCK_CACHE_HIT,   rocksdb::BLOCK_CACHE_MISS, rocksdb::MEMTABLE_HIT,       rocksdb::MEMTABLE_MISS,
-    rocksdb::WAL_FILE_BYTES,    rocksdb::STALL_MICROS,     rocksdb::COMPACT_READ_BYTES, rocksdb::COMPACT_WRITE_BYTES,
-    rocksdb::FLUSH_WRITE_BYTES, rocksdb::NUMBER_KEYS_READ};
+    rocksdb::BLOCK_CACHE_HIT,    rocksdb::BLOCK_CACHE_MISS,    rocksdb::MEMTABLE_HIT,
+    rocksdb::MEMTABLE_MISS,      rocksdb::WAL_FILE_BYTES,      rocksdb::STALL_MICROS,
+    rocksdb::COMPACT_READ_BYTES, rocksdb::COMPACT_WRITE_BYTES, rocksdb::FLUSH_WRITE_BYTES};
 
 std::size_t place_of_this_thread() {
   static std::atomic<std::size_t> next{0};
@@ -65,7 +65,6 @@ void DatabaseCounters::fill(EngineFigures& figures) const {
   figures.cache_misses = getTickerCount(rocksdb::BLOCK_CACHE_MISS);
   figures.memtable_hits = getTickerCount(rocksdb::MEMTABLE_HIT);
   figures.memtable_misses = getTickerCount(rocksdb::MEMTABLE_MISS);
-  figures.keys_read = getTickerCount(rocksdb::NUMBER_KEYS_READ);
   figures.stalled_us = getTickerCount(rocksdb::STALL_MICROS);
   figures.compaction_read_bytes = getTickerCount(rocksdb::COMPACT_READ_BYTES);
   figures.compaction_written_bytes = getTickerCount(rocksdb::COMPACT_WRITE_BYTES);

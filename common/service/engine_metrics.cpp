@@ -70,12 +70,18 @@ void add_files(const kv::EngineFigures& figures, std::vector<MetricFamily>& out)
   out.push_back(gauge("tidemark_database_file_bytes", "Size of the database's files.", figures.file_bytes));
 }
 
+MetricFamily reads(std::uint64_t from_memory, std::uint64_t from_database) {
+  return by("tidemark_database_reads_total", "Point reads, answered from memory and by asking the database.",
+            MetricType::Counter, "from", {{"memory", from_memory}, {"database", from_database}});
+}
+
 void add_lookups(const kv::EngineFigures& figures, std::vector<MetricFamily>& out) {
   out.push_back(by("tidemark_database_cache_lookups_total", "Lookups of blocks in the cache.", MetricType::Counter,
                    "outcome", {{"hit", figures.cache_hits}, {"miss", figures.cache_misses}}));
   out.push_back(by("tidemark_database_memtable_lookups_total", "Lookups of keys in what is not in a file yet.",
                    MetricType::Counter, "outcome",
                    {{"hit", figures.memtable_hits}, {"miss", figures.memtable_misses}}));
+  out.push_back(reads(figures.recent_reads, figures.asked_reads));
 }
 
 std::vector<MetricFamily> figures_of_all(const kv::Engine& engine) {
@@ -110,8 +116,7 @@ std::vector<MetricFamily> engine_figures(const kv::PostgresEngine& engine) {
   count("tidemark_database_bodies_run_total", "How often their bodies were run: again, if something had to be fetched.",
         figures.bodies_run);
   count("tidemark_database_fetches_total", "Round trips for rows that bodies had to know.", figures.fetches);
-  out.push_back(by("tidemark_database_reads_total", "Point reads, answered from memory and by asking the database.",
-                   MetricType::Counter, "from", {{"memory", figures.known_reads}, {"database", figures.asked_reads}}));
+  out.push_back(reads(figures.known_reads, figures.asked_reads));
   out.push_back(histogram("tidemark_database_commit_seconds", "Time to commit a group.", figures.commits_us,
                           figures.commit_bounds_us, process::kSecondsPerUs));
   count("tidemark_database_settled_groups_total", "Groups whose outcome was looked up after a lost connection.",
