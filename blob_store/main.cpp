@@ -81,6 +81,7 @@ Result<void> check_unstamped(const kv::Engine& engine) { return check_stored_for
 class PayloadsBeside final : public service::FilesBeside {
  public:
   explicit PayloadsBeside(const PayloadFiles& files) : files_(files) {}
+  [[nodiscard]] std::filesystem::path directory() const override { return files_.directory(); }
   [[nodiscard]] std::shared_ptr<void> keep() const override { return files_.keep_all(); }
   [[nodiscard]] Result<std::vector<std::filesystem::path>> files_of(Rows rows) const override {
     auto names = TRY(files_of_rows(rows, files_.directory()));

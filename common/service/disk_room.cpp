@@ -22,16 +22,23 @@ std::vector<prometheus::MetricFamily> figures_of(const std::optional<DiskRoom>& 
 
 }  // namespace
 
-std::optional<DiskRoom> room_of(const std::filesystem::path& directory, std::uint64_t needed_bytes) {
-  std::error_code unknown;
-  const auto space = std::filesystem::space(directory, unknown);
-  struct ::stat about{};
-  if (unknown || ::stat(directory.c_str(), &about) != 0) return std::nullopt;
-  return DiskRoom{space.available, space.capacity, needed_bytes, about.st_dev};
+std::optional<DiskRoom> room_of(std::span<const std::filesystem::path> directories, std::uint64_t needed_bytes) {
+  std::optional<DiskRoom> least;
+  for (const auto& directory : directories) {
+    std::error_code unknown;
+    const auto space = std::filesystem::space(directory, unknown);
+    struct ::stat about{};
+    if (unknown || ::stat(directory.c_str(), &about) != 0) continue;
+    if (!least || space.available < least->free_bytes) {
+      least = DiskRoom{space.available, space.capacity, needed_bytes, about.st_dev};
+    }
+  }
+  return least;
 }
 
-DiskMeter::DiskMeter(std::filesystem::path directory, std::uint64_t needed_bytes, process::Metrics& metrics)
-    : directory_(std::move(directory)),
+DiskMeter::DiskMeter(std::vector<std::filesystem::path> directories, std::uint64_t needed_bytes,
+                     process::Metrics& metrics)
+    : directories_(std::move(directories)),
       needed_bytes_(needed_bytes),
       figures_(std::make_shared<process::Figures>([this] { return figures_of(read()); })) {
   metrics.add(figures_);

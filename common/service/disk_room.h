@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/process/metrics.h"
 #include "common/rpc/transport.h"
@@ -32,19 +34,19 @@ struct ReadDiskRoom {
   std::string account;
 };
 
-/// Of the file system that the directory is on; nothing if it cannot be told.
-std::optional<DiskRoom> room_of(const std::filesystem::path& directory, std::uint64_t needed_bytes);
+/// Of the file systems that the directories are on, the one with the least room; nothing if it cannot be told.
+std::optional<DiskRoom> room_of(std::span<const std::filesystem::path> directories, std::uint64_t needed_bytes);
 
 class DiskMeter {
  public:
-  DiskMeter(std::filesystem::path directory, std::uint64_t needed_bytes, process::Metrics& metrics);
+  DiskMeter(std::vector<std::filesystem::path> directories, std::uint64_t needed_bytes, process::Metrics& metrics);
 
-  [[nodiscard]] std::optional<DiskRoom> read() const { return room_of(directory_, needed_bytes_); }
+  [[nodiscard]] std::optional<DiskRoom> read() const { return room_of(directories_, needed_bytes_); }
   /// The store's own calls, and ReadDiskRoom. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
 
  private:
-  const std::filesystem::path directory_;
+  const std::vector<std::filesystem::path> directories_;
   const std::uint64_t needed_bytes_;
   std::shared_ptr<process::Figures> figures_;
 };

@@ -46,7 +46,7 @@ void DiskWatch::run(const std::stop_token& stop) {
 }
 
 void DiskWatch::look_for_space() {
-  const auto room = room_of(options_.directory, options_.min_free_bytes);
+  const auto room = room_of(options_.directories, options_.min_free_bytes);
   if (!room) return;
   const auto free = room->free_bytes;
   // Some more than the limit, so that a disk at the limit does not change its mind with every file.
@@ -66,9 +66,9 @@ const char* DiskWatch::kind() const { return options_.recovered ? "database" : "
 bool DiskWatch::recovered() const { return options_.recovered ? options_.recovered() : takes_writes(); }
 
 bool DiskWatch::takes_writes() const {
-  const auto room = room_of(options_.directory, std::max<std::uint64_t>(options_.min_free_bytes, 2 * kProbeBytes));
+  const auto room = room_of(options_.directories, std::max<std::uint64_t>(options_.min_free_bytes, 2 * kProbeBytes));
   if (!room || room->is_full()) return false;
-  auto path = (options_.directory / ".disk-probe-XXXXXX").string();
+  auto path = (options_.directories.front() / ".disk-probe-XXXXXX").string();
   const int fd = ::mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return false;
   const std::vector<char> bytes(kProbeBytes, 'p');

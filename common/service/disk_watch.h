@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "common/kv/stored_shards.h"
 
@@ -18,11 +19,12 @@ namespace tidemark::service {
 class DiskWatch {
  public:
   struct Options {
-    std::filesystem::path directory;   // of the database
-    std::uint64_t min_free_bytes = 0;  // 0: any
-    bool restarted = false;            // by an earlier watch: then it is not asked to restart again at once
-    std::function<bool()> recovered =
-        {};  // whether a failed engine can be opened again; empty: if the disk takes writes
+    std::vector<std::filesystem::path> directories;  // of the database, and of files beside it
+    std::uint64_t min_free_bytes = 0;                // 0: any
+    /// By an earlier watch: then it is not asked to restart again at once.
+    bool restarted = false;
+    /// Whether a failed engine can be opened again; empty: if the disk takes writes.
+    std::function<bool()> recovered = {};
     std::chrono::milliseconds interval{500};
   };
 

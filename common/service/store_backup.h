@@ -20,6 +20,8 @@ namespace tidemark::service {
 class FilesBeside {
  public:
   virtual ~FilesBeside() = default;
+  /// Where they are, perhaps on a disk of their own.
+  [[nodiscard]] virtual std::filesystem::path directory() const = 0;
   /// While it lives, none is removed.
   [[nodiscard]] virtual std::shared_ptr<void> keep() const = 0;
   /// Those that the rows of all shards refer to, relative to the store's folder. They are complete, and do not change.

@@ -242,6 +242,8 @@ class RunningStore {
   void stop(process::Waited waited);
   void end_work(Duration grace);
   StoreContext context();
+  /// On whose disks there must be room.
+  [[nodiscard]] std::vector<std::filesystem::path> directories() const;
 
   Ground& ground_;
   const StoreSettings& settings_ = ground_.settings;
@@ -268,7 +270,7 @@ class RunningStore {
   Quotas quotas_{front_.service(), description_.unit, settings_.quotas, ground_.accounts, ground_.metrics};
   QuotaWatch quota_watch_{measured(shards_), quotas_, description_.holdings};
   const std::uint64_t min_free_bytes_ = static_cast<std::uint64_t>(settings_.min_free_mib) << 20;
-  DiskMeter disk_{ground_.folder, min_free_bytes_, ground_.metrics};
+  DiskMeter disk_{directories(), min_free_bytes_, ground_.metrics};
   RequestLimits limits_{settings_.of_address, account_rates(settings_, description_), ground_.metrics};
   UsageMeter usage_{{description_.unit, description_.partition}, settings_.usage, ground_.metrics};
   Surroundings face_{*store_,
@@ -390,9 +392,15 @@ void RunningStore::serve() {
   ground_.start.reset();
 }
 
+std::vector<std::filesystem::path> RunningStore::directories() const {
+  std::vector<std::filesystem::path> out{ground_.folder};
+  if (const auto* beside = store_->files_beside()) out.push_back(beside->directory());
+  return out;
+}
+
 process::Waited RunningStore::wait() {
   const DiskWatch disk(shards_,
-                       {.directory = ground_.folder,
+                       {.directories = directories(),
                         .min_free_bytes = min_free_bytes_,
                         .restarted = process::listener_before().has_value(),
                         .recovered = ground_.stored.recovered},

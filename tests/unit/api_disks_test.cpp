@@ -41,13 +41,22 @@ TEST(Disks, ATenthIsLittleAndWhatIsNeededIsNothing) {
   EXPECT_THAT(full["message"].get<std::string>(), HasSubstr("left, so writes are refused"));
 }
 
-TEST(Disks, RoomIsThatOfTheFileSystem) {
-  const auto here = service::room_of(std::filesystem::temp_directory_path(), 5);
+std::optional<DiskRoom> room_of(std::vector<std::filesystem::path> directories) {
+  return service::room_of(directories, 5);
+}
+
+TEST(Disks, RoomIsThatOfTheFullestFileSystem) {
+  const auto here = room_of({std::filesystem::temp_directory_path()});
   ASSERT_TRUE(here);
   EXPECT_GT(here->total_bytes, 0U);
   EXPECT_LE(here->free_bytes, here->total_bytes);
   EXPECT_EQ(here->needed_bytes, 5U);
-  EXPECT_FALSE(service::room_of("/nowhere/at/all", 0));
+  EXPECT_FALSE(room_of({"/nowhere/at/all"}));
+  // Nothing is free there.
+  const auto fullest = room_of({std::filesystem::temp_directory_path(), "/proc", "/nowhere/at/all"});
+  ASSERT_TRUE(fullest);
+  EXPECT_EQ(fullest->free_bytes, 0U);
+  EXPECT_NE(fullest->device, here->device);
 }
 
 }  // namespace
