@@ -78,7 +78,8 @@ void declare_storage(process::Settings& settings, StoreSettings& s) {
   settings.add("min_free_mib", s.min_free_mib, 0, 1048576,
                "free space on the disk below which writes are refused, with 507 InsufficientStorage; reads go on");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536,
-               "memory for what is read from the database: cached blocks, and in a quarter of it, rows that were read a moment ago; "
+               "memory for what is read from the database: cached blocks, and in a quarter of it, rows that were read "
+               "a moment ago; "
                "with engine postgres, the rows that the writer knows");
   settings.add(
       "operation_retention_h", s.operation_retention_h, 24, 87600,
