@@ -45,7 +45,7 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
       .worker = std::move(name), .poll = 100ms, .beat = 300ms, .lost_after = plan.lease};
   workers::IndexServices services{tables_, indexes_, jobs_, life.clock(), *random_};
   services.page_entities = 3;  // so that walks read ahead
-  services.room = std::make_shared<workers::WalkRoom>(6);
+  services.room = std::make_shared<workers::WalkRoom>(2500);
   keeper_ = workers::IndexKeeper::create(options, services);
 }
 

@@ -27,10 +27,12 @@ std::vector<Wanted> without_repeats(std::vector<Wanted> wanted) {
 
 }  // namespace
 
-void Works::want(GroupPlace place, const std::string& group, ListEntry entry, bool present) {
+std::size_t Works::want(GroupPlace place, const std::string& group, ListEntry entry, bool present) {
   const auto [found, is_new] = places_.try_emplace({place.partition_key, place.row_prefix}, works_.size());
   if (is_new) works_.push_back({std::move(place), group, {}, 0, {}});
+  const auto bytes = 2 * sizeof(Wanted) + entry.partition_key.size() + entry.row_key.size();
   works_[found->second].wanted.push_back({std::move(entry), present});
+  return bytes;
 }
 
 std::vector<GroupWork> Works::take() {

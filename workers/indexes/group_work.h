@@ -38,7 +38,8 @@ struct GroupWork {
 /// Collects what is wanted by group; that an entity is in a group counts more than that it was.
 class Works {
  public:
-  void want(GroupPlace place, const std::string& group, ListEntry entry, bool present);
+  /// Returns how many bytes that takes up, about.
+  std::size_t want(GroupPlace place, const std::string& group, ListEntry entry, bool present);
   std::vector<GroupWork> take();
 
  private:

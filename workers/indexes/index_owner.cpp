@@ -111,6 +111,7 @@ Task<Result<void>> IndexOwner::serve() {
 
 Task<Result<void>> IndexOwner::begin() {
   rows_are_of_position_ = false;
+  ahead_.reset();
   // From now on, what an earlier owner or this one has sent and given up is refused.
   const auto fence = fences_.next();
   CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));

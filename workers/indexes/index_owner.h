@@ -33,7 +33,7 @@ struct IndexServices {
   Random& random;
   blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers
   std::uint32_t page_entities = 1000;       // that a walk reads with one call
-  std::shared_ptr<WalkRoom> room = std::make_shared<WalkRoom>(kHurriedEntities);
+  std::shared_ptr<WalkRoom> room = std::make_shared<WalkRoom>(kWalkBytes);
 };
 
 class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
@@ -63,10 +63,16 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
     bool after_loss = false;        // the log did not wait: rows may be left that no entity says
   };
 
-  /// A page of the table that was read before its turn.
+  /// What a walk over the table deals with at once.
+  struct Stretch {
+    std::unique_ptr<Gathering> entities;
+    std::size_t count = 0;
+    std::string continuation;  // empty at the end
+  };
+  /// One that was read before its turn.
   struct Ahead {
-    std::string from;  // its continuation
-    SourcePage page;
+    std::string from;
+    Stretch stretch;
   };
 
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
@@ -95,7 +101,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   void scrub_soon();
   Task<Result<void>> walk_page();
   [[nodiscard]] bool reads_many() const;
-  Task<Result<SourcePage>> read_entities();
+  Task<Result<Stretch>> read_stretch(std::string from);
   Task<Result<void>> read_ahead(std::string from);
   Task<Result<void>> make_ahead_durable();
   Task<Result<std::string>> walk_table();
@@ -110,6 +116,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> judge_suspects();
   /// How many entities to take at once, so that the index's own writes do not leave it too far behind.
   [[nodiscard]] std::size_t most_at_once() const;
+  [[nodiscard]] ReadingEnd end_of_stretch() const;
   [[nodiscard]] table_store::QueryRequest entities_page(std::string continuation) const;
   [[nodiscard]] table_store::QueryRequest rows_page(std::string continuation) const;
 

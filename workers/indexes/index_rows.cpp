@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "workers/indexes/index_kinds.h"
+#include "workers/indexes/source_walk.h"
 
 namespace tidemark::workers {
 
@@ -29,6 +30,29 @@ std::vector<Entity> states_before(const ChangedEntity& changed) {
   }
   return states;
 }
+
+namespace {
+
+class WholeEntities final : public Gathering {
+ public:
+  explicit WholeEntities(IndexRows& rows) : rows_(rows) {}
+  std::size_t add(Entity entity) override {
+    const auto bytes = bytes_in_memory(entity);
+    auto& changed = entities_.emplace_back(ChangedEntity{entity.partition_key, entity.row_key, {}, {}});
+    changed.now = std::move(entity);
+    return bytes;
+  }
+  Task<Result<Wrong>> reconcile() override { return rows_.reconcile(std::move(entities_)); }
+  Task<Result<Wrong>> compare() override { return rows_.compare(std::move(entities_)); }
+
+ private:
+  IndexRows& rows_;
+  std::vector<ChangedEntity> entities_;
+};
+
+}  // namespace
+
+std::unique_ptr<Gathering> IndexRows::gather() { return std::make_unique<WholeEntities>(*this); }
 
 Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context) {
   SourceFilter filter(TRY(table_store::Filter::parse(context.index.definition.filter)));

@@ -57,6 +57,20 @@ class Referrers {
   virtual Task<Result<std::vector<Visit>>> go_on(std::vector<Visit> visits, std::size_t most) = 0;
 };
 
+/// What a walk has read: of each entity as much as its rows depend on.
+class Gathering {
+ public:
+  Gathering() = default;
+  Gathering(const Gathering&) = delete;
+  Gathering& operator=(const Gathering&) = delete;
+  virtual ~Gathering() = default;
+  /// Returns how many bytes of memory it takes up here, about.
+  virtual std::size_t add(Entity entity) = 0;
+  /// As IndexRows::reconcile() and compare() with what was added, once.
+  virtual Task<Result<Wrong>> reconcile() = 0;
+  virtual Task<Result<Wrong>> compare() = 0;
+};
+
 class IndexRows {
  public:
   virtual ~IndexRows() = default;
@@ -72,6 +86,8 @@ class IndexRows {
   virtual Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) = 0;
   /// The same for a comparison: what mend() is for may stay as it is.
   virtual Task<Result<Wrong>> compare(std::vector<ChangedEntity> entities) { return reconcile(std::move(entities)); }
+  /// For entities that came with no change. These rows outlive it.
+  virtual std::unique_ptr<Gathering> gather();
   /// What was found wrong, and is not late.
   virtual Task<Result<void>> mend(Wrong) { co_return Result<void>{}; }
   /// Removes from these rows of the index what no entity says.

@@ -18,8 +18,16 @@ constexpr Duration kRoomPause = 1s;
 }  // namespace
 
 std::size_t IndexOwner::most_at_once() const {
-  const auto most = services_.room->share();
-  return refers() ? std::clamp<std::uint64_t>(index_.definition.max_changes / 4, 1, most) : most;
+  constexpr std::uint64_t kMost = 200'000;
+  return refers() ? std::clamp<std::uint64_t>(index_.definition.max_changes / 4, 1, kMost) : kMost;
+}
+
+/// An index that is ready has changes to follow meanwhile.
+ReadingEnd IndexOwner::end_of_stretch() const {
+  constexpr std::size_t kShareOfReady = 8;
+  if (!reads_many()) return {0, 0};
+  const bool ready = progress_.state == indexes::kReady;
+  return {most_at_once(), services_.room->share() / (ready ? kShareOfReady : 1)};
 }
 
 void IndexOwner::suspect(const Wrong& wrong) {
@@ -160,37 +168,44 @@ QueryRequest IndexOwner::entities_page(std::string continuation) const {
   return request;
 }
 
-Task<Result<SourcePage>> IndexOwner::read_entities() {
-  if (auto ahead = std::exchange(ahead_, {}); ahead && ahead->from == walk_.continuation) {
-    co_return std::move(ahead->page);
-  }
-  co_return co_await read_source_page(services_.tables, entities_page(walk_.continuation),
-                                      reads_many() ? most_at_once() : 0);
+Task<Result<IndexOwner::Stretch>> IndexOwner::read_stretch(std::string from) {
+  Stretch stretch{rows_->gather(), 0, {}};
+  const auto keep = [&stretch](Entity entity) {
+    ++stretch.count;
+    return stretch.entities->add(std::move(entity));
+  };
+  stretch.continuation =
+      CO_TRY(co_await read_source(services_.tables, entities_page(std::move(from)), end_of_stretch(), keep));
+  co_return stretch;
 }
 
 /// While the rows of the page before are written. What fails is read again in its turn.
 Task<Result<void>> IndexOwner::read_ahead(std::string from) {
-  auto page = co_await read_source_page(services_.tables, entities_page(from), most_at_once());
-  if (page) ahead_ = Ahead{std::move(from), std::move(*page)};
+  auto stretch = co_await read_stretch(from);
+  if (stretch) ahead_ = Ahead{std::move(from), std::move(*stretch)};
   co_return Result<void>{};
 }
 
 Task<Result<std::string>> IndexOwner::walk_table() {
-  auto answer = co_await read_entities();
-  if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
-  auto page = CO_TRY(std::move(answer));
-  walk_.checked += page.entities.size();
-  const auto deal_with_page = [&]() -> Task<Result<void>> {
+  auto ahead = std::exchange(ahead_, {});
+  if (!ahead || ahead->from != walk_.continuation) {
+    auto answer = co_await read_stretch(walk_.continuation);
+    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
+    ahead = Ahead{walk_.continuation, CO_TRY(std::move(answer))};
+  }
+  auto stretch = std::move(ahead->stretch);
+  walk_.checked += stretch.count;
+  const auto deal_with_it = [&]() -> Task<Result<void>> {
+    const auto entities = std::move(stretch.entities);
     const bool building = progress_.state == indexes::kBuilding;
-    auto entities = std::move(page.entities);
-    suspect(CO_TRY(co_await (building ? rows_->reconcile(std::move(entities)) : rows_->compare(std::move(entities)))));
+    suspect(CO_TRY(co_await (building ? entities->reconcile() : entities->compare())));
     co_return Result<void>{};
   };
-  const bool goes_on = reads_many() && !page.continuation.empty();
+  const bool goes_on = reads_many() && !stretch.continuation.empty();
   CO_TRY(co_await side_by_side(services_.clock, goes_on ? 2 : 1, [&](std::size_t number) {
-    return number == 0 ? deal_with_page() : read_ahead(page.continuation);
+    return number == 0 ? deal_with_it() : read_ahead(stretch.continuation);
   }));
-  co_return std::move(page.continuation);
+  co_return std::move(stretch.continuation);
 }
 
 QueryRequest IndexOwner::rows_page(std::string continuation) const {

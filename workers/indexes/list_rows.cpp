@@ -54,13 +54,30 @@ Task<Result<Wrong>> ListRows::reconcile(std::vector<ChangedEntity> changed) {
   for (const auto& entity : changed) {
     for (const auto& before : states_before(entity)) {
       const auto group = group_of(before);
-      if (group) works.want(place_of(*group, entity.partition_key), *group, entry_of(before), false);
+      if (group) std::ignore = works.want(place_of(*group, entity.partition_key), *group, entry_of(before), false);
     }
     const auto group = entity.now ? group_of(*entity.now) : std::nullopt;
-    if (group) works.want(place_of(*group, entity.partition_key), *group, entry_of(*entity.now), true);
+    if (group) std::ignore = works.want(place_of(*group, entity.partition_key), *group, entry_of(*entity.now), true);
   }
   return make(works.take());
 }
+
+class ListRows::Keys final : public Gathering {
+ public:
+  explicit Keys(ListRows& rows) : rows_(rows) {}
+  std::size_t add(Entity entity) override {
+    const auto group = rows_.group_of(entity);
+    return group ? works_.want(rows_.place_of(*group, entity.partition_key), *group, rows_.entry_of(entity), true) : 0;
+  }
+  Task<Result<Wrong>> reconcile() override { return rows_.make(works_.take()); }
+  Task<Result<Wrong>> compare() override { return reconcile(); }
+
+ private:
+  ListRows& rows_;
+  Works works_;
+};
+
+std::unique_ptr<Gathering> ListRows::gather() { return std::make_unique<Keys>(*this); }
 
 Task<Result<void>> ListRows::begin() {
   if (listing_.blobs) CO_TRY(co_await listing_.blobs->begin());

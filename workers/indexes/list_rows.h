@@ -41,6 +41,7 @@ class ListRows final : public IndexRows {
         sums_(listing_.sums) {}
 
   Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) override;
+  std::unique_ptr<Gathering> gather() override;
   Task<Result<Wrong>> check(std::vector<Entity> rows) override;
   Task<Result<void>> erase(std::vector<Entity> rows) override;
   [[nodiscard]] std::string table() const override { return table_; }
@@ -52,6 +53,9 @@ class ListRows final : public IndexRows {
   Task<Result<BlobSweep>> check_blobs(std::string from) override;
 
  private:
+  /// Of the entities of a walk, their keys by group.
+  class Keys;
+
   [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const { return listing_.group_of(entity); }
   [[nodiscard]] GroupPlace place_of(const ListPiece& piece, const Entity& row) const;
   [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const {

@@ -3,27 +3,23 @@
 #include "jobs/plan/plan.h"
 
 namespace tidemark::workers {
-namespace {
 
-constexpr std::size_t kBytesInAStretch = 8UL << 20;
-
-}  // namespace
-
-Task<Result<SourcePage>> read_source_page(table_store::TableClient& tables, table_store::QueryRequest request,
-                                          std::size_t wanted) {
-  SourcePage out;
+Task<Result<std::string>> read_source(table_store::TableClient& tables, table_store::QueryRequest request,
+                                      ReadingEnd end, std::function<std::size_t(Entity)> keep) {
+  std::size_t entities = 0;
   std::size_t bytes = 0;
   do {
     auto page = CO_TRY(co_await tables.query(request));
-    for (auto& entity : page.entities) {
-      bytes += jobs::entity_bytes(entity);
-      auto& changed = out.entities.emplace_back(ChangedEntity{entity.partition_key, entity.row_key, {}, {}});
-      changed.now = std::move(entity);
-    }
+    entities += page.entities.size();
+    for (auto& entity : page.entities) bytes += keep(std::move(entity));
     request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty() && out.entities.size() < wanted && bytes < kBytesInAStretch);
-  out.continuation = std::move(request.continuation);
-  co_return out;
+  } while (!request.continuation.empty() && entities < end.entities && bytes < end.bytes);
+  co_return std::move(request.continuation);
+}
+
+std::size_t bytes_in_memory(const Entity& entity) {
+  constexpr std::size_t kBeside = sizeof(ChangedEntity) + 2 * sizeof(std::string);
+  return kBeside + entity.properties.size() * sizeof(table_store::Property) + jobs::entity_bytes(entity);
 }
 
 }  // namespace tidemark::workers

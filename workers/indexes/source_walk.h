@@ -1,24 +1,20 @@
-// A page of a walk over the entities of an index's source. Used from one strand.
+// Reads the entities of an index's source in the order of their keys, for walks. Used from one strand.
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "workers/indexes/index_rows.h"
 
 namespace tidemark::workers {
 
-struct SourcePage {
-  std::vector<ChangedEntity> entities;  // as they are; they came with no change
-  std::string continuation;             // empty at the end
-};
+/// For what a walk in a hurry takes at once. The more that is, the more of it shares a piece of a list.
+inline constexpr std::size_t kWalkBytes = 16UL << 20;
 
-/// How many entities a walk in a hurry takes at once. The more there are, the more of them share a piece of a list.
-inline constexpr std::size_t kHurriedEntities = 20'000;
-
-/// Those that are in a hurry at the same time share the memory that one would have. Thread safe.
+/// Walks that are in a hurry at the same time share the memory that one would have. Thread safe.
 class WalkRoom {
  public:
-  explicit WalkRoom(std::size_t entities) : entities_(entities) {}
+  explicit WalkRoom(std::size_t bytes) : bytes_(bytes) {}
 
   /// A walk is under way as long as it has one.
   class Place {
@@ -31,18 +27,23 @@ class WalkRoom {
    private:
     WalkRoom& room_;
   };
-  [[nodiscard]] std::size_t share() const {
-    return std::max<std::size_t>(entities_ / std::max<std::size_t>(walks_.load(), 1), 1);
-  }
+  [[nodiscard]] std::size_t share() const { return bytes_ / std::max<std::size_t>(walks_.load(), 1); }
 
  private:
-  const std::size_t entities_;
+  const std::size_t bytes_;
   std::atomic<std::size_t> walks_ = 0;
 };
 
-/// From the request's continuation on: a page, and further ones as long as there are fewer than `wanted` entities and
-/// they fit into memory well. kTableNotFound.
-Task<Result<SourcePage>> read_source_page(table_store::TableClient& tables, table_store::QueryRequest request,
-                                          std::size_t wanted);
+/// Where a reading ends, after the first page at the earliest.
+struct ReadingEnd {
+  std::size_t entities, bytes;
+};
+/// From the request's continuation on, one page after the other. `keep` takes each entity, and says how many bytes it
+/// takes up then. Returns the continuation, which is empty at the end. kTableNotFound.
+Task<Result<std::string>> read_source(table_store::TableClient& tables, table_store::QueryRequest request,
+                                      ReadingEnd end, std::function<std::size_t(Entity)> keep);
+
+/// About what an entity takes up in memory.
+std::size_t bytes_in_memory(const Entity& entity);
 
 }  // namespace tidemark::workers

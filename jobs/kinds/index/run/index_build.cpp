@@ -23,6 +23,7 @@ using table_store::QueryRequest;
 constexpr std::string_view kNoValue = "the property is missing";
 /// So often the table may change too fast for its log before the job gives up.
 constexpr int kBeginnings = 10;
+constexpr std::size_t kMostAtOnce = 50'000;
 constexpr std::uint32_t kPiecesAtOnce = 100;  // they are large
 
 enum class Stage : std::uint8_t { kTable, kRows, kLastChanges, kDone };
@@ -183,15 +184,22 @@ Task<Result<void>> IndexBuild::walk_table() {
   request.sources_only = true;
   request.selection = index_.definition.row_properties();
   request.continuation = continuation_;
-  auto page = CO_TRY(co_await read_source_page(context_.tables, std::move(request), kHurriedEntities));
-  const auto listed = count(page.entities);
-  CO_TRY(co_await reconcile(std::move(page.entities)));
+  std::vector<ChangedEntity> entities;
+  const auto keep = [&entities](Entity entity) {
+    const auto bytes = bytes_in_memory(entity);
+    auto& changed = entities.emplace_back(ChangedEntity{entity.partition_key, entity.row_key, {}, {}});
+    changed.now = std::move(entity);
+    return bytes;
+  };
+  auto next = CO_TRY(co_await read_source(context_.tables, std::move(request), {kMostAtOnce, kWalkBytes / 2}, keep));
+  const auto listed = count(entities);
+  CO_TRY(co_await reconcile(std::move(entities)));
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.entities > 0) {
     skips_.add(kInTheWay, in_the_way.one.partition_key, in_the_way.one.row_key, in_the_way.entities);
   }
   done_ += listed - std::min(listed, in_the_way.entities);
-  continuation_ = std::move(page.continuation);
+  continuation_ = std::move(next);
   if (continuation_.empty()) stage_ = Stage::kRows;
   co_return Result<void>{};
 }
