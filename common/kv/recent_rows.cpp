@@ -64,7 +64,9 @@ void RecentRows::change(std::string_view key, const std::optional<std::string>& 
     const auto row = generation->rows.find(name);
     if (row == generation->rows.end()) continue;
     generation->bytes -= row->bytes();
-    if (!value || value->size() > kMaxRowBytes) {
+    // Whoever inserts a row has looked whether it is there: that says nothing of readers.
+    const bool inserted = row->value == nullptr;
+    if (inserted || !value || value->size() > kMaxRowBytes) {
       generation->rows.erase(row);
     } else {
       row->value = std::make_shared<const std::string>(*value);
