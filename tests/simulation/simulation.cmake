@@ -37,9 +37,15 @@ set(broken_by_staleness I)
 set(broken_by_proof L1)
 set(broken_by_freshness L2)
 set(broken_by_epoch Q)
+# The first seed that shows it is far from the beginning.
+set(first_seed_put-if-newer 2101)
 foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival epoch sync notes staleness proof freshness)
+  set(first_seed 1)
+  if(DEFINED first_seed_${rule})
+    set(first_seed ${first_seed_${rule}})
+  endif()
   add_test(NAME simulation_bites_without_${rule}
-    COMMAND simulation_test --seeds 1..5000 --without ${rule} --expect "${broken_by_${rule}}")
+    COMMAND simulation_test --seeds ${first_seed}..5000 --without ${rule} --expect "${broken_by_${rule}}")
   list(APPEND simulation_tests simulation_bites_without_${rule})
 endforeach()
 # The same rule also keeps former owners from the rows of indexes.
