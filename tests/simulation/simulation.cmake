@@ -37,8 +37,9 @@ set(broken_by_staleness I)
 set(broken_by_proof L1)
 set(broken_by_freshness L2)
 set(broken_by_epoch Q)
-# The first seed that shows it is far from the beginning.
+# The first seeds that show these are far from the beginning.
 set(first_seed_put-if-newer 2101)
+set(first_seed_one-transaction 1601)
 foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival epoch sync notes staleness proof freshness)
   set(first_seed 1)
   if(DEFINED first_seed_${rule})
