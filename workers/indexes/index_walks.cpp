@@ -26,8 +26,8 @@ std::size_t IndexOwner::most_at_once() const {
 ReadingEnd IndexOwner::end_of_stretch() const {
   constexpr std::size_t kShareOfReady = 8;
   if (!reads_many()) return {0, 0};
-  const bool ready = progress_.state == indexes::kReady;
-  return {most_at_once(), services_.room->share() / (ready ? kShareOfReady : 1)};
+  const auto part = progress_.state == indexes::kReady ? kShareOfReady : 1;
+  return {most_at_once() / part, services_.room->share() / part};
 }
 
 void IndexOwner::suspect(const Wrong& wrong) {
