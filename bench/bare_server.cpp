@@ -1,5 +1,5 @@
-// The yardstick: a bare Beast server that answers every request with 1 KiB and does nothing else. One io_context and
-// one acceptor per core, as the stores have. Usage: bare_server PORT THREADS
+// The yardstick: a bare Beast server that answers every request with so many bytes and does nothing else. One
+// io_context and one acceptor per core, as the stores have. Usage: bare_server PORT THREADS BYTES
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -16,11 +16,11 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 
-asio::awaitable<void> serve(tcp::socket socket) {
+asio::awaitable<void> serve(tcp::socket socket, std::size_t bytes) {
   boost::beast::flat_buffer buffer;
   buffer.reserve(64 << 10);  // it grows by steps of half a kilobyte otherwise
   http::response<http::string_body> response(http::status::ok, 11);
-  response.body() = std::string(1024, 'x');
+  response.body() = std::string(bytes, 'x');
   response.keep_alive(true);
   response.prepare_payload();
   for (;;) {
@@ -32,7 +32,7 @@ asio::awaitable<void> serve(tcp::socket socket) {
   }
 }
 
-asio::awaitable<void> accept(std::uint16_t port) {
+asio::awaitable<void> accept(std::uint16_t port, std::size_t bytes) {
   auto executor = co_await asio::this_coro::executor;
   tcp::acceptor acceptor(executor);
   acceptor.open(tcp::v4());
@@ -43,23 +43,24 @@ asio::awaitable<void> accept(std::uint16_t port) {
   for (;;) {
     auto socket = co_await acceptor.async_accept(asio::use_awaitable);
     socket.set_option(tcp::no_delay(true));
-    asio::co_spawn(executor, serve(std::move(socket)), asio::detached);
+    asio::co_spawn(executor, serve(std::move(socket), bytes), asio::detached);
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: bare_server PORT THREADS\n");
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: bare_server PORT THREADS BYTES\n");
     return 2;
   }
   const auto port = static_cast<std::uint16_t>(std::atoi(argv[1]));
+  const auto bytes = static_cast<std::size_t>(std::atol(argv[3]));
   std::vector<std::thread> threads;
   for (int i = 0; i < std::atoi(argv[2]); ++i) {
-    threads.emplace_back([port] {
+    threads.emplace_back([port, bytes] {
       asio::io_context io(1);
-      tidemark::spawn(io.get_executor(), accept(port));
+      tidemark::spawn(io.get_executor(), accept(port, bytes));
       io.run();
     });
   }

@@ -9,7 +9,7 @@ from harness import azure, machine
 from harness.workload import Aspect, Expectation, Measurement, Subject, Workload
 from harness.wrk import wrk
 from systems.azurite import Azurite
-from systems.bare import Bare
+from systems.bare import Bare, BareLarge
 from systems.nginx import Nginx, NginxSynced
 from systems.tidemark import TidemarkBlobs, TidemarkBlobShards, TidemarkBlobsUnsynced
 
@@ -55,7 +55,7 @@ class Put(Blobs):
 class Get(Blobs):
     name, unit, script, size = "blob-get", "gets/s", "blob_get", 64 << 10
     title = "Get Blob of one of 1,000 blobs of 64 KiB, at random"
-    subjects = [Subject("tidemark", TidemarkBlobs), Subject("azurite", Azurite)]
+    subjects = [Subject("tidemark", TidemarkBlobs), Subject("bare", BareLarge), Subject("azurite", Azurite)]
     expectations = [Expectation("tidemark", ">=", 15, "azurite")]
 
 

@@ -104,8 +104,10 @@ Result<std::string> ContentReader::read_chunk(PayloadId payload, std::uint64_t i
 Result<std::string> ContentReader::next() {
   if (left_ == 0) return std::string();
   if (from_.small) {
-    auto piece = from_.small->substr(std::min<std::size_t>(at_, from_.small->size()), left_);
-    if (piece.size() != left_) return fail(ErrorCode::kCorruption);
+    auto piece = std::move(*from_.small);
+    if (piece.size() < at_ + left_) return fail(ErrorCode::kCorruption);
+    piece.resize(at_ + left_);
+    piece.erase(0, at_);
     left_ = 0;
     return piece;
   }

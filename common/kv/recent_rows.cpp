@@ -10,8 +10,6 @@ constexpr std::size_t kMaxRowBytes = 4096;  // larger ones cost more to keep tha
 
 std::size_t byte_of(char c) { return static_cast<unsigned char>(c); }
 
-bool fits(const RecentRows::Value& value) { return !value || value->size() <= kMaxRowBytes; }
-
 }  // namespace
 
 std::size_t RecentRows::Row::bytes() const { return kOverhead + key.size() + (value ? value->size() : 0); }
@@ -42,14 +40,15 @@ std::optional<RecentRows::Value> RecentRows::find(std::string_view key, Moment a
   return known ? std::optional(row->value) : std::nullopt;
 }
 
-void RecentRows::remember(std::string_view key, Value value, Moment at) {
-  if (!fits(value)) return;
+void RecentRows::remember(std::string_view key, std::optional<std::string_view> value, Moment at) {
+  if (value && value->size() > kMaxRowBytes) return;
+  auto kept = value ? std::make_shared<const std::string>(*value) : nullptr;
   const auto name = name_of(key);
   auto& part = part_of(name);
   Rows forgotten;
   const MutexLock lock(part.mutex);
   if (part.erased > at || part.changed[slot_of(name)] > at || part.find(name) != nullptr) return;
-  const auto row = part.young.rows.insert({std::string(key), name.hash, std::move(value), at}).first;
+  const auto row = part.young.rows.insert({std::string(key), name.hash, std::move(kept), at}).first;
   part.young.bytes += row->bytes();
   part.first_bytes.set(key.empty() ? 0 : byte_of(key[0]));
   forgotten = part.turn_if_full(most_bytes_);

@@ -27,8 +27,8 @@ class RecentRows {
 
   /// What the row is at that moment, if it is in memory.
   [[nodiscard]] std::optional<Value> find(std::string_view key, Moment at);
-  /// The row was read at that moment. It has no effect if somebody may have written the row since.
-  void remember(std::string_view key, Value value, Moment at);
+  /// The row was read at that moment. It has no effect if somebody may have written the row since, or it is large.
+  void remember(std::string_view key, std::optional<std::string_view> value, Moment at);
 
   // Of the writer, before a commit can be seen that shows at `from` and later moments.
 

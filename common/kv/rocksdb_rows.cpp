@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace tidemark::kv::detail {
 namespace {
@@ -70,14 +71,14 @@ class RocksCursor final : public Cursor {
 };
 
 /// What a row is where the reading is at, and remembers it. `options` show the database as it is then, or is now.
-Result<RecentRows::Value> find_row(const Stored& stored, const rocksdb::ReadOptions& options, RecentRows::Moment at,
-                                   std::string_view key) {
-  const auto value = std::make_shared<std::string>();
-  const auto status = stored.db->Get(options, slice(key), value.get());
+Result<std::optional<std::string>> find_row(const Stored& stored, const rocksdb::ReadOptions& options,
+                                            RecentRows::Moment at, std::string_view key) {
+  std::optional<std::string> value(std::in_place);
+  const auto status = stored.db->Get(options, slice(key), &*value);
   if (!status.ok() && !status.IsNotFound()) return fail(error_of(status));
-  RecentRows::Value found = status.ok() ? value : nullptr;
-  stored.recent->remember(key, found, at);
-  return found;
+  if (!status.ok()) value.reset();
+  stored.recent->remember(key, value, at);
+  return value;
 }
 
 std::optional<std::string> copy_of(const RecentRows::Value& value) {
@@ -92,17 +93,13 @@ class RocksSnapshot final : public Reader {
   ~RocksSnapshot() override { stored_.db->ReleaseSnapshot(snapshot_); }
 
   Result<std::optional<std::string>> get(std::string_view key) const override {
-    const auto recent = stored_.recent->find(key, at());
-    return copy_of(recent ? *recent : TRY(find_row(stored_, options(), at(), key)));
+    if (const auto recent = stored_.recent->find(key, at())) return copy_of(*recent);
+    return find_row(stored_, options(), at(), key);
   }
 
   Result<void> get_all(std::span<const std::string> keys, const Told& told) const override {
     for (std::size_t first = 0; first < keys.size(); first += kReadTogether) {
-      const auto few = keys.subspan(first, std::min(kReadTogether, keys.size() - first));
-      const auto values = TRY(find_rows(few));
-      for (std::size_t i = 0; i < few.size(); ++i) {
-        TRY(told(first + i, values[i] ? std::optional<std::string_view>(*values[i]) : std::nullopt));
-      }
+      TRY(tell(keys.subspan(first, std::min(kReadTogether, keys.size() - first)), first, told));
     }
     return {};
   }
@@ -120,8 +117,6 @@ class RocksSnapshot final : public Reader {
   }
 
  private:
-  using Values = std::array<RecentRows::Value, kReadTogether>;
-
   [[nodiscard]] RecentRows::Moment at() const { return snapshot_->GetSequenceNumber(); }
   [[nodiscard]] rocksdb::ReadOptions options() const {
     rocksdb::ReadOptions options;
@@ -129,32 +124,35 @@ class RocksSnapshot final : public Reader {
     return options;
   }
 
-  Result<Values> find_rows(std::span<const std::string> keys) const {
-    Values out;
-    std::array<std::size_t, kReadTogether> places{};  // of what is not in memory
-    std::array<rocksdb::Slice, kReadTogether> slices;
+  /// Rows that are read together; `first` is the number of the first.
+  Result<void> tell(std::span<const std::string> keys, std::size_t first, const Told& told) const {
+    std::array<std::optional<RecentRows::Value>, kReadTogether> recent;
+    std::array<rocksdb::Slice, kReadTogether> missing;
     std::size_t count = 0;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (auto recent = stored_.recent->find(keys[i], at())) {
-        out[i] = std::move(*recent);
-      } else {
-        places[count] = i;
-        slices[count++] = slice(keys[i]);
-      }
+      recent[i] = stored_.recent->find(keys[i], at());
+      if (!recent[i]) missing[count++] = slice(keys[i]);
     }
-    if (count == 0) return out;
-    std::array<rocksdb::PinnableSlice, kReadTogether> values;
-    std::array<rocksdb::Status, kReadTogether> statuses;
+    std::vector<rocksdb::PinnableSlice> values(count);
+    std::vector<rocksdb::Status> statuses(count);
     auto& db = *stored_.db;
-    db.MultiGet(options(), db.DefaultColumnFamily(), count, slices.data(), values.data(), statuses.data());
-    for (std::size_t n = 0; n < count; ++n) {
-      const auto& status = statuses[n];
-      if (!status.ok() && !status.IsNotFound()) return fail(error_of(status));
-      auto& value = out[places[n]];
-      if (status.ok()) value = std::make_shared<const std::string>(view(values[n]));
-      stored_.recent->remember(keys[places[n]], value, at());
+    if (count > 0) {
+      db.MultiGet(options(), db.DefaultColumnFamily(), count, missing.data(), values.data(), statuses.data());
     }
-    return out;
+    for (std::size_t i = 0, n = 0; i < keys.size(); ++i) {
+      std::optional<std::string_view> value;
+      if (recent[i]) {
+        if (*recent[i]) value = **recent[i];
+      } else {
+        const auto& status = statuses[n];
+        if (!status.ok() && !status.IsNotFound()) return fail(error_of(status));
+        if (status.ok()) value = view(values[n]);
+        stored_.recent->remember(keys[i], value, at());
+        ++n;
+      }
+      TRY(told(first + i, value));
+    }
+    return {};
   }
 
   Stored stored_;
@@ -165,8 +163,8 @@ class RocksSnapshot final : public Reader {
 
 Result<std::optional<std::string>> read_row(const Stored& stored, std::string_view key) {
   const auto now = stored.now();
-  const auto recent = stored.recent->find(key, now);
-  return copy_of(recent ? *recent : TRY(find_row(stored, rocksdb::ReadOptions(), now, key)));
+  if (const auto recent = stored.recent->find(key, now)) return copy_of(*recent);
+  return find_row(stored, rocksdb::ReadOptions(), now, key);
 }
 
 std::shared_ptr<const Reader> snapshot_of(Stored stored) { return std::make_shared<RocksSnapshot>(std::move(stored)); }
