@@ -54,6 +54,7 @@ def await_true(condition, what, limit_s=START_LIMIT_S):
 class System:
     """`name` is what the report calls it, `version` what it is, `mode` whether it is a store."""
     name = version = ""
+    protocol = ""  # which of the clients for queues it speaks with, if that is not its name
     mode = "store"
     stop_signal = signal.SIGTERM
 
