@@ -20,33 +20,61 @@ constexpr int kMarginOfLease = 6;
 /// An owner may be killed, and its last commit land, after somebody began to watch.
 constexpr int kMostWatches = 2;
 
-const Prepared kMakeOwner{"make_owner", R"(INSERT INTO owners (shard, epoch, owner, last_group, place)
-  VALUES ($1::bigint, 0, '', 0, '') ON CONFLICT (shard) DO NOTHING)"};
-const Prepared kReadOwner{
-    "read_owner", R"(SELECT epoch, last_group, renewals, lease_ms, (place <> '' AND place = $2::text)::int::bigint,
-  owner FROM owners WHERE shard = $1::bigint)"};
+const Prepared kMakeOwner{"make_owner", R"(INSERT INTO owners (shard, epoch, owner, place)
+  VALUES ($1::bigint, 0, '', '') ON CONFLICT (shard) DO NOTHING)"};
+const Prepared kReadOwner{"read_owner",
+                          R"(SELECT epoch, renewals, lease_ms, (place <> '' AND place = $2::text)::int::bigint, owner
+  FROM owners WHERE shard = $1::bigint)"};
 // If the row is as it was read: then its owner has done nothing since.
 const Prepared kClaim{"claim", R"(UPDATE owners
   SET epoch = epoch + 1, owner = $2::text, place = $3::text, lease_ms = $4::bigint, claimed_at = now()
-  WHERE shard = $1::bigint AND epoch = $5::bigint AND last_group = $6::bigint AND renewals = $7::bigint
-  RETURNING epoch, last_group)"};
+  WHERE shard = $1::bigint AND epoch = $5::bigint AND renewals = $6::bigint RETURNING epoch)"};
 const Prepared kRenew{"renew",
                       R"(UPDATE owners SET renewals = renewals + 1 WHERE shard = $1::bigint AND epoch = $2::bigint
   RETURNING 1::bigint)"};
 const Prepared kRelease{"release", "UPDATE owners SET lease_ms = 0 WHERE shard = $1::bigint AND epoch = $2::bigint"};
 const Prepared kClaimAgain{"claim_again", R"(UPDATE owners SET epoch = epoch + 1, claimed_at = now()
-  WHERE shard = $1::bigint AND owner = $2::text RETURNING epoch, last_group)"};
+  WHERE shard = $1::bigint AND owner = $2::text RETURNING epoch)"};
+// A statement of its own behind the claim: that one waits for a commit that is under way, but does not see its rows.
+const Prepared kLastGroup{"last_group",
+                          "SELECT number FROM groups WHERE shard = $1::bigint ORDER BY number DESC LIMIT 1"};
+const Prepared kFindRewritten{"find_rewritten",
+                              "SELECT key, written_by FROM entries WHERE shard = $1::bigint AND written_by <> 0"};
 const Prepared kCheck{"check", "SELECT 1::bigint FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint"};
 
+// Rows with their numbers (rewritten_rows.h), from two parameters. Each is looked up by the whole primary key, whatever
+// the planner believes of a table that is empty, or was when it planned.
+#define THESE(keys, numbers)                                                 \
+  "ctid = ANY (ARRAY(SELECT (SELECT found.ctid FROM entries AS found "       \
+  "WHERE found.shard = (SELECT shard FROM fence) AND found.key = these.key " \
+  "AND found.written_by = these.written_by) "                                \
+  "FROM unnest(" keys "::bytea[], string_to_array(" numbers "::text, ',')::bigint[]) AS these (key, written_by)))"
+
 // One statement, so that it is one transaction and one round trip. If the epoch is another one, there is no fence, and
-// nothing is written.
-const Prepared kCommit{"commit", R"(WITH fence AS (
-    UPDATE owners SET last_group = $3::bigint WHERE shard = $1::bigint AND epoch = $2::bigint RETURNING shard),
-  gone AS (DELETE FROM entries WHERE shard = (SELECT shard FROM fence) AND key = ANY ($4::bytea[])),
-  written AS (INSERT INTO entries (shard, key, value)
-    SELECT fence.shard, put.key, put.value FROM fence, unnest($5::bytea[], $6::bytea[]) AS put (key, value)
-    ON CONFLICT (shard, key) DO UPDATE SET value = excluded.value)
-  SELECT count(*) FROM fence)"};
+// nothing is written. The owner's row is only locked as a rule: it would grow a version with each group.
+#define COMMIT(fence) \
+  "WITH fence AS MATERIALIZED (" fence                                                                 \
+  "), gone AS (DELETE FROM entries WHERE " THESE("$5", "$6")                                           \
+  "), written AS (INSERT INTO entries (shard, key, written_by, value) "                                \
+  "SELECT fence.shard, put.key, put.written_by, put.value FROM fence, "                                \
+  "unnest($7::bytea[], string_to_array($8::text, ',')::bigint[], $9::bytea[]) "                        \
+  "AS put (key, written_by, value) "                                                                   \
+  "ON CONFLICT (shard, key, written_by) DO UPDATE SET value = excluded.value), "                       \
+  "before AS (DELETE FROM groups WHERE shard = (SELECT shard FROM fence) AND number = $4::bigint), "   \
+  "this AS (INSERT INTO groups (shard, number) SELECT shard, $3::bigint FROM fence) "                  \
+  "SELECT count(*) FROM fence"
+const Prepared kCommit{
+    "commit", COMMIT("SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR NO KEY UPDATE")};
+const Prepared kCommitAndRenew{"commit_and_renew",
+                               COMMIT("UPDATE owners SET renewals = renewals + 1 "
+                                      "WHERE shard = $1::bigint AND epoch = $2::bigint RETURNING shard")};
+#undef COMMIT
+
+const Prepared kCalm{
+    "calm",
+    "WITH fence AS (SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR SHARE), "
+    "calm AS (UPDATE entries SET written_by = 0 WHERE " THESE("$3", "$4") ") SELECT count(*) FROM fence"};
+#undef THESE
 
 const Prepared kFetchKeys{"fetch_keys",
                           "SELECT key, value FROM entries WHERE shard = $1::bigint AND key = ANY ($2::bytea[])"};
@@ -71,6 +99,21 @@ const Prepared kErase{"erase", ERASE_WHERE("key >= $4::bytea AND key < $5::bytea
 const Prepared kEraseToEnd{"erase_to_end", ERASE_WHERE("key >= $4::bytea")};
 #undef ERASE_WHERE
 
+/// Keys and numbers of rows, as two parameters.
+class Numbered {
+ public:
+  void add(std::string_view key, std::int64_t number) {
+    keys_.emplace_back(key);
+    if (!numbers_.empty()) numbers_ += ',';
+    numbers_ += std::to_string(number);
+  }
+  void add_to(Parameters& parameters) const { parameters.list(keys_).bytes(numbers_); }
+
+ private:
+  std::vector<std::optional<std::string_view>> keys_;
+  std::string numbers_;
+};
+
 bool may_pass(const std::string& sqlstate) { return sqlstate == "40001" || sqlstate == "40P01"; }
 
 Error refusal(Error error, const std::string& sqlstate) {
@@ -94,6 +137,7 @@ Result<OwnedShard> OwnedShard::claim(const PostgresOptions& options) {
     OwnedShard shard(options, TRY(connect(options)));
     TRY(shard.connection_->run({kMakeOwner, Parameters().number(options.shard)}, kSetupPatience));
     TRY(shard.take());
+    TRY(shard.find_rewritten());
     return shard;
   };
   auto claimed = claim();
@@ -103,8 +147,11 @@ Result<OwnedShard> OwnedShard::claim(const PostgresOptions& options) {
 
 Result<OwnedShard> OwnedShard::claim_seen(const PostgresOptions& options) {
   OwnedShard shard(options, TRY(connect(options)));
-  if (TRY(shard.try_to_take(options.seen.value_or(SeenOwner{})))) return shard;
-  return fail(make_error(ErrorCode::kServerBusy, "Another process has claimed this part of the store."));
+  if (!TRY(shard.try_to_take(options.seen.value_or(SeenOwner{})))) {
+    return fail(make_error(ErrorCode::kServerBusy, "Another process has claimed this part of the store."));
+  }
+  TRY(shard.find_rewritten());
+  return shard;
 }
 
 /// Watches the row until whoever had it has let go, has ended in this place, or cannot have a lease any more.
@@ -112,18 +159,18 @@ Result<void> OwnedShard::take() {
   const auto& o = *options_;
   for (int watched = 0;;) {
     const auto seen = TRY(connection_->run({kReadOwner, Parameters().number(o.shard).bytes(o.place)}, kSetupPatience));
-    const milliseconds lease(seen.number(0, 3));
-    const bool wait = lease.count() > 0 && seen.number(0, 4) == 0;
+    const milliseconds lease(seen.number(0, 2));
+    const bool wait = lease.count() > 0 && seen.number(0, 3) == 0;
     if (wait && ++watched > kMostWatches) {
       return fail(
-          make_error(ErrorCode::kConfigInvalid, "the rows are in use by " + std::string(seen.bytes(0, 5)) +
+          make_error(ErrorCode::kConfigInvalid, "the rows are in use by " + std::string(seen.bytes(0, 4)) +
                                                     ", which still runs: stop it first, or name another database"));
     }
     if (wait) {
-      spdlog::info("waits for the end of a lease owner={} lease_ms={}", seen.bytes(0, 5), lease.count());
+      spdlog::info("waits for the end of a lease owner={} lease_ms={}", seen.bytes(0, 4), lease.count());
       std::this_thread::sleep_for(lease + lease / kMarginOfLease);
     }
-    if (TRY(try_to_take({seen.number(0, 0), seen.number(0, 1), seen.number(0, 2)}))) return {};
+    if (TRY(try_to_take({seen.number(0, 0), seen.number(0, 1)}))) return {};
   }
 }
 
@@ -131,18 +178,28 @@ Result<void> OwnedShard::take() {
 Result<bool> OwnedShard::try_to_take(const SeenOwner& seen) {
   const auto& o = *options_;
   auto parameters = Parameters().number(o.shard).bytes(o.owner).bytes(o.place).number(o.lease.count());
-  for (const auto value : {seen.epoch, seen.last_group, seen.renewals}) parameters.number(value);
+  parameters.number(seen.epoch).number(seen.renewals);
+  return claim_by({kClaim, std::move(parameters)}, kSetupPatience);
+}
+
+/// False if it claims nothing.
+Result<bool> OwnedShard::claim_by(Statement claim, Connection::Patience patience) {
   const auto sent = lease_clock();
-  const auto claimed = TRY(connection_->run({kClaim, std::move(parameters)}, kSetupPatience));
-  if (claimed.size() == 0) return false;
-  adopt(claimed, sent);
+  const Statement both[] = {std::move(claim), {kLastGroup, Parameters().number(options_->shard)}};
+  const auto done = TRY(connection_->run(both, patience));
+  if (done[0].size() == 0) return false;
+  shared_->epoch = done[0].number(0, 0);
+  last_group_ = done[1].size() > 0 ? done[1].number(0, 0) : 0;
+  extend(sent);
   return true;
 }
 
-void OwnedShard::adopt(const SqlRows& claimed, std::chrono::nanoseconds sent) {
-  shared_->epoch = claimed.number(0, 0);
-  last_group_ = claimed.number(0, 1);
-  extend(sent);
+Result<void> OwnedShard::find_rewritten() {
+  const auto found = TRY(connection_->run({kFindRewritten, Parameters().number(options_->shard)}, kSetupPatience));
+  RewrittenRows::Groups groups;
+  for (std::size_t row = 0; row < found.size(); ++row) groups.emplace(found.bytes(row, 0), found.number(row, 1));
+  rewritten_ = RewrittenRows(std::move(groups));
+  return {};
 }
 
 void OwnedShard::extend(std::chrono::nanoseconds sent) {
@@ -174,12 +231,8 @@ Error OwnedShard::taken_over() {
 
 Result<bool> OwnedShard::try_to_claim_again() {
   connection_ = TRY(connect(*options_));
-  const auto sent = lease_clock();
-  const auto claimed = TRY(connection_->run({kClaimAgain, Parameters().number(options_->shard).bytes(options_->owner)},
-                                            options_->settle_patience));
-  if (claimed.size() == 0) return false;
-  adopt(claimed, sent);
-  return true;
+  return claim_by({kClaimAgain, Parameters().number(options_->shard).bytes(options_->owner)},
+                  options_->settle_patience);
 }
 
 Result<void> OwnedShard::claim_again() {
@@ -199,22 +252,35 @@ Result<void> OwnedShard::claim_again() {
 }
 
 Result<void> OwnedShard::commit(const WriteOverlay& writes) {
-  std::vector<std::optional<std::string_view>> erased, keys, values;
-  for (const auto& [key, value] : writes.rows()) {
-    (value ? keys : erased).emplace_back(key);
-    if (value) values.emplace_back(*value);
-  }
   const auto group = last_group_ + 1;
+  TRY(let_calm_down(group));
+  const auto plan = rewritten_.plan(writes, group);
+  TRY(commit(plan, group));
+  rewritten_.committed(plan);
+  return {};
+}
+
+Result<void> OwnedShard::commit(const RewrittenRows::Plan& plan, std::int64_t group) {
+  Numbered gone, put;
+  std::vector<std::optional<std::string_view>> values;
+  for (const auto& row : plan.removed) gone.add(row.key, row.group);
+  for (const auto& [row, value] : plan.put) {
+    put.add(row.key, row.group);
+    values.emplace_back(value);
+  }
   for (int tries = 1;; ++tries) {
-    const Statement statement{
-        kCommit,
-        Parameters().number(options_->shard).number(shared_->epoch).number(group).list(erased).list(keys).list(values)};
+    auto parameters = Parameters().number(options_->shard).number(shared_->epoch).number(group).number(group - 1);
+    gone.add_to(parameters);
+    put.add_to(parameters);
+    parameters.list(values);
+    const bool renews = options_->lease.count() > 0 && due_for_renewal();
     const auto sent = lease_clock();
-    const auto done = connection_->run(statement, options_->answer_patience);
+    const auto done =
+        connection_->run({renews ? kCommitAndRenew : kCommit, std::move(parameters)}, options_->answer_patience);
     if (done) {
       if (done->number(0, 0) == 0) return fail(taken_over());
       last_group_ = group;
-      extend(sent);
+      if (renews) extend(sent);
       return {};
     }
     if (!connection_->lost()) {
@@ -226,6 +292,25 @@ Result<void> OwnedShard::commit(const WriteOverlay& writes) {
     ++settled_;
     if (last_group_ == group) return {};
   }
+}
+
+/// So that there is room for other rows that are rewritten.
+Result<void> OwnedShard::let_calm_down(std::int64_t group) {
+  const auto calm = rewritten_.calm(group);
+  if (calm.empty()) return {};
+  Numbered rows;
+  for (const auto& [key, written_by] : calm) rows.add(key, written_by);
+  for (;;) {
+    auto parameters = Parameters().number(options_->shard).number(shared_->epoch);
+    rows.add_to(parameters);
+    const auto done = connection_->run({kCalm, std::move(parameters)}, options_->answer_patience);
+    if (done && done->number(0, 0) == 0) return fail(taken_over());
+    if (done) break;
+    if (!connection_->lost()) return fail(refusal(done.error(), connection_->sqlstate()));
+    TRY(claim_again());
+  }
+  rewritten_.calmed(calm);
+  return {};
 }
 
 bool OwnedShard::due_for_renewal() const {

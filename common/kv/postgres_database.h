@@ -4,6 +4,7 @@
 
 #include "common/kv/known_rows.h"
 #include "common/kv/postgres_tables.h"
+#include "common/kv/rewritten_rows.h"
 #include "common/kv/write_overlay.h"
 
 namespace tidemark::kv::detail {
@@ -61,9 +62,12 @@ class OwnedShard {
       : options_(&options), connection_(std::move(connection)) {}
   Result<void> take();
   Result<bool> try_to_take(const SeenOwner& seen);
+  Result<void> find_rewritten();
+  Result<void> let_calm_down(std::int64_t group);
+  Result<void> commit(const RewrittenRows::Plan& plan, std::int64_t group);
   Result<void> ask_whether_owned(Connection::Patience patience);
   void extend(std::chrono::nanoseconds sent);
-  void adopt(const SqlRows& claimed, std::chrono::nanoseconds sent);
+  Result<bool> claim_by(Statement claim, Connection::Patience patience);
   Result<void> claim_again();
   Result<bool> try_to_claim_again();
   Error taken_over();
@@ -71,6 +75,7 @@ class OwnedShard {
   const PostgresOptions* options_;
   std::unique_ptr<Connection> connection_;
   std::int64_t last_group_ = 0;
+  RewrittenRows rewritten_;
   std::uint64_t settled_ = 0;
   /// What any thread may look at.
   struct Shared {

@@ -12,11 +12,11 @@ const Prepared kMakeProcesses{"make_processes", R"(CREATE TABLE IF NOT EXISTS pr
   address text NOT NULL, renewals bigint NOT NULL, place text NOT NULL) WITH (fillfactor = 50))"};
 const Prepared kMakeWishes{"make_wishes",
                            "CREATE TABLE IF NOT EXISTS wishes (shard bigint PRIMARY KEY, process text NOT NULL)"};
-const Prepared kMakeOwners{"make_all_owners", R"(INSERT INTO owners (shard, epoch, owner, last_group, place)
-  SELECT shard, 0, '', 0, '' FROM generate_series(0::bigint, $1::bigint - 1) AS all_of (shard)
+const Prepared kMakeOwners{"make_all_owners", R"(INSERT INTO owners (shard, epoch, owner, place)
+  SELECT shard, 0, '', '' FROM generate_series(0::bigint, $1::bigint - 1) AS all_of (shard)
   ON CONFLICT (shard) DO NOTHING)"};
 
-const Prepared kReadOwners{"read_owners", R"(SELECT owners.epoch, owners.last_group, owners.renewals, owners.lease_ms,
+const Prepared kReadOwners{"read_owners", R"(SELECT owners.epoch, owners.renewals, owners.lease_ms,
   (owners.place <> '' AND owners.place = $1::text)::int::bigint, split_part(owners.owner, '#', 1),
   coalesce(wishes.process, '') FROM owners LEFT JOIN wishes ON wishes.shard = owners.shard
   WHERE owners.shard >= 0 ORDER BY owners.shard)"};
@@ -57,11 +57,11 @@ Result<OwnersTable> OwnersTables::read() {
   OwnersTable table;
   for (std::size_t row = 0; row < rows[0].size(); ++row) {
     const auto& owner = rows[0];
-    table.shards.push_back({.seen = {owner.number(row, 0), owner.number(row, 1), owner.number(row, 2)},
-                            .process = std::string(owner.bytes(row, 5)),
-                            .released = owner.number(row, 3) == 0,
-                            .ended = owner.number(row, 4) != 0,
-                            .wish = std::string(owner.bytes(row, 6))});
+    table.shards.push_back({.seen = {owner.number(row, 0), owner.number(row, 1)},
+                            .process = std::string(owner.bytes(row, 4)),
+                            .released = owner.number(row, 2) == 0,
+                            .ended = owner.number(row, 3) != 0,
+                            .wish = std::string(owner.bytes(row, 5))});
   }
   for (std::size_t row = 0; row < rows[1].size(); ++row) {
     const auto& process = rows[1];

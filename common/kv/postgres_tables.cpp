@@ -1,11 +1,13 @@
 #include "common/kv/postgres_tables.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 namespace tidemark::kv::detail {
 namespace {
 
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kFormat = 2;
 constexpr std::int64_t kOldestServer = 130000;
 constexpr std::size_t kMaxSchemaBytes = 63;
 
@@ -25,6 +27,9 @@ const Prepared kServer{"server", R"(SELECT version()::text, current_setting('ser
 const Prepared kIsThere{"is_there", "SELECT (to_regclass($1::text || '.about') IS NOT NULL)::int::bigint"};
 const Prepared kLock{"lock",
                      "SELECT 1::bigint FROM pg_advisory_xact_lock(hashtextextended('tidemark ' || $1::text, 0))"};
+const char* const kMakeGroups =
+    "CREATE TABLE IF NOT EXISTS groups (shard bigint NOT NULL, number bigint NOT NULL, PRIMARY KEY (shard, number))";
+const char* const kMakeRewritten = "CREATE INDEX IF NOT EXISTS rewritten ON entries (shard) WHERE written_by <> 0";
 const Prepared kReadAbout{"read_about", "SELECT format, stamp FROM about"};
 const Prepared kNoteAbout{"note_about",
                           "INSERT INTO about SELECT $1::bigint, $2::text WHERE NOT EXISTS (SELECT FROM about)"};
@@ -68,11 +73,13 @@ Result<void> make_tables(Connection& connection, const PostgresOptions& options)
       {"make_schema", make_schema.c_str()},
       {"make_about", "CREATE TABLE IF NOT EXISTS about (format bigint NOT NULL, stamp text NOT NULL)"},
       {"make_owners", R"(CREATE TABLE IF NOT EXISTS owners (shard bigint PRIMARY KEY, epoch bigint NOT NULL,
-        owner text NOT NULL, last_group bigint NOT NULL, renewals bigint NOT NULL DEFAULT 0,
-        lease_ms bigint NOT NULL DEFAULT 0, place text NOT NULL, claimed_at timestamptz NOT NULL DEFAULT now())
-        WITH (fillfactor = 10))"},  // one row, which every commit changes: there is room for many of its versions
+        owner text NOT NULL, renewals bigint NOT NULL DEFAULT 0, lease_ms bigint NOT NULL DEFAULT 0,
+        place text NOT NULL, claimed_at timestamptz NOT NULL DEFAULT now())
+        WITH (fillfactor = 10))"},  // each renewal changes a row: there is room for many of its versions
       {"make_entries", R"(CREATE TABLE IF NOT EXISTS entries (shard bigint NOT NULL, key bytea NOT NULL,
-        value bytea NOT NULL, PRIMARY KEY (shard, key)))"},
+        written_by bigint NOT NULL DEFAULT 0, value bytea NOT NULL, PRIMARY KEY (shard, key, written_by)))"},
+      {"make_groups", kMakeGroups},
+      {"make_rewritten", kMakeRewritten},
       // The index takes keys up to a third of a page; a compressed one would fit by luck.
       {"plain_keys", "ALTER TABLE entries ALTER COLUMN key SET STORAGE PLAIN"}};
   std::vector<Statement> all = {{kLock, Parameters().bytes(options.schema)}};
@@ -82,11 +89,36 @@ Result<void> make_tables(Connection& connection, const PostgresOptions& options)
   return {};
 }
 
-Result<std::optional<std::string>> read_stamp(Connection& connection, const std::string& schema) {
+/// Those of format 1 had the last group in the owners' rows, and updated every row in its place.
+Result<void> renew_tables(Connection& connection, const PostgresOptions& options) {
+  const Prepared statements[] = {
+      {"more_entries", "ALTER TABLE entries ADD COLUMN IF NOT EXISTS written_by bigint NOT NULL DEFAULT 0"},
+      {"old_key", "ALTER TABLE entries DROP CONSTRAINT IF EXISTS entries_pkey"},
+      {"new_key", "ALTER TABLE entries ADD PRIMARY KEY (shard, key, written_by)"},
+      {"make_groups", kMakeGroups},
+      {"make_rewritten", kMakeRewritten},
+      {"less_owners", "ALTER TABLE owners DROP COLUMN IF EXISTS last_group"},
+      {"new_format", "UPDATE about SET format = 2"}};
+  std::vector<Statement> all = {{kLock, Parameters().bytes(options.schema)}};
+  for (const auto& statement : statements) all.push_back({statement});
+  spdlog::info("makes the tables of schema {} anew for this version, which takes a while if they are large",
+               options.schema);
+  TRY(connection.run(all, std::nullopt));
+  return {};
+}
+
+struct About {
+  std::int64_t format = 0;
+  std::string stamp;
+};
+
+Result<std::optional<About>> read_about(Connection& connection, const std::string& schema) {
   const auto there = TRY(connection.run({kIsThere, Parameters().bytes(schema)}, kSetupPatience));
   if (there.number(0, 0) == 0) return std::nullopt;
   const auto about = TRY(connection.run({kReadAbout}, kSetupPatience));
-  if (about.size() == 1 && about.number(0, 0) == kFormat) return std::string(about.bytes(0, 1));
+  if (about.size() == 1 && about.number(0, 0) >= 1 && about.number(0, 0) <= kFormat) {
+    return About{about.number(0, 0), std::string(about.bytes(0, 1))};
+  }
   return fail(not_usable("the tables in schema " + schema + " were made by another version of this program"));
 }
 
@@ -124,7 +156,8 @@ Result<std::unique_ptr<Connection>> connect(const PostgresOptions& options) {
 Result<std::optional<std::string>> find_stamp(const PostgresOptions& options) {
   const auto find = [&]() -> Result<std::optional<std::string>> {
     const auto connection = TRY(connect_first(options));
-    return read_stamp(*connection, options.schema);
+    const auto about = TRY(read_about(*connection, options.schema));
+    return about ? std::optional(about->stamp) : std::nullopt;
   };
   auto found = find();
   if (!found) return fail(at_start(std::move(found.error())));
@@ -146,13 +179,15 @@ Result<std::vector<std::optional<StoredSize>>> sizes_of(const PostgresOptions& o
 Result<void> prepare_tables(const PostgresOptions& options) {
   const auto prepare = [&]() -> Result<void> {
     const auto connection = TRY(connect_first(options));
-    auto stamp = TRY(read_stamp(*connection, options.schema));
-    if (!stamp) {
+    auto about = TRY(read_about(*connection, options.schema));
+    if (!about) {
       TRY(make_tables(*connection, options));
-      stamp = TRY(read_stamp(*connection, options.schema));
+      about = TRY(read_about(*connection, options.schema));
     }
-    if (stamp == options.stamp) return {};
-    return fail(not_usable("the tables in schema " + options.schema + " have the rows of somebody else"));
+    if (!about || about->stamp != options.stamp) {
+      return fail(not_usable("the tables in schema " + options.schema + " have the rows of somebody else"));
+    }
+    return about->format < kFormat ? renew_tables(*connection, options) : Result<void>();
   };
   auto prepared = prepare();
   if (!prepared) return fail(at_start(std::move(prepared.error())));

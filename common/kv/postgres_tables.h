@@ -1,6 +1,7 @@
 // Internal to postgres_*.cpp: the tables of a store in PostgreSQL, and connections to them.
-//   entries  (shard, key) -> value
-//   owners   shard -> epoch, owner, last_group     last_group numbers the group that was committed last
+//   entries  (shard, key) -> value                 written_by: 0, or a group's number (rewritten_rows.h)
+//   groups   (shard, number)                       of the group that was committed last
+//   owners   shard -> epoch, owner                 who may write
 //            lease_ms, renewals, place             lease and place of PostgresOptions; 0 once the owner has let go
 //   about    format: of these tables; stamp: whose rows they have (PostgresOptions)
 #pragma once

@@ -16,7 +16,7 @@ namespace tidemark::kv {
 
 /// What a claim names, so that it fails if the owner has done anything since it was read.
 struct SeenOwner {
-  std::int64_t epoch = 0, last_group = 0, renewals = 0;
+  std::int64_t epoch = 0, renewals = 0;
   bool operator==(const SeenOwner&) const = default;
 };
 

@@ -81,7 +81,6 @@ bool SharedDatabase::commit(const HeldShard& held, const std::vector<Committed>&
     ++refused_;
     if (check_ == EpochCheck::kEachCommit) return false;
   }
-  ++shard.owner.seen.last_group;
   for (const auto& committed : group) {
     write_rows(*shard.rows, committed.noted.changes);
     watcher_(held.shard, committed);

@@ -38,7 +38,7 @@ class PostgresTest : public ::testing::Test {
     EXPECT_TRUE(rows.has_value()) << rows.error().detail;
     return rows && rows->size() > 0 ? rows->number(0, 0) : -1;
   }
-  std::int64_t groups() { return number("SELECT last_group FROM owners"); }
+  std::int64_t groups() { return number("SELECT number FROM groups"); }
 
   tidemark::testing::TemporaryPostgres* server_ = nullptr;
   PostgresOptions options_;

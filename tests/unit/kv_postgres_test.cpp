@@ -259,6 +259,65 @@ TEST_F(PostgresTroubleTest, ReadsGoOnAfterTheServerWasAway) {
   EXPECT_EQ(value_of(*engine_->snapshot(), "n"), "1");
 }
 
+/// A transaction of somebody else keeps all that is replaced; the row must not have more to pass each time.
+TEST_F(PostgresTest, ARowThatIsRewrittenIsNotUpdatedInItsPlace) {
+  auto engine = open(options_);
+  ASSERT_TRUE(put(*engine, "once", "1").has_value());
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(run(*engine, increment).has_value());
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 2);
+  EXPECT_EQ(number("SELECT written_by FROM entries WHERE key = 'n'"), groups());
+  EXPECT_EQ(number("SELECT written_by FROM entries WHERE key = 'once'"), 0);
+
+  engine = open_as("second");
+  ASSERT_TRUE(run(*engine, increment).has_value());
+  EXPECT_EQ(entries(*engine->snapshot()), (Entries{{"n", "51"}, {"once", "1"}}));
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 2);
+  ASSERT_TRUE(erase_range(*engine, {"n", "o"}).has_value());
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 1);
+  ASSERT_TRUE(run(*engine, increment).has_value());
+  EXPECT_EQ(entries(*engine->snapshot()), (Entries{{"n", "1"}, {"once", "1"}}));
+}
+
+/// Rows by a key: one with a number has to become one without.
+TEST_F(PostgresTest, RowsThatAreNotRewrittenAnyMoreMakeRoomForOthers) {
+  const auto engine = open(options_);
+  const auto rewrite = [&](const std::string& name, std::size_t rows) {
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(run(*engine, [&](Transaction& txn) -> Result<void> {
+                    for (std::size_t row = 0; row < rows; ++row) txn.put(name + std::to_string(row), std::to_string(i));
+                    return {};
+                  }).has_value());
+    }
+  };
+  rewrite("old", RewrittenRows::kMost);
+  EXPECT_EQ(number("SELECT count(*) FROM entries WHERE written_by <> 0"), std::int64_t{RewrittenRows::kMost});
+  const detail::Prepared later{"later", "UPDATE groups SET number = 100000"};
+  ASSERT_TRUE(session()->run({later}, std::nullopt).has_value());
+  const auto next = open_as("second");  // whose groups have higher numbers
+  ASSERT_TRUE(run(*next, increment).has_value());
+  EXPECT_EQ(number("SELECT count(*) FROM entries WHERE written_by <> 0"), 0);
+  EXPECT_EQ(value_of(*next->snapshot(), "old7"), "19");
+  EXPECT_EQ(entries(*next->snapshot()).size(), RewrittenRows::kMost + 1);
+}
+
+TEST_F(PostgresTroubleTest, ARowThatIsRewrittenIsCountedOnceThoughAReplyIsLost) {
+  for (int i = 1; i < 50; ++i) ASSERT_TRUE(run(*engine_, increment).has_value());
+  proxy_->cause(SocketProxy::Trouble::kLoseReply);
+  ASSERT_TRUE(run(*engine_, increment).has_value());
+  EXPECT_EQ(engine_->figures().settled, 1U);
+  expect_counted("51");
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 1);
+}
+
+TEST_F(PostgresTroubleTest, ARowThatIsRewrittenIsCountedOnceThoughACommitDidNotArrive) {
+  for (int i = 1; i < 50; ++i) ASSERT_TRUE(run(*engine_, increment).has_value());
+  proxy_->cause(SocketProxy::Trouble::kLoseRequest);
+  ASSERT_TRUE(run(*engine_, increment).has_value());
+  EXPECT_EQ(engine_->figures().settled, 1U);
+  expect_counted("51");
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 1);
+}
+
 TEST_F(PostgresTest, WhatAGroupMissesIsFetchedTogether) {
   const auto engine = open(options_);
   constexpr int kBodies = 64;
@@ -375,6 +434,24 @@ TEST_F(PostgresTest, RefusalsSayWhatToDo) {
   EXPECT_MENTIONS(failure.message, "cannot use the database");
   EXPECT_EQ(failure.message.find("hunter2"), std::string::npos);
   EXPECT_EQ(failure.detail.find("hunter2"), std::string::npos);
+}
+
+TEST_F(PostgresTest, TablesOfTheFirstFormatAreMadeAnew) {
+  auto engine = open(options_);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(run(*engine, increment).has_value());
+  engine.reset();
+  for (const auto* statement :
+       {"ALTER TABLE entries DROP CONSTRAINT entries_pkey", "ALTER TABLE entries DROP COLUMN written_by",
+        "ALTER TABLE entries ADD PRIMARY KEY (shard, key)", "DROP TABLE groups",
+        "ALTER TABLE owners ADD COLUMN last_group bigint NOT NULL DEFAULT 5", "UPDATE about SET format = 1"}) {
+    ASSERT_TRUE(session()->run({{"old", statement}}, std::nullopt).has_value()) << statement;
+  }
+  engine = open(options_);
+  ASSERT_TRUE(engine);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(run(*engine, increment).has_value());
+  EXPECT_EQ(entries(*engine->snapshot()), (Entries{{"n", "55"}}));
+  EXPECT_EQ(number("SELECT count(*) FROM owners WHERE epoch > 1"), 1);
+  EXPECT_EQ(number("SELECT written_by FROM entries"), groups());
 }
 
 TEST_F(PostgresTest, ATableOfAnotherVersionIsRefused) {

@@ -167,7 +167,7 @@ TEST_F(ShardClaimsTest, AFrozenOneComesBackAndGetsItsShareWithoutTakingAnything)
 TEST_F(ShardClaimsTest, AWatcherThatWasStoppedTakesNothingFromTheLiving) {
   make(1);
   table_.processes = {{"other", "", 0}};
-  table_.shards[0] = {.seen = {1, 0, 0}, .process = "other", .released = false};
+  table_.shards[0] = {.seen = {1, 0}, .process = "other", .released = false};
   ShardClaims watcher("watcher", kPatience);
   const std::vector<Holding> nothing{Holding::kNothing};
   const auto claims = [&](nanoseconds at) { return !watcher.plan(table_, nothing, {at, at + 1s}).claim.empty(); };
@@ -179,14 +179,14 @@ TEST_F(ShardClaimsTest, AWatcherThatWasStoppedTakesNothingFromTheLiving) {
   EXPECT_TRUE(claims(2008s));
 }
 
-TEST_F(ShardClaimsTest, ACommitCountsAsASignOfLife) {
+TEST_F(ShardClaimsTest, ARenewalByACommitIsASignOfLife) {
   make(1);
   start("a");
   pass(5s);
   start("b");
   of("a").runs = false;
   for (int i = 0; i < 100; ++i) {
-    ++table_.shards[0].seen.last_group;
+    ++table_.shards[0].seen.renewals;
     pass(1s);
   }
   EXPECT_EQ(held("a"), 1U);
