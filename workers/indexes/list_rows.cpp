@@ -131,6 +131,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     if (!change || change->changed.empty()) continue;
     if (sums_) change->summary = std::move(found.rows[i * searches_of_each + 1]);
     groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of[i * searches_of_each])));
+    let_go(*change);
     changes.push_back(std::move(*change));
   }
   // First, so that whoever dies before the pieces are written looks at them once more.
@@ -146,6 +147,12 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     add(std::move(changes[i].changed), changed);
   }
   co_return changed;
+}
+
+/// A piece that was read takes many times its size, and a round has many: what is known by now is kept no longer.
+void ListRows::let_go(PieceChange& change) const {
+  if (!unique_) change.piece.entries = std::vector<ListEntry>();
+  if (change.row && !listing_.blobs) change.row->properties = std::vector<table_store::Property>();
 }
 
 Task<Result<void>> ListRows::load(std::vector<std::optional<Entity>>& rows) const {

@@ -68,6 +68,7 @@ class ListRows final : public IndexRows {
   /// One step of each of these groups.
   Task<Result<Wrong>> make_round(std::vector<GroupWork*> works);
   std::optional<PieceChange> begin_piece(GroupWork& work, std::optional<Entity> row) const;
+  void let_go(PieceChange& change) const;
   /// Cuts off what is too much for one round.
   Task<Result<void>> load(std::vector<std::optional<Entity>>& rows) const;
   Task<Result<std::vector<Outcomes>>> write(std::vector<PartitionMutations>& groups,
