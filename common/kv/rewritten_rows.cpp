@@ -1,5 +1,7 @@
 #include "common/kv/rewritten_rows.h"
 
+#include <algorithm>
+
 namespace tidemark::kv {
 namespace {
 
@@ -10,14 +12,14 @@ constexpr std::int64_t kLong = 10'000;  // groups
 
 }  // namespace
 
-/// Whether it is written often.
 bool RewrittenRows::count(std::string_view key) {
   if (++counted_ > kCountedTogether) {
     counts_.fill(0);
     counted_ = 1;
   }
   auto& times = counts_[std::hash<std::string_view>()(key) % counts_.size()];
-  return times == kOften || ++times == kOften;
+  if (times < kOften) ++times;
+  return times == kOften;
 }
 
 RewrittenRows::Plan RewrittenRows::plan(const WriteOverlay& writes, std::int64_t group) {

@@ -52,6 +52,7 @@ class RewrittenRows {
   [[nodiscard]] const Groups& groups() const { return groups_; }
 
  private:
+  /// Whether it is written often, this time included.
   bool count(std::string_view key);
   Groups groups_;
   // How often keys were written lately, about: by hash, so that others may count with them.
