@@ -25,7 +25,7 @@ const Prepared kMakeOwner{"make_owner", R"(INSERT INTO owners (shard, epoch, own
 const Prepared kReadOwner{"read_owner",
                           R"(SELECT epoch, renewals, lease_ms, (place <> '' AND place = $2::text)::int::bigint, owner
   FROM owners WHERE shard = $1::bigint)"};
-// If the row is as it was read: then its owner has done nothing since.
+// If the row is as it was read: then its owner has not renewed its lease since.
 const Prepared kClaim{"claim", R"(UPDATE owners
   SET epoch = epoch + 1, owner = $2::text, place = $3::text, lease_ms = $4::bigint, claimed_at = now()
   WHERE shard = $1::bigint AND epoch = $5::bigint AND renewals = $6::bigint RETURNING epoch)"};

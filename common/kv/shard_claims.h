@@ -14,7 +14,7 @@
 
 namespace tidemark::kv {
 
-/// What a claim names, so that it fails if the owner has done anything since it was read.
+/// What a claim names, so that it fails if the owner has renewed its lease since it was read.
 struct SeenOwner {
   std::int64_t epoch = 0, renewals = 0;
   bool operator==(const SeenOwner&) const = default;
