@@ -46,8 +46,8 @@ tidemark_make_pch(precompiled_header)
 set(TIDEMARK_TEST_OPTIONS -O0)
 tidemark_make_pch(precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
 
-# The sources of one folder are compiled as one: what their headers cost is paid once, so a build from nothing takes a
-# third of the time. So a name means one thing in all files of a folder. The presets dev and check compile each file
+# The sources of one folder are compiled as one: what their headers cost is paid once, so a build from nothing takes
+# less than half of the time. So a name means one thing in all files of a folder. The presets dev and check compile each file
 # alone, which shows an include that is missing.
 option(TIDEMARK_UNITY "Compile the sources of one folder together" ON)
 function(tidemark_unity target)
