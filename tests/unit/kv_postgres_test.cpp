@@ -259,7 +259,7 @@ TEST_F(PostgresTroubleTest, ReadsGoOnAfterTheServerWasAway) {
   EXPECT_EQ(value_of(*engine_->snapshot(), "n"), "1");
 }
 
-/// A transaction of somebody else keeps all that is replaced; the row must not have more to pass each time.
+/// An update would leave a version each time, and whoever has a transaction open keeps them all.
 TEST_F(PostgresTest, ARowThatIsRewrittenIsNotUpdatedInItsPlace) {
   auto engine = open(options_);
   ASSERT_TRUE(put(*engine, "once", "1").has_value());
@@ -278,7 +278,7 @@ TEST_F(PostgresTest, ARowThatIsRewrittenIsNotUpdatedInItsPlace) {
   EXPECT_EQ(entries(*engine->snapshot()), (Entries{{"n", "1"}, {"once", "1"}}));
 }
 
-/// Rows by a key: one with a number has to become one without.
+/// A row with a number becomes one without, and keeps its value.
 TEST_F(PostgresTest, RowsThatAreNotRewrittenAnyMoreMakeRoomForOthers) {
   const auto engine = open(options_);
   const auto rewrite = [&](const std::string& name, std::size_t rows) {
