@@ -33,6 +33,10 @@ class Placement {
   [[nodiscard]] std::size_t of(std::initializer_list<std::string_view> name) const {
     return shards_ == 1 ? 0 : hash(name) % shards_;
   }
+  /// One of so many things, by a name that has these parts; under the same key.
+  [[nodiscard]] std::size_t among(std::size_t count, std::initializer_list<std::string_view> name) const {
+    return hash(name) % count;
+  }
 
  private:
   [[nodiscard]] std::uint64_t hash(std::initializer_list<std::string_view> name) const;

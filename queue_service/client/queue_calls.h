@@ -25,7 +25,7 @@ struct ListQueues {
 
 struct Put {
   static constexpr std::string_view kMethod = "queue.put";
-  using Reply = MessageName;
+  using Reply = Placed;
   std::string account, queue;
   PutRequest message;
 };
@@ -70,7 +70,7 @@ struct CompleteAll {
 
 struct Finish {
   static constexpr std::string_view kMethod = "queue.finish";
-  using Reply = std::vector<std::string>;  // the ids of the follow-ups
+  using Reply = std::vector<Placed>;  // the follow-ups
   LeaseKey lease;
   std::vector<FollowUp> follow_ups;
 };
@@ -86,7 +86,7 @@ struct Release {
 
 struct Move {
   static constexpr std::string_view kMethod = "queue.move";
-  using Reply = void;
+  using Reply = Placed;
   LeaseKey lease;
   MoveRequest move;
 };

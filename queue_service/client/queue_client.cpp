@@ -1,5 +1,7 @@
 #include "queue_service/client/queue_client.h"
 
+#include <map>
+
 namespace tidemark::queue_service {
 namespace {
 
@@ -35,7 +37,8 @@ Task<Result<std::string>> QueueClient::put(std::string queue, PutRequest message
 }
 
 Task<Result<MessageName>> QueueClient::put_named(std::string queue, PutRequest message) {
-  return rpc::call(caller_, calls::Put{caller_.account, std::move(queue), std::move(message)});
+  auto placed = CO_TRY(co_await rpc::call(caller_, calls::Put{caller_.account, std::move(queue), std::move(message)}));
+  co_return MessageName{std::move(placed.id), std::move(placed.receipt)};
 }
 
 Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, Duration visibility_delay) {
@@ -58,7 +61,7 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
   }
   auto message = only(CO_TRY(std::move(came)));
   if (!message) co_return message;
-  auto kept = co_await renew({queue, message->id, message->epoch}, visibility, std::nullopt, 0);
+  auto kept = co_await renew(lease_of(queue, *message), visibility, std::nullopt, 0);
   // It came too late: another caller has the message by now.
   if (kept.failed_with(ErrorCode::kLeaseLost)) co_return std::optional<Message>();
   CO_TRY(std::move(kept));
@@ -95,19 +98,33 @@ Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::opt
 }
 
 Task<Result<std::vector<std::string>>> QueueClient::finish(Lease lease, std::vector<FollowUp> follow_ups) {
-  return rpc::call(caller_, calls::Finish{key_of(std::move(lease)), std::move(follow_ups)});
+  auto placed = CO_TRY(co_await rpc::call(caller_, calls::Finish{key_of(std::move(lease)), std::move(follow_ups)}));
+  std::vector<std::string> ids;
+  for (auto& message : placed) ids.push_back(std::move(message.id));
+  co_return ids;
 }
 
 Task<Result<void>> QueueClient::complete(Lease lease) {
   return rpc::call(caller_, calls::Complete{key_of(std::move(lease))});
 }
 
-Task<Result<std::vector<bool>>> QueueClient::complete_all(std::string queue, std::vector<Lease> leases) {
-  calls::CompleteAll all{caller_.account, std::move(queue), {}};
-  for (auto& lease : leases) all.leases.push_back(key_of(std::move(lease)));
-  auto gone = CO_TRY(co_await rpc::call(caller_, all));
-  if (gone.size() != leases.size()) co_return fail(ErrorCode::kInternalError);
-  co_return gone;
+Lease lease_of(std::string queue, const Message& message) {
+  return {message.part.empty() ? std::move(queue) : message.part, message.id, message.epoch};
+}
+
+Task<Result<std::vector<bool>>> QueueClient::complete_all(std::vector<Lease> leases) {
+  // Those of each part of a spread queue go to that part.
+  std::map<std::string, std::vector<std::size_t>> by_queue;
+  for (std::size_t i = 0; i < leases.size(); ++i) by_queue[leases[i].queue].push_back(i);
+  std::vector<bool> all_gone(leases.size(), false);
+  for (const auto& [queue, indexes] : by_queue) {
+    calls::CompleteAll some{caller_.account, queue, {}};
+    for (const auto i : indexes) some.leases.push_back(key_of(std::move(leases[i])));
+    const auto gone = CO_TRY(co_await rpc::call(caller_, some));
+    if (gone.size() != indexes.size()) co_return fail(ErrorCode::kInternalError);
+    for (std::size_t i = 0; i < indexes.size(); ++i) all_gone[indexes[i]] = gone[i];
+  }
+  co_return all_gone;
 }
 
 Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string annotation, bool count_attempt) {
@@ -117,7 +134,8 @@ Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string
 Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::string annotation, bool count_attempt) {
   MoveRequest move{
       .to_queue = std::move(to_queue), .annotation = std::move(annotation), .count_attempt = count_attempt};
-  return rpc::call(caller_, calls::Move{key_of(std::move(lease)), std::move(move)});
+  CO_TRY(co_await rpc::call(caller_, calls::Move{key_of(std::move(lease)), std::move(move)}));
+  co_return Result<void>{};
 }
 
 Task<Result<void>> QueueClient::redrive(std::string queue, std::string message_id, std::string to_queue,

@@ -14,10 +14,12 @@
 namespace tidemark::queue_service {
 
 struct Lease {
-  std::string queue;
+  std::string queue;  // or the part of a spread queue
   std::string message_id;
   std::uint64_t epoch = 0;
 };
+/// Of a message that was received from this queue.
+Lease lease_of(std::string queue, const Message& message);
 
 class QueueClient {
   rpc::Caller caller_;
@@ -46,9 +48,9 @@ class QueueClient {
                            std::uint64_t sequence = 0);
   /// Deletes the message.
   Task<Result<void>> complete(Lease lease);
-  /// Deletes 1..100 messages of one queue in one transaction. Returns for each whether it was still held and is gone
-  /// now.
-  Task<Result<std::vector<bool>>> complete_all(std::string queue, std::vector<Lease> leases);
+  /// Deletes 1..100 messages, those of one queue in one transaction. Returns for each whether it was still held and is
+  /// gone now.
+  Task<Result<std::vector<bool>>> complete_all(std::vector<Lease> leases);
   /// Deletes the message and puts the follow-ups, in one transaction; returns their ids.
   Task<Result<std::vector<std::string>>> finish(Lease lease, std::vector<FollowUp> follow_ups);
   /// Gives the message back, visible after `delay`, with a new annotation. Unless `count_attempt`, the delivery is

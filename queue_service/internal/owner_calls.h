@@ -50,4 +50,50 @@ struct WithdrawThere {
   MessageName message;
 };
 
+// With a part of a spread queue, by whoever serves the queue; what is not here is in client/queue_calls.h.
+
+struct MakePart {
+  static constexpr std::string_view kMethod = "queue.make_part";
+  using Reply = void;
+  std::string account, part;
+};
+
+struct DropPart {
+  static constexpr std::string_view kMethod = "queue.drop_part";
+  using Reply = void;
+  std::string account, part;
+  bool with_poison = false;
+};
+
+struct Clear {
+  static constexpr std::string_view kMethod = "queue.clear";
+  using Reply = void;
+  std::string account, part;
+};
+
+struct Take {
+  static constexpr std::string_view kMethod = "queue.take";
+  using Reply = std::vector<TakenMessage>;
+  std::string account, part;
+  TakeRequest request;
+};
+
+struct Update {
+  static constexpr std::string_view kMethod = "queue.update";
+  using Reply = Placed;
+  LeaseKey holder;
+  Duration visibility{};
+  std::optional<std::string> text;
+};
+
+/// As Release, and leaves the annotation if none is given.
+struct GiveBackPart {
+  static constexpr std::string_view kMethod = "queue.give_back_part";
+  using Reply = void;
+  LeaseKey holder;
+  Duration delay{};
+  std::optional<std::string> annotation;
+  bool count_attempt = true;
+};
+
 }  // namespace tidemark::queue_service::calls

@@ -36,8 +36,6 @@ Task<Result<Placed>> put(QueueService& service, calls::Put call) {
   return service.put(std::move(call.account), std::move(call.queue), bounded(std::move(call.message)));
 }
 
-MessageName name_of(Placed placed) { return {std::move(placed.id), std::move(placed.receipt)}; }
-
 Task<Result<std::vector<TakenMessage>>> receive(QueueService& service, calls::Receive call) {
   TakeRequest request;
   request.visibility = std::clamp(call.visibility, Duration(std::chrono::milliseconds(1)), kMaxVisibility);
@@ -61,6 +59,10 @@ std::vector<Message> messages_of(std::vector<TakenMessage> taken) {
 Result<void> cancel_wait_here(QueueService& service, const calls::CancelWaitHere& call) {
   service.cancel_wait(call.token);
   return {};
+}
+
+Task<Result<std::vector<TakenMessage>>> take(QueueService& service, calls::Take call) {
+  return service.get(std::move(call.account), std::move(call.part), call.request, {});
 }
 
 Task<Result<void>> give_back(QueueService& service, calls::GiveBack call) {
@@ -99,12 +101,6 @@ Task<Result<std::vector<Placed>>> finish(QueueService& service, calls::Finish ca
   return service.finish(std::move(call.lease), std::move(call.follow_ups));
 }
 
-std::vector<std::string> ids_of(std::vector<Placed> placed) {
-  std::vector<std::string> ids;
-  for (auto& message : placed) ids.push_back(std::move(message.id));
-  return ids;
-}
-
 Result<MessagePage> list(QueueService& service, const calls::ListMessages& call) {
   return service.list(call.account, call.queue, std::min(call.limit, kMaxMessagesPerList), call.continuation);
 }
@@ -137,17 +133,23 @@ using Face = rpc::Face<QueueService>;
 constexpr Face::Handler kHandlers[] = {
     Face::on<calls::EnsureQueue, &QueueService::ensure_queue>(),
     Face::on<calls::ListQueues, &list_queues>(),
-    Face::on<calls::Put, &put, &name_of>(),
+    Face::on<calls::Put, &put>(),
     Face::on<calls::Receive, &receive, &messages_of>(),
     Face::on<calls::CancelWait, &QueueService::cancel_wait_anywhere>(),
     Face::on<calls::CancelWaitHere, &cancel_wait_here>(),
     Face::on<calls::GiveBack, &give_back>(),
     Face::on<calls::Arrive, &arrive, &outcomes_of>(),
     Face::on<calls::WithdrawThere, &withdraw_there>(),
+    Face::on<calls::MakePart, &QueueService::make_part>(),
+    Face::on<calls::DropPart, &QueueService::drop_part>(),
+    Face::on<calls::Clear, &QueueService::clear>(),
+    Face::on<calls::Take, &take>(),
+    Face::on<calls::Update, &QueueService::update>(),
+    Face::on<calls::GiveBackPart, &QueueService::release>(),
     Face::on<calls::Renew, &QueueService::renew>(),
     Face::on<calls::Complete, &QueueService::erase>(),
     Face::on<calls::CompleteAll, &complete_all>(),
-    Face::on<calls::Finish, &finish, &ids_of>(),
+    Face::on<calls::Finish, &finish>(),
     Face::on<calls::Release, &QueueService::release>(),
     Face::on<calls::Move, &QueueService::move>(),
     Face::on<calls::ListMessages, &list>(),
@@ -166,7 +168,8 @@ Task<void> give_all_back(rpc::Dispatch dispatch, std::string request, std::strin
   auto messages = wire::decode<calls::Receive::Reply>(reply);
   if (!call || !messages) co_return;
   for (auto& message : *messages) {
-    const calls::GiveBack back{{call->account, call->queue, std::move(message.id), message.epoch}};
+    auto queue = message.part.empty() ? call->queue : std::move(message.part);
+    const calls::GiveBack back{{call->account, std::move(queue), std::move(message.id), message.epoch}};
     auto done = co_await dispatch(std::string(calls::GiveBack::kMethod), wire::encode(back));
     static_cast<void>(done.has_value());  // if not, the lease expires
   }
@@ -178,6 +181,8 @@ constexpr std::string_view kOfQueue[] = {
     calls::Complete::kMethod,    calls::CompleteAll::kMethod,  calls::Finish::kMethod,    calls::Release::kMethod,
     calls::Move::kMethod,        calls::ListMessages::kMethod, calls::Find::kMethod,      calls::Remove::kMethod,
     calls::Redrive::kMethod,     calls::Figures::kMethod,      calls::SetPaused::kMethod, calls::GiveBack::kMethod,
+    calls::MakePart::kMethod,    calls::DropPart::kMethod,     calls::Clear::kMethod,     calls::Take::kMethod,
+    calls::Update::kMethod,      calls::GiveBackPart::kMethod,
 };
 constexpr Duration kLongest = std::chrono::seconds(10);
 

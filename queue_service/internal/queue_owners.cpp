@@ -1,6 +1,7 @@
 #include "queue_service/internal/queue_owners.h"
 
 #include "common/rpc/call.h"
+#include "queue_service/client/queue_calls.h"
 #include "queue_service/internal/owner_calls.h"
 
 namespace tidemark::queue_service {
@@ -11,10 +12,14 @@ template <class Call>
 Task<Result<typename Call::Reply>> call_owner(service::ShardRouter& router, std::size_t shard, Call call) {
   auto reply = CO_TRY(co_await router.forward({.shard = shard}, std::string(Call::kMethod), wire::encode(call)));
   if (!reply) co_return fail(ErrorCode::kServerBusy);
-  auto value = wire::decode<typename Call::Reply>(*reply);
-  if (!value)
-    co_return fail(error_for_log(ErrorCode::kInternalError, "malformed reply of " + std::string(Call::kMethod)));
-  co_return std::move(*value);
+  if constexpr (std::is_void_v<typename Call::Reply>) {
+    co_return Result<void>();
+  } else {
+    auto value = wire::decode<typename Call::Reply>(*reply);
+    if (!value)
+      co_return fail(error_for_log(ErrorCode::kInternalError, "malformed reply of " + std::string(Call::kMethod)));
+    co_return std::move(*value);
+  }
 }
 
 }  // namespace
@@ -35,6 +40,49 @@ Task<Result<bool>> QueueOwners::withdraw(std::size_t shard, std::string account,
                                          MessageName message) {
   return call_owner(router_, shard,
                     calls::WithdrawThere{shard, std::move(account), std::move(queues), std::move(message)});
+}
+
+template <class Call>
+Task<Result<typename Call::Reply>> QueueOwners::of_part(const std::string& account, const std::string& part, Call call) {
+  return call_owner(router_, shard_of_(account, part), std::move(call));
+}
+
+Task<Result<void>> QueueOwners::make_part(std::string account, std::string part) {
+  return of_part(account, part, calls::MakePart{account, part});
+}
+Task<Result<void>> QueueOwners::drop_part(std::string account, std::string part, bool with_poison) {
+  return of_part(account, part, calls::DropPart{account, part, with_poison});
+}
+Task<Result<void>> QueueOwners::clear(std::string account, std::string part) {
+  return of_part(account, part, calls::Clear{account, part});
+}
+Task<Result<Placed>> QueueOwners::put(std::string account, std::string part, PutRequest request) {
+  return of_part(account, part, calls::Put{account, part, std::move(request)});
+}
+Task<Result<std::vector<TakenMessage>>> QueueOwners::take(std::string account, std::string part, TakeRequest request) {
+  return of_part(account, part, calls::Take{account, part, request});
+}
+Task<Result<Placed>> QueueOwners::update(LeaseKey holder, Duration visibility, std::optional<std::string> text) {
+  return of_part(holder.account, holder.queue, calls::Update{holder, visibility, std::move(text)});
+}
+Task<Result<void>> QueueOwners::erase(LeaseKey holder) {
+  return of_part(holder.account, holder.queue, calls::Complete{holder});
+}
+Task<Result<void>> QueueOwners::release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
+                                        bool count_attempt) {
+  return of_part(lease.account, lease.queue, calls::GiveBackPart{lease, delay, std::move(annotation), count_attempt});
+}
+Task<Result<std::vector<Placed>>> QueueOwners::finish(LeaseKey holder, std::vector<FollowUp> follow_ups) {
+  return of_part(holder.account, holder.queue, calls::Finish{holder, std::move(follow_ups)});
+}
+Task<Result<Placed>> QueueOwners::move(LeaseKey holder, MoveRequest request) {
+  return of_part(holder.account, holder.queue, calls::Move{holder, std::move(request)});
+}
+Task<Result<void>> QueueOwners::remove(std::string account, std::string part, std::string id) {
+  return of_part(account, part, calls::Remove{account, part, std::move(id)});
+}
+Task<Result<void>> QueueOwners::redrive(std::string account, std::string part, std::string id, MoveRequest request) {
+  return of_part(account, part, calls::Redrive{account, part, std::move(id), std::move(request)});
 }
 
 Task<void> QueueOwners::cancel_wait(std::string token) {

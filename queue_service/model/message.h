@@ -21,6 +21,8 @@ struct Message {
   Time next_visible;
   std::uint32_t dequeue_count = 0;  // attempts; raised by each receive, reset only by a redrive
   std::uint64_t epoch = 0;          // all deliveries; raised by each receive, never reset, kept by moves
+  /// The name of the part of a spread queue that it was taken from, to be used with its lease; empty elsewhere.
+  std::string part = {};
   /// What the text was in its poison queue, before somebody changed it there for the first time; nothing as long as
   /// that is what it is. Kept by moves. The public protocol does not show it.
   std::optional<std::string> original = {};

@@ -21,6 +21,13 @@ struct PutRequest {
   Duration retention = kDefaultIdempotencyRetention;
 };
 
+/// Where a message was put, for the answers to put and update.
+struct Placed {
+  std::string id;
+  std::string receipt;
+  Time inserted, expires, next_visible;
+};
+
 /// The holder of a message: of a delivery, by its epoch, or, if that is 0, of a pop receipt.
 struct LeaseKey {
   std::string account, queue, message_id;

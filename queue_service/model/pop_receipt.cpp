@@ -37,13 +37,16 @@ std::optional<Place> place_from_bytes(std::string_view bytes) {
 
 std::string to_receipt(const Place& place) { return base64_encode(place_bytes(place)); }
 
-std::optional<Place> from_receipt(std::string_view receipt) {
-  if (receipt.size() != 24) return std::nullopt;
+std::optional<std::string> receipt_bytes(std::string_view receipt) {
+  if (receipt.size() != 24 && receipt.size() != 28) return std::nullopt;
   std::string text(receipt);
   std::replace(text.begin(), text.end(), ' ', '+');
-  const auto bytes = base64_decode(text);
-  if (!bytes) return std::nullopt;
-  return place_from_bytes(*bytes);
+  return base64_decode(text);
+}
+
+std::optional<Place> from_receipt(std::string_view receipt) {
+  const auto bytes = receipt_bytes(receipt);
+  return bytes ? place_from_bytes(std::string_view(*bytes).substr(0, 16)) : std::nullopt;
 }
 
 }  // namespace tidemark::queue_service

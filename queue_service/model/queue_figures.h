@@ -23,6 +23,7 @@ struct QueueFigures {
   double in_rate = 0, out_rate = 0;
   bool paused = false;
   std::uint32_t max_dequeue_count = 0;
+  std::uint32_t parts = 0;  // those of a spread queue
 };
 
 struct QueueFiguresPage {

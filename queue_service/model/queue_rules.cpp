@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/base/xml_text.h"
 #include "queue_service/model/message.h"
+#include "queue_service/model/queue_parts.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -16,6 +17,10 @@ bool is_lower_or_digit(char c) { return is_lower(c) || is_digit(c); }
 bool is_identifier(std::string_view name) {
   if (!is_letter(name.front()) && name.front() != '_') return false;
   return std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+}
+
+Error too_long_for_poison() {
+  return make_error(ErrorCode::kInvalidMetadata, "The name of the queue is too long to have a poison queue.");
 }
 
 Error too_large(std::size_t limit) {
@@ -80,6 +85,20 @@ bool same_metadata(const Metadata& a, const Metadata& b) {
 
 std::string poison_queue_of(std::string_view queue) { return std::string(queue) + std::string(kPoisonSuffix); }
 
+namespace {
+
+const std::string* entry_in(const Metadata& metadata, std::string_view name) {
+  const auto found = std::ranges::find_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
+  return found == metadata.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+std::uint32_t parts_in(const Metadata& metadata) {
+  const auto* const value = entry_in(metadata, kPartsName);
+  return value == nullptr ? 1 : parse_number<std::uint32_t>(*value, 1, kMaxParts).value_or(1);
+}
+
 Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue) {
   QueueOptions options;
   for (const auto& [name, value] : metadata) {
@@ -95,8 +114,13 @@ Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue
       }
       options.max_dequeue_count = *count;
       if (options.max_dequeue_count > 0 && !check_queue_name(poison_queue_of(queue))) {
-        return fail(ErrorCode::kInvalidMetadata, "The name of the queue is too long to have a poison queue.");
+        return fail(too_long_for_poison());
       }
+    } else if (iequals_ascii(name, kPartsName)) {
+      const auto parts = parse_number<std::uint32_t>(value, 1, kMaxParts);
+      if (!parts) return fail(ErrorCode::kInvalidMetadata, "tidemark_parts must be a number from 1 to 64.");
+      options.parts = *parts;
+      if (options.parts > 1 && !check_queue_name(poison_queue_of(queue))) return fail(too_long_for_poison());
     }
   }
   return options;

@@ -46,10 +46,15 @@ struct QueueOptions {
   std::uint32_t max_dequeue_count = 0;
   /// The queue gives out no messages; everything else works.
   bool paused = false;
+  /// Over so many shards it is spread.
+  std::uint32_t parts = 1;
 };
 inline constexpr std::string_view kMaxDequeueCountName = "tidemark_max_dequeue_count";
 inline constexpr std::string_view kPausedName = "tidemark_paused";
+inline constexpr std::string_view kPartsName = "tidemark_parts";
 inline constexpr std::string_view kPoisonSuffix = "-poison";
+/// The value of kPartsName, or 1.
+std::uint32_t parts_in(const Metadata& metadata);
 /// kInvalidMetadata if a value makes no sense, or if the name of the poison queue would not be valid.
 Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue);
 /// A poison queue keeps what failed; it has no groups.

@@ -9,6 +9,7 @@ namespace tidemark::queue_service::rest {
 namespace {
 
 constexpr std::size_t kMaxReasonBytes = 4096;
+constexpr std::string_view kLeaseHeader = "x-ms-tidemark-lease";
 
 Result<std::optional<std::int64_t>> number_in(const Call& call, std::string_view name, std::int64_t min,
                                               std::int64_t max) {
@@ -58,12 +59,24 @@ Result<void> read_put_extensions(const Call& call, PutRequest& put) {
   return {};
 }
 
-std::string lease_token(const Message& message) { return std::to_string(message.epoch); }
+std::string lease_token(const Message& message) {
+  const auto part = part_in(message.part);
+  return std::to_string(message.epoch) + (part ? "@" + part_text(*part) : "");
+}
 
 Result<LeaseKey> holder_in(const Call& call) {
   LeaseKey holder{call.account(), call.target.queue, call.target.message_id};
-  auto epoch = TRY(number_in(call, "x-ms-tidemark-lease", 1, INT64_MAX));
-  holder.epoch = static_cast<std::uint64_t>(epoch.value_or(0));
+  if (const auto token = call.http.header(kLeaseHeader)) {
+    const auto mark = token->find('@');
+    const auto epoch = parse_number<std::int64_t>(token->substr(0, mark), 1, INT64_MAX);
+    const auto part = mark == std::string_view::npos ? std::nullopt
+                                                     : part_from_text(holder.queue, token->substr(mark + 1));
+    if (!epoch || (mark != std::string_view::npos && !part)) {
+      return fail(protocol::invalid_header(kLeaseHeader, *token, "A lease token that the service gave."));
+    }
+    holder.epoch = static_cast<std::uint64_t>(*epoch);
+    if (part) holder.queue = part_name(*part);
+  }
   const auto receipt = call.parameter("popreceipt").value_or("");
   if (holder.epoch == 0 && receipt.empty()) return fail(protocol::missing_parameter("popreceipt"));
   holder.receipt = receipt;

@@ -119,7 +119,7 @@ namespace {
 
 Answer move_message(Call& call, LeaseKey holder, MoveRequest request) {
   // To set a message of one's own aside is part of taking it; to put it anywhere else is not.
-  if (request.to_queue != poison_queue_of(holder.queue)) {
+  if (request.to_queue != poison_queue_of(call.target.queue)) {
     CO_TRY(may_put_into(call, request.to_queue));
   }
   auto placed = CO_TRY(co_await call.service.move(std::move(holder), std::move(request)));
@@ -128,7 +128,7 @@ Answer move_message(Call& call, LeaseKey holder, MoveRequest request) {
 
 Answer finish_message(Call& call, LeaseKey holder, Duration delay) {
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxFinishBodyBytes));
-  const auto queue = call.http.header(kFollowUpQueueHeader).value_or(holder.queue);
+  const auto queue = call.http.header(kFollowUpQueueHeader).value_or(call.target.queue);
   auto follow_ups = CO_TRY(read_follow_ups(body, std::string(queue), delay));
   for (const auto& next : follow_ups) {
     CO_TRY(may_put_into(call, next.queue));

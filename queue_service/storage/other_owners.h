@@ -1,7 +1,8 @@
 // The processes that serve the other shards of the same store (docs/scale.md, Owners), as the service needs them: what
-// it does by itself with queues of a shard that may be elsewhere. Requests for one queue do not come here: they are
-// passed on as a whole before.
+// it does by itself with queues of a shard that may be elsewhere, such as parts of a spread queue. Requests for one queue do
+// not come here: they are passed on as a whole before.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,20 @@ class OtherOwners {
   /// Removes the message from queues of that shard, as QueueService::withdraw().
   virtual Task<Result<bool>> withdraw(std::size_t shard, std::string account, std::vector<std::string> queues,
                                       MessageName message) = 0;
+  // What is done with a part of a spread queue by whoever serves it: as the functions of QueueService. kServerBusy.
+  virtual Task<Result<void>> make_part(std::string account, std::string part) = 0;
+  virtual Task<Result<void>> drop_part(std::string account, std::string part, bool with_poison) = 0;
+  virtual Task<Result<void>> clear(std::string account, std::string part) = 0;
+  virtual Task<Result<Placed>> put(std::string account, std::string part, PutRequest request) = 0;
+  virtual Task<Result<std::vector<TakenMessage>>> take(std::string account, std::string part, TakeRequest request) = 0;
+  virtual Task<Result<Placed>> update(LeaseKey holder, Duration visibility, std::optional<std::string> text) = 0;
+  virtual Task<Result<void>> erase(LeaseKey holder) = 0;
+  virtual Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
+                                     bool count_attempt) = 0;
+  virtual Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups) = 0;
+  virtual Task<Result<Placed>> move(LeaseKey holder, MoveRequest request) = 0;
+  virtual Task<Result<void>> remove(std::string account, std::string part, std::string id) = 0;
+  virtual Task<Result<void>> redrive(std::string account, std::string part, std::string id, MoveRequest request) = 0;
   /// The wait may be anywhere.
   virtual Task<void> cancel_wait(std::string token) = 0;
 };

@@ -170,6 +170,9 @@ class RowCheck {
       case 'x':
         if (!check_departure(value)) wrong("record", key, "the message that is on its way cannot be read");
         return;
+      case 'b':
+        if (!kPartsNote.decode(value)) wrong("record", key, "the note of a queue's parts cannot be read");
+        return;
       case 'a':
       case 'c':
       case 'd':

@@ -18,8 +18,8 @@ constexpr Duration kTurnPatience = std::chrono::seconds(5);
 }  // namespace
 
 QueueService::Core::Core(kv::Shards shards_, Clock& clock_, Random& random_, ServiceLimits limits_)
-    : clock(clock_), random(random_), limits(limits_), stored(std::move(shards_)) {
-  for (const auto& shard : stored.all) shards.push_back(std::make_shared<Shard>(shards.size(), shard, clock));
+    : clock(clock_), random(random_), limits(limits_), stored(std::move(shards_)), arrivals(clock_) {
+  for (const auto& shard : stored.all) shards.push_back(std::make_shared<Shard>(shards.size(), shard, clock, arrivals));
 }
 
 Task<Result<void>> QueueService::Shard::transact(const FailStep& step, Body body) {
@@ -31,13 +31,14 @@ Task<Result<void>> QueueService::Shard::transact(const FailStep& step, Body body
       },
       &step));
   for (const auto& arrival : effects.arrivals) {
+    const auto queue = whole_queue(arrival.queue);
     if (arrival.due) {
-      arrivals.will_come(arrival.account, arrival.queue, *arrival.due);
+      arrivals.will_come(arrival.account, queue, *arrival.due);
     } else {
-      arrivals.came(arrival.account, arrival.queue);
+      arrivals.came(arrival.account, queue);
     }
   }
-  for (const auto& [account, queue] : effects.changed) arrivals.changed(account, queue);
+  for (const auto& [account, queue] : effects.changed) arrivals.changed(account, whole_queue(queue));
   if (effects.dropped) {
     process::spawn_in_background(co_await asio::this_coro::executor, "queue.collect_garbage",
                                  collect(shared_from_this()));
@@ -109,23 +110,24 @@ Result<QueueService::Shard::Look> QueueService::Shard::look(std::string_view acc
   auto record = TRY(require_queue(*snapshot, account, queue));
   auto figures = TRY(read_figures(*snapshot, record.generation));
   Look look;
-  look.generation = record.generation;
+  look.options = record.options;
   const auto now = clock.now();
   look.empty = figures.messages() == 0 || record.options.paused;
   look.may_have_expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= ages.now();
   if (look.empty) return look;
   look.something = figures.ready > 0;
   if (look.something || figures.timed() == 0 || figures.timed_front.visible_at > now) return look;
-  look.something = TRY(first_timed(*snapshot, look.generation, figures, now)).has_value();
+  look.something = TRY(first_timed(*snapshot, record.generation, figures, now)).has_value();
   look.worth_tidying = !look.something && figures.timed_front.visible_at + kWorthTidying < now;
   return look;
 }
 
-Result<std::optional<Time>> QueueService::Shard::first_due(std::uint64_t generation) {
+Result<std::optional<Time>> QueueService::Shard::first_due(std::string_view account, std::string_view queue) {
   const auto snapshot = engine.snapshot();
-  auto figures = read_figures(*snapshot, generation);
-  if (!figures) return std::optional<Time>();  // cleared meanwhile: the waiters are woken
-  const auto first = TRY(first_timed(*snapshot, generation, *figures, Time::max()));
+  const auto record = TRY(read_queue(*snapshot, account, queue));
+  if (!record) return std::optional<Time>();
+  const auto figures = TRY(read_figures(*snapshot, record->generation));
+  const auto first = TRY(first_timed(*snapshot, record->generation, figures, Time::max()));
   return first ? std::optional(first->visible_at) : std::nullopt;
 }
 

@@ -23,18 +23,20 @@ Result<void> check_put(const PutRequest& request);
 Result<FoundMessage> find_held(const QueueRows& rows, const LeaseKey& holder);
 /// kMessageNotFound.
 Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id);
+/// Names the part of a spread queue that the holder's receipt names, in place of the queue.
+void name_part(LeaseKey& holder);
 /// What an idempotency key stands for.
 std::string hash_of(const PutRequest& request);
 
 struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
-  Shard(std::size_t number_, const kv::Shard& stored, Clock& clock_)
-      : number(number_), engine(stored.engine), clock(clock_), ages(stored.ages), arrivals(clock_) {}
+  Shard(std::size_t number_, const kv::Shard& stored, Clock& clock_, Arrivals& arrivals_)
+      : number(number_), engine(stored.engine), clock(clock_), ages(stored.ages), arrivals(arrivals_) {}
 
   const std::size_t number;
   kv::Engine& engine;
   Clock& clock;
   const Clock& ages;  // for what expires
-  Arrivals arrivals;
+  Arrivals& arrivals;  // of all shards; those of parts are those of the whole queue
   LastGets last_gets;
   Rates rates;
   Carriers carriers;
@@ -48,19 +50,19 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
 
   /// What can be seen at the front of a queue without a transaction.
   struct Look {
-    std::uint64_t generation = 0;
     bool something = false;  // visible, or expired and in the way
     bool worth_tidying = false;
     bool empty = false;  // not even delayed messages
     bool may_have_expired = false;
+    QueueOptions options;
   };
   Result<Look> look(std::string_view account, std::string_view queue);
   Result<std::vector<Message>> visible(std::string_view account, std::string_view queue, std::uint32_t count);
   /// Whether a follow-up can be put that comes from another shard; what is true now need not be when it arrives.
   [[nodiscard]] Result<void> could_put(const std::string& account, const FollowUp& next,
                                        const std::string& text_hash) const;
-  /// When the next message becomes visible.
-  Result<std::optional<Time>> first_due(std::uint64_t generation);
+  /// When the next message becomes visible; nothing if the queue is not there.
+  Result<std::optional<Time>> first_due(std::string_view account, std::string_view queue);
   /// Only reads. If not `settled`, there were more due messages than it counts; QueueRows::settle helps.
   Result<QueueFigures> figures(const kv::Reader& reader, const std::string& account, const std::string& queue,
                                bool& settled);
@@ -69,10 +71,40 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
 struct QueueService::Core {
   Core(kv::Shards stored, Clock& clock, Random& random, ServiceLimits limits);
 
-  /// A queue and its poison queue are on one shard.
+  /// A queue and its poison queue are on one shard, and its parts on the ones that follow.
   [[nodiscard]] Shard& of(std::string_view account, std::string_view queue) const {
-    return *shards[stored.placement.of({account, without_poison_suffix(queue)})];
+    const auto part = part_in(queue);
+    const std::string_view whole = part ? std::string_view(part->queue) : queue;
+    const auto first = stored.placement.of({account, without_poison_suffix(whole)});
+    return *shards[part ? (first + part->number) % shards.size() : first];
   }
+  /// Whoever serves a part of a spread queue, if that is another process. (What is about a whole queue is passed on
+  /// before it comes here.)
+  [[nodiscard]] OtherOwners* elsewhere(std::string_view account, std::string_view queue) const {
+    return is_part(queue) && !here(of(account, queue)) ? others : nullptr;
+  }
+  /// 1 for a queue that is not spread, or not there.
+  [[nodiscard]] Result<std::uint32_t> parts_of(std::string_view account, std::string_view queue) const;
+  /// The queue, and its parts if it is spread.
+  [[nodiscard]] Result<std::vector<std::string>> with_parts(std::string_view account, std::string queue) const;
+  [[nodiscard]] Result<std::vector<std::string>> with_parts(std::string_view account,
+                                                            const std::vector<std::string>& queues) const;
+  /// kInvalidMetadata if a queue of this name cannot have so many.
+  [[nodiscard]] Result<void> check_parts(std::string_view queue, std::uint32_t parts) const;
+  /// Where a message goes: by its group, else by its idempotency key, else by `turn`.
+  struct Sorting {
+    std::string_view group, idempotency_key;
+    std::uint32_t turn = 0;
+  };
+  [[nodiscard]] std::string part_for(std::string_view account, std::string queue, std::uint32_t parts,
+                                     const Sorting& by) const;
+  /// Into the part beside the one it comes from, if it goes to the poison queue of its queue or back; a message of a
+  /// group, to where its group is.
+  [[nodiscard]] std::string part_to_move(std::string_view account, std::string_view from, std::string queue,
+                                         std::uint32_t parts, const Sorting& by) const;
+  [[nodiscard]] Result<std::string> part_to_put(std::string_view account, std::string queue,
+                                                const PutRequest& request);
+  std::uint32_t next_turn() { return turns.fetch_add(1, std::memory_order_relaxed); }
   /// The same, for a transaction of this queue.
   [[nodiscard]] Shard& to_write(std::string_view account, std::string_view queue) const {
     auto& shard = of(account, queue);
@@ -94,8 +126,10 @@ struct QueueService::Core {
   Random& random;
   const ServiceLimits limits;
   const kv::Shards stored;
+  Arrivals arrivals;
   std::vector<std::shared_ptr<Shard>> shards;
   OtherOwners* others = nullptr;  // null: there are none
+  std::atomic<std::uint32_t> turns{0};  // of parts
   Waits waits;
   Signal shutdown;
   std::atomic<bool> stopping{false};
@@ -119,10 +153,15 @@ Task<Changed> QueueService::change_queue(const FailStep& step, std::string accou
 
 template <class Change, class Changed>
 Task<Changed> QueueService::change_held(const FailStep& step, LeaseKey holder, Change change) {
-  co_return co_await change_queue(step, holder.account, holder.queue, [&](QueueRows& rows) -> Changed {
+  auto changed = co_await change_queue(step, holder.account, holder.queue, [&](QueueRows& rows) -> Changed {
     auto found = TRY(find_held(rows, holder));
     return change(rows, found);
   });
+  // The queue may be there, and have other parts.
+  if (is_part(holder.queue) && changed.failed_with(ErrorCode::kQueueNotFound)) {
+    co_return fail(holder.epoch == 0 ? ErrorCode::kMessageNotFound : ErrorCode::kLeaseLost);
+  }
+  co_return changed;
 }
 
 }  // namespace tidemark::queue_service

@@ -10,6 +10,26 @@ const FailStep kSettleStep("queue.settle");
 constexpr std::size_t kMaxDueCounted = 10000;
 constexpr std::size_t kSettledPerTransaction = 500;
 
+/// Adds what the queue itself, or one of its parts, has. A part that is not there has nothing: it is just being dropped.
+Result<void> add_part(QueueFigures& sum, std::string_view queue, std::string_view part, Result<QueueFigures> figures) {
+  if (part == queue) {
+    sum = TRY(std::move(figures));
+    return {};
+  }
+  if (figures.failed_with(ErrorCode::kQueueNotFound)) return {};
+  const auto more = TRY(std::move(figures));
+  ++sum.parts;
+  using F = QueueFigures;
+  for (const auto count : {&F::messages, &F::ready, &F::delayed, &F::in_flight, &F::waiting, &F::poison, &F::put,
+                           &F::taken, &F::finished, &F::moved, &F::expired}) {
+    sum.*count += more.*count;
+  }
+  sum.in_rate += more.in_rate;
+  sum.out_rate += more.out_rate;
+  sum.oldest = std::max(sum.oldest, more.oldest);
+  return {};
+}
+
 }  // namespace
 
 Result<QueueFigures> QueueService::Shard::figures(const kv::Reader& reader, const std::string& account,
@@ -66,12 +86,18 @@ Task<Result<void>> QueueService::settle(std::string account, std::string queue) 
 }
 
 Task<Result<QueueFigures>> QueueService::figures(std::string account, std::string queue) {
-  bool settled = true;
-  auto& shard = core_->of(account, queue);
-  auto figures = shard.figures(*shard.engine.snapshot(), account, queue, settled);
-  if (!figures || settled) co_return figures;
-  CO_TRY(co_await settle(account, queue));
-  co_return shard.figures(*shard.engine.snapshot(), account, queue, settled);
+  QueueFigures sum;
+  for (const auto& part : CO_TRY(core_->with_parts(account, queue))) {
+    bool settled = true;
+    auto& shard = core_->of(account, part);
+    auto figures = shard.figures(*shard.engine.snapshot(), account, part, settled);
+    if (figures && !settled && core_->here(shard)) {
+      CO_TRY(co_await settle(account, part));
+      figures = shard.figures(*shard.engine.snapshot(), account, part, settled);
+    }
+    CO_TRY(add_part(sum, queue, part, std::move(figures)));
+  }
+  co_return sum;
 }
 
 Result<FiguresPage> QueueService::all_figures(std::string_view account, std::string_view from, std::uint32_t limit) {
@@ -82,16 +108,21 @@ Result<FiguresPage> QueueService::all_figures(std::string_view account, std::str
   FiguresPage page;
   kv::MergedScan queues(snapshots, {std::max(all.lower, std::string(from)), all.upper});
   for (; queues.valid(); queues.next()) {
+    auto name = queue_keys::account_and_queue(queues.key());
+    if (!name) return fail(ErrorCode::kCorruption);
+    auto& [account_name, queue] = *name;
+    if (is_part(queue)) continue;
     if (page.queues.size() == limit) {
       page.next = queues.key();
       break;
     }
-    auto name = queue_keys::account_and_queue(queues.key());
-    if (!name) return fail(ErrorCode::kCorruption);
-    bool settled = true;
-    auto& shard = *core_->shards[queues.shard()];
-    auto figures = TRY(shard.figures(*snapshots[shard.number], name->first, name->second, settled));
-    page.queues.push_back({std::move(name->first), std::move(name->second), figures});
+    QueueFigures sum;
+    for (const auto& part : part_names(queue, TRY(kQueueRecord.decode(queues.value())).options.parts)) {
+      bool settled = true;
+      auto& shard = core_->of(account_name, part);
+      TRY(add_part(sum, queue, part, shard.figures(*snapshots[shard.number], account_name, part, settled)));
+    }
+    page.queues.push_back({std::move(account_name), std::move(queue), sum});
   }
   TRY(queues.status());
   return page;

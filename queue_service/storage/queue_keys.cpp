@@ -10,7 +10,7 @@ std::optional<std::string> queue_name(std::string_view key, std::string_view acc
 }
 
 std::optional<std::pair<std::string, std::string>> account_and_queue(std::string_view key) {
-  if (!key.starts_with('q')) return std::nullopt;
+  if (!key.starts_with('q') && !key.starts_with('b')) return std::nullopt;
   key.remove_prefix(1);
   auto account = kv::take_text(key);
   auto name = account ? kv::take_text(key) : std::nullopt;

@@ -6,6 +6,7 @@
 //   dropped      'd' u64(generation)                             -> empty; its 'm' keys await a range delete
 //   departed     'x' u64(to shard) u64(number)                   -> Departure: a message on its way (carriers.h)
 //   numbers      's' u64(to shard), 'c' u64(from shard)          -> u64: the last that departed; the last that arrived
+//   parts        'b' text(account) text(queue)                   -> PartsNote: being made or dropped (spread_queues.cpp)
 //
 // and for each generation, that is, each queue since it was made or cleared, below 'm' u64(generation):
 //
@@ -52,9 +53,13 @@ inline std::string queue(std::string_view account, std::string_view name) {
   return kv::key('q', Text{account}, Text{name});
 }
 inline kv::KeyRange all_queues() { return kv::under("q"); }
+inline std::string parts_note(std::string_view account, std::string_view queue) {
+  return kv::key('b', Text{account}, Text{queue});
+}
+inline kv::KeyRange all_parts_notes() { return kv::under("b"); }
 /// The name in a key of `queues_of(account)`.
 std::optional<std::string> queue_name(std::string_view key, std::string_view account);
-/// Account and name in a key of `all_queues`.
+/// Account and name in a key of `all_queues` or `all_parts_notes`.
 std::optional<std::pair<std::string, std::string>> account_and_queue(std::string_view key);
 
 inline kv::KeyRange everything_of(std::uint64_t generation) { return kv::under(kv::key('m', generation)); }

@@ -59,6 +59,10 @@ Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std:
 Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
                                          bool count_attempt) {
   if (annotation) CO_TRY(check_annotation(*annotation));
+  name_part(lease);
+  if (auto* const other = core_->elsewhere(lease.account, lease.queue)) {
+    co_return co_await other->release(std::move(lease), delay, std::move(annotation), count_attempt);
+  }
   const auto change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
     if (annotation) record.message.annotation = *annotation;
@@ -71,8 +75,9 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
   co_return co_await change_held(kReleaseStep, std::move(lease), change);
 }
 
-Result<bool> QueueService::holds(const std::string& account, const std::vector<std::string>& queues,
+Result<bool> QueueService::holds(const std::string& account, const std::vector<std::string>& whole_queues,
                                  const MessageName& message) {
+  const auto queues = TRY(core_->with_parts(account, whole_queues));
   for (const auto& shard : core_->shards) {
     const auto snapshot = shard->engine.snapshot();
     for (const auto& queue : queues) {
@@ -88,7 +93,9 @@ Result<bool> QueueService::holds(const std::string& account, const std::vector<s
 Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::string> queues, MessageName message) {
   bool withdrawn = false;
   std::map<std::size_t, std::vector<std::string>> by_shard;
-  for (auto& queue : queues) by_shard[core_->of(account, queue).number].push_back(std::move(queue));
+  for (auto& queue : CO_TRY(core_->with_parts(account, queues))) {
+    by_shard[core_->of(account, queue).number].push_back(std::move(queue));
+  }
   for (const auto& [number, its_queues] : by_shard) {
     auto& shard = *core_->shards[number];
     if (!core_->here(shard)) {
@@ -114,7 +121,11 @@ Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::
 
 Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id) {
   CO_TRY(check_listed(queue));
-  co_return co_await change_queue(kRemoveStep, account, queue, [&](QueueRows& rows) -> Result<void> {
+  auto part = CO_TRY(part_with(account, queue, id));
+  if (auto* const other = core_->elsewhere(account, part)) {
+    co_return co_await other->remove(std::move(account), std::move(part), std::move(id));
+  }
+  co_return co_await change_queue(kRemoveStep, std::move(account), std::move(part), [&](QueueRows& rows) -> Result<void> {
     const auto found = TRY(find_listed(rows, id));
     ++rows.figures().finished;
     return rows.remove(found);
@@ -167,8 +178,8 @@ struct PageBuilder {
 
 }  // namespace
 
-Result<MessagePage> QueueService::list(std::string_view account, std::string_view queue, std::uint32_t limit,
-                                       std::string_view continuation) {
+Result<MessagePage> QueueService::list_part(std::string_view account, std::string_view queue, std::uint32_t limit,
+                                            std::string_view continuation) {
   auto position = TRY(read_position(continuation));
   auto& shard = core_->of(account, queue);
   const auto snapshot = shard.engine.snapshot();
@@ -207,12 +218,8 @@ Result<MessagePage> QueueService::list(std::string_view account, std::string_vie
 Result<std::optional<Message>> QueueService::find(std::string_view account, std::string_view queue,
                                                   std::string_view id) {
   TRY(check_listed(queue));
-  auto& shard = core_->of(account, queue);
-  const auto snapshot = shard.engine.snapshot();
-  auto record = TRY(require_queue(*snapshot, account, queue));
-  auto found = TRY(read_message(*snapshot, record.generation, id));
-  if (!found || found->record.message.expires <= shard.ages.now()) return std::optional<Message>();
-  return std::optional<Message>(std::move(found->record.message));
+  auto found = TRY(find_in_parts(account, queue, id));
+  return found ? std::optional(std::move(found->message)) : std::nullopt;
 }
 
 }  // namespace tidemark::queue_service

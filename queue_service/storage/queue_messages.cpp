@@ -28,6 +28,11 @@ Result<void> check_same(const IdempotencyRecord& before, const std::string& text
   return fail(ErrorCode::kIdempotencyKeyReused, "This idempotency key was used for a different message.");
 }
 
+/// To put a message, while its queue gets other parts.
+constexpr int kAttempts = 3;
+/// Nobody tells of messages that come to parts which other processes serve.
+constexpr Duration kLookElsewhere = std::chrono::milliseconds(200);
+
 /// now + span without leaving the years the protocol can write.
 Time bounded_sum(Time now, Duration span) { return span >= kNeverExpires - now ? kNeverExpires : now + span; }
 
@@ -62,7 +67,7 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
     const auto before = TRY(read_idempotency(txn, rows.generation(), key));
     if (before && !rows.has_expired(before->row_expires)) {
       TRY(check_same(*before, text_hash));
-      return Placed{before->id, to_receipt(before->place), before->inserted, before->message_expires,
+      return Placed{before->id, rows.receipt_of(before->place), before->inserted, before->message_expires,
                     before->place.visible_at};
     }
     if (before) txn.erase(queue_keys::idempotency_by_age(rows.generation(), before->row_expires, key));
@@ -82,7 +87,7 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
     txn.put(queue_keys::idempotency(rows.generation(), key), kIdempotencyRecord.encode(row));
     txn.put(queue_keys::idempotency_by_age(rows.generation(), row.row_expires, key), "");
   }
-  return Placed{id, to_receipt(place), now, expires, place.visible_at};
+  return Placed{id, rows.receipt_of(place), now, expires, place.visible_at};
 }
 
 Result<void> QueueService::Shard::could_put(const std::string& account, const FollowUp& next,
@@ -98,8 +103,21 @@ Task<Result<Placed>> QueueService::put(std::string account, std::string queue, P
   CO_TRY(check_put(request));
   const auto id = core_->random.guid();
   const auto text_hash = hash_of(request);
-  co_return co_await change_queue(kPutStep, std::move(account), std::move(queue),
-                                  [&](QueueRows& rows) { return put_in(rows, request, id, text_hash); });
+  for (int attempt = 1;; ++attempt) {
+    const auto part = CO_TRY(core_->part_to_put(account, queue, request));
+    bool spread = false;
+    const auto put_here = [&](QueueRows& rows) -> Result<Placed> {
+      spread = rows.is_spread();
+      if (spread) return fail(ErrorCode::kServerBusy);
+      return put_in(rows, request, id, text_hash);
+    };
+    auto* const other = core_->elsewhere(account, part);
+    auto placed = other != nullptr ? co_await other->put(account, part, request)
+                                   : co_await change_queue(kPutStep, account, part, put_here);
+    // The queue was spread meanwhile, or made anew with other parts.
+    const bool has_other_parts = spread || (part != queue && placed.failed_with(ErrorCode::kQueueNotFound));
+    if (!has_other_parts || attempt == kAttempts) co_return placed;
+  }
 }
 
 Task<Result<Taken>> QueueService::take(std::string account, std::string queue, TakeRequest request) {
@@ -114,7 +132,9 @@ Task<Result<Taken>> QueueService::take(std::string account, std::string queue, T
 
 Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, std::string queue, TakeRequest request,
                                                           WaitRequest wait) {
+  if (auto* const other = core_->elsewhere(account, queue)) co_return co_await other->take(account, queue, request);
   auto& shard = core_->of(account, queue);
+  const bool may_be_spread = core_->shards.size() > 1 && !is_part(queue);
   auto remaining = std::min(wait.span, kMaxReceiveWait);
   const bool waits = remaining > Duration::zero();
   if (waits && core_->waits.count() >= core_->limits.max_waiters) co_return fail(ErrorCode::kServerBusy);
@@ -137,19 +157,32 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
       }
       shard.last_gets.note(account, queue, !taken->messages.empty());
       if (!taken->messages.empty()) co_return std::move(taken->messages);
-      if (gate && !look) continue;  // what there is to wait for, a look tells
+      // A look tells what parts there are, and what there is to wait for.
+      if ((gate || may_be_spread) && !look) continue;
+    }
+    const bool spread = may_be_spread && look->options.parts > 1 && !look->options.paused;
+    if (spread) {
+      auto taken = co_await take_from_parts(account, queue, look->options, request);
+      if (!taken || !taken->empty()) {
+        if (gate && !taken) gate->came();
+        co_return taken;
+      }
     }
     // Measured anew, but never more than before: the wall clock may jump back.
     remaining = std::min(remaining, deadline - core_->clock.now());
     const bool over = remaining <= Duration::zero() || core_->stopping.load() || (waiting && waiting->cancelled()) ||
                       !core_->here(shard);
     if (!gate || over) co_return std::vector<TakenMessage>{};
-    if (!look->empty && gate->needs_due()) {
-      auto due = CO_TRY(shard.first_due(look->generation));
-      if (due) gate->will_come(*due);
+    if ((spread || !look->empty) && gate->needs_due()) {
+      for (const auto& part : CO_TRY(core_->with_parts(account, queue))) {
+        auto& its_shard = core_->of(account, part);
+        const auto due = core_->here(its_shard) ? CO_TRY(its_shard.first_due(account, part)) : std::nullopt;
+        if (due) gate->will_come(*due);
+      }
     }
-    const bool woken = co_await gate->wait(ticket, remaining);
-    if (!woken) remaining = Duration::zero();
+    const auto patience = spread && core_->others != nullptr ? std::min(remaining, kLookElsewhere) : remaining;
+    const bool woken = co_await gate->wait(ticket, patience);
+    if (!woken && patience == remaining) remaining = Duration::zero();
     if (woken && wait.gone && wait.gone()) {
       gate->came();  // for somebody who is there
       co_return std::vector<TakenMessage>{};
@@ -166,25 +199,37 @@ Task<Result<void>> QueueService::cancel_wait_anywhere(std::string token) {
 }
 
 Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::string queue, std::uint32_t count) {
-  auto& shard = core_->of(account, queue);
-  auto look = CO_TRY(shard.look(account, queue));
-  if (look.may_have_expired) CO_TRY(co_await tidy(account, queue));
-  co_return shard.visible(account, queue, count);
+  std::vector<Message> messages;
+  for (const auto& part : CO_TRY(co_await tidied(account, queue))) {
+    auto visible = CO_TRY(core_->of(account, part).visible(account, part, count));
+    std::ranges::move(visible, std::back_inserter(messages));
+  }
+  std::ranges::stable_sort(messages, {}, &Message::next_visible);
+  if (messages.size() > count) messages.resize(count);
+  co_return messages;
 }
 
 Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, std::optional<std::string> text) {
   if (text) CO_TRY(check_text(*text));
+  name_part(holder);
+  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
+    co_return co_await other->update(std::move(holder), visibility, std::move(text));
+  }
   co_return co_await change_held(kUpdateStep, holder, [&](QueueRows& rows, FoundMessage& found) -> Result<Placed> {
     if (text) replace_text(found.record.message, *text, holder.queue);
     found.record.offered = false;
     if (holder.epoch != 0 && visibility == Duration::zero()) found.record.leased = false;
     const auto place = TRY(rows.rewrite(found, rows.now() + visibility));
     const auto& message = found.record.message;
-    return Placed{message.id, to_receipt(place), message.inserted, message.expires, place.visible_at};
+    return Placed{message.id, rows.receipt_of(place), message.inserted, message.expires, place.visible_at};
   });
 }
 
 Task<Result<void>> QueueService::erase(LeaseKey holder) {
+  name_part(holder);
+  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
+    co_return co_await other->erase(std::move(holder));
+  }
   const auto& step = holder.epoch == 0 ? kEraseStep : kCompleteStep;
   co_return co_await change_held(step, std::move(holder), [](QueueRows& rows, FoundMessage& found) {
     ++rows.figures().finished;
@@ -215,9 +260,15 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   std::vector<std::string> ids, hashes;
   for (const auto& next : follow_ups) {
     CO_TRY(check_put(next.message));
+    if (is_part(next.queue)) co_return fail(ErrorCode::kInvalidResourceName);
     ids.push_back(core_->random.guid());
     hashes.push_back(hash_of(next.message));
   }
+  name_part(holder);
+  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
+    co_return co_await other->finish(std::move(holder), std::move(follow_ups));
+  }
+  for (auto& next : follow_ups) next.queue = CO_TRY(core_->part_to_put(holder.account, next.queue, next.message));
   auto& home = core_->to_write(holder.account, holder.queue);
   const auto shard_of = [&](const FollowUp& next) -> Shard& { return core_->of(holder.account, next.queue); };
   for (std::size_t i = 0; i < follow_ups.size(); ++i) {
@@ -243,6 +294,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
         continue;
       }
       auto rows = TRY(QueueRows::open(txn, effects, holder.account, queue, at));
+      if (rows.is_spread()) return fail(ErrorCode::kServerBusy);  // just now; it has parts the next time
       placed[i] = TRY(put_in(rows, message, ids[i], hashes[i]));
       rows.save();
     }
@@ -276,7 +328,7 @@ Result<Placed> insert_moved(QueueRows& rows, MessageRecord record) {
   Placed placed{message.id, {}, message.inserted, message.expires, {}};
   const auto place = TRY(rows.insert(std::move(record), std::nullopt));
   rows.save();
-  placed.receipt = to_receipt(place);
+  placed.receipt = rows.receipt_of(place);
   placed.next_visible = place.visible_at;
   return placed;
 }
@@ -287,7 +339,8 @@ namespace {
 MessageRecord moved(MessageRecord record, const MoveRequest& request, const std::string& from, Time now) {
   record = released(std::move(record));
   auto& message = record.message;
-  message.annotation = request.reason ? annotation_of(record, {*request.reason, from, now}) : request.annotation;
+  message.annotation =
+      request.reason ? annotation_of(record, {*request.reason, whole_queue(from), now}) : request.annotation;
   if (is_poison_queue(request.to_queue)) message.expires = kNeverExpires;
   if (request.reset_dequeue_count) {
     message.dequeue_count = 0;
@@ -307,8 +360,10 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
   CO_TRY(check_annotation(request.annotation));
   if (request.text) CO_TRY(check_text(*request.text));
   auto& home = core_->to_write(account, from);
-  auto& other = core_->of(account, request.to_queue);
+  const auto parts = CO_TRY(core_->parts_of(account, request.to_queue));
+  const auto turn = core_->next_turn();
   Placed placed;
+  Shard* other = nullptr;
   std::uint64_t departure = 0;
   const auto at = home.moment();
   Shard::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
@@ -318,28 +373,38 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
     ++source.figures().moved;
     source.save();
     auto record = moved(std::move(found.record), request, from, at.now);
-    if (&other != &home) {
+    const auto to = core_->part_to_move(account, from, request.to_queue, parts, {record.message.group, {}, turn});
+    other = &core_->of(account, to);
+    if (other != &home) {
       const auto id = record.message.id;
-      departure = TRY(depart(txn, other.number, {account, request.to_queue, id, {}, encode(record)}));
+      departure = TRY(depart(txn, other->number, {account, to, id, {}, encode(record)}));
       return {};
     }
-    auto target = TRY(QueueRows::open_or_create(txn, effects, account, request.to_queue, at));
+    auto target = TRY(QueueRows::open_or_create(txn, effects, account, to, at));
     placed = TRY(insert_moved(target, std::move(record)));
     return {};
   };
   CO_TRY(co_await home.transact(step, std::move(body)));
-  if (&other == &home) co_return placed;
-  co_return co_await core_->carry_one(home, other, departure);
+  if (other == &home) co_return placed;
+  co_return co_await core_->carry_one(home, *other, departure);
 }
 
 Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {
+  name_part(holder);
+  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
+    co_return co_await other->move(std::move(holder), std::move(request));
+  }
   co_return co_await transfer(kMoveStep, holder.account, holder.queue, std::move(request),
                               [&](QueueRows& rows) { return find_held(rows, holder); });
 }
 
 Task<Result<void>> QueueService::redrive(std::string account, std::string queue, std::string id, MoveRequest request) {
   CO_TRY(check_listed(queue));
-  CO_TRY(co_await transfer(kRedriveStep, std::move(account), std::move(queue), std::move(request),
+  auto part = CO_TRY(part_with(account, queue, id));
+  if (auto* const other = core_->elsewhere(account, part)) {
+    co_return co_await other->redrive(std::move(account), std::move(part), std::move(id), std::move(request));
+  }
+  CO_TRY(co_await transfer(kRedriveStep, std::move(account), std::move(part), std::move(request),
                            [&](QueueRows& rows) { return find_listed(rows, id); }));
   co_return Result<void>{};
 }

@@ -99,7 +99,7 @@ void place_field(Io& io, P& place) {
   }
 }
 
-inline constexpr auto kQueueRecord = record_format<QueueRecord>(kRecordVersion, "queue", [](auto& io, auto& record) {
+inline constexpr auto kQueueRecord = record_format<QueueRecord>(kRecordVersion, "queue", []<class Io>(Io& io, auto& record) {
   io.u64(record.generation);
   io.time(record.created);
   io.varint(record.options.max_dequeue_count);
@@ -109,6 +109,21 @@ inline constexpr auto kQueueRecord = record_format<QueueRecord>(kRecordVersion, 
     io.string(entry.second);
   });
   protocol::policy_fields(io, record.acl);
+  if constexpr (Io::kReads) record.options.parts = parts_in(record.metadata);
+});
+
+/// Parts that a queue is to have, or had: while it is being spread, and while they are being dropped.
+struct PartsNote {
+  std::uint32_t parts = 0;
+  bool dropping = false;
+  Time since;
+  bool operator==(const PartsNote&) const = default;
+};
+
+inline constexpr auto kPartsNote = record_format<PartsNote>(kRecordVersion, "parts", [](auto& io, auto& note) {
+  io.varint(note.parts);
+  io.boolean(note.dropping);
+  io.time(note.since);
 });
 
 inline constexpr auto kFiguresRecord =

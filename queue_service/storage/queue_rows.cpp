@@ -24,7 +24,7 @@ Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::str
 Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view account, std::string_view queue) {
   auto record = TRY(read_queue(reader, account, queue));
   if (record) return std::move(*record);
-  TRY(check_queue_name(queue));
+  if (!part_in(queue)) TRY(check_queue_name(queue));
   return fail(ErrorCode::kQueueNotFound);
 }
 
@@ -102,6 +102,7 @@ Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::s
                                   Moment at) {
   auto record = TRY(require_queue(txn, account, queue));
   QueueRows rows(txn, effects, std::move(account), std::move(queue), at);
+  rows.part_ = part_in(rows.queue_);
   rows.generation_ = record.generation;
   rows.options_ = record.options;
   auto figures = TRY(read_figures(txn, rows.generation_));
@@ -112,10 +113,16 @@ Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::s
 Result<QueueRows> QueueRows::open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
                                             std::string queue, Moment at) {
   auto existing = TRY(read_queue(txn, account, queue));
+  if (!existing && is_part(queue) && !is_poison_queue(queue)) return fail(ErrorCode::kQueueNotFound);
   if (!existing) {
     TRY(start_generation(txn, account, queue, QueueRecord{0, at.now, {}, {}, {}}, Time{}));
   }
   return open(txn, effects, std::move(account), std::move(queue), at);
+}
+
+std::string QueueRows::receipt_of(const Place& place) const {
+  auto receipt = to_receipt(place);
+  return part_ ? with_part(receipt, *part_) : receipt;
 }
 
 Place QueueRows::next_place(std::optional<Time> visible_at) {

@@ -8,6 +8,7 @@
 
 #include "common/kv/engine.h"
 #include "queue_service/model/message_requests.h"
+#include "queue_service/model/queue_parts.h"
 #include "queue_service/storage/placed_rows.h"
 #include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_records.h"
@@ -56,18 +57,13 @@ struct TakeRequest {
   Duration visibility{};
   bool offer = false;  // see MessageRecord::offered
   bool lease = false;  // the holder will use id and epoch, not only the receipt
-};
-
-/// Where a message was put, for the answers to put and update.
-struct Placed {
-  std::string id;
-  std::string receipt;
-  Time inserted, expires, next_visible;
+  /// That of a spread queue, for its parts, which have no options of their own.
+  std::optional<std::uint32_t> max_dequeue_count = {};
 };
 
 Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::string_view account,
                                               std::string_view queue);
-/// kQueueNotFound; that of check_queue_name() for a name that no queue can have.
+/// kQueueNotFound; that of check_queue_name() for a name that no queue and no part can have.
 Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view account, std::string_view queue);
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation);
 /// A listed message.
@@ -90,13 +86,17 @@ class QueueRows {
   /// kQueueNotFound.
   static Result<QueueRows> open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
                                 Moment at);
-  /// The same, but creates the queue if necessary.
+  /// The same, but creates the queue if necessary; not a part, unless it is that of a poison queue.
   static Result<QueueRows> open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
                                           std::string queue, Moment at);
 
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] bool has_expired(Time expires) const { return expires <= age_; }
+  /// Its messages belong into its parts.
+  [[nodiscard]] bool is_spread() const { return options_.parts > 1; }
+  /// That of a message at this place.
+  [[nodiscard]] std::string receipt_of(const Place& place) const;
   [[nodiscard]] kv::Transaction& transaction() { return *txn_; }
   FiguresRecord& figures() { return figures_; }
   /// Inserts a message that is visible at `visible_at`, or at once, after the others of its group. Returns its place.
@@ -127,7 +127,7 @@ class QueueRows {
   Result<void> raise_fronts(const Walk& walk, bool search);
   Result<void> drop_expired(const Walk& walk);
   Result<void> poison(std::vector<FoundMessage> failed);
-  [[nodiscard]] bool is_poison(const MessageRecord& record) const;
+  [[nodiscard]] bool is_poison(const MessageRecord& record, std::uint32_t max_dequeue_count) const;
   void erase_row(const FoundMessage& found);
   Place next_place(std::optional<Time> visible_at);
   Place write(MessageRecord& record, std::optional<Time> visible_at);
@@ -140,6 +140,7 @@ class QueueRows {
   kv::Transaction* txn_;
   Effects* effects_;
   std::string account_, queue_;
+  std::optional<QueuePart> part_;  // that the queue is
   Time now_, age_;
   QueueOptions options_;
   std::uint64_t generation_ = 0;

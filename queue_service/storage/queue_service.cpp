@@ -2,7 +2,9 @@
 
 #include "common/base/encoding.h"
 #include "common/kv/generations.h"
+#include "common/process/failures.h"
 #include "queue_service/storage/queue_core.h"
+#include "queue_service/storage/spread_rows.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -74,21 +76,24 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
   CO_TRY(check_queue_name(queue));
   auto checked = CO_TRY(checked_metadata(std::move(metadata)));
   auto options = CO_TRY(options_in(checked, queue));
+  CO_TRY(core_->check_parts(queue, options.parts));
   auto outcome = CreateOutcome::kCreated;
   const auto now = core_->clock.now();
-  CO_TRY(co_await core_->of(account, queue)
-             .transact(kCreateQueueStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
-               auto existing = TRY(read_queue(txn, account, queue));
-               if (existing) {
-                 outcome = CreateOutcome::kExistedAlready;
-                 if (!same_metadata(existing->metadata, checked)) return fail(ErrorCode::kQueueAlreadyExists);
-                 return {};
-               }
-               outcome = CreateOutcome::kCreated;
-               QueueRecord record{0, now, options, checked, {}};
-               TRY(start_generation(txn, account, queue, std::move(record), Time{}));
-               return {};
-             }));
+  const auto create = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    auto existing = TRY(read_queue(txn, account, queue));
+    if (existing) {
+      outcome = CreateOutcome::kExistedAlready;
+      if (!same_metadata(existing->metadata, checked)) return fail(ErrorCode::kQueueAlreadyExists);
+      return {};
+    }
+    outcome = CreateOutcome::kCreated;
+    if (options.parts > 1) TRY(adopt_parts(txn, account, queue, options.parts, now));
+    QueueRecord record{0, now, options, checked, {}};
+    TRY(start_generation(txn, account, queue, std::move(record), Time{}));
+    return {};
+  };
+  CO_TRY(co_await with_parts_made(account, queue, options.parts,
+                                  [&] { return core_->of(account, queue).transact(kCreateQueueStep, create); }));
   co_return outcome;
 }
 
@@ -104,27 +109,41 @@ Task<Result<void>> QueueService::ensure_queue(std::string account, std::string q
 
 Task<Result<void>> QueueService::delete_queue(std::string account, std::string queue) {
   auto& shard = core_->of(account, queue);
-  co_return co_await shard.transact(kDeleteQueueStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  const auto now = core_->clock.now();
+  std::uint32_t parts = 1;
+  auto deleted = co_await shard.transact(kDeleteQueueStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
-    txn.erase(queue_keys::queue(account, queue));
-    kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
-    effects.dropped = true;
-    effects.changed.emplace_back(account, queue);
+    parts = record.options.parts;
+    if (parts > 1) TRY(let_go_of_parts(txn, account, queue, parts, now));
+    drop_queue(txn, effects, account, queue, record);
     return {};
   });
+  if (!deleted || parts == 1) co_return deleted;
+  // If one of them cannot be reached now, upkeep drops it: nobody finds it meanwhile.
+  const auto dropped = co_await drop_parts(std::move(account), std::move(queue));
+  if (!dropped) process::log_failed_task("queue.drop_parts", dropped.error());
+  co_return deleted;
 }
 
 Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
-  auto& shard = core_->of(account, queue);
-  co_return co_await shard.transact(kClearStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  std::uint32_t parts = 1;
+  CO_TRY(co_await core_->of(account, queue).transact(kClearStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
+    parts = record.options.parts;
     auto figures = TRY(read_figures(txn, record.generation));
     kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
     TRY(start_generation(txn, account, queue, std::move(record), figures.last_immediate));
     effects.dropped = true;
     effects.changed.emplace_back(account, queue);
     return {};
-  });
+  }));
+  for (std::uint32_t number = 0; parts > 1 && number < parts; ++number) {
+    auto part = part_name({queue, number, parts});
+    auto* const other = core_->elsewhere(account, part);
+    auto cleared = other != nullptr ? co_await other->clear(account, part) : co_await clear(account, part);
+    if (!cleared && !cleared.failed_with(ErrorCode::kQueueNotFound)) co_return cleared;
+  }
+  co_return Result<void>{};
 }
 
 Result<QueuePage> QueueService::list_queues(std::string_view account, std::string_view prefix, std::string_view from,
@@ -137,6 +156,7 @@ Result<QueuePage> QueueService::list_queues(std::string_view account, std::strin
     auto name = queue_keys::queue_name(queues.key(), account);
     if (!name) return fail(ErrorCode::kCorruption);
     if (!name->starts_with(prefix)) break;
+    if (is_part(*name)) continue;
     if (page.queues.size() == limit) {
       page.next = std::move(name);
       break;
@@ -150,28 +170,39 @@ Result<QueuePage> QueueService::list_queues(std::string_view account, std::strin
 
 Task<Result<QueueProperties>> QueueService::get_properties(std::string account, std::string queue) {
   // Expired messages at the front are not counted.
-  auto& shard = core_->of(account, queue);
-  auto look = CO_TRY(shard.look(account, queue));
-  if (look.may_have_expired) {
-    CO_TRY(co_await tidy(account, queue));
+  QueueProperties properties;
+  for (const auto& part : CO_TRY(co_await tidied(account, queue))) {
+    const auto snapshot = core_->of(account, part).engine.snapshot();
+    auto record = CO_TRY(require_queue(*snapshot, account, part));
+    properties.messages += CO_TRY(read_figures(*snapshot, record.generation)).messages();
+    if (part == queue) properties.metadata = std::move(record.metadata);
   }
-  const auto snapshot = shard.engine.snapshot();
-  auto record = CO_TRY(require_queue(*snapshot, account, queue));
-  auto figures = CO_TRY(read_figures(*snapshot, record.generation));
-  co_return QueueProperties{std::move(record.metadata), figures.messages()};
+  co_return properties;
 }
 
 Task<Result<void>> QueueService::change_metadata(std::string account, std::string queue,
                                                  std::function<Result<Metadata>(const Metadata&)> change) {
   auto& shard = core_->of(account, queue);
-  co_return co_await shard.transact(kSetMetadataStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  const auto now = core_->clock.now();
+  std::uint32_t parts = 1;
+  const auto change_record = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
+    const auto parts_before = record.options.parts;
     record.metadata = TRY(change(record.metadata));
+    if (parts_before > 1) record.metadata = TRY(with_these_parts(std::move(record.metadata), parts_before));
     record.options = TRY(options_in(record.metadata, queue));
+    parts = record.options.parts;
+    if (parts > parts_before) {
+      TRY(core_->check_parts(queue, parts));
+      TRY(check_can_be_spread(txn, record.generation));
+      TRY(adopt_parts(txn, account, queue, parts, now));
+    }
     txn.put(queue_keys::queue(account, queue), kQueueRecord.encode(record));
-    effects.changed.emplace_back(account, queue);  // it may have been resumed
+    effects.changed.emplace_back(account, queue);  // it may have been resumed, or have parts now
     return {};
-  });
+  };
+  co_return co_await with_parts_made(account, queue, parts,
+                                     [&] { return shard.transact(kSetMetadataStep, change_record); });
 }
 
 Task<Result<void>> QueueService::set_metadata(std::string account, std::string queue, Metadata metadata) {

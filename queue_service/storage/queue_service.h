@@ -1,8 +1,9 @@
 // The operations of the queue service, for both faces (rest/ and internal/). All rules of the domain are here, in
 // model/ or in queue_rows. Queues are divided over shards: what concerns one queue and its poison queue is done in one
-// transaction of their shard; a message that leaves it travels (storage/carriers.h). Thread safe; coroutines resume on
-// the caller's executor. Reads are synchronous, bounded, and use one snapshot. Errors are those of the protocol
-// (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits) and kLeaseLost.
+// transaction of their shard; a message that leaves it travels (storage/carriers.h). A spread queue has parts on several
+// shards, whose messages are found under its name; what names a part (model/queue_parts.h) is about that part alone.
+// Thread safe; coroutines resume on the caller's executor. Reads are synchronous, bounded, and use one snapshot of each
+// shard. Errors are those of the protocol (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits) and kLeaseLost.
 #pragma once
 #include <memory>
 #include <optional>
@@ -106,6 +107,10 @@ class QueueService : public kv::AccountProperties {
   Result<StoredPolicies> get_acl(std::string_view account, std::string_view queue);
   Task<Result<void>> set_acl(std::string account, std::string queue, StoredPolicies acl);
 
+  // Parts of a spread queue, by whoever serves the queue; each can be repeated.
+  Task<Result<void>> make_part(std::string account, std::string part);
+  Task<Result<void>> drop_part(std::string account, std::string part, bool with_poison);
+
   // Messages.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
   /// Takes visible messages; if there are none, waits for at most 30 s. kServerBusy if too many callers wait.
@@ -175,6 +180,30 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> change_metadata(std::string account, std::string queue,
                                      std::function<Result<Metadata>(const Metadata&)> change);
   Task<Result<Taken>> take(std::string account, std::string queue, TakeRequest request);
+  // Spread queues (spread_queues.cpp).
+  /// What its parts have, beginning with the next one in turn.
+  Task<Result<std::vector<TakenMessage>>> take_from_parts(const std::string& account, const std::string& queue,
+                                                          const QueueOptions& options, TakeRequest request);
+  /// The queue and its parts, once what has expired at the front of those that are here is gone. kQueueNotFound.
+  Task<Result<std::vector<std::string>>> tidied(const std::string& account, const std::string& queue);
+  struct InPart {
+    std::string part;
+    Message message;
+  };
+  /// A listed message of the queue or one of its parts. kQueueNotFound.
+  Result<std::optional<InPart>> find_in_parts(std::string_view account, std::string_view queue, std::string_view id);
+  /// Where it is. kMessageNotFound.
+  Result<std::string> part_with(std::string_view account, std::string_view queue, std::string_view id);
+  Result<MessagePage> list_part(std::string_view account, std::string_view queue, std::uint32_t limit,
+                                std::string_view continuation);
+  /// Makes the parts that a queue is to have, under a note of them (spread_rows.h).
+  Task<Result<void>> make_parts(std::string account, std::string queue, std::uint32_t parts);
+  /// Runs it, and, if it fails because the queue lacks its parts, makes them and runs it again.
+  Task<Result<void>> with_parts_made(const std::string& account, const std::string& queue, const std::uint32_t& parts,
+                                     std::function<Task<Result<void>>()> run);
+  /// Removes what a note says is to be dropped, and then the note.
+  Task<Result<void>> drop_parts(std::string account, std::string queue);
+  Task<Result<void>> drop_left_parts(Shard& shard);
   Task<Result<Placed>> transfer(const FailStep& step, std::string account, std::string from, MoveRequest request,
                                 Choice choose);
   Task<Result<void>> tidy(std::string account, std::string queue);

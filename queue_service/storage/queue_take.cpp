@@ -75,10 +75,10 @@ Result<void> QueueRows::drop_expired(const Walk& walk) {
   return {};
 }
 
-bool QueueRows::is_poison(const MessageRecord& record) const {
+bool QueueRows::is_poison(const MessageRecord& record, std::uint32_t max_dequeue_count) const {
   // A delivery that nobody confirmed was no attempt.
   const auto attempts = record.message.dequeue_count - (record.offered ? 1U : 0U);
-  return options_.max_dequeue_count > 0 && attempts >= options_.max_dequeue_count && !is_poison_queue(queue_);
+  return max_dequeue_count > 0 && attempts >= max_dequeue_count && !is_poison_queue(queue_);
 }
 
 Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
@@ -88,7 +88,7 @@ Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
     TRY(remove(found));
     ++figures_.moved;
     auto moved = released(std::move(found.record));
-    moved.message.annotation = annotation_of(moved, {"max_dequeue_count", queue_, now_});
+    moved.message.annotation = annotation_of(moved, {"max_dequeue_count", whole_queue(queue_), now_});
     moved.message.expires = kNeverExpires;
     TRY(target.insert(std::move(moved), std::nullopt));
   }
@@ -103,8 +103,9 @@ Result<Taken> QueueRows::take(const TakeRequest& request) {
   TRY(raise_fronts(walked, false));
   TRY(drop_expired(walked));
   std::vector<FoundMessage> failed;
+  const auto max_dequeue_count = request.max_dequeue_count.value_or(options_.max_dequeue_count);
   for (auto& found : walked.visible) {
-    if (is_poison(found.record)) {
+    if (is_poison(found.record, max_dequeue_count)) {
       failed.push_back(std::move(found));
       continue;
     }
@@ -120,7 +121,8 @@ Result<Taken> QueueRows::take(const TakeRequest& request) {
     record.deliveries.push_back(now_);
     const auto place = TRY(rewrite(found, now_ + request.visibility));
     message.next_visible = place.visible_at;
-    taken.messages.push_back({std::move(message), to_receipt(place)});
+    if (part_) message.part = queue_;
+    taken.messages.push_back({std::move(message), receipt_of(place)});
   }
   figures_.taken += taken.messages.size();
   taken.more = walked.bounded || !walked.expired.empty() || !failed.empty();

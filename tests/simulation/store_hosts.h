@@ -92,7 +92,8 @@ class SharedQueueHost final : public Callee {
   SharedOwners owners_;
   service::ShardRouter router_;
   queue_service::QueueService service_;
-  queue_service::QueueOwners others_{router_};
+  queue_service::QueueOwners others_{
+      router_, [this](auto account, auto queue) { return service_.shard_of(account, queue); }};
   rpc::Dispatch dispatch_;
 };
 

@@ -38,7 +38,7 @@ class Process {
         engines_(owners_->make_engines()),
         router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
         service_(shards(), *clock_, random_),
-        others_(router_),
+        others_(router_, [this](auto account, auto queue) { return service_.shard_of(account, queue); }),
         endpoint_("ipc://" + directory + "/" + name) {
     service_.share_with(others_);
     const auto place_of = [this](auto method, auto payload) -> std::optional<service::CallPlace> {
@@ -157,8 +157,6 @@ class QueueOwnersTest : public ::testing::Test {
   std::map<std::size_t, std::string> names_;
 };
 
-Lease lease_of(const std::string& queue, const Message& message) { return {queue, message.id, message.epoch}; }
-
 TEST_F(QueueOwnersTest, EveryCallGoesToWhoeverHasTheQueue) {
   for (auto* process : {one_.get(), two_.get()}) {
     QueueClient client(process->link(), "acc");
@@ -175,7 +173,7 @@ TEST_F(QueueOwnersTest, EveryCallGoesToWhoeverHasTheQueue) {
       ASSERT_TRUE(both);
       ASSERT_EQ(both->size(), 2U);
       EXPECT_TRUE(process->run(client.move(lease_of(queue, both->at(0)), queue + "-poison", "")));
-      EXPECT_EQ(process->run(client.complete_all(queue, {lease_of(queue, both->at(1))})).value(),
+      EXPECT_EQ(process->run(client.complete_all({lease_of(queue, both->at(1))})).value(),
                 std::vector<bool>{true});
       const auto listed = process->run(client.list(queue + "-poison", 10, ""));
       ASSERT_TRUE(listed);

@@ -123,11 +123,11 @@ Task<void> JobBatch::complete(Batch& batch) {
   std::vector<queue_service::Lease> leases;
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     const auto& message = batch.jobs[i].message;
-    if (batch.moved[i]) leases.push_back({batch.queue, message.id, message.epoch});
+    if (batch.moved[i]) leases.push_back(queue_service::lease_of(batch.queue, message));
   }
   // The records say succeeded: messages that stay are dropped at their next delivery.
   std::ignore =
-      co_await fail_points::kBatchComplete.around(services_.queues.complete_all(batch.queue, std::move(leases)));
+      co_await fail_points::kBatchComplete.around(services_.queues.complete_all(std::move(leases)));
 }
 
 }  // namespace tidemark::workers

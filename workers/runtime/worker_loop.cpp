@@ -108,7 +108,7 @@ Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
 }
 
 Task<void> WorkerLoop::give_back(std::string queue, queue_service::Message message) {
-  queue_service::Lease lease{std::move(queue), message.id, message.epoch};
+  auto lease = queue_service::lease_of(std::move(queue), message);
   std::ignore = co_await services_.queues.release(std::move(lease), Duration::zero(), std::move(message.annotation),
                                                   false);  // if not, the lease expires
 }

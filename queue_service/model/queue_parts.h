@@ -1,0 +1,39 @@
+// The parts of a spread queue (docs/queue-extensions.md). Each is a queue of its own on another shard, under a name that
+// no client can give: JOBS#2.8, or JOBS#2.8-poison, is the third of eight. Receipts of its messages name the part. No
+// I/O.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidemark::queue_service {
+
+inline constexpr std::uint32_t kMaxParts = 64;
+
+struct QueuePart {
+  std::string queue;  // of which it is a part
+  std::uint32_t number = 0, parts = 0;
+  bool operator==(const QueuePart&) const = default;
+};
+
+inline bool is_part(std::string_view name) { return name.find('#') != std::string_view::npos; }
+std::string part_name(const QueuePart& part);
+/// The queue, and its parts if there is more than one.
+std::vector<std::string> part_names(const std::string& queue, std::uint32_t parts);
+/// Nothing for any other name.
+std::optional<QueuePart> part_in(std::string_view name);
+/// The queue that the name is a part of; any other name as it is.
+std::string whole_queue(std::string_view name);
+
+/// "2.8", where the queue is known.
+std::string part_text(const QueuePart& part);
+std::optional<QueuePart> part_from_text(std::string queue, std::string_view text);
+
+/// The receipt of a message in this part.
+std::string with_part(std::string_view receipt, const QueuePart& part);
+/// Nothing if the receipt names none.
+std::optional<QueuePart> part_of_receipt(std::string queue, std::string_view receipt);
+
+}  // namespace tidemark::queue_service

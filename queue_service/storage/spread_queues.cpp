@@ -1,0 +1,275 @@
+// Queues that are spread over several shards: where a message goes, and what is done with all parts.
+#include "common/base/numbers.h"
+#include "queue_service/storage/queue_core.h"
+#include "queue_service/storage/spread_rows.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+const FailStep kNotePartsStep("queue.note_parts");
+const FailStep kMakePartStep("queue.make_part");
+const FailStep kDropPartStep("queue.drop_part");
+const FailStep kForgetPartsStep("queue.forget_parts");
+
+}  // namespace
+
+void name_part(LeaseKey& holder) {
+  if (is_part(holder.queue)) return;
+  if (const auto part = part_of_receipt(holder.queue, holder.receipt)) holder.queue = part_name(*part);
+}
+
+Result<std::uint32_t> QueueService::Core::parts_of(std::string_view account, std::string_view queue) const {
+  if (shards.size() == 1 || is_part(queue)) return 1U;
+  const auto record = TRY(read_queue(*of(account, queue).engine.snapshot(), account, queue));
+  return record ? record->options.parts : 1U;
+}
+
+Result<std::vector<std::string>> QueueService::Core::with_parts(std::string_view account, std::string queue) const {
+  const auto parts = TRY(parts_of(account, queue));
+  return part_names(queue, parts);
+}
+
+Result<std::vector<std::string>> QueueService::Core::with_parts(std::string_view account,
+                                                                const std::vector<std::string>& queues) const {
+  std::vector<std::string> all;
+  for (const auto& queue : queues) std::ranges::move(TRY(with_parts(account, queue)), std::back_inserter(all));
+  return all;
+}
+
+Result<void> QueueService::Core::check_parts(std::string_view queue, std::uint32_t parts) const {
+  if (parts == 1) return {};
+  if (is_poison_queue(queue)) {
+    return fail(ErrorCode::kInvalidMetadata, "A poison queue has as many parts as its queue: set tidemark_parts there.");
+  }
+  if (parts <= shards.size()) return {};
+  return fail(ErrorCode::kInvalidMetadata,
+              "tidemark_parts must be a number from 1 to " + std::to_string(shards.size()) +
+                  ", the number of this store's shards (the setting shards, chosen when the store is made).");
+}
+
+std::string QueueService::Core::part_for(std::string_view account, std::string queue, std::uint32_t parts,
+                                         const Sorting& by) const {
+  if (parts <= 1) return queue;
+  const auto hashed = [&](std::string_view kind, std::string_view name) {
+    return static_cast<std::uint32_t>(stored.placement.among(parts, {account, queue, kind, name}));
+  };
+  const auto number = !by.group.empty()             ? hashed("group", by.group)
+                      : !by.idempotency_key.empty() ? hashed("key", by.idempotency_key)
+                                                    : by.turn % parts;
+  return part_name({std::move(queue), number, parts});
+}
+
+Result<std::string> QueueService::Core::part_to_put(std::string_view account, std::string queue,
+                                                    const PutRequest& request) {
+  const auto parts = TRY(parts_of(account, queue));
+  if (parts == 1) return queue;
+  return part_for(account, std::move(queue), parts, {request.group, request.idempotency_key, next_turn()});
+}
+
+std::string QueueService::Core::part_to_move(std::string_view account, std::string_view from, std::string queue,
+                                             std::uint32_t parts, const Sorting& by) const {
+  const auto source = part_in(from);
+  const bool is_beside = source && source->parts == parts &&
+                         without_poison_suffix(source->queue) == without_poison_suffix(queue);
+  if (is_beside && (by.group.empty() || is_poison_queue(queue))) {
+    return part_name({std::move(queue), source->number, parts});
+  }
+  return part_for(account, std::move(queue), parts, by);
+}
+
+Task<Result<std::vector<TakenMessage>>> QueueService::take_from_parts(const std::string& account,
+                                                                      const std::string& queue,
+                                                                      const QueueOptions& options,
+                                                                      TakeRequest request) {
+  request.max_dequeue_count = options.max_dequeue_count;
+  std::vector<TakenMessage> all;
+  std::optional<Error> failed;
+  std::uint32_t failures = 0;
+  const auto wanted = request.count;
+  const auto first = core_->next_turn();
+  for (std::uint32_t i = 0; i < options.parts && all.size() < wanted; ++i) {
+    request.count = wanted - static_cast<std::uint32_t>(all.size());
+    auto taken = co_await get(account, part_name({queue, (first + i) % options.parts, options.parts}), request, {});
+    if (taken) {
+      std::ranges::move(*taken, std::back_inserter(all));
+    } else if (taken.error().code != ErrorCode::kQueueNotFound) {
+      failed = std::move(taken.error());
+      ++failures;
+    }
+  }
+  // Whoever asks again finds what a part has that cannot be reached now.
+  if (failed && failures == options.parts) co_return fail(std::move(*failed));
+  co_return all;
+}
+
+Task<Result<std::vector<std::string>>> QueueService::tidied(const std::string& account, const std::string& queue) {
+  std::vector<std::string> there;
+  for (auto& part : CO_TRY(core_->with_parts(account, queue))) {
+    auto& shard = core_->of(account, part);
+    auto look = shard.look(account, part);
+    if (part != queue && look.failed_with(ErrorCode::kQueueNotFound)) continue;
+    const bool may_have_expired = CO_TRY(std::move(look)).may_have_expired;
+    if (may_have_expired && core_->here(shard)) CO_TRY(co_await tidy(account, part));
+    there.push_back(std::move(part));
+  }
+  co_return there;
+}
+
+Result<std::optional<QueueService::InPart>> QueueService::find_in_parts(std::string_view account,
+                                                                        std::string_view queue, std::string_view id) {
+  for (auto& part : TRY(core_->with_parts(account, std::string(queue)))) {
+    auto& shard = core_->of(account, part);
+    const auto snapshot = shard.engine.snapshot();
+    auto record = require_queue(*snapshot, account, part);
+    if (part != queue && record.failed_with(ErrorCode::kQueueNotFound)) continue;
+    auto found = TRY(read_message(*snapshot, TRY(std::move(record)).generation, id));
+    if (!found || found->record.message.expires <= shard.ages.now()) continue;
+    return std::optional(InPart{std::move(part), std::move(found->record.message)});
+  }
+  return std::optional<InPart>();
+}
+
+Result<std::string> QueueService::part_with(std::string_view account, std::string_view queue, std::string_view id) {
+  auto found = TRY(find_in_parts(account, queue, id));
+  if (!found) return fail(ErrorCode::kMessageNotFound);
+  return std::move(found->part);
+}
+
+Result<MessagePage> QueueService::list(std::string_view account, std::string_view queue, std::uint32_t limit,
+                                       std::string_view continuation) {
+  const auto parts = TRY(core_->parts_of(account, queue));
+  if (parts == 1) return list_part(account, queue, limit, continuation);
+  // One part after another: the number of the part, and where its listing goes on.
+  const auto names = part_names(std::string(queue), parts);
+  const auto colon = continuation.find(':');
+  const auto first = continuation.empty() ? std::optional<std::uint32_t>(0)
+                                          : parse_number<std::uint32_t>(continuation.substr(0, colon), 0, parts);
+  if (!first || (!continuation.empty() && colon == std::string_view::npos)) return fail(ErrorCode::kInvalidMarker);
+  auto inner = continuation.empty() ? std::string_view() : continuation.substr(colon + 1);
+  MessagePage page;
+  limit = std::clamp<std::uint32_t>(limit, 1, kMaxMessagesPerList);
+  for (auto at = *first; at < names.size(); ++at, inner = {}) {
+    if (page.messages.size() == limit) {
+      page.continuation = std::to_string(at) + ":";
+      break;
+    }
+    const auto left = limit - static_cast<std::uint32_t>(page.messages.size());
+    auto more = list_part(account, names[at], left, inner);
+    if (at > 0 && more.failed_with(ErrorCode::kQueueNotFound)) continue;
+    auto of_part = TRY(std::move(more));
+    std::ranges::move(of_part.messages, std::back_inserter(page.messages));
+    if (of_part.continuation.empty()) continue;
+    page.continuation = std::to_string(at) + ":" + of_part.continuation;
+    break;
+  }
+  return page;
+}
+
+Task<Result<void>> QueueService::make_part(std::string account, std::string part) {
+  const auto now = core_->clock.now();
+  auto& shard = core_->to_write(account, part);
+  co_return co_await shard.transact(kMakePartStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    for (const auto& name : {part, poison_queue_of(part)}) {
+      if (TRY(read_queue(txn, account, name))) continue;
+      TRY(start_generation(txn, account, name, QueueRecord{0, now, {}, {}, {}}, Time{}));
+    }
+    return {};
+  });
+}
+
+Task<Result<void>> QueueService::drop_part(std::string account, std::string part, bool with_poison) {
+  auto& shard = core_->to_write(account, part);
+  co_return co_await shard.transact(kDropPartStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    for (const auto& name : {part, poison_queue_of(part)}) {
+      const auto record = name == part || with_poison ? TRY(read_queue(txn, account, name)) : std::nullopt;
+      if (record) drop_queue(txn, effects, account, name, *record);
+    }
+    return {};
+  });
+}
+
+Task<Result<void>> QueueService::make_parts(std::string account, std::string queue, std::uint32_t parts) {
+  const auto now = core_->clock.now();
+  auto& home = core_->to_write(account, queue);
+  bool others_first = false;
+  const auto note_them = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    const auto note = TRY(read_parts_note(txn, account, queue));
+    others_first = note && (note->dropping || note->parts != parts);
+    if (!others_first) put_parts_note(txn, account, queue, {parts, false, now});
+    return {};
+  };
+  CO_TRY(co_await home.transact(kNotePartsStep, note_them));
+  if (others_first) {
+    CO_TRY(co_await drop_parts(account, queue));
+    CO_TRY(co_await home.transact(kNotePartsStep, note_them));
+    if (others_first) co_return fail(ErrorCode::kServerBusy);
+  }
+  for (std::uint32_t number = 0; number < parts; ++number) {
+    auto part = part_name({queue, number, parts});
+    auto* const other = core_->elsewhere(account, part);
+    CO_TRY(other != nullptr ? co_await other->make_part(account, part) : co_await make_part(account, part));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> QueueService::with_parts_made(const std::string& account, const std::string& queue,
+                                                 const std::uint32_t& parts,
+                                                 std::function<Task<Result<void>>()> run) {
+  auto done = co_await run();
+  if (!done.failed_with(ErrorCode::kUnavailable) || parts == 1) co_return done;
+  CO_TRY(co_await make_parts(account, queue, parts));
+  done = co_await run();
+  if (done.failed_with(ErrorCode::kUnavailable)) co_return fail(ErrorCode::kServerBusy);
+  co_return done;
+}
+
+Task<Result<void>> QueueService::drop_parts(std::string account, std::string queue) {
+  auto& home = core_->to_write(account, queue);
+  std::optional<PartsNote> note;
+  bool with_poison = false;  // which nobody has adopted either
+  CO_TRY(co_await home.transact(kNotePartsStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    note = TRY(read_parts_note(txn, account, queue));
+    if (!note) return {};
+    const auto poison = TRY(read_queue(txn, account, poison_queue_of(queue)));
+    with_poison = !is_poison_queue(queue) && !(poison && poison->options.parts == note->parts);
+    if (note->dropping) return {};
+    note->dropping = true;  // from now on nobody adopts them
+    put_parts_note(txn, account, queue, *note);
+    return {};
+  }));
+  if (!note) co_return Result<void>{};
+  for (std::uint32_t number = 0; number < note->parts; ++number) {
+    auto part = part_name({queue, number, note->parts});
+    auto* const other = core_->elsewhere(account, part);
+    CO_TRY(other != nullptr ? co_await other->drop_part(account, part, with_poison)
+                            : co_await drop_part(account, part, with_poison));
+  }
+  co_return co_await home.transact(kForgetPartsStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    if (TRY(read_parts_note(txn, account, queue)) == note) txn.erase(queue_keys::parts_note(account, queue));
+    return {};
+  });
+}
+
+Task<Result<void>> QueueService::drop_left_parts(Shard& shard) {
+  std::vector<std::pair<std::string, std::string>> left;
+  {
+    const auto now = core_->clock.now();
+    const auto snapshot = shard.engine.snapshot();
+    const auto notes = snapshot->scan(queue_keys::all_parts_notes());
+    for (; notes->valid(); notes->next()) {
+      const auto note = CO_TRY(kPartsNote.decode(notes->value()));
+      auto name = queue_keys::account_and_queue(notes->key());
+      if (!name) co_return fail(ErrorCode::kCorruption);
+      if (note.dropping || note.since + kMakingPatience < now) left.push_back(std::move(*name));
+    }
+    CO_TRY(notes->status());
+  }
+  std::optional<Error> failed;  // of one queue; the others are not to wait for it
+  for (auto& [account, queue] : left) {
+    if (auto dropped = co_await drop_parts(account, queue); !dropped) failed = std::move(dropped.error());
+  }
+  if (failed) co_return fail(std::move(*failed));
+  co_return Result<void>{};
+}
+
+}  // namespace tidemark::queue_service
