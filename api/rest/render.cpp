@@ -263,7 +263,8 @@ nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>
           {"inPerSecond", figures.in_rate},
           {"outPerSecond", figures.out_rate},
           {"paused", figures.paused},
-          {"maxDequeueCount", figures.max_dequeue_count}};
+          {"maxDequeueCount", figures.max_dequeue_count},
+          {"parts", figures.parts}};
 }
 
 std::string json_text(const nlohmann::json& body) {

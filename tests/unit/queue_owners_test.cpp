@@ -7,6 +7,7 @@
 #include <boost/asio/use_future.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "common/kv/shard_owners.h"
@@ -77,6 +78,7 @@ class Process {
     return asio::co_spawn(io_, client.receive(queue, seconds(30), seconds(20)), asio::use_future);
   }
   [[nodiscard]] rpc::Transport& link() { return *link_; }
+  [[nodiscard]] QueueService& service() { return service_; }
   [[nodiscard]] bool here(std::size_t shard) const { return router_.here(shard); }
   [[nodiscard]] std::size_t waiters() const { return service_.waiters(); }
   [[nodiscard]] std::size_t served() const {
@@ -259,6 +261,93 @@ TEST_F(QueueOwnersTest, AWaitAtOneProcessHearsOfAPutAtTheOtherAndCanBeEnded) {
   one_->run(waiting.end_waits());
   EXPECT_FALSE(ended.get()->has_value());
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);
+}
+
+/// Its parts are on all shards, so some are the other one's, whichever process is asked.
+TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
+  const auto& queue = queue_of(*one_);
+  const Metadata spread{{std::string(kPartsName), std::to_string(kShards)},
+                        {std::string(kMaxDequeueCountName), "2"}};
+  const auto made = one_->run(one_->service().create_queue("acc", queue, spread));
+  ASSERT_TRUE(made) << made.error().message;
+  for (auto* process : {one_.get(), two_.get()}) {
+    QueueClient client(process->link(), "acc", "client");
+    std::set<std::string> put, taken;
+    for (int i = 0; i < 20; ++i) {
+      const auto text = std::to_string(i);
+      ASSERT_TRUE(process->run(client.put(queue, {.text = text, .group = i % 2 == 0 ? "" : "group " + text})));
+      put.insert(text);
+    }
+    EXPECT_EQ(process->run(client.figures(queue))->messages, 20U);
+    std::vector<Lease> leases;
+    while (taken.size() < put.size()) {
+      const auto some = process->run(client.receive_some(queue, seconds(30), 7));
+      ASSERT_TRUE(some && !some->empty());
+      for (const auto& message : *some) {
+        EXPECT_TRUE(taken.insert(message.text).second) << message.text << " twice";
+        leases.push_back(lease_of(queue, message));
+      }
+    }
+    EXPECT_EQ(taken, put);
+    EXPECT_TRUE(process->run(client.renew(leases[0], seconds(60), "note")));
+    EXPECT_TRUE(process->run(client.release(leases[1], Duration::zero(), "", true)));
+    EXPECT_TRUE(process->run(client.finish(leases[2], {{queue, {.text = "after"}}})));
+    for (std::size_t i = 3; i < 6; ++i) {
+      ASSERT_TRUE(process->run(client.move(leases[i], queue + "-poison", "")));
+    }
+    const auto gone = process->run(client.complete_all({leases.begin() + 6, leases.end()}));
+    ASSERT_TRUE(gone);
+    EXPECT_EQ(*gone, std::vector<bool>(leases.size() - 6, true));
+    EXPECT_TRUE(process->run(client.complete(leases[0])));
+
+    const auto poisoned = process->run(client.list(queue + "-poison", 100, ""));
+    ASSERT_TRUE(poisoned);
+    ASSERT_EQ(poisoned->messages.size(), 3U);
+    EXPECT_TRUE(process->run(client.remove(queue + "-poison", poisoned->messages[0].id)));
+    for (const auto i : {1U, 2U}) {
+      EXPECT_TRUE(process->run(client.redrive(queue + "-poison", poisoned->messages[i].id, queue, std::nullopt, "")));
+    }
+    for (int i = 0; i < 4; ++i) {
+      auto got = process->run(client.receive(queue, seconds(30), seconds(5)));
+      ASSERT_TRUE(got && *got) << i << ": what was given back, the follow-up, and two from the poison queue";
+      EXPECT_TRUE(process->run(client.complete(lease_of(queue, **got))));
+    }
+    // A wait ends wherever the message comes.
+    for (int i = 0; i < 4; ++i) {
+      auto got = process->receive_later(client, queue);
+      ASSERT_TRUE(eventually([&] { return one_->waiters() == 1; }));
+      ASSERT_TRUE(process->run(client.put(queue, "news", Duration::zero())));
+      auto message = got.get();
+      ASSERT_TRUE(message && *message);
+      EXPECT_TRUE(process->run(client.complete(lease_of(queue, **message))));
+    }
+    EXPECT_EQ(process->run(client.figures(queue))->messages, 0U);
+  }
+}
+
+/// As a client by HTTP has them: by receipts.
+TEST_F(QueueOwnersTest, AReceiptOfAPartIsGoodAtTheQueuesOwner) {
+  const auto& queue = queue_of(*one_);
+  auto& service = one_->service();
+  ASSERT_TRUE(one_->run(service.create_queue("acc", queue, {{std::string(kPartsName), std::to_string(kShards)}})));
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(one_->run(service.put("acc", queue, {.text = std::to_string(i)})));
+  EXPECT_EQ(one_->run(service.peek("acc", queue, 32))->size(), 8U);
+  const auto taken = one_->run(service.get("acc", queue, {.count = 32, .visibility = seconds(30)}, {}));
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->size(), 8U);
+  for (const auto& [message, receipt] : *taken) {
+    LeaseKey holder{"acc", queue, message.id, 0, receipt};
+    const auto kept = one_->run(service.update(holder, seconds(60), "changed"));
+    ASSERT_TRUE(kept);
+    EXPECT_TRUE(one_->run(service.erase(holder)).failed_with(ErrorCode::kMessageNotFound));
+    holder.receipt = kept->receipt;
+    EXPECT_TRUE(one_->run(service.erase(holder)));
+  }
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(one_->run(service.put("acc", queue, {.text = std::to_string(i)})));
+  ASSERT_TRUE(one_->run(service.clear("acc", queue)));
+  EXPECT_EQ(one_->run(service.get_properties("acc", queue))->messages, 0U);
+  ASSERT_TRUE(one_->run(service.delete_queue("acc", queue)));
+  EXPECT_TRUE(one_->run(service.put("acc", queue, {.text = "x"})).failed_with(ErrorCode::kQueueNotFound));
 }
 
 TEST_F(QueueOwnersTest, WhatWasPassedOnIsNotPassedOnAgain) {
