@@ -101,7 +101,7 @@ class Loop {
     line.epoch = message.epoch;
     line.text = message.text;
     line.tell(got);
-    co_await finish({kJobs, message.id, message.epoch});
+    co_await finish(lease_of(kJobs, message));
     co_return true;
   }
 
@@ -110,11 +110,11 @@ class Loop {
     const auto what = generator_() % 20;
     if (what == 0) co_return;  // forgets it: the lease runs out
     if (what < 4) {
-      const Line renewal{"renew", lease.queue, lease.message_id, {}, lease.epoch};
+      const Line renewal{"renew", kJobs, lease.message_id, {}, lease.epoch};
       auto done = co_await client_.renew(lease, kLease, "checkpoint");
       renewal.tell(done);
     } else if (what < 8) {
-      const Line release{"release", lease.queue, lease.message_id, {}, lease.epoch};
+      const Line release{"release", kJobs, lease.message_id, {}, lease.epoch};
       auto done = co_await client_.release(lease, milliseconds(generator_() % 100), "again", chance(2));
       release.tell(done);
       co_return;
@@ -122,7 +122,7 @@ class Loop {
       co_await poison(lease);
       co_return;
     }
-    const Line line{"complete", lease.queue, lease.message_id, {}, lease.epoch};
+    const Line line{"complete", kJobs, lease.message_id, {}, lease.epoch};
     auto done = co_await client_.complete(lease);
     line.tell(done);
   }

@@ -21,13 +21,15 @@ from clients import HttpFailure, QueueClient, patiently  # noqa: E402
 from stack import program, wait_until  # noqa: E402
 from store_crashes import StoreCrashTest, main  # noqa: E402
 
-JOBS, CHORES = "jobs", "chores"
+JOBS, CHORES, SPREAD = "jobs", "chores", "spread"
 # Messages that expire: where a peek meets them, and where only the upkeep does.
 GLANCED, FORGOTTEN = "glanced", "forgotten"
 ONCE_A_SECOND = ("queue.sweep", "queue.drop_keys")
 # With this traffic nobody comes there: it makes 10,000 messages ready that are due.
 NOT_REACHED = ("queue.settle",)
-BETWEEN_SHARDS = ("queue.arrive", "queue.forget_departed")
+BETWEEN_SHARDS = ("queue.arrive", "queue.forget_departed", "queue.note_parts", "queue.make_part", "queue.drop_part",
+                  "queue.forget_parts")
+PARTS = 4 if shards.COUNT else None  # of the queue of jobs
 
 Event = collections.namedtuple("Event", "operation begin end outcome queue id epoch text")
 
@@ -130,7 +132,9 @@ class Traffic:
                     (client.create, CHORES), (client.put, CHORES, "x"), (client.finish_one, CHORES),
                     (client.peek, CHORES), (client.clear, CHORES),
                     (client.set_acl, CHORES), (client.set_metadata, CHORES), (client.set_service_properties,),
-                    (client.delete_queue, CHORES)):
+                    (client.delete_queue, CHORES),
+                    *(((client.create, SPREAD, PARTS), (client.put, SPREAD, "x"), (client.delete_queue, SPREAD),
+                       (client.delete_queue, f"{SPREAD}-poison")) if PARTS else ())):
                 self._logged(unheard, "chore", CHORES, call, *arguments)
             unheard.clear()
 
@@ -154,8 +158,9 @@ class Oracle:
         yield from self.one_id_for_each_text()
         places = {m["MessageId"]: queue for queue, messages in self.remaining.items() for m in messages}
         for id, events in self.by_id.items():
-            # What a call did happened before its end, what it saw was so after its begin.
-            events.sort(key=lambda e: e.end if e.operation == "take" else e.begin)
+            # What a call did happened before its end, what it saw was so after its begin. Once a message is gone, nobody
+            # does anything else with it, so whatever began before the end of that came first.
+            events.sort(key=lambda e: e.end if e.operation in ("take", *self.ENDS) else e.begin)
             yield from self.one_story(id, events, places.get(id))
             yield from self.new_epochs(id, events)
 
@@ -218,10 +223,13 @@ class CrashTest(StoreCrashTest):
     def prepare(self):
         self.stack.start("queue_service", "--upkeep-interval-s", "1")
         self.client = QueueClient(self.stack.ports["queue_service"])
-        # What is poisoned travels, if there are shards.
-        self.poison = shards.poison_queue_elsewhere(self.stack.data, JOBS) if shards.COUNT else "jobs-poison"
-        for queue in (JOBS, self.poison):
-            self.client.create(queue)
+        self.client.create(JOBS, PARTS)
+        self.poison = self.make_poison_queue()
+
+    def make_poison_queue(self):
+        if not PARTS:  # otherwise it was made with the queue
+            self.client.create(f"{JOBS}-poison")
+        return f"{JOBS}-poison"
 
     def start_traffic(self):
         return Traffic(self.stack, self.poison, self.seed)
@@ -253,6 +261,13 @@ class CrashTest(StoreCrashTest):
 
 class FailPointTest(CrashTest):
     """The store dies at each of its fail points, one after another, while the clients go on."""
+
+    def make_poison_queue(self):
+        if not shards.COUNT:
+            return super().make_poison_queue()
+        queue = shards.poison_queue_elsewhere(self.stack.data, JOBS)  # so that what is poisoned travels
+        self.client.create(queue)
+        return queue
 
     def test_every_fail_point(self):
         self.die_at_every_point(at_least=40, but_not=NOT_REACHED + (() if shards.COUNT else BETWEEN_SHARDS))

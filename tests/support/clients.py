@@ -389,8 +389,8 @@ class QueueClient(SharedKeyClient):
     def clear(self, queue):
         self._ask("DELETE", f"/{queue}/messages")
 
-    def create(self, queue):
-        self._ask("PUT", f"/{queue}")
+    def create(self, queue, parts=None):
+        self._ask("PUT", f"/{queue}", extensions={"x-ms-meta-tidemark_parts": str(parts)} if parts else None)
 
     def delete_queue(self, queue):
         self._ask("DELETE", f"/{queue}")
