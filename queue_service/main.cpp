@@ -39,12 +39,11 @@ class QueueStore final : public service::Store {
       : service_(context.shards, context.clock, context.random,
                  ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
-        owners_(context.router == nullptr
-                    ? nullptr
-                    : std::make_unique<QueueOwners>(*context.router,
-                                                    [this](auto account, auto queue) {
-                                                      return service_.shard_of(account, queue);
-                                                    })),
+        owners_(context.router == nullptr ? nullptr
+                                          : std::make_unique<QueueOwners>(*context.router,
+                                                                          [this](auto account, auto queue) {
+                                                                            return service_.shard_of(account, queue);
+                                                                          })),
         background_(context.background),
         metrics_(std::make_shared<rest::QueueMetrics>(service_, context.clock,
                                                       static_cast<std::size_t>(settings.metrics_max_queues))) {

@@ -62,8 +62,8 @@ def create_table(port, table):
     Connection(port).call("POST", "Tables", '{"TableName":"%s"}' % table, JSON_HEADERS)
 
 
-def create_queue(port, queue):
-    Connection(port).call("PUT", queue)
+def create_queue(port, queue, parts=None):
+    Connection(port).call("PUT", queue, headers={"x-ms-meta-tidemark_parts": str(parts)} if parts else None)
 
 
 def blob_name(number):

@@ -83,4 +83,16 @@ class Shards(Workload):
                            max(p.p99_ms for p in parts), f"{self.queues} x {parts[0].command}")
 
 
-ALL = [Put, Cycle, Peers, Arrival, Shards]
+class Spread(Workload):
+    name, unit = "queue-spread", "cycles/s"
+    title = "put, get and delete as in queue-cycle, of one queue: on one of two shards, and spread over both"
+    subjects = [Subject("one shard", TidemarkShards), Subject("spread", TidemarkShards)]
+    expectations = [Expectation("spread", None, 0, "one shard")]
+
+    def measure(self, system, subject, repeat):
+        queue = f"spread-{repeat}"
+        azure.create_queue(system.queue, queue, parts=2 if subject.label == "spread" else None)
+        return queue_load(system, queue, "rest-cycle", self.options.connections, self.options.seconds)
+
+
+ALL = [Put, Cycle, Peers, Arrival, Shards, Spread]

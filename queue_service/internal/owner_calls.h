@@ -56,13 +56,15 @@ struct MakePart {
   static constexpr std::string_view kMethod = "queue.make_part";
   using Reply = void;
   std::string account, part;
+  std::uint64_t incarnation = 0;
+  bool with_poison = false;
 };
 
 struct DropPart {
   static constexpr std::string_view kMethod = "queue.drop_part";
   using Reply = void;
   std::string account, part;
-  bool with_poison = false;
+  std::uint64_t incarnation = 0;
 };
 
 struct Clear {

@@ -43,15 +43,17 @@ Task<Result<bool>> QueueOwners::withdraw(std::size_t shard, std::string account,
 }
 
 template <class Call>
-Task<Result<typename Call::Reply>> QueueOwners::of_part(const std::string& account, const std::string& part, Call call) {
+Task<Result<typename Call::Reply>> QueueOwners::of_part(const std::string& account, const std::string& part,
+                                                        Call call) {
   return call_owner(router_, shard_of_(account, part), std::move(call));
 }
 
-Task<Result<void>> QueueOwners::make_part(std::string account, std::string part) {
-  return of_part(account, part, calls::MakePart{account, part});
+Task<Result<void>> QueueOwners::make_part(std::string account, std::string part, std::uint64_t incarnation,
+                                          bool with_poison) {
+  return of_part(account, part, calls::MakePart{account, part, incarnation, with_poison});
 }
-Task<Result<void>> QueueOwners::drop_part(std::string account, std::string part, bool with_poison) {
-  return of_part(account, part, calls::DropPart{account, part, with_poison});
+Task<Result<void>> QueueOwners::drop_part(std::string account, std::string part, std::uint64_t incarnation) {
+  return of_part(account, part, calls::DropPart{account, part, incarnation});
 }
 Task<Result<void>> QueueOwners::clear(std::string account, std::string part) {
   return of_part(account, part, calls::Clear{account, part});

@@ -17,8 +17,9 @@ class QueueOwners final : public OtherOwners {
   Task<Result<Arrived>> arrive(std::size_t to_shard, std::size_t from_shard, std::vector<Departed> departed) override;
   Task<Result<bool>> withdraw(std::size_t shard, std::string account, std::vector<std::string> queues,
                               MessageName message) override;
-  Task<Result<void>> make_part(std::string account, std::string part) override;
-  Task<Result<void>> drop_part(std::string account, std::string part, bool with_poison) override;
+  Task<Result<void>> make_part(std::string account, std::string part, std::uint64_t incarnation,
+                               bool with_poison) override;
+  Task<Result<void>> drop_part(std::string account, std::string part, std::uint64_t incarnation) override;
   Task<Result<void>> clear(std::string account, std::string part) override;
   Task<Result<Placed>> put(std::string account, std::string part, PutRequest request) override;
   Task<Result<std::vector<TakenMessage>>> take(std::string account, std::string part, TakeRequest request) override;

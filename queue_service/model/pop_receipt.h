@@ -1,6 +1,6 @@
 // The pop receipt is the place of a message in its queue, so it is valid exactly as long as the message stays there.
-// Text: base64 of visible-at u64 big-endian, sequence u64 big-endian; of a message in a part of a spread queue, four more
-// bytes, which name the part (queue_parts.h). No I/O.
+// Text: base64 of visible-at u64 big-endian, sequence u64 big-endian; of a message in a part of a spread queue, four
+// more bytes, which name the part (queue_parts.h). No I/O.
 #pragma once
 #include <compare>
 #include <optional>

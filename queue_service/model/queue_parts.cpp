@@ -44,7 +44,8 @@ std::string part_name(const QueuePart& part) {
 
 std::vector<std::string> part_names(const std::string& queue, std::uint32_t parts) {
   std::vector<std::string> names{queue};
-  for (std::uint32_t number = 0; parts > 1 && number < parts; ++number) names.push_back(part_name({queue, number, parts}));
+  for (std::uint32_t number = 0; parts > 1 && number < parts; ++number)
+    names.push_back(part_name({queue, number, parts}));
   return names;
 }
 

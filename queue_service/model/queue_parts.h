@@ -1,6 +1,6 @@
-// The parts of a spread queue (docs/queue-extensions.md). Each is a queue of its own on another shard, under a name that
-// no client can give: JOBS#2.8, or JOBS#2.8-poison, is the third of eight. Receipts of its messages name the part. No
-// I/O.
+// The parts of a spread queue (docs/queue-extensions.md). Each is a queue of its own on another shard, under a name
+// that no client can give: JOBS#2.8, or JOBS#2.8-poison, is the third of eight. Receipts of its messages name the part.
+// No I/O.
 #pragma once
 #include <cstdint>
 #include <optional>

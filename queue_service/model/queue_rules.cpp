@@ -88,7 +88,8 @@ std::string poison_queue_of(std::string_view queue) { return std::string(queue) 
 namespace {
 
 const std::string* entry_in(const Metadata& metadata, std::string_view name) {
-  const auto found = std::ranges::find_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
+  const auto found =
+      std::ranges::find_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
   return found == metadata.end() ? nullptr : &found->second;
 }
 

@@ -69,8 +69,8 @@ Result<LeaseKey> holder_in(const Call& call) {
   if (const auto token = call.http.header(kLeaseHeader)) {
     const auto mark = token->find('@');
     const auto epoch = parse_number<std::int64_t>(token->substr(0, mark), 1, INT64_MAX);
-    const auto part = mark == std::string_view::npos ? std::nullopt
-                                                     : part_from_text(holder.queue, token->substr(mark + 1));
+    const auto part =
+        mark == std::string_view::npos ? std::nullopt : part_from_text(holder.queue, token->substr(mark + 1));
     if (!epoch || (mark != std::string_view::npos && !part)) {
       return fail(protocol::invalid_header(kLeaseHeader, *token, "A lease token that the service gave."));
     }
@@ -101,6 +101,9 @@ Result<Metadata> queue_options_in(const Call& call) {
   Metadata metadata;
   auto count = TRY(number_in(call, "x-ms-tidemark-max-dequeue-count", 0, kMaxMaxDequeueCount));
   if (count) metadata.emplace_back(kMaxDequeueCountName, *count == 0 ? "" : std::to_string(*count));
+  if (auto parts = TRY(number_in(call, "x-ms-tidemark-parts", 1, kMaxParts))) {
+    metadata.emplace_back(kPartsName, std::to_string(*parts));
+  }
   auto paused = TRY(flag_in(call, "x-ms-tidemark-paused"));
   if (call.http.header("x-ms-tidemark-paused")) metadata.emplace_back(kPausedName, paused ? "true" : "");
   return metadata;

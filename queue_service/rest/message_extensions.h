@@ -23,7 +23,7 @@ std::string lease_token(const Message& message);
 Result<std::optional<MoveRequest>> move_in(const Call& call);
 /// x-ms-tidemark-finish.
 Result<bool> wants_finish(const Call& call);
-/// x-ms-tidemark-max-dequeue-count and -paused, as the metadata that they stand for; empty values switch off.
+/// x-ms-tidemark-max-dequeue-count, -parts and -paused, as the metadata that they stand for; empty values switch off.
 Result<Metadata> queue_options_in(const Call& call);
 
 inline constexpr std::string_view kFollowUpQueueHeader = "x-ms-tidemark-follow-up-queue";

@@ -1,6 +1,6 @@
 // The processes that serve the other shards of the same store (docs/scale.md, Owners), as the service needs them: what
-// it does by itself with queues of a shard that may be elsewhere, such as parts of a spread queue. Requests for one queue do
-// not come here: they are passed on as a whole before.
+// it does by itself with queues of a shard that may be elsewhere, such as parts of a spread queue. Requests for one
+// queue do not come here: they are passed on as a whole before.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,8 +24,9 @@ class OtherOwners {
   virtual Task<Result<bool>> withdraw(std::size_t shard, std::string account, std::vector<std::string> queues,
                                       MessageName message) = 0;
   // What is done with a part of a spread queue by whoever serves it: as the functions of QueueService. kServerBusy.
-  virtual Task<Result<void>> make_part(std::string account, std::string part) = 0;
-  virtual Task<Result<void>> drop_part(std::string account, std::string part, bool with_poison) = 0;
+  virtual Task<Result<void>> make_part(std::string account, std::string part, std::uint64_t incarnation,
+                                       bool with_poison) = 0;
+  virtual Task<Result<void>> drop_part(std::string account, std::string part, std::uint64_t incarnation) = 0;
   virtual Task<Result<void>> clear(std::string account, std::string part) = 0;
   virtual Task<Result<Placed>> put(std::string account, std::string part, PutRequest request) = 0;
   virtual Task<Result<std::vector<TakenMessage>>> take(std::string account, std::string part, TakeRequest request) = 0;

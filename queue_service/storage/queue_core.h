@@ -35,7 +35,7 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
   const std::size_t number;
   kv::Engine& engine;
   Clock& clock;
-  const Clock& ages;  // for what expires
+  const Clock& ages;   // for what expires
   Arrivals& arrivals;  // of all shards; those of parts are those of the whole queue
   LastGets last_gets;
   Rates rates;
@@ -102,8 +102,7 @@ struct QueueService::Core {
   /// group, to where its group is.
   [[nodiscard]] std::string part_to_move(std::string_view account, std::string_view from, std::string queue,
                                          std::uint32_t parts, const Sorting& by) const;
-  [[nodiscard]] Result<std::string> part_to_put(std::string_view account, std::string queue,
-                                                const PutRequest& request);
+  [[nodiscard]] Result<std::string> part_to_put(std::string_view account, std::string queue, const PutRequest& request);
   std::uint32_t next_turn() { return turns.fetch_add(1, std::memory_order_relaxed); }
   /// The same, for a transaction of this queue.
   [[nodiscard]] Shard& to_write(std::string_view account, std::string_view queue) const {
@@ -128,7 +127,7 @@ struct QueueService::Core {
   const kv::Shards stored;
   Arrivals arrivals;
   std::vector<std::shared_ptr<Shard>> shards;
-  OtherOwners* others = nullptr;  // null: there are none
+  OtherOwners* others = nullptr;        // null: there are none
   std::atomic<std::uint32_t> turns{0};  // of parts
   Waits waits;
   Signal shutdown;

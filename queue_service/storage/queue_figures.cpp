@@ -10,7 +10,8 @@ const FailStep kSettleStep("queue.settle");
 constexpr std::size_t kMaxDueCounted = 10000;
 constexpr std::size_t kSettledPerTransaction = 500;
 
-/// Adds what the queue itself, or one of its parts, has. A part that is not there has nothing: it is just being dropped.
+/// Adds what the queue itself, or one of its parts, has. A part that is not there has nothing: it is just being
+/// dropped.
 Result<void> add_part(QueueFigures& sum, std::string_view queue, std::string_view part, Result<QueueFigures> figures) {
   if (part == queue) {
     sum = TRY(std::move(figures));

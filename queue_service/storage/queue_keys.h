@@ -6,7 +6,7 @@
 //   dropped      'd' u64(generation)                             -> empty; its 'm' keys await a range delete
 //   departed     'x' u64(to shard) u64(number)                   -> Departure: a message on its way (carriers.h)
 //   numbers      's' u64(to shard), 'c' u64(from shard)          -> u64: the last that departed; the last that arrived
-//   parts        'b' text(account) text(queue)                   -> PartsNote: being made or dropped (spread_queues.cpp)
+//   parts        'b' text(account) text(queue)                   -> PartsNote: that are being made (spread_rows.h)
 //
 // and for each generation, that is, each queue since it was made or cleared, below 'm' u64(generation):
 //

@@ -125,11 +125,12 @@ Task<Result<void>> QueueService::remove(std::string account, std::string queue, 
   if (auto* const other = core_->elsewhere(account, part)) {
     co_return co_await other->remove(std::move(account), std::move(part), std::move(id));
   }
-  co_return co_await change_queue(kRemoveStep, std::move(account), std::move(part), [&](QueueRows& rows) -> Result<void> {
-    const auto found = TRY(find_listed(rows, id));
-    ++rows.figures().finished;
-    return rows.remove(found);
-  });
+  co_return co_await change_queue(kRemoveStep, std::move(account), std::move(part),
+                                  [&](QueueRows& rows) -> Result<void> {
+                                    const auto found = TRY(find_listed(rows, id));
+                                    ++rows.figures().finished;
+                                    return rows.remove(found);
+                                  });
 }
 
 namespace {

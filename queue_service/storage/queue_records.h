@@ -18,6 +18,8 @@ struct QueueRecord {
   QueueOptions options;  // parsed from the metadata
   Metadata metadata;
   StoredPolicies acl;
+  /// Of a part, and of a queue that is spread: which making of parts it is from. Later ones have higher numbers.
+  std::uint64_t incarnation = 0;
 };
 
 /// How large each set of a queue is and where it begins. Exact, because it changes in the transactions that change
@@ -99,30 +101,37 @@ void place_field(Io& io, P& place) {
   }
 }
 
-inline constexpr auto kQueueRecord = record_format<QueueRecord>(kRecordVersion, "queue", []<class Io>(Io& io, auto& record) {
-  io.u64(record.generation);
-  io.time(record.created);
-  io.varint(record.options.max_dequeue_count);
-  io.boolean(record.options.paused);
-  io.list(record.metadata, [&](auto& entry) {
-    io.string(entry.first);
-    io.string(entry.second);
-  });
-  protocol::policy_fields(io, record.acl);
-  if constexpr (Io::kReads) record.options.parts = parts_in(record.metadata);
-});
+inline constexpr auto kQueueRecord =
+    record_format<QueueRecord>(kRecordVersion, "queue", []<class Io>(Io& io, auto& record) {
+      io.u64(record.generation);
+      io.time(record.created);
+      io.varint(record.options.max_dequeue_count);
+      io.boolean(record.options.paused);
+      io.list(record.metadata, [&](auto& entry) {
+        io.string(entry.first);
+        io.string(entry.second);
+      });
+      protocol::policy_fields(io, record.acl);
+      if constexpr (Io::kReads) {
+        record.options.parts = parts_in(record.metadata);
+        if (!io.bytes.finished()) io.u64(record.incarnation);
+      } else if (record.incarnation != 0) {
+        io.u64(record.incarnation);
+      }
+    });
 
-/// Parts that a queue is to have, or had: while it is being spread, and while they are being dropped.
+/// Parts that are being made for a queue.
 struct PartsNote {
   std::uint32_t parts = 0;
-  bool dropping = false;
+  std::uint64_t incarnation = 0;
+  bool with_poison = false;  // also those of its poison queue, which has none
   Time since;
-  bool operator==(const PartsNote&) const = default;
 };
 
 inline constexpr auto kPartsNote = record_format<PartsNote>(kRecordVersion, "parts", [](auto& io, auto& note) {
   io.varint(note.parts);
-  io.boolean(note.dropping);
+  io.u64(note.incarnation);
+  io.boolean(note.with_poison);
   io.time(note.since);
 });
 

@@ -78,8 +78,7 @@ Result<std::optional<Place>> first_timed(const kv::Reader& reader, std::uint64_t
   return cursor->valid() ? queue_keys::place_in(cursor->key()) : std::nullopt;
 }
 
-Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
-                                       QueueRecord record, Time last_immediate) {
+Result<std::uint64_t> next_generation(kv::Transaction& txn) {
   std::uint64_t generation = 1;
   if (const auto bytes = TRY(txn.get(queue_keys::kGenerations))) {
     std::string_view rest = *bytes;
@@ -88,6 +87,12 @@ Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view ac
     generation = *last + 1;
   }
   txn.put(queue_keys::kGenerations, kv::key(generation));
+  return generation;
+}
+
+Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
+                                       QueueRecord record, Time last_immediate) {
+  const auto generation = TRY(next_generation(txn));
   record.generation = generation;
   txn.put(queue_keys::queue(account, queue), kQueueRecord.encode(record));
   FiguresRecord figures;
@@ -113,7 +118,7 @@ Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::s
 Result<QueueRows> QueueRows::open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
                                             std::string queue, Moment at) {
   auto existing = TRY(read_queue(txn, account, queue));
-  if (!existing && is_part(queue) && !is_poison_queue(queue)) return fail(ErrorCode::kQueueNotFound);
+  if (!existing && is_part(queue)) return fail(ErrorCode::kQueueNotFound);
   if (!existing) {
     TRY(start_generation(txn, account, queue, QueueRecord{0, at.now, {}, {}, {}}, Time{}));
   }

@@ -77,6 +77,8 @@ Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::ui
 /// The first timed message that is visible at `until` or before.
 Result<std::optional<Place>> first_timed(const kv::Reader& reader, std::uint64_t generation,
                                          const FiguresRecord& figures, Time until);
+/// A number that this shard has not given out yet.
+Result<std::uint64_t> next_generation(kv::Transaction& txn);
 /// Writes the queue's row with a new generation, and its figures; returns the generation.
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate);
@@ -86,7 +88,7 @@ class QueueRows {
   /// kQueueNotFound.
   static Result<QueueRows> open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
                                 Moment at);
-  /// The same, but creates the queue if necessary; not a part, unless it is that of a poison queue.
+  /// The same, but creates the queue if necessary; not a part.
   static Result<QueueRows> open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
                                           std::string queue, Moment at);
 

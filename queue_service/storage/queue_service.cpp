@@ -79,6 +79,7 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
   CO_TRY(core_->check_parts(queue, options.parts));
   auto outcome = CreateOutcome::kCreated;
   const auto now = core_->clock.now();
+  std::optional<PartsNote> parts;
   const auto create = [&](kv::Transaction& txn, Effects&) -> Result<void> {
     auto existing = TRY(read_queue(txn, account, queue));
     if (existing) {
@@ -87,13 +88,15 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
       return {};
     }
     outcome = CreateOutcome::kCreated;
-    if (options.parts > 1) TRY(adopt_parts(txn, account, queue, options.parts, now));
     QueueRecord record{0, now, options, checked, {}};
+    if (options.parts > 1) TRY(adopt_parts(txn, account, queue, record, parts, now));
     TRY(start_generation(txn, account, queue, std::move(record), Time{}));
     return {};
   };
-  CO_TRY(co_await with_parts_made(account, queue, options.parts,
-                                  [&] { return core_->of(account, queue).transact(kCreateQueueStep, create); }));
+  CO_TRY(co_await with_parts_made(account, queue, options.parts, [&](const auto& made) {
+    parts = made;
+    return core_->of(account, queue).transact(kCreateQueueStep, create);
+  }));
   co_return outcome;
 }
 
@@ -109,34 +112,33 @@ Task<Result<void>> QueueService::ensure_queue(std::string account, std::string q
 
 Task<Result<void>> QueueService::delete_queue(std::string account, std::string queue) {
   auto& shard = core_->of(account, queue);
-  const auto now = core_->clock.now();
-  std::uint32_t parts = 1;
+  QueueRecord record;
   auto deleted = co_await shard.transact(kDeleteQueueStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = TRY(require_queue(txn, account, queue));
-    parts = record.options.parts;
-    if (parts > 1) TRY(let_go_of_parts(txn, account, queue, parts, now));
+    record = TRY(require_queue(txn, account, queue));
+    TRY(check_can_be_deleted(txn, account, queue));
     drop_queue(txn, effects, account, queue, record);
     return {};
   });
-  if (!deleted || parts == 1) co_return deleted;
+  if (!deleted || record.options.parts == 1) co_return deleted;
   // If one of them cannot be reached now, upkeep drops it: nobody finds it meanwhile.
-  const auto dropped = co_await drop_parts(std::move(account), std::move(queue));
+  const auto dropped = co_await drop_parts(account, queue, record.options.parts, record.incarnation);
   if (!dropped) process::log_failed_task("queue.drop_parts", dropped.error());
   co_return deleted;
 }
 
 Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
   std::uint32_t parts = 1;
-  CO_TRY(co_await core_->of(account, queue).transact(kClearStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = TRY(require_queue(txn, account, queue));
-    parts = record.options.parts;
-    auto figures = TRY(read_figures(txn, record.generation));
-    kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
-    TRY(start_generation(txn, account, queue, std::move(record), figures.last_immediate));
-    effects.dropped = true;
-    effects.changed.emplace_back(account, queue);
-    return {};
-  }));
+  CO_TRY(co_await core_->of(account, queue)
+             .transact(kClearStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+               auto record = TRY(require_queue(txn, account, queue));
+               parts = record.options.parts;
+               auto figures = TRY(read_figures(txn, record.generation));
+               kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
+               TRY(start_generation(txn, account, queue, std::move(record), figures.last_immediate));
+               effects.dropped = true;
+               effects.changed.emplace_back(account, queue);
+               return {};
+             }));
   for (std::uint32_t number = 0; parts > 1 && number < parts; ++number) {
     auto part = part_name({queue, number, parts});
     auto* const other = core_->elsewhere(account, part);
@@ -185,6 +187,7 @@ Task<Result<void>> QueueService::change_metadata(std::string account, std::strin
   auto& shard = core_->of(account, queue);
   const auto now = core_->clock.now();
   std::uint32_t parts = 1;
+  std::optional<PartsNote> made;
   const auto change_record = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     const auto parts_before = record.options.parts;
@@ -195,14 +198,16 @@ Task<Result<void>> QueueService::change_metadata(std::string account, std::strin
     if (parts > parts_before) {
       TRY(core_->check_parts(queue, parts));
       TRY(check_can_be_spread(txn, record.generation));
-      TRY(adopt_parts(txn, account, queue, parts, now));
+      TRY(adopt_parts(txn, account, queue, record, made, now));
     }
     txn.put(queue_keys::queue(account, queue), kQueueRecord.encode(record));
     effects.changed.emplace_back(account, queue);  // it may have been resumed, or have parts now
     return {};
   };
-  co_return co_await with_parts_made(account, queue, parts,
-                                     [&] { return shard.transact(kSetMetadataStep, change_record); });
+  co_return co_await with_parts_made(account, queue, parts, [&](const auto& note) {
+    made = note;
+    return shard.transact(kSetMetadataStep, change_record);
+  });
 }
 
 Task<Result<void>> QueueService::set_metadata(std::string account, std::string queue, Metadata metadata) {

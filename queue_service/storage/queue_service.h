@@ -1,9 +1,10 @@
 // The operations of the queue service, for both faces (rest/ and internal/). All rules of the domain are here, in
 // model/ or in queue_rows. Queues are divided over shards: what concerns one queue and its poison queue is done in one
-// transaction of their shard; a message that leaves it travels (storage/carriers.h). A spread queue has parts on several
-// shards, whose messages are found under its name; what names a part (model/queue_parts.h) is about that part alone.
-// Thread safe; coroutines resume on the caller's executor. Reads are synchronous, bounded, and use one snapshot of each
-// shard. Errors are those of the protocol (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits) and kLeaseLost.
+// transaction of their shard; a message that leaves it travels (storage/carriers.h). A spread queue has parts on
+// several shards, whose messages are found under its name; what names a part (model/queue_parts.h) is about that part
+// alone. Thread safe; coroutines resume on the caller's executor. Reads are synchronous, bounded, and use one snapshot
+// of each shard. Errors are those of the protocol (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits) and
+// kLeaseLost.
 #pragma once
 #include <memory>
 #include <optional>
@@ -108,8 +109,10 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> set_acl(std::string account, std::string queue, StoredPolicies acl);
 
   // Parts of a spread queue, by whoever serves the queue; each can be repeated.
-  Task<Result<void>> make_part(std::string account, std::string part);
-  Task<Result<void>> drop_part(std::string account, std::string part, bool with_poison);
+  /// kFenced if there is one from a later incarnation. `with_poison`: also the part of the poison queue.
+  Task<Result<void>> make_part(std::string account, std::string part, std::uint64_t incarnation, bool with_poison);
+  /// Unless it is from a later incarnation.
+  Task<Result<void>> drop_part(std::string account, std::string part, std::uint64_t incarnation);
 
   // Messages.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
@@ -196,14 +199,15 @@ class QueueService : public kv::AccountProperties {
   Result<std::string> part_with(std::string_view account, std::string_view queue, std::string_view id);
   Result<MessagePage> list_part(std::string_view account, std::string_view queue, std::uint32_t limit,
                                 std::string_view continuation);
-  /// Makes the parts that a queue is to have, under a note of them (spread_rows.h).
-  Task<Result<void>> make_parts(std::string account, std::string queue, std::uint32_t parts);
+  /// Makes the parts that a queue is to have, under a note of them (spread_rows.h). Nothing if it has them.
+  Task<Result<std::optional<PartsNote>>> make_parts(std::string account, std::string queue, std::uint32_t parts);
   /// Runs it, and, if it fails because the queue lacks its parts, makes them and runs it again.
   Task<Result<void>> with_parts_made(const std::string& account, const std::string& queue, const std::uint32_t& parts,
-                                     std::function<Task<Result<void>>()> run);
-  /// Removes what a note says is to be dropped, and then the note.
-  Task<Result<void>> drop_parts(std::string account, std::string queue);
-  Task<Result<void>> drop_left_parts(Shard& shard);
+                                     std::function<Task<Result<void>>(const std::optional<PartsNote>& made)> run);
+  Task<Result<void>> drop_parts(std::string account, std::string queue, std::uint32_t parts, std::uint64_t incarnation);
+  /// Drops the parts of this shard that no queue has, and forgets notes of what nobody makes any more.
+  Task<Result<void>> drop_unused_parts(Shard& shard);
+  Task<Result<void>> forget_old_notes(Shard& shard, Time until);
   Task<Result<Placed>> transfer(const FailStep& step, std::string account, std::string from, MoveRequest request,
                                 Choice choose);
   Task<Result<void>> tidy(std::string account, std::string queue);

@@ -192,7 +192,7 @@ Task<Result<void>> QueueService::tend(Shard& shard) {
     }
     co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
   }
-  if (auto dropped = co_await drop_left_parts(shard); !dropped) failed = std::move(dropped.error());
+  if (auto dropped = co_await drop_unused_parts(shard); !dropped) failed = std::move(dropped.error());
   if (failed) co_return fail(std::move(*failed));
   co_return Result<void>{};
 }

@@ -11,6 +11,10 @@ const FailStep kMakePartStep("queue.make_part");
 const FailStep kDropPartStep("queue.drop_part");
 const FailStep kForgetPartsStep("queue.forget_parts");
 
+/// Nobody goes on making parts after so long.
+constexpr Duration kMakingPatience = std::chrono::minutes(10);
+constexpr std::size_t kNotesTogether = 256;
+
 }  // namespace
 
 void name_part(LeaseKey& holder) {
@@ -39,7 +43,8 @@ Result<std::vector<std::string>> QueueService::Core::with_parts(std::string_view
 Result<void> QueueService::Core::check_parts(std::string_view queue, std::uint32_t parts) const {
   if (parts == 1) return {};
   if (is_poison_queue(queue)) {
-    return fail(ErrorCode::kInvalidMetadata, "A poison queue has as many parts as its queue: set tidemark_parts there.");
+    return fail(ErrorCode::kInvalidMetadata,
+                "A poison queue has as many parts as its queue: set tidemark_parts there.");
   }
   if (parts <= shards.size()) return {};
   return fail(ErrorCode::kInvalidMetadata,
@@ -69,8 +74,8 @@ Result<std::string> QueueService::Core::part_to_put(std::string_view account, st
 std::string QueueService::Core::part_to_move(std::string_view account, std::string_view from, std::string queue,
                                              std::uint32_t parts, const Sorting& by) const {
   const auto source = part_in(from);
-  const bool is_beside = source && source->parts == parts &&
-                         without_poison_suffix(source->queue) == without_poison_suffix(queue);
+  const bool is_beside =
+      source && source->parts == parts && without_poison_suffix(source->queue) == without_poison_suffix(queue);
   if (is_beside && (by.group.empty() || is_poison_queue(queue))) {
     return part_name({std::move(queue), source->number, parts});
   }
@@ -165,110 +170,115 @@ Result<MessagePage> QueueService::list(std::string_view account, std::string_vie
   return page;
 }
 
-Task<Result<void>> QueueService::make_part(std::string account, std::string part) {
+Task<Result<void>> QueueService::make_part(std::string account, std::string part, std::uint64_t incarnation,
+                                           bool with_poison) {
   const auto now = core_->clock.now();
   auto& shard = core_->to_write(account, part);
-  co_return co_await shard.transact(kMakePartStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    for (const auto& name : {part, poison_queue_of(part)}) {
-      if (TRY(read_queue(txn, account, name))) continue;
-      TRY(start_generation(txn, account, name, QueueRecord{0, now, {}, {}, {}}, Time{}));
-    }
+  co_return co_await shard.transact(kMakePartStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    TRY(make_part_rows(txn, effects, account, part, incarnation, now));
+    if (with_poison) TRY(make_part_rows(txn, effects, account, poison_queue_of(part), incarnation, now));
     return {};
   });
 }
 
-Task<Result<void>> QueueService::drop_part(std::string account, std::string part, bool with_poison) {
+Task<Result<void>> QueueService::drop_part(std::string account, std::string part, std::uint64_t incarnation) {
   auto& shard = core_->to_write(account, part);
   co_return co_await shard.transact(kDropPartStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    for (const auto& name : {part, poison_queue_of(part)}) {
-      const auto record = name == part || with_poison ? TRY(read_queue(txn, account, name)) : std::nullopt;
-      if (record) drop_queue(txn, effects, account, name, *record);
-    }
+    const auto record = TRY(read_queue(txn, account, part));
+    if (record && record->incarnation <= incarnation) drop_queue(txn, effects, account, part, *record);
     return {};
   });
 }
 
-Task<Result<void>> QueueService::make_parts(std::string account, std::string queue, std::uint32_t parts) {
+Task<Result<std::optional<PartsNote>>> QueueService::make_parts(std::string account, std::string queue,
+                                                                std::uint32_t parts) {
   const auto now = core_->clock.now();
-  auto& home = core_->to_write(account, queue);
-  bool others_first = false;
-  const auto note_them = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    const auto note = TRY(read_parts_note(txn, account, queue));
-    others_first = note && (note->dropping || note->parts != parts);
-    if (!others_first) put_parts_note(txn, account, queue, {parts, false, now});
-    return {};
-  };
-  CO_TRY(co_await home.transact(kNotePartsStep, note_them));
-  if (others_first) {
-    CO_TRY(co_await drop_parts(account, queue));
-    CO_TRY(co_await home.transact(kNotePartsStep, note_them));
-    if (others_first) co_return fail(ErrorCode::kServerBusy);
-  }
-  for (std::uint32_t number = 0; number < parts; ++number) {
+  std::optional<PartsNote> note;
+  CO_TRY(co_await core_->to_write(account, queue)
+             .transact(kNotePartsStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+               note = TRY(note_parts(txn, account, queue, parts, now));
+               return {};
+             }));
+  for (std::uint32_t number = 0; note && number < parts; ++number) {
     auto part = part_name({queue, number, parts});
     auto* const other = core_->elsewhere(account, part);
-    CO_TRY(other != nullptr ? co_await other->make_part(account, part) : co_await make_part(account, part));
+    CO_TRY(other != nullptr ? co_await other->make_part(account, part, note->incarnation, note->with_poison)
+                            : co_await make_part(account, part, note->incarnation, note->with_poison));
   }
-  co_return Result<void>{};
+  co_return note;
 }
 
-Task<Result<void>> QueueService::with_parts_made(const std::string& account, const std::string& queue,
-                                                 const std::uint32_t& parts,
-                                                 std::function<Task<Result<void>>()> run) {
-  auto done = co_await run();
+Task<Result<void>> QueueService::with_parts_made(
+    const std::string& account, const std::string& queue, const std::uint32_t& parts,
+    std::function<Task<Result<void>>(const std::optional<PartsNote>& made)> run) {
+  std::optional<PartsNote> made;
+  auto done = co_await run(made);
   if (!done.failed_with(ErrorCode::kUnavailable) || parts == 1) co_return done;
-  CO_TRY(co_await make_parts(account, queue, parts));
-  done = co_await run();
+  made = CO_TRY(co_await make_parts(account, queue, parts));
+  done = co_await run(made);
+  // Somebody else makes them at the same time.
   if (done.failed_with(ErrorCode::kUnavailable)) co_return fail(ErrorCode::kServerBusy);
   co_return done;
 }
 
-Task<Result<void>> QueueService::drop_parts(std::string account, std::string queue) {
-  auto& home = core_->to_write(account, queue);
-  std::optional<PartsNote> note;
-  bool with_poison = false;  // which nobody has adopted either
-  CO_TRY(co_await home.transact(kNotePartsStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    note = TRY(read_parts_note(txn, account, queue));
-    if (!note) return {};
-    const auto poison = TRY(read_queue(txn, account, poison_queue_of(queue)));
-    with_poison = !is_poison_queue(queue) && !(poison && poison->options.parts == note->parts);
-    if (note->dropping) return {};
-    note->dropping = true;  // from now on nobody adopts them
-    put_parts_note(txn, account, queue, *note);
-    return {};
-  }));
-  if (!note) co_return Result<void>{};
-  for (std::uint32_t number = 0; number < note->parts; ++number) {
-    auto part = part_name({queue, number, note->parts});
+Task<Result<void>> QueueService::drop_parts(std::string account, std::string queue, std::uint32_t parts,
+                                            std::uint64_t incarnation) {
+  std::optional<Error> failed;  // of one part; the others are not to wait for it
+  for (std::uint32_t number = 0; number < parts; ++number) {
+    auto part = part_name({queue, number, parts});
     auto* const other = core_->elsewhere(account, part);
-    CO_TRY(other != nullptr ? co_await other->drop_part(account, part, with_poison)
-                            : co_await drop_part(account, part, with_poison));
+    auto dropped = other != nullptr ? co_await other->drop_part(account, part, incarnation)
+                                    : co_await drop_part(account, part, incarnation);
+    if (!dropped) failed = std::move(dropped.error());
   }
-  co_return co_await home.transact(kForgetPartsStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    if (TRY(read_parts_note(txn, account, queue)) == note) txn.erase(queue_keys::parts_note(account, queue));
+  if (failed) co_return fail(std::move(*failed));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> QueueService::forget_old_notes(Shard& shard, Time until) {
+  std::vector<std::string> old;
+  const auto find = [&](const kv::Reader& rows) -> Result<void> {
+    old.clear();
+    const auto notes = rows.scan(queue_keys::all_parts_notes());
+    for (; notes->valid() && old.size() < kNotesTogether; notes->next()) {
+      if (TRY(kPartsNote.decode(notes->value())).since <= until) old.emplace_back(notes->key());
+    }
+    return notes->status();
+  };
+  CO_TRY(find(*shard.engine.snapshot()));
+  if (old.empty()) co_return Result<void>{};
+  co_return co_await shard.transact(kForgetPartsStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    TRY(find(txn));
+    for (const auto& note : old) txn.erase(note);
     return {};
   });
 }
 
-Task<Result<void>> QueueService::drop_left_parts(Shard& shard) {
-  std::vector<std::pair<std::string, std::string>> left;
+Task<Result<void>> QueueService::drop_unused_parts(Shard& shard) {
+  const auto until = core_->clock.now() - kMakingPatience;
+  CO_TRY(co_await forget_old_notes(shard, until));
+  struct Unused {
+    std::string account, part;
+    std::uint64_t incarnation = 0;
+  };
+  std::vector<Unused> unused;
   {
-    const auto now = core_->clock.now();
     const auto snapshot = shard.engine.snapshot();
-    const auto notes = snapshot->scan(queue_keys::all_parts_notes());
-    for (; notes->valid(); notes->next()) {
-      const auto note = CO_TRY(kPartsNote.decode(notes->value()));
-      auto name = queue_keys::account_and_queue(notes->key());
-      if (!name) co_return fail(ErrorCode::kCorruption);
-      if (note.dropping || note.since + kMakingPatience < now) left.push_back(std::move(*name));
+    const auto queues = snapshot->scan_long(queue_keys::all_queues());
+    for (; queues->valid(); queues->next()) {
+      auto name = queue_keys::account_and_queue(queues->key());
+      const auto part = name ? part_in(name->second) : std::nullopt;
+      if (!part) continue;
+      const auto record = CO_TRY(kQueueRecord.decode(queues->value()));
+      // What is younger may be of a making that a reader does not see yet, if the database has just changed its leader.
+      if (record.created > until) continue;
+      const auto& home = core_->of(name->first, part->queue);
+      if (CO_TRY(is_in_use(*home.engine.snapshot(), name->first, *part, record.incarnation))) continue;
+      unused.push_back({std::move(name->first), std::move(name->second), record.incarnation});
     }
-    CO_TRY(notes->status());
+    CO_TRY(queues->status());
   }
-  std::optional<Error> failed;  // of one queue; the others are not to wait for it
-  for (auto& [account, queue] : left) {
-    if (auto dropped = co_await drop_parts(account, queue); !dropped) failed = std::move(dropped.error());
-  }
-  if (failed) co_return fail(std::move(*failed));
+  for (auto& [account, part, incarnation] : unused) CO_TRY(co_await drop_part(account, part, incarnation));
   co_return Result<void>{};
 }
 

@@ -1,30 +1,38 @@
 // The rows of a queue that is spread, or is to be, in transactions of the queue's own shard. The parts are made first,
-// under a note of them, and a queue that becomes spread takes the note away. One that is deleted leaves a note of what is to
-// be dropped, so parts that belong to no queue are always noted. Its poison queue is spread with it, and stays so.
+// under a note beside the queue's row, which the transaction that spreads the queue takes away. Each making has a
+// higher number, its incarnation, so what comes late from an earlier one changes nothing. A part is in use as long as
+// the queue or a note has its incarnation; others are dropped. The poison queue is spread with its queue, and stays so.
 #pragma once
 #include "queue_service/storage/queue_rows.h"
 
 namespace tidemark::queue_service {
 
-/// Parts that were being made for this long are dropped: nobody makes them any more.
-inline constexpr Duration kMakingPatience = std::chrono::minutes(10);
-
 Result<std::optional<PartsNote>> read_parts_note(const kv::Reader& rows, std::string_view account,
                                                  std::string_view queue);
-void put_parts_note(kv::Transaction& txn, std::string_view account, std::string_view queue, const PartsNote& note);
+/// Notes that they are being made, in place of an earlier note. Nothing if the queue has so many parts already.
+Result<std::optional<PartsNote>> note_parts(kv::Transaction& txn, std::string_view account, const std::string& queue,
+                                            std::uint32_t parts, Time now);
+/// The queue, whose row is about to be written, has the parts that were made under this note, from the commit on.
+/// kUnavailable if the note is not there: they have to be made. kInvalidMetadata if its poison queue has another number
+/// of them.
+Result<void> adopt_parts(kv::Transaction& txn, std::string_view account, const std::string& queue, QueueRecord& record,
+                         const std::optional<PartsNote>& made, Time now);
+/// Whether the queue of this part, or a note, has its incarnation; `rows` are those of the queue's own shard.
+Result<bool> is_in_use(const kv::Reader& rows, std::string_view account, const QueuePart& part,
+                       std::uint64_t incarnation);
 
-/// The queue has the parts that were made for it, from the commit on. kUnavailable if there are none: make_parts().
-/// kInvalidMetadata if its poison queue has another number of them.
-Result<void> adopt_parts(kv::Transaction& txn, std::string_view account, const std::string& queue, std::uint32_t parts,
-                         Time now);
-/// The queue is about to go, and its parts are to be dropped. kInvalidInput for the poison queue of a queue that is there.
-Result<void> let_go_of_parts(kv::Transaction& txn, std::string_view account, const std::string& queue,
-                             std::uint32_t parts, Time now);
-/// Removes the queue's row; the messages are collected.
+/// In a transaction of the part's shard: makes it anew if it is from an earlier incarnation. kFenced if from a later
+/// one.
+Result<void> make_part_rows(kv::Transaction& txn, Effects& effects, const std::string& account, const std::string& part,
+                            std::uint64_t incarnation, Time now);
+/// Removes a queue's row; the messages are collected.
 void drop_queue(kv::Transaction& txn, Effects& effects, const std::string& account, const std::string& queue,
                 const QueueRecord& record);
 
-/// A queue that is spread stays so, over as many parts: the metadata with their number. kInvalidMetadata for another one.
+/// kInvalidInput for the poison queue of a queue that is there and spread.
+Result<void> check_can_be_deleted(const kv::Reader& rows, std::string_view account, std::string_view queue);
+/// A queue that is spread stays so, over as many parts: the metadata with their number. kInvalidMetadata for another
+/// one.
 Result<Metadata> with_these_parts(Metadata metadata, std::uint32_t parts);
 /// kInvalidMetadata if messages of groups or idempotency keys are in the queue, which would be looked for in its parts.
 Result<void> check_can_be_spread(const kv::Reader& rows, std::uint64_t generation);

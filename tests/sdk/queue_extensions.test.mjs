@@ -19,6 +19,7 @@ test("the snippets of docs/queue-extensions.md run", async () => {
     return heading ? "" : `// ${section}\n${code}`;
   });
   if (count < 10) throw new Error(`only ${count} snippets were found`);
+  if (process.env.TIDEMARK_TEST_SHARDS) process.env.TIDEMARK_SHARDS = process.env.TIDEMARK_TEST_SHARDS;
   // Beside this file, so that imports find node_modules.
   const file = new URL(`.queue-extensions-${process.pid}.mjs`, import.meta.url);
   writeFileSync(file, parts.join("\n"));
@@ -54,7 +55,7 @@ test("a header with a bad value is InvalidHeaderValue, whatever the operation", 
   const sent = await client.sendMessage("m");
   const held = `/${client.name}/messages/${sent.messageId}?popreceipt=${encodeURIComponent(sent.popReceipt)}&visibilitytimeout=0`;
   for (const [name, value, method, target] of [["wait", "31", "GET", `/${client.name}/messages`],
-    ["max-dequeue-count", "10001", "PUT", `/${client.name}-2`], ["paused", "perhaps", "PUT", `/${client.name}-2`],
+    ["max-dequeue-count", "10001", "PUT", `/${client.name}-2`], ["parts", "65", "PUT", `/${client.name}-2`], ["paused", "perhaps", "PUT", `/${client.name}-2`],
     ["max-dequeue-count", "-1", "PUT", `/${client.name}?comp=metadata`], ["paused", "1", "PUT", `/${client.name}?comp=metadata`],
     ["finish", "perhaps", "PUT", held], ["lease", "0", "DELETE", held]]) {
     refused(await wire(method, target, { headers: { [`x-ms-tidemark-${name}`]: value } }), "InvalidHeaderValue");

@@ -12,11 +12,13 @@ export const withSas = (target, sas) => new QueueClient(`${target}?${sas}`, new 
 export const serviceWithSas = (sas) => new QueueServiceClient(`${url}?${sas}`, new AnonymousCredential(), once);
 export const serviceWithKey = (secret) => new QueueServiceClient(url, new StorageSharedKeyCredential(account, secret), once);
 
+// TIDEMARK_TEST_PARTS=K spreads the queues over K parts.
+export const parts = process.env.TIDEMARK_TEST_PARTS;
 let made = 0;
 export const freshName = (prefix = "q") => `${prefix}-${process.pid}-${Date.now().toString(36)}-${++made}`;
 export async function queue(options) {
   const client = service.getQueueClient(freshName());
-  await client.create(options);
+  await client.create(parts ? { ...options, metadata: { ...options?.metadata, tidemark_parts: parts } } : options);
   return client;
 }
 

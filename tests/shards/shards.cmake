@@ -35,5 +35,11 @@ foreach(suite account concurrency entities limits patterns queries sas tables tr
   tidemark_shards_test(sdk_tables_${suite}
     ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} tables_${suite}.test.mjs)
 endforeach()
-tidemark_shards_test(sdk_queues_messages
+foreach(suite queue_extensions queues_messages)
+  tidemark_shards_test(sdk_${suite}
+    ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${suite}.test.mjs)
+endforeach()
+# Each queue is spread.
+tidemark_shards_test(sdk_queues_spread
   ${CMAKE_CURRENT_LIST_DIR}/../sdk/run_sdk_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} queues_messages.test.mjs)
+set_property(TEST shards_sdk_queues_spread APPEND PROPERTY ENVIRONMENT TIDEMARK_TEST_PARTS=4)

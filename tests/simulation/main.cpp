@@ -125,10 +125,12 @@ void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
       "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu messages between "
-      "shards, %llu shards taken over, %llu commits of former owners refused, %llu crashes\n",
+      "shards, %llu in parts of the queue of jobs, %llu shards taken over, %llu commits of former owners refused, %llu "
+      "crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
-      shown(figures.carried), shown(figures.takeovers), shown(figures.refused), shown(figures.crashes));
+      shown(figures.carried), shown(figures.in_parts), shown(figures.takeovers), shown(figures.refused),
+      shown(figures.crashes));
 }
 
 void add(const RunOutcome& outcome, RunOutcome& total) {
@@ -142,6 +144,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.crashes += outcome.crashes;
   total.lookups += outcome.lookups;
   total.carried += outcome.carried;
+  total.in_parts += outcome.in_parts;
   total.takeovers += outcome.takeovers;
   total.refused += outcome.refused;
 }

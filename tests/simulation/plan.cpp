@@ -191,6 +191,7 @@ Plan make_plan(Dice& dice) {
     plan.table_processes = 2 + static_cast<int>(dice.below(2));
   }
   if (plan.queue_shards > 1 && dice.chance(6000)) plan.queue_processes = 2 + static_cast<int>(dice.below(2));
+  if (plan.queue_shards > 1 && dice.chance(5000)) plan.job_parts = static_cast<std::uint32_t>(plan.queue_shards);
   return plan;
 }
 
@@ -221,7 +222,8 @@ std::string describe(const Plan& plan) {
               {"tableShards", plan.table_shards},
               {"tableProcesses", plan.table_processes},
               {"queueShards", plan.queue_shards},
-              {"queueProcesses", plan.queue_processes}};
+              {"queueProcesses", plan.queue_processes},
+              {"jobParts", plan.job_parts}};
   for (const auto& job : plan.jobs) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
     out["jobs"].push_back(

@@ -56,6 +56,7 @@ struct Plan {
   Duration jump_gap{};  // zero: no clock is set
   std::size_t table_shards = 1, queue_shards = 1;
   int table_processes = 1, queue_processes = 1;  // that share them
+  std::uint32_t job_parts = 1;                   // over which the queue of jobs is spread
 };
 
 Plan make_plan(Dice& dice);

@@ -4,6 +4,7 @@
 #include "common/rpc/wire.h"
 #include "jobs/store/job_record.h"
 #include "queue_service/client/queue_calls.h"
+#include "queue_service/model/queue_parts.h"
 #include "queue_service/storage/carriers.h"
 #include "queue_service/storage/queue_keys.h"
 #include "tests/simulation/table_oracle.h"
@@ -78,10 +79,10 @@ void QueueOracle::put_row(Row row, Generation generation, MessageRecord record, 
   auto& known = messages_[id];
   if (record.message.epoch < known.record.message.epoch) violated("Q3: the epoch of message " + id + " went down");
   known.places.insert(std::move(row));
-  const auto poison = generations_.find(std::string(jobs::kPoisonQueue));
-  if (poison != generations_.end() && poison->second == generation && known.generation != generation) {
+  if (known.generation != generation && is_of(std::string(jobs::kPoisonQueue), generation)) {
     if (++known.times_poison > 1) violated("message " + id + " became poison twice");
   }
+  if (parts_.contains(generation)) in_parts_.insert(id);
   known.generation = generation;
   known.record = std::move(record);
 }
@@ -170,7 +171,9 @@ void QueueOracle::committed(std::size_t shard, const Committed& committed) {
     } else if (change.key.starts_with('q') && change.value) {
       auto queue = queue_service::kQueueRecord.decode(*change.value);
       auto name = queue_service::queue_keys::queue_name(change.key, kAccount);
-      if (queue && name) generations_[*name] = {shard, queue->generation};
+      if (!queue || !name) continue;
+      queues_[{shard, queue->generation}] = queue_service::whole_queue(*name);
+      if (queue_service::is_part(*name)) parts_.insert({shard, queue->generation});
     } else if (is_figures_row(change.key) && change.value) {
       auto figures = queue_service::kFiguresRecord.decode(*change.value);
       if (figures) counts_[{shard, number_in(change.key)}] = *figures;
@@ -218,12 +221,15 @@ void QueueOracle::check_figures() {
 
 std::set<std::string> QueueOracle::ids(const std::string& queue) const {
   std::set<std::string> out;
-  const auto generation = generations_.find(queue);
-  if (generation == generations_.end()) return out;
   for (const auto& [row, id] : by_row_) {
-    if (Generation{row.first, number_in(row.second)} == generation->second) out.insert(id);
+    if (is_of(queue, {row.first, number_in(row.second)})) out.insert(id);
   }
   return out;
+}
+
+bool QueueOracle::is_of(const std::string& queue, const Generation& generation) const {
+  const auto found = queues_.find(generation);
+  return found != queues_.end() && found->second == queue;
 }
 
 std::uint64_t QueueOracle::messages(const std::string& queue) const { return ids(queue).size(); }

@@ -25,6 +25,8 @@ class QueueOracle {
   void committed(std::size_t shard, const Committed& committed);
   /// That came to another shard.
   [[nodiscard]] std::uint64_t carried() const { return carried_; }
+  /// That were somewhere in a part of a spread queue.
+  [[nodiscard]] std::uint64_t in_parts() const { return in_parts_.size(); }
   [[nodiscard]] std::uint64_t messages(const std::string& queue) const;
   /// Ids of the messages of a queue.
   [[nodiscard]] std::set<std::string> ids(const std::string& queue) const;
@@ -54,7 +56,9 @@ class QueueOracle {
   void violated(std::string text);
 
   Scheduler& scheduler_;
-  std::map<std::string, Generation> generations_;  // by queue
+  /// Whether it is of this queue, or of one of its parts.
+  [[nodiscard]] bool is_of(const std::string& queue, const Generation& generation) const;
+  std::map<Generation, std::string> queues_;  // parts have the name of their queue
   std::map<Generation, queue_service::FiguresRecord> counts_;
   std::map<Row, std::string> by_row_;                        // of a queue -> message id
   std::map<std::string, Known> messages_;                    // by id
@@ -62,6 +66,8 @@ class QueueOracle {
   // Messages that somebody withdraws: that takes a transaction for each shard, of which the first alone has its cause.
   std::set<std::string> withdrawn_;
   std::uint64_t carried_ = 0;
+  std::set<Generation> parts_;
+  std::set<std::string> in_parts_;  // by id
 };
 
 }  // namespace tidemark::simulation

@@ -1,10 +1,12 @@
 #include "tests/simulation/store_hosts.h"
 
 #include "common/rpc/wire.h"
+#include "jobs/store/job_record.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "table_store/client/table_calls.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
+#include "tests/simulation/table_oracle.h"
 #include "tests/support/seeded_random.h"
 
 namespace tidemark::simulation {
@@ -54,6 +56,23 @@ Task<void> carry_on(queue_service::QueueService& service, Life& life) {
   if (!done && !life.dead()) std::abort();  // the disk of a life never fails
 }
 
+/// Somebody wants the queue of jobs spread. It may be too late for that, or this process may not have the queue.
+Task<void> spread_jobs(queue_service::QueueService& service, Life& life, std::uint32_t parts) {
+  if (parts == 1) co_return;
+  const std::string queue(jobs::kJobQueue);
+  const queue_service::Metadata metadata{{std::string(queue_service::kPartsName), std::to_string(parts)}};
+  for (int attempt = 0; attempt < 100 && !life.dead(); ++attempt) {
+    const auto made = co_await service.create_queue(kAccount, queue, metadata);
+    if (made.failed_with(ErrorCode::kQueueAlreadyExists)) {
+      const auto spread = co_await service.patch_metadata(kAccount, queue, metadata);
+      if (spread || spread.failed_with(ErrorCode::kInvalidMetadata)) co_return;
+    }
+    if (made) co_return;
+    auto nap = sleep_for(life.clock(), 50ms);
+    co_await std::move(nap);
+  }
+}
+
 /// A shard may go to another process meanwhile, which then does the same.
 template <class Service>
 Task<void> go_on_with(Service& service, std::size_t shard) {
@@ -95,7 +114,8 @@ Task<Result<std::string>> TableHost::answer(Request request) {
   return answer_with(expected_, dispatch_, std::move(request));
 }
 
-QueueHost::QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, const QueueWatcher& watcher)
+QueueHost::QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, const QueueWatcher& watcher,
+                     std::uint32_t job_parts)
     : begun_(watcher.begun),
       engines_(engines_on(parts, expected_, watcher)),
       random_(make_seeded_random(seed)),
@@ -103,6 +123,7 @@ QueueHost::QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, 
       dispatch_(queue_service::make_queue_dispatch(service_)) {
   auto& life = parts.front().life;
   spawn(life.executor(), carry_on(service_, life));
+  spawn(life.executor(), spread_jobs(service_, life, job_parts));
   spawn(life.executor(), service_.keep_up(kUpkeepInterval));
 }
 
@@ -132,7 +153,7 @@ Task<Result<std::string>> SharedTableHost::answer(Request request) {
 }
 
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
-                                 std::function<void(const Cause& cause)> begun)
+                                 std::function<void(const Cause& cause)> begun, std::uint32_t job_parts)
     : engines_(engines_on(parts, expected_)),
       random_(make_seeded_random(seed)),
       owners_(parts, engines_, std::to_string(parts.life.host())),
@@ -151,6 +172,7 @@ SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std
   dispatch_ = router_.around(std::move(own), place_of);
   owners_.start(hooks_of(service_, router_, parts.life));
   spawn(parts.life.executor(), service_.keep_up(kUpkeepInterval));
+  spawn(parts.life.executor(), spread_jobs(service_, parts.life, job_parts));
 }
 
 Task<Result<std::string>> SharedQueueHost::answer(Request request) {

@@ -36,7 +36,9 @@ struct QueueWatcher {
 /// Divided over as many shards as there are engines.
 class QueueHost final : public Callee {
  public:
-  QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, const QueueWatcher& watcher);
+  /// `job_parts`: over so many the queue of jobs is spread.
+  QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, const QueueWatcher& watcher,
+            std::uint32_t job_parts);
   Task<Result<std::string>> answer(Request request) override;
   void unwind() override {
     for (auto& engine : engines_) engine->abandon();
@@ -78,7 +80,7 @@ class SharedTableHost final : public Callee {
 class SharedQueueHost final : public Callee {
  public:
   SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
-                  std::function<void(const Cause& cause)> begun);
+                  std::function<void(const Cause& cause)> begun, std::uint32_t job_parts);
   Task<Result<std::string>> answer(Request request) override;
   void unwind() override {
     for (auto& engine : engines_) engine->abandon();
@@ -92,8 +94,8 @@ class SharedQueueHost final : public Callee {
   SharedOwners owners_;
   service::ShardRouter router_;
   queue_service::QueueService service_;
-  queue_service::QueueOwners others_{
-      router_, [this](auto account, auto queue) { return service_.shard_of(account, queue); }};
+  queue_service::QueueOwners others_{router_,
+                                     [this](auto account, auto queue) { return service_.shard_of(account, queue); }};
   rpc::Dispatch dispatch_;
 };
 

@@ -118,9 +118,9 @@ void World::start(int host) {
                                                  indexes_.committed(committed.noted.changes);
                                                });
   } else if (is_queue(host) && queue_database_) {
-    life.program =
-        std::make_unique<SharedQueueHost>(network_, OwnedEngine::Parts{*queue_database_, scheduler_, life}, seed,
-                                          [this, host](const Cause& cause) { queue_call(host, cause); });
+    life.program = std::make_unique<SharedQueueHost>(
+        network_, OwnedEngine::Parts{*queue_database_, scheduler_, life}, seed,
+        [this, host](const Cause& cause) { queue_call(host, cause); }, plan_.job_parts);
   } else if (is_queue(host)) {
     std::vector<EngineParts> parts;
     for (const auto& disk : queue_disks_) parts.push_back({disk, scheduler_, life, durability_});
@@ -128,7 +128,8 @@ void World::start(int host) {
         parts, seed,
         QueueWatcher{.begun = [this, host](const Cause& cause) { queue_call(host, cause); },
                      .committed = [this](std::size_t shard,
-                                         const Committed& committed) { queues_.committed(shard, committed); }});
+                                         const Committed& committed) { queues_.committed(shard, committed); }},
+        plan_.job_parts);
   } else if (host == stores_.endpoint) {
     life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
   } else if (host == kPeople) {
@@ -360,6 +361,7 @@ RunOutcome World::run() {
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
   outcome.carried = queues_.carried();
+  outcome.in_parts = queues_.in_parts();
   for (const auto* database : {&table_database_, &queue_database_}) {
     if (!*database) continue;
     outcome.takeovers += (*database)->takeovers();

@@ -33,6 +33,7 @@ struct RunOutcome {
   std::uint64_t crashes = 0;
   std::uint64_t lookups = 0;
   std::uint64_t carried = 0;                                 // messages from one shard to another
+  std::uint64_t in_parts = 0;                                // messages that were put into parts of a spread queue
   std::uint64_t takeovers = 0;                               // of shards whose owner had not let go of them
   std::uint64_t refused = 0;                                 // commits of former owners
   std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs

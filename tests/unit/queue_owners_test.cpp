@@ -175,8 +175,7 @@ TEST_F(QueueOwnersTest, EveryCallGoesToWhoeverHasTheQueue) {
       ASSERT_TRUE(both);
       ASSERT_EQ(both->size(), 2U);
       EXPECT_TRUE(process->run(client.move(lease_of(queue, both->at(0)), queue + "-poison", "")));
-      EXPECT_EQ(process->run(client.complete_all({lease_of(queue, both->at(1))})).value(),
-                std::vector<bool>{true});
+      EXPECT_EQ(process->run(client.complete_all({lease_of(queue, both->at(1))})).value(), std::vector<bool>{true});
       const auto listed = process->run(client.list(queue + "-poison", 10, ""));
       ASSERT_TRUE(listed);
       ASSERT_EQ(listed->messages.size(), 1U);
@@ -266,8 +265,7 @@ TEST_F(QueueOwnersTest, AWaitAtOneProcessHearsOfAPutAtTheOtherAndCanBeEnded) {
 /// Its parts are on all shards, so some are the other one's, whichever process is asked.
 TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
   const auto& queue = queue_of(*one_);
-  const Metadata spread{{std::string(kPartsName), std::to_string(kShards)},
-                        {std::string(kMaxDequeueCountName), "2"}};
+  const Metadata spread{{std::string(kPartsName), std::to_string(kShards)}, {std::string(kMaxDequeueCountName), "2"}};
   const auto made = one_->run(one_->service().create_queue("acc", queue, spread));
   ASSERT_TRUE(made) << made.error().message;
   for (auto* process : {one_.get(), two_.get()}) {

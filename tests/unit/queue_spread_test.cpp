@@ -2,7 +2,6 @@
 #include <set>
 
 #include "queue_service/model/queue_parts.h"
-#include "queue_service/storage/spread_rows.h"
 #include "tests/unit/queue_shards_fixture.h"
 
 namespace tidemark::queue_service {
@@ -33,8 +32,8 @@ TEST(QueueParts, AreNamedByReceipts) {
   EXPECT_EQ(from_receipt(receipt), place);
   EXPECT_EQ(part_of_receipt("jobs", receipt), (QueuePart{"jobs", 63, 64}));
   EXPECT_EQ(part_of_receipt("jobs", plain), std::nullopt);
-  for (const auto& forged : {with_part(plain, {"", 64, 64}), with_part(plain, {"", 0, 1}), with_part(plain, {"", 0, 65}),
-                             receipt.substr(1), std::string(28, '!')}) {
+  for (const auto& forged : {with_part(plain, {"", 64, 64}), with_part(plain, {"", 0, 1}),
+                             with_part(plain, {"", 0, 65}), receipt.substr(1), std::string(28, '!')}) {
     EXPECT_EQ(part_of_receipt("jobs", forged), std::nullopt);
   }
 }
@@ -135,8 +134,8 @@ TEST_F(QueueSpread, AGroupKeepsItsOrderAndHasOneInFlight) {
   }
   for (int i = 0; i < 5; ++i) {
     const auto round = take(32);
-    EXPECT_EQ(texts_of(round), (std::set<std::string>{"a" + std::to_string(i), "b" + std::to_string(i),
-                                                      "c" + std::to_string(i)}));
+    EXPECT_EQ(texts_of(round),
+              (std::set<std::string>{"a" + std::to_string(i), "b" + std::to_string(i), "c" + std::to_string(i)}));
     for (const auto& each : round) ASSERT_TRUE(run(queues_->erase(receipt_of(each))));
   }
 }
@@ -402,23 +401,64 @@ TEST_F(QueueSpread, IsMadeWholeOrNotAtAll) {
 }
 
 TEST_F(QueueSpread, ADeletionIsFinishedLaterIfAShardIsAway) {
-  put("text");
+  for (int i = 0; i < 8; ++i) put("text");
   const auto shard = queues_->shard_of("acc", "spread");
   auto& away = engines_[(shard + 3) % kShards];
   away.refusing = true;
   ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
   EXPECT_TRUE(run(queues_->get_properties("acc", "spread")).failed_with(ErrorCode::kQueueNotFound));
-  EXPECT_EQ(rows("b"), 1U);
-  EXPECT_FALSE(run(queues_->create_queue("acc", "spread", {{std::string(kPartsName), "4"}})))
-      << "with its old messages in one part";
+  const Metadata four{{std::string(kPartsName), "4"}};
+  EXPECT_FALSE(run(queues_->create_queue("acc", "spread", four))) << "with its old messages in one part";
   EXPECT_TRUE(run(queues_->create_queue("acc", "spread", {}))) << "one that is not spread has none of them";
+  EXPECT_EQ(count(), 0U);
   ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
   restart();
   away.refusing = false;
-  ASSERT_TRUE(run(queues_->upkeep()));
+  advance(minutes(11));
+  for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->upkeep()));  // of notes, and of what they named
   EXPECT_EQ(rows("b"), 0U);
+  EXPECT_EQ(rows("q"), kShards + 1 + kShards) << "the poison queue with its parts, and the others";
+  expect_sound();
+}
+
+TEST_F(QueueSpread, OneThatIsMadeAnewHasNothingOfTheOneBefore) {
+  for (int i = 0; i < 8; ++i) put("text");
+  auto& away = engines_[(queues_->shard_of("acc", "spread") + 1) % kShards];
+  away.refusing = true;
+  ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
+  away.refusing = false;
   make();
   EXPECT_EQ(count(), 0U);
+  EXPECT_TRUE(take(32).empty());
+}
+
+TEST_F(QueueSpread, WhatComesLateFromAnEarlierMakingChangesNothing) {
+  for (int i = 0; i < 8; ++i) put("text");
+  const auto part = part_name({"spread", 1, kShards});
+  EXPECT_TRUE(run(queues_->drop_part("acc", part, 0)));
+  EXPECT_TRUE(run(queues_->make_part("acc", part, 0, true)).failed_with(ErrorCode::kFenced));
+  EXPECT_EQ(count(), 8U);
+}
+
+TEST_F(QueueSpread, UpkeepLeavesWhatIsInUse) {
+  for (int i = 0; i < 8; ++i) put("text");
+  for (const auto& each : take(4, "spread", true)) {
+    ASSERT_TRUE(run(queues_->move(lease_of(each), {.to_queue = "spread-poison"})));
+  }
+  ASSERT_TRUE(run(queues_->patch_metadata("acc", "spread", {{std::string(kPartsName), "4"}})));
+  EXPECT_EQ(rows("b"), 0U) << "nothing is made again";
+  advance(minutes(11));
+  ASSERT_TRUE(run(queues_->upkeep()));
+  EXPECT_EQ(count(), 4U);
+  EXPECT_EQ(count("spread-poison"), 4U);
+  // The poison queue stays with its messages when its queue is made anew.
+  ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
+  make();
+  put("text");
+  advance(minutes(11));
+  ASSERT_TRUE(run(queues_->upkeep()));
+  EXPECT_EQ(count(), 1U);
+  EXPECT_EQ(count("spread-poison"), 4U);
   expect_sound();
 }
 
@@ -471,7 +511,8 @@ TEST_F(QueueSpread, KeepsItsPromisesWhateverHappens) {
     } else if (!held.empty()) {
       const auto at = std::next(held.begin(), static_cast<std::ptrdiff_t>(random.next() % held.size()));
       const auto text = at->first;
-      const auto key = at->second.leased && chance(50) ? lease_of(at->second.taken) : receipt_of(at->second.taken, "work");
+      const auto key =
+          at->second.leased && chance(50) ? lease_of(at->second.taken) : receipt_of(at->second.taken, "work");
       if (chance(70)) {
         ASSERT_TRUE(run(queues_->erase(key))) << text;
         group_of.erase(text);
@@ -484,8 +525,8 @@ TEST_F(QueueSpread, KeepsItsPromisesWhateverHappens) {
     if (step % 500 != 499) continue;
     // People send back what is in the poison queue.
     for (const auto& message : queues_->list("acc", "work-poison", 1000, "")->messages) {
-      ASSERT_TRUE(run(queues_->redrive("acc", "work-poison", message.id,
-                                       {.to_queue = "work", .reset_dequeue_count = true})));
+      ASSERT_TRUE(
+          run(queues_->redrive("acc", "work-poison", message.id, {.to_queue = "work", .reset_dequeue_count = true})));
     }
     ASSERT_EQ(count("work"), group_of.size());
     ASSERT_TRUE(run(queues_->upkeep()));

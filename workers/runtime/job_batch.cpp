@@ -126,8 +126,7 @@ Task<void> JobBatch::complete(Batch& batch) {
     if (batch.moved[i]) leases.push_back(queue_service::lease_of(batch.queue, message));
   }
   // The records say succeeded: messages that stay are dropped at their next delivery.
-  std::ignore =
-      co_await fail_points::kBatchComplete.around(services_.queues.complete_all(std::move(leases)));
+  std::ignore = co_await fail_points::kBatchComplete.around(services_.queues.complete_all(std::move(leases)));
 }
 
 }  // namespace tidemark::workers

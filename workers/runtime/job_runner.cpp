@@ -69,8 +69,7 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
   run.started = services_.clock.now();
   run.story = parse_story(run.message.annotation);
   run.lease = std::make_shared<HeldLease>(services_.queues, services_.clock,
-                                          queue_service::lease_of(run.queue, run.message),
-                                          options_.lease, taken);
+                                          queue_service::lease_of(run.queue, run.message), options_.lease, taken);
   run.lease->start(co_await asio::this_coro::executor);
 
   read_message(run);
