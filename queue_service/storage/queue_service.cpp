@@ -84,7 +84,10 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
     auto existing = TRY(read_queue(txn, account, queue));
     if (existing) {
       outcome = CreateOutcome::kExistedAlready;
-      if (!same_metadata(existing->metadata, checked)) return fail(ErrorCode::kQueueAlreadyExists);
+      // Who makes a poison queue need not know that its queue is spread.
+      const auto parts_before = is_poison_queue(queue) ? existing->options.parts : 1;
+      const auto wanted = parts_before > 1 ? TRY(with_these_parts(checked, parts_before)) : checked;
+      if (!same_metadata(existing->metadata, wanted)) return fail(ErrorCode::kQueueAlreadyExists);
       return {};
     }
     outcome = CreateOutcome::kCreated;

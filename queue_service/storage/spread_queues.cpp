@@ -104,6 +104,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::take_from_parts(const std:
   }
   // Whoever asks again finds what a part has that cannot be reached now.
   if (failed && failures == options.parts) co_return fail(std::move(*failed));
+  std::ranges::stable_sort(all, {}, [](const TakenMessage& taken) { return taken.message.inserted; });
   co_return all;
 }
 

@@ -1,6 +1,6 @@
 // Messages through the unmodified SDK: texts, order, visibility, receipts, expiry, limits.
 import assert from "node:assert/strict";
-import { fails, peek, queue, receive, service } from "./queues_support.mjs";
+import { fails, parts, peek, queue, receive, service } from "./queues_support.mjs";
 import { describe, test } from "./support.mjs";
 
 describe("texts", () => {
@@ -47,7 +47,7 @@ describe("order", () => {
     const seen = (await peek(client, { numberOfMessages: 5 })).map((m) => m.messageId);
     assert.deepEqual((await receive(client, { numberOfMessages: 5 })).map((m) => m.messageId), seen);
   });
-  test("puts a message that was given back behind the others", async () => {
+  test("puts a message that was given back behind the others", { skip: parts && "they may be in other parts" }, async () => {
     const client = await queue();
     await client.sendMessage("first");
     const [first] = await receive(client);
@@ -305,7 +305,8 @@ test("the poison convention of Azure Functions", async () => {
       await client.updateMessage(got.messageId, got.popReceipt, undefined, 0);
       continue;
     }
-    await fails(service.getQueueClient(poison).sendMessage(got.messageText), 404, "QueueNotFound");
+    // That of a spread queue was made with it.
+    if (!parts) await fails(service.getQueueClient(poison).sendMessage(got.messageText), 404, "QueueNotFound");
     await service.getQueueClient(poison).createIfNotExists();
     await service.getQueueClient(poison).sendMessage(got.messageText);
     await client.deleteMessage(got.messageId, got.popReceipt);

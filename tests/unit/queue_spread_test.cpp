@@ -329,6 +329,7 @@ TEST_F(QueueSpread, MadeTwiceIsTheSame) {
   EXPECT_TRUE(run(queues_->create_queue("acc", "spread", {{std::string(kPartsName), "3"}}))
                   .failed_with(ErrorCode::kQueueAlreadyExists));
   EXPECT_TRUE(run(queues_->create_queue("acc", "spread", {})).failed_with(ErrorCode::kQueueAlreadyExists));
+  EXPECT_EQ(run(queues_->create_queue("acc", "spread-poison", {})).value(), CreateOutcome::kExistedAlready);
 }
 
 TEST_F(QueueSpread, StaysSpread) {
