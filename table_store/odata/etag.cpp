@@ -14,20 +14,29 @@ bool is_weak_tag(std::string_view header) {
          header.ends_with('"');
 }
 
+/// "2026-11-21T12:09:13.1864608Z" with its two colons escaped.
+void append_escaped_time(std::string& out, std::string_view time) {
+  out.append(time.substr(0, 13)).append("%3A").append(time.substr(14, 2)).append("%3A").append(time.substr(17));
+}
+
 }  // namespace
 
 Time time_of(Version version) { return Time{Ticks{version}}; }
 
 std::string etag_of(Version version) {
   const Iso8601Text text(time_of(version));
-  const auto time = text.view();
   std::string out;
-  out.reserve(kPrefix.size() + time.size() + 4 + kSuffix.size());
+  out.reserve(kPrefix.size() + text.view().size() + 4 + kSuffix.size());
   out.append(kPrefix);
-  // "2026-11-21T12:09:13.1864608Z" with its two colons escaped.
-  out.append(time.substr(0, 13)).append("%3A").append(time.substr(14, 2)).append("%3A").append(time.substr(17));
+  append_escaped_time(out, text.view());
   out.append(kSuffix);
   return out;
+}
+
+void append_etag_as_json(std::string& out, std::string_view time) {
+  out.append(R"("W/\"datetime')");
+  append_escaped_time(out, time);
+  out.append(R"('\"")");
 }
 
 Result<std::optional<Version>> parse_if_match(std::string_view header) {

@@ -112,6 +112,14 @@ void append_name(std::string& out, bool& first, std::string_view name) {
   out += ':';
 }
 
+/// Likewise a name that needs no escaping.
+void append_own_name(std::string& out, bool& first, std::string_view name) {
+  if (!first) out += ',';
+  first = false;
+  append_plain(out, name);
+  out += ':';
+}
+
 void append_annotation(std::string& out, bool& first, std::string_view name, std::string_view type) {
   if (!first) out += ',';
   first = false;
@@ -132,31 +140,32 @@ void append_full_metadata(std::string& out, bool& first, const JsonScope& scope,
 /// All but the properties.
 void append_system_members(std::string& out, bool& first, const JsonScope& scope, const EntityView& entity) {
   bool full = scope.level == MetadataLevel::kFull;
+  const Iso8601Text time(time_of(entity.version));
   std::string link;
   if (full) {
     append_entity_path(link, scope.table, entity.partition_key, entity.row_key);
     append_full_metadata(out, first, scope, scope.table, link);
   }
   if (scope.level != MetadataLevel::kNone) {
-    append_name(out, first, "odata.etag");
-    append_json_string(out, etag_of(entity.version));
+    append_own_name(out, first, "odata.etag");
+    append_etag_as_json(out, time.view());
   }
   if (full) {
     append_name(out, first, "odata.editLink");
     append_json_string(out, link);
   }
   if (selected(scope, "PartitionKey")) {
-    append_name(out, first, "PartitionKey");
+    append_own_name(out, first, "PartitionKey");
     append_json_string(out, entity.partition_key);
   }
   if (selected(scope, "RowKey")) {
-    append_name(out, first, "RowKey");
+    append_own_name(out, first, "RowKey");
     append_json_string(out, entity.row_key);
   }
   if (selected(scope, "Timestamp")) {
     if (full) append_annotation(out, first, "Timestamp", "Edm.DateTime");
-    append_name(out, first, "Timestamp");
-    append_plain(out, Iso8601Text(time_of(entity.version)).view());
+    append_own_name(out, first, "Timestamp");
+    append_plain(out, time.view());
   }
 }
 
