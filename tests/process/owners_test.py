@@ -16,6 +16,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import ACCOUNT, HttpClient, HttpFailure, QueueClient  # noqa: E402
 from owners import SHARDS, TRY_FOR_S, Load, OwnersCase, setUpModule  # noqa: E402, F401
 
+SPREAD = "spread"
+
 
 class Client(QueueClient):
     timeout_s = TRY_FOR_S
@@ -72,13 +74,17 @@ class OwnersTest(OwnersCase):
             texts += [message["MessageText"] for message in taken]
 
     def new_load(self):
-        return Messages(self, self.all_queues())
+        """On a queue of each shard, and on one that is spread over all."""
+        self.eventually(lambda: self.client(sorted(self.stacks)[0]).create(SPREAD, SHARDS))
+        return Messages(self, [*self.all_queues(), SPREAD])
 
     def check_load(self, load):
-        """Everything that was acknowledged is there once, in its order."""
+        """Everything that was acknowledged is there once, in its order, of which parts of a queue have each its own."""
         for queue in load.places:
             self.assertGreater(load.done[queue], 0)
-            self.assertEqual(self.drained(queue), [load.text(queue, number) for number in range(load.done[queue])], queue)
+            order = sorted if queue == SPREAD else list
+            there, put = self.drained(queue), [load.text(queue, number) for number in range(load.done[queue])]
+            self.assertEqual(order(there), order(put), queue)
 
     def test_settings(self):
         in_database = ("--engine", "postgres", "--database", self.database)
