@@ -202,8 +202,8 @@ class BlobOwnersTest(OwnersCase):
         self.addCleanup(shutil.rmtree, self.payloads, True)
         self._names = 0
 
-    def sharing(self):
-        return (*super().sharing(), "--payload-folder", self.payloads)
+    def sharing(self, database=None):
+        return (*super().sharing(database), "--payload-folder", self.payloads)
 
     def client(self, name):
         return BlobClient(self.port(name))
@@ -372,6 +372,9 @@ class BlobOwnersTest(OwnersCase):
 
     def test_freeze(self):
         self.freeze_owners()
+
+    def test_cut_off_from_the_database(self):
+        self.cut_owners_off()
 
     def test_handover(self):
         self.hand_over()

@@ -212,6 +212,9 @@ class OwnersTest(OwnersCase):
     def test_freeze(self):
         self.freeze_owners()
 
+    def test_cut_off_from_the_database(self):
+        self.cut_owners_off()
+
     def test_handover_under_load_shows_nothing_but_503(self):
         self.hand_over()
 

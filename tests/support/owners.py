@@ -15,6 +15,7 @@ import unittest
 
 import postgres
 from clients import HttpClient, HttpFailure
+from link import Link
 from stack import TOKEN, Stack, wait_until
 
 ROUNDS = int(os.environ.get("TIDEMARK_OWNER_ROUNDS", "1"))
@@ -119,15 +120,18 @@ class OwnersCase(unittest.TestCase):
                 print(f"==== {name}", file=sys.stderr)
                 stack.show_logs()
 
-    def sharing(self):
+    def sharing(self, database=None):
         """The arguments of a process."""
-        return ("--engine", "postgres", "--database", self.database, "--shards", str(SHARDS), "--share-shards", "true")
+        return ("--engine", "postgres", "--database", database or self.database, "--shards", str(SHARDS), "--share-shards",
+                "true")
 
-    def start(self, name, *arguments):
+    def start(self, name, *arguments, link=None):
+        """`link`: to the database."""
         if name not in self.stacks:
             self.stacks[name] = Stack()
             self.addCleanup(self.stacks[name].close)
-        return self.stacks[name].start(self.store, *self.sharing(), *arguments)
+        sharing = self.sharing(link.database(self.database) if link else None)
+        return self.stacks[name].start(self.store, *sharing, *arguments)
 
     def child(self, name):
         return self.stacks[name].children[self.store]
@@ -219,6 +223,36 @@ class OwnersCase(unittest.TestCase):
                 for shard, mark in marks.items():
                     self.eventually(lambda: self.mark(other, shard, mark))
                 self.child(victim).resume()
+                load.avoid = None
+                for shard, mark in marks.items():
+                    self.assertEqual(self.eventually(lambda: self.read_mark(victim, shard)), mark, "a stale read")
+                self.await_shares(2, 2)
+            self.check_load(load)
+
+    def cut_owners_off(self):
+        """From the database, not from clients or each other. mark() and read_mark() as for freeze_owners()."""
+        links = {name: Link(cluster) for name in ("a", "b")}
+        for name, link in links.items():
+            self.addCleanup(link.close)
+            self.start(name, link=link)
+        self.await_shares(2, 2)
+        for number in range(ROUNDS):
+            victim, other = (("a", "b"), ("b", "a"))[number % 2]
+            served = self.served(victim)
+            with self.new_load() as load:
+                self.await_writes(load, 10)
+                links[victim].cut()
+                load.avoid = self.port(victim)
+                print(f"cut {number}: back within {self.await_writes(load, BACK_WITHIN_S):.1f} s", file=sys.stderr)
+                marks = {shard: f"cut {number} {shard}" for shard in served}
+                for shard, mark in marks.items():
+                    self.eventually(lambda: self.mark(other, shard, mark))
+                for shard, mark in marks.items():  # whoever is cut off does not know, and says nothing or the truth
+                    try:
+                        self.assertEqual(self.read_mark(victim, shard), mark, "a stale read")
+                    except (HttpFailure, *GONE):
+                        pass
+                links[victim].mend()
                 load.avoid = None
                 for shard, mark in marks.items():
                     self.assertEqual(self.eventually(lambda: self.read_mark(victim, shard)), mark, "a stale read")
