@@ -1,5 +1,6 @@
 #include "queue_service/storage/spread_rows.h"
 
+#include "common/base/text.h"
 #include "common/kv/generations.h"
 
 namespace tidemark::queue_service {
@@ -107,13 +108,15 @@ Result<void> check_can_be_deleted(const kv::Reader& rows, std::string_view accou
 }
 
 Result<Metadata> with_these_parts(Metadata metadata, std::uint32_t parts) {
-  const auto said = parts_in(metadata);
-  if (said == parts) return metadata;
-  if (said > 1) {
-    return refused("The queue is spread over " + std::to_string(parts) +
+  const auto wanted = std::to_string(parts);
+  const auto said =
+      std::ranges::find_if(metadata, [](const auto& entry) { return iequals_ascii(entry.first, kPartsName); });
+  if (said == metadata.end()) return with_parts_entry(metadata, parts);
+  if (said->second != wanted) {
+    return refused("The queue is spread over " + wanted +
                    " parts, and their number cannot be changed. Make another queue, and put new messages there.");
   }
-  return with_parts_entry(metadata, parts);
+  return metadata;
 }
 
 Result<void> check_can_be_spread(const kv::Reader& rows, std::uint64_t generation) {
