@@ -25,8 +25,9 @@ void add_queue_commands(const Commands& program) {
                                {">oldest s", "/oldestAgeSeconds", one_decimal},
                                {">in/s", "/inPerSecond", one_decimal},
                                {">out/s", "/outPerSecond", one_decimal},
+                               {">parts", "/parts"},
                                {"state", "/paused", paused_or_not}});
-  const auto queues = program.family("queue", "watch, pause and resume queues");
+  const auto queues = program.family("queue", "watch, pause, resume and spread queues");
   queues.add("list", "all queues and their figures", [table](const GlobalOptions& options) {
     return list_and_print(options, "/v1/queues", "queues", kWhole, table);
   });
@@ -35,6 +36,16 @@ void add_queue_commands(const Commands& program) {
                       {"pause", "stop giving out messages; everything else still works", "POST", "/pause", table},
                       {"resume", "give out messages again", "POST", "/resume", table}});
   auto name = std::make_shared<std::string>();
+  auto parts = std::make_shared<std::uint32_t>(0);
+  auto& spreading =
+      queues.add("spread", "divide a queue over several shards, for good", [=](const GlobalOptions& options) {
+        return call_and_print(options, "POST", item_path("queues", *name, "/spread"), table,
+                              json{{"parts", *parts}}.dump());
+      });
+  spreading.add_option("queue", *name, "the queue's name")->required();
+  spreading.add_option("--parts", *parts, "over how many, at most the number of the store's shards")
+      ->required()
+      ->check(CLI::Range(2, 64));
   auto wanted = std::make_shared<Extent>();
   const auto messages = table_of({{"message", "/id"},
                                   {">dequeued", "/dequeueCount"},

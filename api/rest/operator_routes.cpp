@@ -9,6 +9,8 @@
 #include "common/base/encoding.h"
 #include "common/rpc/call.h"
 #include "common/service/quotas.h"
+#include "jobs/spec/spec_members.h"
+#include "queue_service/model/queue_parts.h"
 
 namespace tidemark::api {
 namespace {
@@ -35,6 +37,17 @@ Answer show_queue(Api& api, http::Request&, std::string name) {
 template <bool paused>
 Answer set_queue(Api& api, http::Request& request, std::string name) {
   CO_TRY(co_await api.queues.set_paused(name, paused));
+  co_return co_await show_queue(api, request, std::move(name));
+}
+
+Answer spread_queue(Api& api, http::Request& request, std::string name) {
+  const auto body = CO_TRY(co_await read_json_object(request));
+  jobs::SpecMembers in(body);
+  std::optional<std::uint32_t> parts;
+  in.number("parts", parts, 2, queue_service::kMaxParts);
+  if (!parts) in.problem("parts is needed");
+  CO_TRY(refuse_problems(in));
+  CO_TRY(co_await api.queues.set_parts(name, *parts));
   co_return co_await show_queue(api, request, std::move(name));
 }
 
@@ -201,6 +214,7 @@ std::span<const Route> operator_routes() {
       {"GET", "v1/queues/*", Role::kViewer, show_queue},
       {"POST", "v1/queues/*/pause", Role::kOperator, set_queue<true>},
       {"POST", "v1/queues/*/resume", Role::kOperator, set_queue<false>},
+      {"POST", "v1/queues/*/spread", Role::kOperator, spread_queue},
       {"GET", "v1/explain", Role::kViewer, explain},
       {"GET", "v1/workers", Role::kViewer, list_workers},
       {"GET", "v1/accounts", Role::kViewer, list_accounts},

@@ -155,4 +155,11 @@ struct SetPaused {
   bool paused = false;
 };
 
+struct SetParts {
+  static constexpr std::string_view kMethod = "queue.set_parts";
+  using Reply = void;
+  std::string account, queue;
+  std::uint32_t parts = 0;
+};
+
 }  // namespace tidemark::queue_service::calls

@@ -80,6 +80,8 @@ class QueueClient {
   rpc::Method<calls::AllFigures> all_figures{caller_};
   /// A paused queue gives out nothing; everything else works.
   rpc::Method<calls::SetPaused> set_paused{caller_};
+  /// Spreads the queue over so many shards, for good. kInvalidMetadata, which says why not.
+  rpc::Method<calls::SetParts> set_parts{caller_};
 
  private:
   /// One call, which waits at the service.

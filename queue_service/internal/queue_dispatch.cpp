@@ -129,6 +129,11 @@ Task<Result<void>> set_paused(QueueService& service, calls::SetPaused call) {
                                 {{std::string(kPausedName), call.paused ? "true" : ""}});
 }
 
+Task<Result<void>> set_parts(QueueService& service, calls::SetParts call) {
+  return service.patch_metadata(std::move(call.account), std::move(call.queue),
+                                {{std::string(kPartsName), std::to_string(call.parts)}});
+}
+
 using Face = rpc::Face<QueueService>;
 constexpr Face::Handler kHandlers[] = {
     Face::on<calls::EnsureQueue, &QueueService::ensure_queue>(),
@@ -161,6 +166,7 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Figures, &QueueService::figures>(),
     Face::on<calls::AllFigures, &all_figures>(),
     Face::on<calls::SetPaused, &set_paused>(),
+    Face::on<calls::SetParts, &set_parts>(),
 };
 
 Task<void> give_all_back(rpc::Dispatch dispatch, std::string request, std::string reply) {
@@ -182,7 +188,7 @@ constexpr std::string_view kOfQueue[] = {
     calls::Move::kMethod,        calls::ListMessages::kMethod, calls::Find::kMethod,      calls::Remove::kMethod,
     calls::Redrive::kMethod,     calls::Figures::kMethod,      calls::SetPaused::kMethod, calls::GiveBack::kMethod,
     calls::MakePart::kMethod,    calls::DropPart::kMethod,     calls::Clear::kMethod,     calls::Take::kMethod,
-    calls::Update::kMethod,      calls::GiveBackPart::kMethod,
+    calls::Update::kMethod,      calls::GiveBackPart::kMethod, calls::SetParts::kMethod,
 };
 constexpr Duration kLongest = std::chrono::seconds(10);
 

@@ -35,8 +35,8 @@ class ApiTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        # It succeeds where processes share shards: shard_tools_test.py.
-        elsewhere = {("POST", "/v1/shards/{store}/{shard}/move")}
+        # They succeed where there are shards: shard_tools_test.py.
+        elsewhere = {("POST", "/v1/shards/{store}/{shard}/move"), ("POST", "/v1/queues/{id}/spread")}
         missing = cls.api.operations() - elsewhere - {(method, path) for method, path, status in cls.api.seen if status < 400}
         if missing:
             raise AssertionError(f"operations that no test saw succeed: {sorted(missing)}")
@@ -320,6 +320,10 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(self.queues.take("watched"), [])
         self.assertTrue(self.api.call("GET", "/v1/queues/watched")["paused"])
         self.assertFalse(self.api.call("POST", "/v1/queues/watched/resume")["paused"])
+        if not os.environ.get("TIDEMARK_TEST_SHARDS"):
+            self.refused(400, "InvalidMetadata", "POST", "/v1/queues/watched/spread", {"parts": 2})
+        for body in ({}, {"parts": 1}, {"parts": 65}, {"parts": "2"}, {"parts": 2, "other": 1}):
+            self.refused(400, "InvalidInput", "POST", "/v1/queues/watched/spread", body)
         left = self.queues.take("watched", 32)
         self.assertEqual(len(left), 2)
 

@@ -76,6 +76,24 @@ class EmbeddedTest(ShardTools):
         self.assertIn("writes/s", listed.splitlines()[0])
         self.assertEqual(len(json.loads(self.command("--json", "shards", "list").stdout)["stores"]), 3)
 
+    def test_a_queue_is_spread_over_them(self):
+        self.queues.create("orders")
+        self.queues.put("orders", "before")
+        self.assertIn(f" {SHARDS} ", self.command("queue", "spread", "orders", "--parts", str(SHARDS)).stdout)
+        for number in range(8):
+            self.queues.put("orders", str(number))
+        status, shown = self.call("GET", "/v1/queues/orders")
+        self.assertEqual((status, shown["parts"], shown["messages"]), (200, SHARDS, 9))
+        self.assertEqual(sorted(m["MessageText"] for m in self.queues.take("orders", 32) + self.queues.take("orders", 32)),
+                         [*map(str, range(8)), "before"])
+        self.assertEqual([queue["name"] for queue in self.call("GET", "/v1/queues")[1]["queues"] if "orders" in queue["name"]],
+                         ["orders", "orders-poison"])
+        for parts in (SHARDS - 1, SHARDS + 1):
+            status, problem = self.call("POST", "/v1/queues/orders/spread", {"parts": parts})
+            self.assertEqual((status, problem["code"]), (400, "InvalidMetadata"))
+            self.assertIn("parts", problem["detail"])
+        self.assertEqual(self.call("POST", "/v1/queues/orders/spread", {"parts": SHARDS})[0], 200)
+
     def test_they_cannot_be_moved(self):
         process = self.store("queue")["processes"][0]["name"]
         status, problem = self.call("POST", "/v1/shards/queue/0/move", {"process": process})
