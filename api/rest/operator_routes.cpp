@@ -3,6 +3,7 @@
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
 #include "api/rest/disks.h"
+#include "api/rest/feed_pages.h"
 #include "api/rest/job_queues.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"

@@ -109,7 +109,8 @@ Task<Result<void>> QueueClient::complete(Lease lease) {
 }
 
 Lease lease_of(std::string queue, const Message& message) {
-  return {message.part.empty() ? std::move(queue) : message.part, message.id, message.epoch};
+  if (!message.part.empty()) queue = message.part;
+  return {std::move(queue), message.id, message.epoch};
 }
 
 Task<Result<std::vector<bool>>> QueueClient::complete_all(std::vector<Lease> leases) {

@@ -171,11 +171,11 @@ constexpr Face::Handler kHandlers[] = {
 
 Task<void> give_all_back(rpc::Dispatch dispatch, std::string request, std::string reply) {
   const auto call = wire::decode<calls::Receive>(request);
-  auto messages = wire::decode<calls::Receive::Reply>(reply);
+  const auto messages = wire::decode<calls::Receive::Reply>(reply);
   if (!call || !messages) co_return;
-  for (auto& message : *messages) {
-    auto queue = message.part.empty() ? call->queue : std::move(message.part);
-    const calls::GiveBack back{{call->account, std::move(queue), std::move(message.id), message.epoch}};
+  for (const auto& message : *messages) {
+    const auto& queue = message.part.empty() ? call->queue : message.part;
+    const calls::GiveBack back{{call->account, queue, message.id, message.epoch}};
     auto done = co_await dispatch(std::string(calls::GiveBack::kMethod), wire::encode(back));
     static_cast<void>(done.has_value());  // if not, the lease expires
   }

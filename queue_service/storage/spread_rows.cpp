@@ -1,6 +1,8 @@
 #include "queue_service/storage/spread_rows.h"
 
-#include "common/base/text.h"
+#include <algorithm>
+
+#include "common/base/encoding.h"
 #include "common/kv/generations.h"
 
 namespace tidemark::queue_service {
