@@ -5,6 +5,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/paged_list.h"
+#include "queue_service/model/queue_parts.h"
 
 namespace tidemark::cli {
 namespace {
@@ -45,7 +46,7 @@ void add_queue_commands(const Commands& program) {
   spreading.add_option("queue", *name, "the queue's name")->required();
   spreading.add_option("--parts", *parts, "over how many, at most the number of the store's shards")
       ->required()
-      ->check(CLI::Range(2, 64));
+      ->check(CLI::Range(2U, queue_service::kMaxParts));
   auto wanted = std::make_shared<Extent>();
   const auto messages = table_of({{"message", "/id"},
                                   {">dequeued", "/dequeueCount"},

@@ -88,14 +88,4 @@ struct Update {
   std::optional<std::string> text;
 };
 
-/// As Release, and leaves the annotation if none is given.
-struct GiveBackPart {
-  static constexpr std::string_view kMethod = "queue.give_back_part";
-  using Reply = void;
-  LeaseKey holder;
-  Duration delay{};
-  std::optional<std::string> annotation;
-  bool count_attempt = true;
-};
-
 }  // namespace tidemark::queue_service::calls

@@ -65,10 +65,6 @@ Task<Result<std::vector<TakenMessage>>> take(QueueService& service, calls::Take 
   return service.get(std::move(call.account), std::move(call.part), call.request, {});
 }
 
-Task<Result<void>> give_back(QueueService& service, calls::GiveBack call) {
-  return service.release(std::move(call.lease), Duration::zero(), std::nullopt, false);
-}
-
 Task<Result<Arrived>> arrive(QueueService& service, calls::Arrive call) {
   std::vector<Departed> departed;
   for (const auto& [number, row] : call.departed) departed.push_back({number, CO_TRY(decode_departure(row))});
@@ -142,7 +138,7 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Receive, &receive, &messages_of>(),
     Face::on<calls::CancelWait, &QueueService::cancel_wait_anywhere>(),
     Face::on<calls::CancelWaitHere, &cancel_wait_here>(),
-    Face::on<calls::GiveBack, &give_back>(),
+    Face::on<calls::GiveBack, &QueueService::give_back>(),
     Face::on<calls::Arrive, &arrive, &outcomes_of>(),
     Face::on<calls::WithdrawThere, &withdraw_there>(),
     Face::on<calls::MakePart, &QueueService::make_part>(),
@@ -150,7 +146,6 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Clear, &QueueService::clear>(),
     Face::on<calls::Take, &take>(),
     Face::on<calls::Update, &QueueService::update>(),
-    Face::on<calls::GiveBackPart, &QueueService::release>(),
     Face::on<calls::Renew, &QueueService::renew>(),
     Face::on<calls::Complete, &QueueService::erase>(),
     Face::on<calls::CompleteAll, &complete_all>(),
@@ -188,7 +183,7 @@ constexpr std::string_view kOfQueue[] = {
     calls::Move::kMethod,        calls::ListMessages::kMethod, calls::Find::kMethod,      calls::Remove::kMethod,
     calls::Redrive::kMethod,     calls::Figures::kMethod,      calls::SetPaused::kMethod, calls::GiveBack::kMethod,
     calls::MakePart::kMethod,    calls::DropPart::kMethod,     calls::Clear::kMethod,     calls::Take::kMethod,
-    calls::Update::kMethod,      calls::GiveBackPart::kMethod, calls::SetParts::kMethod,
+    calls::Update::kMethod,      calls::SetParts::kMethod,
 };
 constexpr Duration kLongest = std::chrono::seconds(10);
 

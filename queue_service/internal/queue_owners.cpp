@@ -70,9 +70,8 @@ Task<Result<Placed>> QueueOwners::update(LeaseKey holder, Duration visibility, s
 Task<Result<void>> QueueOwners::erase(LeaseKey holder) {
   return of_part(holder.account, holder.queue, calls::Complete{holder});
 }
-Task<Result<void>> QueueOwners::release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
-                                        bool count_attempt) {
-  return of_part(lease.account, lease.queue, calls::GiveBackPart{lease, delay, std::move(annotation), count_attempt});
+Task<Result<void>> QueueOwners::give_back(LeaseKey holder) {
+  return of_part(holder.account, holder.queue, calls::GiveBack{holder});
 }
 Task<Result<std::vector<Placed>>> QueueOwners::finish(LeaseKey holder, std::vector<FollowUp> follow_ups) {
   return of_part(holder.account, holder.queue, calls::Finish{holder, std::move(follow_ups)});

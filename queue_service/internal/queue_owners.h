@@ -25,8 +25,7 @@ class QueueOwners final : public OtherOwners {
   Task<Result<std::vector<TakenMessage>>> take(std::string account, std::string part, TakeRequest request) override;
   Task<Result<Placed>> update(LeaseKey holder, Duration visibility, std::optional<std::string> text) override;
   Task<Result<void>> erase(LeaseKey holder) override;
-  Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
-                             bool count_attempt) override;
+  Task<Result<void>> give_back(LeaseKey holder) override;
   Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups) override;
   Task<Result<Placed>> move(LeaseKey holder, MoveRequest request) override;
   Task<Result<void>> remove(std::string account, std::string part, std::string id) override;

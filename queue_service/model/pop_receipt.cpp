@@ -41,12 +41,14 @@ std::optional<std::string> receipt_bytes(std::string_view receipt) {
   if (receipt.size() != 24 && receipt.size() != 28) return std::nullopt;
   std::string text(receipt);
   std::replace(text.begin(), text.end(), ' ', '+');
-  return base64_decode(text);
+  auto bytes = base64_decode(text);
+  if (bytes && bytes->size() != kPlaceBytes && bytes->size() != kPlaceBytes + kPartBytes) bytes.reset();
+  return bytes;
 }
 
 std::optional<Place> from_receipt(std::string_view receipt) {
   const auto bytes = receipt_bytes(receipt);
-  return bytes ? place_from_bytes(std::string_view(*bytes).substr(0, 16)) : std::nullopt;
+  return bytes ? place_from_bytes(std::string_view(*bytes).substr(0, kPlaceBytes)) : std::nullopt;
 }
 
 }  // namespace tidemark::queue_service

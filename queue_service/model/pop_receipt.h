@@ -17,6 +17,8 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
+inline constexpr std::size_t kPlaceBytes = 16, kPartBytes = 4;
+
 /// 16 bytes whose byte order is the order of places.
 std::string place_bytes(const Place& place);
 std::optional<Place> place_from_bytes(std::string_view bytes);

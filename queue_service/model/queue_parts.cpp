@@ -10,8 +10,6 @@
 namespace tidemark::queue_service {
 namespace {
 
-constexpr std::size_t kPlaceBytes = 16;
-
 void append_u16(std::string& out, std::uint32_t value) {
   out.push_back(static_cast<char>(value >> 8 & 0xFF));
   out.push_back(static_cast<char>(value & 0xFF));
@@ -72,7 +70,7 @@ std::string with_part(std::string_view receipt, const QueuePart& part) {
 
 std::optional<QueuePart> part_of_receipt(std::string queue, std::string_view receipt) {
   const auto bytes = receipt_bytes(receipt);
-  if (!bytes || bytes->size() != kPlaceBytes + 4) return std::nullopt;
+  if (!bytes || bytes->size() != kPlaceBytes + kPartBytes) return std::nullopt;
   QueuePart part{std::move(queue), u16_at(*bytes, kPlaceBytes), u16_at(*bytes, kPlaceBytes + 2)};
   if (!is_valid(part)) return std::nullopt;
   return part;

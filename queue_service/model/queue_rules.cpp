@@ -85,15 +85,11 @@ bool same_metadata(const Metadata& a, const Metadata& b) {
 
 std::string poison_queue_of(std::string_view queue) { return std::string(queue) + std::string(kPoisonSuffix); }
 
-namespace {
-
 const std::string* entry_in(const Metadata& metadata, std::string_view name) {
   const auto found =
       std::ranges::find_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
   return found == metadata.end() ? nullptr : &found->second;
 }
-
-}  // namespace
 
 std::uint32_t parts_in(const Metadata& metadata) {
   const auto* const value = entry_in(metadata, kPartsName);
@@ -119,7 +115,10 @@ Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue
       }
     } else if (iequals_ascii(name, kPartsName)) {
       const auto parts = parse_number<std::uint32_t>(value, 1, kMaxParts);
-      if (!parts) return fail(ErrorCode::kInvalidMetadata, "tidemark_parts must be a number from 1 to 64.");
+      if (!parts) {
+        return fail(ErrorCode::kInvalidMetadata,
+                    "tidemark_parts must be a number from 1 to " + std::to_string(kMaxParts) + ".");
+      }
       options.parts = *parts;
       if (options.parts > 1 && !check_queue_name(poison_queue_of(queue))) return fail(too_long_for_poison());
     }

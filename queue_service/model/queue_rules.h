@@ -53,6 +53,8 @@ inline constexpr std::string_view kMaxDequeueCountName = "tidemark_max_dequeue_c
 inline constexpr std::string_view kPausedName = "tidemark_paused";
 inline constexpr std::string_view kPartsName = "tidemark_parts";
 inline constexpr std::string_view kPoisonSuffix = "-poison";
+/// The value of an entry, whatever the case of its name; null: there is none.
+const std::string* entry_in(const Metadata& metadata, std::string_view name);
 /// The value of kPartsName, or 1.
 std::uint32_t parts_in(const Metadata& metadata);
 /// kInvalidMetadata if a value makes no sense, or if the name of the poison queue would not be valid.

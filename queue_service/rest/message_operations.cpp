@@ -74,7 +74,7 @@ namespace {
 Task<void> give_back(Call& call, std::vector<TakenMessage> taken) {
   for (auto& each : taken) {
     LeaseKey holder{call.account(), call.target.queue, each.message.id, 0, each.receipt};
-    auto done = co_await call.service.release(std::move(holder), Duration::zero(), std::nullopt, false);
+    auto done = co_await call.service.give_back(std::move(holder));
     static_cast<void>(done.has_value());  // if not, it comes back when its time is over
   }
 }

@@ -32,8 +32,7 @@ class OtherOwners {
   virtual Task<Result<std::vector<TakenMessage>>> take(std::string account, std::string part, TakeRequest request) = 0;
   virtual Task<Result<Placed>> update(LeaseKey holder, Duration visibility, std::optional<std::string> text) = 0;
   virtual Task<Result<void>> erase(LeaseKey holder) = 0;
-  virtual Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
-                                     bool count_attempt) = 0;
+  virtual Task<Result<void>> give_back(LeaseKey holder) = 0;
   virtual Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups) = 0;
   virtual Task<Result<Placed>> move(LeaseKey holder, MoveRequest request) = 0;
   virtual Task<Result<void>> remove(std::string account, std::string part, std::string id) = 0;

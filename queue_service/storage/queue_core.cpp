@@ -31,11 +31,10 @@ Task<Result<void>> QueueService::Shard::transact(const FailStep& step, Body body
       },
       &step));
   for (const auto& arrival : effects.arrivals) {
-    const auto queue = whole_queue(arrival.queue);
     if (arrival.due) {
-      arrivals.will_come(arrival.account, queue, *arrival.due);
+      arrivals.will_come(arrival.account, arrival.queue, *arrival.due);
     } else {
-      arrivals.came(arrival.account, queue);
+      arrivals.came(arrival.account, arrival.queue);
     }
   }
   for (const auto& [account, queue] : effects.changed) arrivals.changed(account, whole_queue(queue));

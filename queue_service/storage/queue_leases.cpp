@@ -59,10 +59,6 @@ Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std:
 Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
                                          bool count_attempt) {
   if (annotation) CO_TRY(check_annotation(*annotation));
-  name_part(lease);
-  if (auto* const other = core_->elsewhere(lease.account, lease.queue)) {
-    co_return co_await other->release(std::move(lease), delay, std::move(annotation), count_attempt);
-  }
   const auto change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
     if (annotation) record.message.annotation = *annotation;
@@ -73,6 +69,14 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
     return {};
   };
   co_return co_await change_held(kReleaseStep, std::move(lease), change);
+}
+
+Task<Result<void>> QueueService::give_back(LeaseKey holder) {
+  name_part(holder);
+  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
+    co_return co_await other->give_back(std::move(holder));
+  }
+  co_return co_await release(std::move(holder), Duration::zero(), std::nullopt, false);
 }
 
 Result<bool> QueueService::holds(const std::string& account, const std::vector<std::string>& whole_queues,

@@ -162,7 +162,7 @@ Place QueueRows::write(MessageRecord& record, std::optional<Time> visible_at) {
   write_at(record, immediate ? Set::kReady : Set::kTimed, place);
   std::optional<Time> due;
   if (!immediate) due = place.visible_at;
-  effects_->arrivals.push_back({account_, queue_, due});
+  effects_->arrivals.push_back({account_, part_ ? part_->queue : queue_, due});
   return place;
 }
 

@@ -27,8 +27,8 @@ struct Moment {
 /// What a transaction has to cause once it is committed. It starts empty whenever the body is run.
 struct Effects {
   struct Arrival {
-    std::string account, queue;
-    std::optional<Time> due;  // nothing if it is visible now
+    std::string account, queue;  // the whole one, if it is in a part
+    std::optional<Time> due;     // nothing if it is visible now
   };
   std::vector<Arrival> arrivals;
   std::vector<std::pair<std::string, std::string>> changed;  // cleared, deleted, or resumed

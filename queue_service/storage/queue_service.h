@@ -66,6 +66,7 @@ struct Upkeep {
   struct Item {
     std::string account, queue;
     bool sweep = false, keys = false;
+    std::optional<std::uint64_t> left_over = {};  // a part that no queue has: its incarnation
   };
   std::vector<Item> items;
   std::optional<Error> failed;  // of a queue that could not be read
@@ -143,6 +144,8 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
                            std::uint64_t sequence);
   Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation, bool count_attempt);
+  /// Undoes a delivery that could not be handed over: it was no attempt.
+  Task<Result<void>> give_back(LeaseKey holder);
   Result<bool> holds(const std::string& account, const std::vector<std::string>& queues, const MessageName& message);
   Task<Result<bool>> withdraw(std::string account, std::vector<std::string> queues, MessageName message);
 
@@ -205,13 +208,18 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> with_parts_made(const std::string& account, const std::string& queue, const std::uint32_t& parts,
                                      std::function<Task<Result<void>>(const std::optional<PartsNote>& made)> run);
   Task<Result<void>> drop_parts(std::string account, std::string queue, std::uint32_t parts, std::uint64_t incarnation);
-  /// Drops the parts of this shard that no queue has, and forgets notes of what nobody makes any more.
-  Task<Result<void>> drop_unused_parts(Shard& shard);
-  Task<Result<void>> forget_old_notes(Shard& shard, Time until);
+  /// A part that no queue has.
+  [[nodiscard]] Result<bool> is_left_over(std::string_view account, std::string_view name,
+                                          const QueueRecord& record) const;
+  /// Of parts that nobody makes any more.
+  Task<Result<void>> forget_old_notes(Shard& shard);
   Task<Result<Placed>> transfer(const FailStep& step, std::string account, std::string from, MoveRequest request,
                                 Choice choose);
   Task<Result<void>> tidy(std::string account, std::string queue);
   Task<Result<void>> settle(std::string account, std::string queue);
+  /// What is to be done with one queue.
+  [[nodiscard]] Result<Upkeep::Item> due_of(const kv::Reader& reader, std::string_view key, std::string_view value,
+                                            Time age) const;
   /// Of the shard's queues from this key on. Afterwards it is the next one, or empty at the end.
   Result<Upkeep> upkeep_due(Shard& shard, std::string& from);
   Task<Result<void>> sweep(std::string account, std::string queue);

@@ -58,15 +58,13 @@ Result<std::optional<FoundMessage>> find_expired(QueueRows& rows, const Expired:
   return found;
 }
 
-Result<Upkeep::Item> upkeep_of(const kv::Reader& reader, std::string_view key, std::string_view value, Time age) {
-  auto name = queue_keys::account_and_queue(key);
-  if (!name) return fail(ErrorCode::kCorruption);
-  const auto record = TRY(kQueueRecord.decode(value));
+Result<Upkeep::Item> upkeep_of(const kv::Reader& reader, std::pair<std::string, std::string> name,
+                               const QueueRecord& record, Time age) {
   const auto figures = TRY(read_figures(reader, record.generation));
   const auto dead = reader.scan(queue_keys::idempotency_until(record.generation, age));
   TRY(dead->status());
   const bool expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= age;
-  return Upkeep::Item{std::move(name->first), std::move(name->second), expired, dead->valid()};
+  return Upkeep::Item{std::move(name.first), std::move(name.second), expired, dead->valid()};
 }
 
 }  // namespace
@@ -143,6 +141,17 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
   co_return Result<void>{};
 }
 
+Result<Upkeep::Item> QueueService::due_of(const kv::Reader& reader, std::string_view key, std::string_view value,
+                                          Time age) const {
+  auto name = queue_keys::account_and_queue(key);
+  if (!name) return fail(ErrorCode::kCorruption);
+  const auto record = TRY(kQueueRecord.decode(value));
+  const bool left_over = TRY(is_left_over(name->first, name->second, record));
+  auto item = TRY(upkeep_of(reader, std::move(*name), record, age));
+  if (left_over) item.left_over = record.incarnation;
+  return item;
+}
+
 Result<Upkeep> QueueService::upkeep_due(Shard& shard, std::string& from) {
   Upkeep due;
   const auto age = shard.ages.now();
@@ -153,10 +162,10 @@ Result<Upkeep> QueueService::upkeep_due(Shard& shard, std::string& from) {
       from = cursor->key();
       break;
     }
-    auto item = upkeep_of(*snapshot, cursor->key(), cursor->value(), age);
+    auto item = due_of(*snapshot, cursor->key(), cursor->value(), age);
     if (!item) {
       due.failed = std::move(item.error());
-    } else if (item->sweep || item->keys) {
+    } else if (item->sweep || item->keys || item->left_over) {
       due.items.push_back(std::move(*item));
     }
   }
@@ -177,22 +186,22 @@ Task<Result<void>> QueueService::upkeep() {
 Task<Result<void>> QueueService::tend(Shard& shard) {
   const auto executor = co_await asio::this_coro::executor;
   std::optional<Error> failed;  // of one queue; the others are not to wait for it
+  if (auto forgotten = co_await forget_old_notes(shard); !forgotten) failed = std::move(forgotten.error());
   for (auto from = queue_keys::all_queues().lower; !from.empty() && !core_->stopping.load();) {
     auto due = CO_TRY(upkeep_due(shard, from));
     if (due.failed) failed = std::move(due.failed);
     for (const auto& item : due.items) {
       Result<void> done;
-      if (item.sweep) {
-        done = co_await sweep(item.account, item.queue);
-      }
-      if (done && item.keys) {
-        done = co_await drop_dead_keys(item.account, item.queue);
+      if (item.left_over) {
+        done = co_await drop_part(item.account, item.queue, *item.left_over);
+      } else {
+        if (item.sweep) done = co_await sweep(item.account, item.queue);
+        if (done && item.keys) done = co_await drop_dead_keys(item.account, item.queue);
       }
       if (!done && done.error().code != ErrorCode::kQueueNotFound) failed = std::move(done.error());
     }
     co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
   }
-  if (auto dropped = co_await drop_unused_parts(shard); !dropped) failed = std::move(dropped.error());
   if (failed) co_return fail(std::move(*failed));
   co_return Result<void>{};
 }

@@ -236,7 +236,8 @@ Task<Result<void>> QueueService::drop_parts(std::string account, std::string que
   co_return Result<void>{};
 }
 
-Task<Result<void>> QueueService::forget_old_notes(Shard& shard, Time until) {
+Task<Result<void>> QueueService::forget_old_notes(Shard& shard) {
+  const auto until = core_->clock.now() - kMakingPatience;
   std::vector<std::string> old;
   const auto find = [&](const kv::Reader& rows) -> Result<void> {
     old.clear();
@@ -255,32 +256,12 @@ Task<Result<void>> QueueService::forget_old_notes(Shard& shard, Time until) {
   });
 }
 
-Task<Result<void>> QueueService::drop_unused_parts(Shard& shard) {
-  const auto until = core_->clock.now() - kMakingPatience;
-  CO_TRY(co_await forget_old_notes(shard, until));
-  struct Unused {
-    std::string account, part;
-    std::uint64_t incarnation = 0;
-  };
-  std::vector<Unused> unused;
-  {
-    const auto snapshot = shard.engine.snapshot();
-    const auto queues = snapshot->scan_long(queue_keys::all_queues());
-    for (; queues->valid(); queues->next()) {
-      auto name = queue_keys::account_and_queue(queues->key());
-      const auto part = name ? part_in(name->second) : std::nullopt;
-      if (!part) continue;
-      const auto record = CO_TRY(kQueueRecord.decode(queues->value()));
-      // What is younger may be of a making that a reader does not see yet, if the database has just changed its leader.
-      if (record.created > until) continue;
-      const auto& home = core_->of(name->first, part->queue);
-      if (CO_TRY(is_in_use(*home.engine.snapshot(), name->first, *part, record.incarnation))) continue;
-      unused.push_back({std::move(name->first), std::move(name->second), record.incarnation});
-    }
-    CO_TRY(queues->status());
-  }
-  for (auto& [account, part, incarnation] : unused) CO_TRY(co_await drop_part(account, part, incarnation));
-  co_return Result<void>{};
+Result<bool> QueueService::is_left_over(std::string_view account, std::string_view name,
+                                        const QueueRecord& record) const {
+  const auto part = part_in(name);
+  // What is younger may be of a making that a reader does not see yet, if the database has just changed its leader.
+  if (!part || record.created > core_->clock.now() - kMakingPatience) return false;
+  return !TRY(is_in_use(*core_->of(account, part->queue).engine.snapshot(), account, *part, record.incarnation));
 }
 
 }  // namespace tidemark::queue_service

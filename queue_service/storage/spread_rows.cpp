@@ -1,8 +1,5 @@
 #include "queue_service/storage/spread_rows.h"
 
-#include <algorithm>
-
-#include "common/base/encoding.h"
 #include "common/kv/generations.h"
 
 namespace tidemark::queue_service {
@@ -111,10 +108,9 @@ Result<void> check_can_be_deleted(const kv::Reader& rows, std::string_view accou
 
 Result<Metadata> with_these_parts(Metadata metadata, std::uint32_t parts) {
   const auto wanted = std::to_string(parts);
-  const auto said =
-      std::ranges::find_if(metadata, [](const auto& entry) { return iequals_ascii(entry.first, kPartsName); });
-  if (said == metadata.end()) return with_parts_entry(metadata, parts);
-  if (said->second != wanted) {
+  const auto* const said = entry_in(metadata, kPartsName);
+  if (said == nullptr) return with_parts_entry(metadata, parts);
+  if (*said != wanted) {
     return refused("The queue is spread over " + wanted +
                    " parts, and their number cannot be changed. Make another queue, and put new messages there.");
   }

@@ -204,6 +204,17 @@ class OwnersCase(unittest.TestCase):
                 self.await_shares(2, 1, 1)
             self.check_load(load)
 
+    def mark_all(self, name, served, text):
+        """What each of these shards has from now on."""
+        marks = {shard: f"{text} {shard}" for shard in served}
+        for shard, mark in marks.items():
+            self.eventually(lambda: self.mark(name, shard, mark))
+        return marks
+
+    def expect_marks(self, name, marks):
+        for shard, mark in marks.items():
+            self.assertEqual(self.eventually(lambda: self.read_mark(name, shard)), mark, "a stale read")
+
     def freeze_owners(self):
         """mark(name, shard, text) and read_mark(name, shard) write and read something on a shard by a process."""
         for name in ("a", "b"):
@@ -219,13 +230,10 @@ class OwnersCase(unittest.TestCase):
                 took = self.await_writes(load, BACK_WITHIN_S)
                 print(f"freeze {number}: back within {took:.1f} s", file=sys.stderr)
                 # What is read at the one that wakes up is what the other one has written.
-                marks = {shard: f"{number} {shard}" for shard in served}
-                for shard, mark in marks.items():
-                    self.eventually(lambda: self.mark(other, shard, mark))
+                marks = self.mark_all(other, served, f"freeze {number}")
                 self.child(victim).resume()
                 load.avoid = None
-                for shard, mark in marks.items():
-                    self.assertEqual(self.eventually(lambda: self.read_mark(victim, shard)), mark, "a stale read")
+                self.expect_marks(victim, marks)
                 self.await_shares(2, 2)
             self.check_load(load)
 
@@ -244,9 +252,7 @@ class OwnersCase(unittest.TestCase):
                 links[victim].cut()
                 load.avoid = self.port(victim)
                 print(f"cut {number}: back within {self.await_writes(load, BACK_WITHIN_S):.1f} s", file=sys.stderr)
-                marks = {shard: f"cut {number} {shard}" for shard in served}
-                for shard, mark in marks.items():
-                    self.eventually(lambda: self.mark(other, shard, mark))
+                marks = self.mark_all(other, served, f"cut {number}")
                 for shard, mark in marks.items():  # whoever is cut off does not know, and says nothing or the truth
                     try:
                         self.assertEqual(self.read_mark(victim, shard), mark, "a stale read")
@@ -254,8 +260,7 @@ class OwnersCase(unittest.TestCase):
                         pass
                 links[victim].mend()
                 load.avoid = None
-                for shard, mark in marks.items():
-                    self.assertEqual(self.eventually(lambda: self.read_mark(victim, shard)), mark, "a stale read")
+                self.expect_marks(victim, marks)
                 self.await_shares(2, 2)
             self.check_load(load)
 
