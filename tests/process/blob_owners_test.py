@@ -376,6 +376,9 @@ class BlobOwnersTest(OwnersCase):
     def test_cut_off_from_the_database(self):
         self.cut_owners_off()
 
+    def test_cut_off_by_the_network(self):
+        self.cut_owners_off_by_the_network()
+
     def test_handover(self):
         self.hand_over()
 

@@ -3,10 +3,8 @@
 The two machines of the last tests are network namespaces that nothing outlives: a test moves itself into one, with the
 stores, and holds another one for the worker and the api. That needs root.
 """
-import ctypes
 import json
 import os
-import shutil
 import signal
 import socket
 import stat
@@ -18,6 +16,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import networks  # noqa: E402
 from clients import ApiClient, QueueClient, TableClient, patiently  # noqa: E402
 from stack import TOKEN, Child, Stack, clean_environment, program, wait_until  # noqa: E402
 
@@ -220,58 +219,26 @@ class OverTcp(HostsCase):
         self.assertEqual(api.send("GET", "/v1/jobs")[0], 200)
 
 
-def run(*line):
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
-
-
-def can_make_networks():
-    tools = all(shutil.which(tool) for tool in ("ip", "iptables", "tc", "unshare"))
-    pair = ("unshare", "-n", "ip", "link", "add", "one-end", "type", "veth", "peer", "name", "other-end")
-    return tools and os.geteuid() == 0 and run(*pair).returncode == 0
-
-
-@unittest.skipUnless(can_make_networks(), "needs root, `ip`, `tc` and `iptables` to make network namespaces: the test of two networks is skipped")
+@unittest.skipUnless(networks.can_make_networks("iptables", "tc"), "needs root, `ip`, `tc` and `iptables` to make network namespaces: the test of two networks is skipped")
 class TwoNetworks(HostsCase):
-    """10.77.1.0/24 is the link between the machines, which suffers; 10.77.2.0/24 is how the test reaches the api."""
-    CLONE_NEWNET = 0x40000000
+    """The first link is the one between the machines, which suffers; by the second the test reaches the api."""
     ENTITIES = 2_000
 
     def setUp(self):
-        libc = ctypes.CDLL(None, use_errno=True)
-        before = os.open("/proc/self/ns/net", os.O_RDONLY)
-        self.addCleanup(os.close, before)
-        if libc.unshare(self.CLONE_NEWNET) != 0:
-            self.skipTest("this machine lets nobody make network namespaces")
-        self.addCleanup(libc.setns, before, self.CLONE_NEWNET)
+        networks.leave_for_a_new_network(self)
         super().setUp()
-        self.other = subprocess.Popen(["unshare", "-n", "sleep", "infinity"])
-        self.addCleanup(self.other.wait)
-        self.addCleanup(self.other.kill)
-        mine = os.stat("/proc/self/ns/net").st_ino
-        wait_until(lambda: os.stat(f"/proc/{self.other.pid}/ns/net").st_ino != mine, "the other network is there")
-        self.there = ("nsenter", "-t", str(self.other.pid), "-n")
-        self.ip("link", "set", "lo", "up")
-        self.ip("link", "set", "lo", "up", there=True)
-        for link, number in (("cut", 1), ("test", 2)):
-            self.ip("link", "add", link, "type", "veth", "peer", "name", link, "netns", str(self.other.pid))
-            for there in (False, True):
-                self.ip("addr", "add", f"10.77.{number}.{2 if there else 1}/24", "dev", link, there=there)
-                self.ip("link", "set", link, "up", there=there)
-
-    def ip(self, *line, there=False):
-        done = run(*(self.there if there else ()), "ip", *line)
-        self.assertEqual(done.returncode, 0, f"ip {line}: {done.stderr}")
+        self.other = networks.OtherMachine(self, links=(1, 2))
 
     def slow(self, rate):
         """Both ways; with a delay where the system has netem."""
-        for prefix in ((), self.there):
-            run(*prefix, "tc", "qdisc", "del", "dev", "cut", "root")
+        for prefix in ((), self.other.prefix):
+            networks.run(*prefix, "tc", "qdisc", "del", "dev", "link1", "root")
             if rate is None:
                 continue
-            if run(*prefix, "tc", "qdisc", "add", "dev", "cut", "root", "netem", "delay", "40ms", "rate",
+            if networks.run(*prefix, "tc", "qdisc", "add", "dev", "link1", "root", "netem", "delay", "40ms", "rate",
                    rate).returncode == 0:
                 continue
-            done = run(*prefix, "tc", "qdisc", "add", "dev", "cut", "root", "tbf", "rate", rate, "burst", "16kb",
+            done = networks.run(*prefix, "tc", "qdisc", "add", "dev", "link1", "root", "tbf", "rate", rate, "burst", "16kb",
                        "latency", "400ms")
             if done.returncode != 0:
                 print(f"the link is not slowed: {done.stderr}", file=sys.stderr)
@@ -280,10 +247,10 @@ class TwoNetworks(HostsCase):
         self.start_stores("10.77.1.1")
         client = ApiClient(0)
         client.host = "10.77.2.2"
-        client.port = int(self.launch("api", "--port", "0", "--host", "0.0.0.0", prefix=self.there)
+        client.port = int(self.launch("api", "--port", "0", "--host", "0.0.0.0", prefix=self.other.prefix)
                           .await_ready().ready["port"])
         self.launch("worker", "--lease-s", "5", "--retry-base-ms", "50", "--retry-cap-ms", "1000",
-                    prefix=self.there).await_ready()
+                    prefix=self.other.prefix).await_ready()
         return client
 
     def fill(self):
@@ -321,10 +288,10 @@ class TwoNetworks(HostsCase):
         ids = self.submit(api)
         wait_until(lambda: self.done_so_far() > 50, "jobs are under way")
         # Nobody is told: packets vanish until both ends have given the connections up.
-        self.ip("link", "set", "cut", "down", there=True)
+        self.other.cut(1)
         wait_until(lambda: self.metric("table_store", "tidemark_internal_connections") == 0,
                    "the store notices that the link is cut", limit_s=30)
-        self.ip("link", "set", "cut", "up", there=True)
+        self.other.mend(1)
         self.check_ends(api, ids)
 
     def test_the_link_is_cut_briefly_again_and_again(self):
@@ -333,10 +300,10 @@ class TwoNetworks(HostsCase):
         ids = self.submit(api)
         for step in range(1, 6):
             wait_until(lambda: self.done_so_far() > 100 * step, "jobs go on")
-            self.assertEqual(run("iptables", "-I", "INPUT", "-i", "cut", "-j", "DROP").returncode, 0)
+            self.assertEqual(networks.run("iptables", "-I", "INPUT", "-i", "link1", "-j", "DROP").returncode, 0)
             until = time.monotonic() + 0.7 * step  # some cuts are shorter than what tcp forgives, and some are not
             wait_until(lambda: time.monotonic() > until, "the cut lasts")
-            self.assertEqual(run("iptables", "-D", "INPUT", "-i", "cut", "-j", "DROP").returncode, 0)
+            self.assertEqual(networks.run("iptables", "-D", "INPUT", "-i", "link1", "-j", "DROP").returncode, 0)
         self.check_ends(api, ids)
 
     def test_the_link_is_slow(self):

@@ -215,6 +215,9 @@ class OwnersTest(OwnersCase):
     def test_cut_off_from_the_database(self):
         self.cut_owners_off()
 
+    def test_cut_off_by_the_network(self):
+        self.cut_owners_off_by_the_network()
+
     def test_handover_under_load_shows_nothing_but_503(self):
         self.hand_over()
 

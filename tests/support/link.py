@@ -1,5 +1,5 @@
-"""A link to a PostgreSQL cluster that can be cut: nothing comes through while it is, nobody is told, and what was sent
-meanwhile arrives when it is mended, as over a network."""
+"""Links to a PostgreSQL cluster that can be cut: nothing comes through while one is, nobody is told, and what was sent
+meanwhile arrives when it is mended."""
 import os
 import shutil
 import socket
@@ -7,23 +7,24 @@ import tempfile
 import threading
 
 SOCKET = ".s.PGSQL.5432"
+PORT = 5432
 READ_AT_ONCE = 65536
 
 
 class Link:
+    """A socket in a directory, behind which a thread carries everything on, or waits."""
+
     def __init__(self, cluster):
-        self._there = os.path.join(cluster.directory, SOCKET)
-        self.directory = tempfile.mkdtemp(prefix="tmlk", dir="/tmp")  # short: it is part of a socket's path
+        self._directory = tempfile.mkdtemp(prefix="tmlk", dir="/tmp")  # short: it is part of a socket's path
         self._whole = threading.Event()
         self._whole.set()
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(os.path.join(self.directory, SOCKET))
-        self._listener.listen(128)
-        threading.Thread(target=self._accept, daemon=True).start()
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(os.path.join(self._directory, SOCKET))
+        self._relay = Relay(listener, cluster, self._whole.wait)
 
     def database(self, database):
         """The connection string of a database of the cluster, over this link."""
-        return " ".join(f"host={self.directory}" if word.startswith("host=") else word for word in database.split())
+        return with_host(database, self._directory)
 
     def cut(self):
         self._whole.clear()
@@ -33,8 +34,48 @@ class Link:
 
     def close(self):
         self.mend()
+        self._relay.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+class NetworkLink:
+    """A link to another machine (networks.py), at whose end the cluster is."""
+
+    def __init__(self, cluster, machine, number):
+        self._machine, self._number = machine, number
+        with machine.sockets():
+            listener = socket.create_server((f"10.77.{number}.2", PORT))
+        self._relay = Relay(listener, cluster)
+
+    def database(self, database):
+        return with_host(database, f"10.77.{self._number}.2")
+
+    def cut(self):
+        self._machine.cut(self._number)
+
+    def mend(self):
+        self._machine.mend(self._number)
+
+    def close(self):
+        self._relay.close()
+
+
+def with_host(database, host):
+    return " ".join(f"host={host}" if word.startswith("host=") else word for word in database.split())
+
+
+class Relay:
+    """Carries what comes to a listener to a cluster, and back; each time after `pause`."""
+
+    def __init__(self, listener, cluster, pause=lambda: None):
+        self._there = os.path.join(cluster.directory, SOCKET)
+        self._pause = pause
+        self._listener = listener
+        self._listener.listen(128)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
         self._listener.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def _accept(self):
         while True:
@@ -58,7 +99,7 @@ class Link:
     def _carry(self, source, target):
         try:
             while data := source.recv(READ_AT_ONCE):
-                self._whole.wait()
+                self._pause()
                 target.sendall(data)
         except OSError:
             pass

@@ -13,9 +13,10 @@ import threading
 import time
 import unittest
 
+import networks
 import postgres
 from clients import HttpClient, HttpFailure
-from link import Link
+from link import Link, NetworkLink
 from stack import TOKEN, Stack, wait_until
 
 ROUNDS = int(os.environ.get("TIDEMARK_OWNER_ROUNDS", "1"))
@@ -239,7 +240,18 @@ class OwnersCase(unittest.TestCase):
 
     def cut_owners_off(self):
         """From the database, not from clients or each other. mark() and read_mark() as for freeze_owners()."""
-        links = {name: Link(cluster) for name in ("a", "b")}
+        self.cut_links({name: Link(cluster) for name in ("a", "b")})
+
+    def cut_owners_off_by_the_network(self):
+        """The same with the database on another machine, to which each owner has a network cable of its own."""
+        if not networks.can_make_networks():
+            self.skipTest("needs root and `ip` to make network namespaces")
+        networks.leave_for_a_new_network(self)
+        numbers = {"a": 1, "b": 2}
+        machine = networks.OtherMachine(self, numbers.values())
+        self.cut_links({name: NetworkLink(cluster, machine, number) for name, number in numbers.items()})
+
+    def cut_links(self, links):
         for name, link in links.items():
             self.addCleanup(link.close)
             self.start(name, link=link)

@@ -1,0 +1,82 @@
+"""Machines of one's own, for tests: network namespaces, joined by links that can be cut, which nothing outlives. That
+needs root, and `ip` and `unshare`.
+"""
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+
+from stack import wait_until
+
+CLONE_NEWNET = 0x40000000
+OWN = "/proc/thread-self/ns/net"
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def run(*line):
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+
+
+def can_make_networks(*further_tools):
+    tools = all(shutil.which(tool) for tool in ("ip", "unshare", "nsenter", *further_tools))
+    pair = ("unshare", "-n", "ip", "link", "add", "one-end", "type", "veth", "peer", "name", "other-end")
+    return tools and os.geteuid() == 0 and run(*pair).returncode == 0
+
+
+def ip(test, *line, prefix=()):
+    done = run(*prefix, "ip", *line)
+    test.assertEqual(done.returncode, 0, f"ip {line}: {done.stderr}")
+
+
+def leave_for_a_new_network(test):
+    """From here to its end the test, with what it starts, is on a machine that has no network but its own loopback."""
+    before = os.open(OWN, os.O_RDONLY)
+    test.addCleanup(os.close, before)
+    if libc.unshare(CLONE_NEWNET) != 0:
+        test.skipTest("this machine lets nobody make network namespaces")
+    test.addCleanup(libc.setns, before, CLONE_NEWNET)
+    ip(test, "link", "set", "lo", "up")
+
+
+class OtherMachine:
+    """Whatever is started with `prefix` runs there. Link number N is called "linkN" at both ends, which are 10.77.N.1
+    here and 10.77.N.2 there."""
+
+    def __init__(self, test, links):
+        self._test = test
+        self._keeper = subprocess.Popen(["unshare", "-n", "sleep", "infinity"])
+        test.addCleanup(self._keeper.wait)
+        test.addCleanup(self._keeper.kill)
+        self._path = f"/proc/{self._keeper.pid}/ns/net"
+        mine = os.stat(OWN).st_ino
+        wait_until(lambda: os.stat(self._path).st_ino != mine, "the other network is there")
+        self.prefix = ("nsenter", "-t", str(self._keeper.pid), "-n")
+        self.ip("link", "set", "lo", "up")
+        for number in links:
+            link = f"link{number}"
+            ip(test, "link", "add", link, "type", "veth", "peer", "name", link, "netns", str(self._keeper.pid))
+            for end, prefix in enumerate(((), self.prefix), start=1):
+                ip(test, "addr", "add", f"10.77.{number}.{end}/24", "dev", link, prefix=prefix)
+                ip(test, "link", "set", link, "up", prefix=prefix)
+
+    def ip(self, *line):
+        ip(self._test, *line, prefix=self.prefix)
+
+    def cut(self, number):
+        """Nobody is told: packets vanish."""
+        self.ip("link", "set", f"link{number}", "down")
+
+    def mend(self, number):
+        self.ip("link", "set", f"link{number}", "up")
+
+    @contextlib.contextmanager
+    def sockets(self):
+        """What this thread opens meanwhile is there."""
+        with open(OWN, "rb") as here, open(self._path, "rb") as there:
+            if libc.setns(there.fileno(), CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+            try:
+                yield
+            finally:
+                libc.setns(here.fileno(), CLONE_NEWNET)
