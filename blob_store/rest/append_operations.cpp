@@ -1,4 +1,5 @@
 // Append blobs.
+#include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/typed_blobs.h"
@@ -27,7 +28,7 @@ Answer append_block(Call& call) {
   const bool from_url = names_source(call);
   auto body = CO_TRY(co_await receive_part(call, kMaxAppendBlock));
   if (body.payload.size == 0) {
-    const auto* const what = from_url ? "x-ms-copy-source" : "Content-Length";
+    const std::string_view what = from_url ? kSourceHeader : "Content-Length";
     co_return fail(protocol::invalid_header(what, call.header(what), "A block has at least one byte."));
   }
   const auto payload = body.payload.id;

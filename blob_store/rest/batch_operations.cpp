@@ -1,4 +1,5 @@
 // Batches: deletes and tiers in one request, each authorised and answered on its own.
+#include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_routes.h"
 #include "common/base/encoding.h"

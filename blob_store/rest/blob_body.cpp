@@ -1,9 +1,8 @@
-// Request bodies: streamed content, and small XML documents.
+#include "blob_store/rest/blob_body.h"
+
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/checksums.h"
-#include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/md5_round.h"
 
 namespace tidemark::blob_store {
@@ -84,6 +83,8 @@ Task<Result<ReceivedBody>> stream_body(Pieces pieces, PayloadWriter& writer) {
 }
 
 }  // namespace
+
+bool names_source(const Call& call) { return !call.header(kSourceHeader).empty(); }
 
 Result<void> check_put(const Call& call, const Metadata& metadata) {
   const auto length = call.http.body->content_length();

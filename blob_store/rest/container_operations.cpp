@@ -1,4 +1,5 @@
 // The operations on containers.
+#include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
 #include "common/protocol/stored_policies.h"

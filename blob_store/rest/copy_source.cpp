@@ -12,8 +12,6 @@
 namespace tidemark::blob_store {
 namespace {
 
-constexpr std::string_view kHeader = "x-ms-copy-source";
-
 struct Url {
   std::string_view host, path, query;
 };
@@ -146,13 +144,11 @@ Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& sou
 
 }  // namespace
 
-bool names_source(const Call& call) { return !call.header(kHeader).empty(); }
-
 Result<CopySource> read_copy_source(const Call& call) {
   CopySource source;
-  source.url = call.header(kHeader);
+  source.url = call.header(kSourceHeader);
   const auto url = split_url(source.url);
-  if (!url) return fail(protocol::invalid_header(kHeader, source.url));
+  if (!url) return fail(protocol::invalid_header(kSourceHeader, source.url));
   if (!leads_here(call, url->host)) {
     return not_verified("The copy source is not a blob of this store. Copies from elsewhere are not made.");
   }
@@ -164,7 +160,7 @@ Result<CopySource> read_copy_source(const Call& call) {
   Call read(call.front, request, call.service);
   read.host = url->host;
   TRY(check_allowed(call, read));
-  if (read.blob.empty()) return fail(protocol::invalid_header(kHeader, source.url));
+  if (read.blob.empty()) return fail(protocol::invalid_header(kSourceHeader, source.url));
   source.ref = read.blob_ref();
   source.conditions = TRY(read_source_conditions(call));
   return source;

@@ -2,7 +2,7 @@
 // allowed to read it: by the account key that signed the request if it is the same account, by a signature in the URL
 // otherwise. Errors: kInvalidHeaderValue if it is no URL, kCannotVerifyCopySource.
 #pragma once
-#include "blob_store/rest/blob_operations.h"
+#include "blob_store/rest/blob_body.h"
 
 namespace tidemark::blob_store {
 
@@ -12,8 +12,6 @@ struct CopySource {
   Conditions conditions;  // x-ms-source-if-...
 };
 
-/// Whether the request has a source in place of a body.
-bool names_source(const Call& call);
 Result<CopySource> read_copy_source(const Call& call);
 /// What a write of a part of a blob brings, as content of its own: the body, or of the source the bytes that
 /// x-ms-source-range names, all of them without it. Checks the sums that the request declares. kSourceConditionNotMet.

@@ -1,4 +1,5 @@
 // Page blobs.
+#include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/typed_blobs.h"
@@ -139,7 +140,7 @@ Answer put_page(Call& call) {
   if (what != "update" && what != "clear") co_return fail(protocol::invalid_header("x-ms-page-write", what));
   const auto range = CO_TRY(read_page_range(call));
   if (what == "update") co_return co_await update_pages(call, range);
-  if (names_source(call)) co_return fail(protocol::invalid_header("x-ms-copy-source", call.header("x-ms-copy-source")));
+  if (names_source(call)) co_return fail(protocol::invalid_header(kSourceHeader, call.header(kSourceHeader)));
   CO_TRY(require_no_body(call));
   const auto wanted = CO_TRY(read_sequence_conditions(call));
   co_return changed_pages(

@@ -1,5 +1,6 @@
 // Tags, the search by them, and tiers.
 #include "blob_store/model/tags.h"
+#include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
 #include "common/protocol/protocol_errors.h"

@@ -1,5 +1,6 @@
 // The operations that change blobs.
 #include "blob_store/model/tags.h"
+#include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
 #include "blob_store/rest/copy_source.h"

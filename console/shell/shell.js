@@ -1,21 +1,13 @@
 // What stands around every view: where one can go, who one is, theme, zone, pause, keys.
-import { createContext } from "../vendor/preact/preact.js";
 import { html } from "../parts/html.js";
-import { useContext, useEffect, useState } from "../vendor/preact/hooks.js";
+import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { signOut } from "../net/api.js";
 import { Dialog, Empty, Head, Toggle } from "../parts/basic.js";
 import { useKeys } from "./keys.js";
 import { go, useRoute } from "./router.js";
 import { change, current, useSettings } from "./settings.js";
+import { Who } from "./who.js";
 import { views } from "../views/all.js";
-
-const Who = createContext({ role: "viewer" });
-const ranks = { viewer: 0, operator: 1, admin: 2 };
-
-/// Whether the one who is signed in may do what needs this role. The api decides; this only hides what it would refuse.
-export function useMay(role) {
-  return (ranks[useContext(Who).role] ?? 0) >= ranks[role];
-}
 
 const zones = [["local", "Local"], ["utc", "UTC"]];
 

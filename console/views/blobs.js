@@ -10,7 +10,7 @@ import { List, More, Search } from "../parts/list.js";
 import { When } from "../parts/time.js";
 import { bytes, Copyable, count, Json, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 
 export function Blobs({ path, query }) {
   if (path[0] && query.blob) return html`<${Blob} key=${`${path[0]} ${query.blob}`} container=${path[0]} name=${query.blob} />`;

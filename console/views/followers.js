@@ -6,7 +6,7 @@ import { Act, Badge, Card, Facts, Failure } from "../parts/basic.js";
 import { List } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
 import { bytes, count, Text } from "../parts/text.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 
 async function look(table, signal) {
   const base = `/v1/tables/${part(table)}`;

@@ -9,7 +9,7 @@ import { List } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
 import { bytes, count, Id, Json, rate, Text, visible } from "../parts/text.js";
 import { go } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 
 export function Indexes({ path }) {
   if (path[0]) return html`<${Index} key=${path[0]} name=${path[0]} />`;

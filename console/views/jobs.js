@@ -11,7 +11,7 @@ import { Choice, List, More, Search } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
 import { Copyable, count, Id, Json, rate, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 import { useSettings } from "../shell/settings.js";
 import { kinds, states } from "./kinds.js";
 import { PlanOf } from "./plan.js";

@@ -6,7 +6,7 @@ import { useLive } from "../net/live.js";
 import { Act, Badge, Card, Dialog, Failure, Head, useAction } from "../parts/basic.js";
 import { List } from "../parts/list.js";
 import { count, Text } from "../parts/text.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 
 const load = async (signal) => {
   const [kinds, limits] = await Promise.all([api.get("/v1/kinds", { signal }), api.get("/v1/limits", { signal })]);

@@ -12,7 +12,7 @@ import { When } from "../parts/time.js";
 import { bodyOf, Copyable, count, Id, Json, Text, visible } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go, refine } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 import { PlanOf } from "./plan.js";
 import { Story } from "./story.js";
 import { All, Some } from "./poison_actions.js";

@@ -11,7 +11,7 @@ import { When } from "../parts/time.js";
 import { bodyOf, Copyable, count, Id, Json, Text } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 import { All, Some } from "./poison_actions.js";
 
 const listOf = (queue) => at("/poison", { show: "queues", queue });

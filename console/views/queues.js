@@ -7,7 +7,7 @@ import { List, More, Search } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
 import { bodyOf, count, Id, Json, rate, Text } from "../parts/text.js";
 import { refine } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 
 export function Queues({ path, query }) {
   if (path[0]) return html`<${Queue} key=${path[0]} name=${path[0]} query=${query} />`;

@@ -8,7 +8,7 @@ import { List, More } from "../parts/list.js";
 import { When } from "../parts/time.js";
 import { count, Id, Json, Text } from "../parts/text.js";
 import { go } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 
 const load = async (continuation, signal) => {
   const page = await api.get(at("/v1/schedules", { limit: 100, continuation }), { signal });

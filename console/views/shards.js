@@ -7,7 +7,7 @@ import { Badge, Card, Confirm, Empty, Facts, Failure, Head } from "../parts/basi
 import { List } from "../parts/list.js";
 import { duration } from "../parts/time.js";
 import { bytes, count, rate, Text } from "../parts/text.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 
 export function Shards({ path }) {
   return path[0] ? html`<${Plan} key=${path[0]} store=${path[0]} />` : html`<${All} />`;

@@ -11,7 +11,7 @@ import { SavedFilters } from "../parts/saved.js";
 import { When } from "../parts/time.js";
 import { count, Id, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
-import { useMay } from "../shell/shell.js";
+import { useMay } from "../shell/who.js";
 import { Followers } from "./followers.js";
 
 export function Tables({ path, query }) {

@@ -3,7 +3,8 @@ acknowledged while owners are killed, frozen, stopped and started. For test modu
 
     from owners import OwnersCase, setUpModule  # noqa: F401
 
-TIDEMARK_OWNER_ROUNDS=20 repeats each of the failures so many times; one is the default.
+TIDEMARK_OWNER_ROUNDS=20 repeats each of the failures so many times, and wants writes back within ten seconds; one is the
+default.
 """
 import http.client
 import os
@@ -21,7 +22,8 @@ from stack import TOKEN, Stack, wait_until
 
 ROUNDS = int(os.environ.get("TIDEMARK_OWNER_ROUNDS", "1"))
 SHARDS = 4
-BACK_WITHIN_S = 10.0
+# What docs/scale.md promises, where it is measured; one round runs beside other tests, on a machine that they slow down.
+BACK_WITHIN_S = 10.0 if ROUNDS > 1 else 40.0
 TRY_FOR_S = 2.5  # of one request; longer than one waits for an owner
 GONE = (OSError, http.client.HTTPException)
 cluster = None
