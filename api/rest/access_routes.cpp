@@ -2,6 +2,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
 #include "common/base/json.h"

@@ -3,6 +3,7 @@
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "feeds/tokens/start_token.h"
 #include "feeds/tokens/token.h"
 #include "jobs/spec/spec_members.h"

@@ -2,7 +2,6 @@
 
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "common/base/json.h"
 #include "feeds/definition/change_text.h"
 #include "feeds/tokens/token.h"
 
@@ -45,19 +44,6 @@ void each_change(std::string_view table, const FeedPage& page,
     table_store::pass(place, change);
     each(change, feeds::token_of(table, place));
   }
-}
-
-Task<Result<nlohmann::json>> read_json_object(http::Request& request) {
-  const auto text = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  auto body = text.empty() ? nlohmann::json::object() : CO_TRY(read_json(text));
-  if (!body.is_object()) co_return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
-  co_return body;
-}
-
-Result<void> refuse_problems(jobs::SpecMembers& in) {
-  in.refuse_unknown();
-  if (in.problems().empty()) return {};
-  return jobs::invalid(ErrorCode::kInvalidInput, "The request is not valid: ", in.problems());
 }
 
 void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now) {

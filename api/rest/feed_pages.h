@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/rest/api_routes.h"
-#include "jobs/spec/spec_members.h"
 #include "table_store/model/feed.h"
 
 namespace tidemark::api {
@@ -30,10 +29,6 @@ void each_change(std::string_view table, const table_store::FeedPage& page,
 /// "changes":[...],"next":TOKEN,"more":BOOL
 std::string page_members(std::string_view table, const table_store::FeedPage& page);
 
-/// A body that is an object, or nothing.
-Task<Result<nlohmann::json>> read_json_object(http::Request& request);
-/// kInvalidInput if anything was wrong or unknown.
-Result<void> refuse_problems(jobs::SpecMembers& in);
 /// Members "lag" and, if changes are lost, "expired".
 void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now);
 

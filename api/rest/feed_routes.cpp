@@ -3,6 +3,7 @@
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "common/base/encoding.h"
 #include "common/base/text.h"
 #include "feeds/definition/change_text.h"

@@ -2,6 +2,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "common/base/json.h"
 #include "common/base/query.h"
 #include "indexes/lookup/lookup.h"

@@ -1,6 +1,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/spec_members.h"

@@ -1,7 +1,7 @@
 // Limits of kinds, tables and partitions; and kinds, which can be paused besides.
 #include "api/rest/api_routes.h"
-#include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "common/base/json.h"
 #include "common/base/nearest_word.h"
 #include "jobs/kinds/kinds.h"

@@ -3,6 +3,7 @@
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "common/base/encoding.h"
 #include "feeds/tokens/start_token.h"
 #include "feeds/tokens/token.h"

@@ -11,9 +11,6 @@
 
 namespace tidemark::api {
 
-inline constexpr std::size_t kMaxBodyBytes = 64UL << 10;
-inline constexpr std::size_t kMaxBatchBytes = 4UL << 20;
-
 class Parameters {
  public:
   /// kInvalidQueryParameterValue: broken escapes, an unknown name, a name twice.

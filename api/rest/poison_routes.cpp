@@ -2,6 +2,7 @@
 #include "api/rest/parameters.h"
 #include "api/rest/queue_poison.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 
 namespace tidemark::api {
 namespace {

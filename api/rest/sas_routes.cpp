@@ -1,8 +1,7 @@
 // Shared access signatures for others: limited rights to the data itself, without the account's key.
 #include "api/rest/api_routes.h"
-#include "api/rest/feed_pages.h"
-#include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "common/base/encoding.h"
 #include "common/http/host_name.h"
 #include "common/service/sas_signer.h"

@@ -1,6 +1,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "common/base/json.h"
 #include "jobs/schedules/schedule_plan.h"
 

@@ -5,6 +5,7 @@
 #include "api/maintenance/split_plan.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "common/base/json.h"
 #include "common/base/numbers.h"
 #include "common/base/side_by_side.h"
