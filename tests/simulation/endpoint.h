@@ -1,9 +1,9 @@
 // The endpoint of a user that callbacks go to, as a process of the simulation: slow, overloaded, failing, away, or gone
 // for good; and the workers' way to it. What it says is drawn anew for each request, until the faults stop.
 #pragma once
-#include "jobs/kinds/callback/run/callback.h"
 #include "tests/simulation/callback_oracle.h"
 #include "tests/simulation/network.h"
+#include "workers/kinds/callback.h"
 
 namespace tidemark::simulation {
 

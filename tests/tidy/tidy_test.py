@@ -1,4 +1,6 @@
-"""The house rules that a build does not check: where a library may be used, formatting."""
+"""The house rules that a build does not check: where a library may be used, formatting. Who may include whom is the
+build's: a library finds the headers of what it links (cmake/compiler.cmake).
+"""
 import os
 import pathlib
 import re
@@ -18,14 +20,6 @@ def files():
 
 
 class Tidy(unittest.TestCase):
-    def test_only_workers_know_how_a_job_runs(self):
-        # The rest of who may include whom is the build's: a library finds the headers of what it links (cmake/compiler.cmake).
-        wrong = [f"{path} includes {included}" for path, text in files()
-                 if path.startswith(("jobs/", "api/")) and "/run/" not in path
-                 for included in re.findall(r'^#include "([^"]+)"', text, re.M)
-                 if "/run/" in included or included.startswith("workers/")]
-        self.assertEqual(wrong, [])
-
     @unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is missing: scripts/setup --tests installs it")
     def test_sources_are_formatted(self):
         sources = [str(path) for folder in [*SOURCES, "tests", "bench"] for path in (TOP / folder).rglob("*")

@@ -1,8 +1,8 @@
 // Callbacks, and what tells of the end of jobs and groups, with an endpoint of the test's own.
 #include <set>
 
-#include "jobs/kinds/callback/run/callback.h"
 #include "tests/unit/workers_fixture.h"
+#include "workers/kinds/callback.h"
 #include "workers/upkeep/collector.h"
 
 namespace tidemark::workers {

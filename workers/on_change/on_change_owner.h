@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "feeds/on_change/on_change_store.h"
-#include "jobs/kinds/callback/run/callback.h"
 #include "queue_service/client/queue_client.h"
 #include "table_store/model/filter.h"
 #include "workers/indexes/index_rows.h"
+#include "workers/kinds/callback.h"
 #include "workers/runtime/keeper.h"
 #include "workers/runtime/retry_policy.h"
 

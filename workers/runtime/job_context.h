@@ -26,7 +26,7 @@ inline constexpr Duration kProgressInterval = std::chrono::milliseconds(500);
 /// What a job has come to; the end of the job adds the rest.
 struct JobOutcome : jobs::RecordChange {};
 
-struct CallbackServices;  // jobs/kinds/callback/run/callback.h
+struct CallbackServices;  // workers/kinds/callback.h
 
 /// The stores and all else that jobs use; outlives every run.
 struct JobServices {

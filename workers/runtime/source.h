@@ -1,5 +1,5 @@
 // Where a bulk job (bulk_job.h) reads its entities from, page by page: a table, or an archive outside of tables
-// (jobs/kinds/archive/run/object_side.h).
+// (workers/kinds/archive/object_side.h).
 #pragma once
 #include <functional>
 #include <optional>

@@ -21,7 +21,7 @@ using table_store::WriteOutcome;
 
 constexpr std::string_view kNothing = "no property to move";
 constexpr std::string_view kBlobGone = "the blob is missing or not what the link says";
-constexpr std::size_t kChunkEntities = 50;
+constexpr std::size_t kOffloadedTogether = 50;
 constexpr std::size_t kNoteBytes = 60'000;
 constexpr std::int64_t kOnlyVersion = 1;  // a blob of an offload job is written once
 
@@ -136,7 +136,7 @@ Task<Result<void>> Swapper::work_on(std::vector<Entity> entities) {
       noted += entity.partition_key.size() + entity.row_key.size() + link.container.size() + link.name.size();
     }
     chunk.push_back(std::move(entity));
-    if (chunk.size() < kChunkEntities && noted <= kNoteBytes) continue;
+    if (chunk.size() < kOffloadedTogether && noted <= kNoteBytes) continue;
     CO_TRY(co_await swap_chunk(std::exchange(chunk, {}), std::exchange(loose, json::array())));
     noted = 0;
   }

@@ -1,4 +1,4 @@
-#include "jobs/kinds/callback/run/callback.h"
+#include "workers/kinds/callback.h"
 
 #include <nlohmann/json.hpp>
 

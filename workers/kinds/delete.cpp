@@ -1,4 +1,4 @@
-#include "jobs/kinds/delete/run/delete.h"
+#include "workers/kinds/delete.h"
 
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"

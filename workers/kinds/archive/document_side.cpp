@@ -1,4 +1,4 @@
-#include "jobs/kinds/archive/run/document_side.h"
+#include "workers/kinds/archive/document_side.h"
 
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/kinds/archive/archived_object.h"

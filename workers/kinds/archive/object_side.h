@@ -3,9 +3,9 @@
 #pragma once
 #include "jobs/kinds/archive/archived_object.h"
 #include "jobs/kinds/archive/object_names.h"
-#include "jobs/kinds/archive/run/side.h"
 #include "jobs/objects/object_store.h"
 #include "table_store/model/filter.h"
+#include "workers/kinds/archive/side.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {

@@ -1,4 +1,4 @@
-#include "jobs/kinds/rekey/run/rekey_side.h"
+#include "workers/kinds/rekey_side.h"
 
 #include "jobs/plan/plan.h"
 #include "table_store/model/limits.h"

@@ -1,10 +1,10 @@
 // One side of a move: the place that entities are read and removed from, or put into. The mover
-// (jobs/kinds/archive/run/mover.h) knows the order of the effects; a side knows how to do them in its own store, each
+// (workers/kinds/archive/mover.h) knows the order of the effects; a side knows how to do them in its own store, each
 // fenced by (job, epoch):
 //   table_side     a table
 //   document_side  one document per entity, in a container or a directory
 //   part_side      immutable parts of many lines, in a container or a directory
-//   rekey_side     the table that the entities come from, under other keys (jobs/kinds/rekey/run)
+//   rekey_side     the table that the entities come from, under other keys (workers/kinds/rekey_side.h)
 // Used by one run, on one strand. Errors are those of the stores.
 #pragma once
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A table as one side of a move: puts are put-if-newer in entity group transactions, removals name the version. As the
 // destination of a restoring move it counts what it puts if the other side cannot count in the same transaction.
 #pragma once
-#include "jobs/kinds/archive/run/side.h"
+#include "workers/kinds/archive/side.h"
 
 namespace tidemark::workers {
 

@@ -1,5 +1,5 @@
 // Moves entities from one side to another: archive, unarchive, the undo of either, and rekey. A side is a table,
-// documents or parts (jobs/kinds/archive/run/side.h). Per unit:
+// documents or parts (workers/kinds/archive/side.h). Per unit:
 //   1. put-if-newer into the destination, carrying a version
 //   2. remove from the source the version that was copied
 // Both fenced by (job, epoch). An entity that changed in between is read and copied again, so nothing is removed whose

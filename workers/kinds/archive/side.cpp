@@ -1,4 +1,4 @@
-#include "jobs/kinds/archive/run/side.h"
+#include "workers/kinds/archive/side.h"
 
 namespace tidemark::workers {
 

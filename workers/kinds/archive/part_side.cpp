@@ -1,4 +1,4 @@
-#include "jobs/kinds/archive/run/part_side.h"
+#include "workers/kinds/archive/part_side.h"
 
 #include <algorithm>
 #include <set>

@@ -1,8 +1,8 @@
 #include "jobs/kinds/rekey/rekey.h"
 
-#include "jobs/kinds/archive/run/mover.h"
-#include "jobs/kinds/archive/run/table_side.h"
-#include "jobs/kinds/rekey/run/rekey_side.h"
+#include "workers/kinds/archive/mover.h"
+#include "workers/kinds/archive/table_side.h"
+#include "workers/kinds/rekey_side.h"
 
 namespace tidemark::workers {
 

@@ -1,4 +1,4 @@
-#include "jobs/kinds/archive/run/table_side.h"
+#include "workers/kinds/archive/table_side.h"
 
 #include "workers/runtime/fail_points.h"
 

@@ -1,5 +1,5 @@
 // A table as the destination of a move from the same table: the entities get other keys. The mover
-// (archive/run/mover.h) does the steps:
+// (archive/mover.h) does the steps:
 //   1. the entity under its new key, unless anything is there
 //   2. the old one away, if it still is the version that was read
 // What is under the new key is an original at once (restored), so later jobs treat it as one, and carries this job's
@@ -16,8 +16,8 @@
 #include <map>
 #include <set>
 
-#include "jobs/kinds/archive/run/side.h"
 #include "jobs/kinds/reach.h"
+#include "workers/kinds/archive/side.h"
 
 namespace tidemark::workers {
 

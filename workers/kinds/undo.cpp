@@ -1,6 +1,6 @@
-#include "jobs/kinds/archive/run/mover.h"
-#include "jobs/kinds/delete/run/delete.h"
 #include "jobs/kinds/reach.h"
+#include "workers/kinds/archive/mover.h"
+#include "workers/kinds/delete.h"
 
 namespace tidemark::workers {
 

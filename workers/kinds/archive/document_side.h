@@ -1,7 +1,7 @@
 // One document per entity as one side of a move. A document is put if newer, and erased if it still is the version that
 // was restored; what somebody else put under its name stays, and is in the way.
 #pragma once
-#include "jobs/kinds/archive/run/object_side.h"
+#include "workers/kinds/archive/object_side.h"
 
 namespace tidemark::workers {
 

@@ -14,7 +14,7 @@
 #include <map>
 #include <span>
 
-#include "jobs/kinds/archive/run/object_side.h"
+#include "workers/kinds/archive/object_side.h"
 
 namespace tidemark::workers {
 

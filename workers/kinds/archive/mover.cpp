@@ -1,11 +1,11 @@
-#include "jobs/kinds/archive/run/mover.h"
+#include "workers/kinds/archive/mover.h"
 
 #include <map>
 #include <set>
 
-#include "jobs/kinds/archive/run/document_side.h"
-#include "jobs/kinds/archive/run/part_side.h"
-#include "jobs/kinds/archive/run/table_side.h"
+#include "workers/kinds/archive/document_side.h"
+#include "workers/kinds/archive/part_side.h"
+#include "workers/kinds/archive/table_side.h"
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
 

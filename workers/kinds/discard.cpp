@@ -14,7 +14,7 @@ using nlohmann::json;
 using table_store::WriteOutcome;
 
 constexpr std::string_view kNoPointer = "the property names no blob in the container";
-constexpr std::size_t kChunkEntities = 50;
+constexpr std::size_t kDiscardedTogether = 50;
 
 /// An entity, and what it points to.
 struct Pair {
@@ -58,7 +58,7 @@ Task<Result<void>> Discarder::work_on(std::vector<Entity> entities) {
     }
     auto version = CO_TRY(co_await version_of(*blob));
     chunk.push_back({std::move(entity), std::move(*blob), version});
-    if (chunk.size() == kChunkEntities) CO_TRY(co_await discard_chunk(std::exchange(chunk, {})));
+    if (chunk.size() == kDiscardedTogether) CO_TRY(co_await discard_chunk(std::exchange(chunk, {})));
   }
   if (chunk.empty()) co_return Result<void>{};
   co_return co_await discard_chunk(std::move(chunk));
