@@ -244,9 +244,9 @@ class TwoNetworks(HostsCase):
                 print(f"the link is not slowed: {done.stderr}", file=sys.stderr)
 
     def start_other_machine(self):
-        self.start_stores("10.77.1.1")
+        self.start_stores(networks.here(1))
         client = ApiClient(0)
-        client.host = "10.77.2.2"
+        client.host = networks.there(2)
         client.port = int(self.launch("api", "--port", "0", "--host", "0.0.0.0", prefix=self.other.prefix)
                           .await_ready().ready["port"])
         self.launch("worker", "--lease-s", "5", "--retry-base-ms", "50", "--retry-cap-ms", "1000",

@@ -6,6 +6,8 @@ import socket
 import tempfile
 import threading
 
+import networks
+
 SOCKET = ".s.PGSQL.5432"
 PORT = 5432
 READ_AT_ONCE = 65536
@@ -44,11 +46,11 @@ class NetworkLink:
     def __init__(self, cluster, machine, number):
         self._machine, self._number = machine, number
         with machine.sockets():
-            listener = socket.create_server((f"10.77.{number}.2", PORT))
+            listener = socket.create_server((networks.there(number), PORT))
         self._relay = Relay(listener, cluster)
 
     def database(self, database):
-        return with_host(database, f"10.77.{self._number}.2")
+        return with_host(database, networks.there(self._number))
 
     def cut(self):
         self._machine.cut(self._number)

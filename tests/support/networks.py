@@ -39,9 +39,17 @@ def leave_for_a_new_network(test):
     ip(test, "link", "set", "lo", "up")
 
 
+def here(link):
+    """The address of this end of a link to another machine."""
+    return f"10.77.{link}.1"
+
+
+def there(link):
+    return f"10.77.{link}.2"
+
+
 class OtherMachine:
-    """Whatever is started with `prefix` runs there. Link number N is called "linkN" at both ends, which are 10.77.N.1
-    here and 10.77.N.2 there."""
+    """Whatever is started with `prefix` runs there. Links have numbers; link N is called "linkN" at both ends."""
 
     def __init__(self, test, links):
         self._test = test
@@ -56,8 +64,8 @@ class OtherMachine:
         for number in links:
             link = f"link{number}"
             ip(test, "link", "add", link, "type", "veth", "peer", "name", link, "netns", str(self._keeper.pid))
-            for end, prefix in enumerate(((), self.prefix), start=1):
-                ip(test, "addr", "add", f"10.77.{number}.{end}/24", "dev", link, prefix=prefix)
+            for address, prefix in ((here(number), ()), (there(number), self.prefix)):
+                ip(test, "addr", "add", f"{address}/24", "dev", link, prefix=prefix)
                 ip(test, "link", "set", link, "up", prefix=prefix)
 
     def ip(self, *line):
