@@ -58,7 +58,7 @@ Task<Result<typename Call::Reply>> call(const Caller& caller, const Call& what) 
 /// A call as a function of a client. The call's first field is the account, and the others are the arguments:
 ///
 ///   rpc::Method<calls::Get> get{caller_};    client.get("table", "partition", "row")
-template <class Call, class Fields = decltype(boost::pfr::structure_to_tuple(std::declval<const Call&>()))>
+template <class Call, class Fields = wire::FieldValues<Call>>
 class Method;
 template <class Call, class... Fields>
 class Method<Call, std::tuple<std::string, Fields...>> {

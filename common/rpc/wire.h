@@ -10,7 +10,6 @@
 // those of ErrorCode are the known ones. Thread safe.
 #pragma once
 #include <array>
-#include <boost/pfr.hpp>
 #include <chrono>
 #include <concepts>
 #include <optional>
@@ -23,6 +22,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/error.h"
+#include "common/rpc/fields.h"
 
 namespace tidemark::wire {
 
@@ -42,16 +42,6 @@ template <std::size_t n>
 inline constexpr bool is_bytes<std::array<std::uint8_t, n>> = true;
 
 }  // namespace detail
-
-/// References to the fields of an aggregate, in order.
-template <class T>
-auto fields_of(T& value) {
-  if constexpr (detail::is_a<std::remove_const_t<T>, std::pair>) {
-    return std::tie(value.first, value.second);
-  } else {
-    return boost::pfr::structure_tie(value);
-  }
-}
 
 template <class T>
 void write(ByteWriter& out, const T& value) {

@@ -33,6 +33,10 @@ Task<MutationResult<std::vector<MutationOutcome>>> TableClient::mutate(std::stri
   co_return std::get<std::vector<MutationOutcome>>(std::move(reply));
 }
 
+Task<Result<calls::MutateAll::Reply>> TableClient::mutate_all_of(const calls::MutateAll& call) {
+  return rpc::call(caller_, call);
+}
+
 Task<Result<std::vector<Result<void>>>> TableClient::move_all(std::vector<Move> moves) {
   const auto asked = moves.size();
   auto outcomes = CO_TRY(co_await rpc::call(caller_, calls::MoveAll{caller_.account, std::move(moves)}));

@@ -46,7 +46,7 @@ class TableClient {
   /// named more than once.
   rpc::Method<calls::MutateAll> mutate_all{caller_};
   /// The same of a call that the caller keeps, which must be of this account.
-  Task<Result<calls::MutateAll::Reply>> mutate_all_of(const calls::MutateAll& call) { return rpc::call(caller_, call); }
+  Task<Result<calls::MutateAll::Reply>> mutate_all_of(const calls::MutateAll& call);
   /// The row that each of 1..1000 searches finds, if there is one, in one snapshot. A reply holds about 4 MiB: there
   /// may be fewer rows than searches, but at least one, and the rest of the searches is for another call.
   rpc::Method<calls::FindRows> find_rows{caller_};

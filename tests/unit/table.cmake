@@ -22,6 +22,10 @@ tidemark_test(table_property_test LABEL unit OPTIMISED COST 60
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_property_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_reference.cpp
   LINK tidemark_table_server tidemark_memory_engine)
+# A sanitizer makes each operation of the model many times slower.
+if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
+  set_property(TEST table_property_test APPEND PROPERTY ENVIRONMENT TIDEMARK_OPERATIONS=20000)
+endif()
 tidemark_test(table_owners_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_owners_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../support/temporary_postgres.cpp
   LINK tidemark_table_server)
