@@ -53,7 +53,7 @@ std::vector<std::string> Lookups::names() const {
 Task<void> Lookups::look_up_at_random(Lookups& self) {
   ++self.notes_.busy;
   auto& dice = self.dice_;
-  const bool one_time = self.plan_.skew == Duration::zero() && self.plan_.jump_gap == Duration::zero();
+  const bool one_time = self.plan_.skew == Duration::zero() && self.plan_.gaps.jump == Duration::zero();
   while (!self.notes_.stop && !self.life_.dead()) {
     co_await sleep_for(self.life_.clock(), dice.between(1ms, 150ms));
     const auto names = self.names();

@@ -5,6 +5,7 @@
 //                         notes, staleness, proof, freshness, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
+//   --blobs               the blob service alone, in several processes
 #include <spdlog/spdlog.h>
 
 #include <charconv>
@@ -15,10 +16,11 @@
 #include <string>
 #include <string_view>
 
-#include "tests/simulation/world.h"
+#include "tests/simulation/blob_world.h"
 
 namespace {
 
+using tidemark::simulation::run_blob_seed;
 using tidemark::simulation::run_seed;
 using tidemark::simulation::RunOutcome;
 using tidemark::simulation::Without;
@@ -29,6 +31,7 @@ struct Options {
   bool print = false;
   std::string expected;  // empty: no violation
   bool twice = false;
+  bool blobs = false;
   Without without;
   std::string without_text;
 };
@@ -94,6 +97,8 @@ std::optional<Options> parse(int argc, char** argv) {
       ++i;
     } else if (name == "--twice") {
       options.twice = true;
+    } else if (name == "--blobs") {
+      options.blobs = true;
     } else if ((name == "--seeds" || name == "--seed") && set_seeds(value, options)) {
       options.print = name == "--seed";
       ++i;
@@ -118,7 +123,8 @@ bool violates(const RunOutcome& outcome, std::string_view invariant) {
 
 void print_failure(const char* program, std::uint64_t seed, const RunOutcome& outcome, const Options& options) {
   for (const auto& text : outcome.violations) std::printf("seed %llu: %s\n", shown(seed), text.c_str());
-  std::printf("repeat with: %s --seed %llu%s\n", program, shown(seed), options.without_text.c_str());
+  std::printf("repeat with: %s%s --seed %llu%s\n", program, options.blobs ? " --blobs" : "", shown(seed),
+              options.without_text.c_str());
 }
 
 void print_figures(const RunOutcome& figures) {
@@ -130,6 +136,14 @@ void print_figures(const RunOutcome& figures) {
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
       shown(figures.carried), shown(figures.in_parts), shown(figures.takeovers), shown(figures.refused),
+      shown(figures.crashes));
+}
+
+void print_blob_figures(const RunOutcome& figures) {
+  std::printf(
+      "%llu operations on blobs, %llu reads, %llu shards taken over, %llu commits of former owners refused, %llu "
+      "crashes\n",
+      shown(figures.changes), shown(figures.lookups), shown(figures.takeovers), shown(figures.refused),
       shown(figures.crashes));
 }
 
@@ -158,12 +172,13 @@ int main(int argc, char** argv) {
   RunOutcome total;
   const auto begun = std::chrono::steady_clock::now();
   for (auto seed = options->first; seed <= options->last; ++seed) {
-    const auto outcome = run_seed(seed, options->without, options->print);
+    const auto run = options->blobs ? &run_blob_seed : &run_seed;
+    const auto outcome = run(seed, options->without, options->print);
     if (options->print) {
       std::printf("hash %016llx, %llu steps, %llu ms of virtual time\n", shown(outcome.hash), shown(outcome.notes),
                   shown(outcome.virtual_ms));
     }
-    if (options->twice && run_seed(seed, options->without, false).hash != outcome.hash) {
+    if (options->twice && run(seed, options->without, false).hash != outcome.hash) {
       std::printf("seed %llu: two runs differ\n", shown(seed));
       return 1;
     }
@@ -176,6 +191,10 @@ int main(int argc, char** argv) {
   const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   std::printf("%llu seeds without a violation%s%s in %.1f s\n", shown(options->last - options->first + 1),
               options->expected.empty() ? "" : " of ", options->expected.c_str(), took);
-  print_figures(total);
+  if (options->blobs) {
+    print_blob_figures(total);
+  } else {
+    print_figures(total);
+  }
   return options->expected.empty() ? 0 : 1;
 }

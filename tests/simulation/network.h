@@ -11,6 +11,9 @@
 
 namespace tidemark::simulation {
 
+/// As which everybody calls.
+inline constexpr const char* kAccount = "devstoreaccount1";
+
 /// How often, in ten thousand; all zero once the faults stop.
 struct LinkFaults {
   std::uint64_t lose_request = 0;

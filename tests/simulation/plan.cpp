@@ -172,10 +172,10 @@ Plan make_plan(Dice& dice) {
   plan.link.slow = rate(dice, 2000);
   plan.link.very_slow = rate(dice, 500);
   plan.link.usual = dice.between(1ms, 25ms);
-  if (!dice.chance(2500)) plan.crash_gap = dice.between(100ms, 4s);
-  if (!dice.chance(4000)) plan.freeze_gap = dice.between(500ms, 5s);
+  if (!dice.chance(2500)) plan.gaps.crash = dice.between(100ms, 4s);
+  if (!dice.chance(4000)) plan.gaps.freeze = dice.between(500ms, 5s);
   if (dice.chance(5000)) plan.skew = dice.between(0ms, 5s);
-  if (dice.chance(5000)) plan.jump_gap = dice.between(300ms, 5s);
+  if (dice.chance(5000)) plan.gaps.jump = dice.between(300ms, 5s);
   if (dice.chance(3500)) {
     for (const auto& [name, definition] : simulated_indexes()) {
       if (dice.chance(6000)) {
@@ -215,10 +215,10 @@ std::string describe(const Plan& plan) {
               {"endpointThrottles", plan.endpoint.throttle},
               {"endpointSlow", plan.endpoint.slow},
               {"group", plan.group.batch.size() > 2000 ? "of entities with long keys" : plan.group.batch},
-              {"crashGapMs", ms(plan.crash_gap)},
-              {"freezeGapMs", ms(plan.freeze_gap)},
+              {"crashGapMs", ms(plan.gaps.crash)},
+              {"freezeGapMs", ms(plan.gaps.freeze)},
               {"skewMs", ms(plan.skew)},
-              {"jumpGapMs", ms(plan.jump_gap)},
+              {"jumpGapMs", ms(plan.gaps.jump)},
               {"tableShards", plan.table_shards},
               {"tableProcesses", plan.table_processes},
               {"queueShards", plan.queue_shards},

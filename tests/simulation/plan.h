@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/simulation/endpoint.h"
+#include "tests/simulation/faults.h"
 
 namespace tidemark::simulation {
 
@@ -50,10 +51,8 @@ struct Plan {
   EndpointFaults endpoint;
   Duration faults_last{};
   LinkFaults link;
-  Duration crash_gap{};   // zero: no crashes
-  Duration freeze_gap{};  // zero: no frozen workers
+  FaultGaps gaps;
   Duration skew{};
-  Duration jump_gap{};  // zero: no clock is set
   std::size_t table_shards = 1, queue_shards = 1;
   int table_processes = 1, queue_processes = 1;  // that share them
   std::uint32_t job_parts = 1;                   // over which the queue of jobs is spread

@@ -29,6 +29,8 @@ class SharedDatabase {
     return shards_[shard].rows->snapshot();
   }
 
+  [[nodiscard]] const kv::Engine& rows(std::size_t shard) const { return *shards_[shard].rows; }
+
   /// `place`: that of whoever asks. What ran there before has ended.
   [[nodiscard]] kv::OwnersTable read(const std::string& place) const;
   /// The epoch of the new owner; nothing if the shard is not as it was seen.

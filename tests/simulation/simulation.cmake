@@ -1,8 +1,9 @@
 # The stack in one process under a seeded scheduler. Further tests prove that it notices when a rule is taken out.
 set(simulation_directory ${CMAKE_CURRENT_LIST_DIR})
 set(simulation_sources
+  ${simulation_directory}/blob_oracle.cpp ${simulation_directory}/blob_people.cpp ${simulation_directory}/blob_world.cpp
   ${simulation_directory}/callback_oracle.cpp ${simulation_directory}/client_hosts.cpp
-  ${simulation_directory}/endpoint.cpp ${simulation_directory}/index_oracle.cpp
+  ${simulation_directory}/endpoint.cpp ${simulation_directory}/faults.cpp ${simulation_directory}/index_oracle.cpp
   ${simulation_directory}/lookup_oracle.cpp ${simulation_directory}/lookups.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
   ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
   ${simulation_directory}/shared_database.cpp ${simulation_directory}/shared_owners.cpp
@@ -11,19 +12,26 @@ set(simulation_sources
 add_executable(simulation_test ${simulation_sources})
 tidemark_unity(simulation_test ${simulation_sources})
 target_link_libraries(simulation_test PRIVATE tidemark_workers tidemark_queue_server tidemark_table_server
-                                              tidemark_memory_engine)
+                                              tidemark_blob_server tidemark_memory_engine)
 tidemark_precompiled(simulation_test precompiled_header)
 
 # A sanitizer makes each seed ten times slower.
 set(simulation_seeds 1000)
+set(simulation_blob_seeds 500)
 set(simulation_limit 300)
 if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
   set(simulation_seeds 200)
+  set(simulation_blob_seeds 100)
   set(simulation_limit 1800)
 endif()
 add_test(NAME simulation_seeds COMMAND simulation_test --seeds 1..${simulation_seeds})
 add_test(NAME simulation_repeats_exactly COMMAND simulation_test --seeds 1..20 --twice)
-set(simulation_tests simulation_seeds simulation_repeats_exactly)
+add_test(NAME simulation_blobs COMMAND simulation_test --blobs --seeds 1..${simulation_blob_seeds})
+set(simulation_tests simulation_seeds simulation_repeats_exactly simulation_blobs)
+foreach(rule epoch fence)
+  add_test(NAME simulation_blobs_bite_without_${rule} COMMAND simulation_test --blobs --seeds 1..5000 --without ${rule} --expect B)
+  list(APPEND simulation_tests simulation_blobs_bite_without_${rule})
+endforeach()
 set(broken_by_etag-guard A3)
 set(broken_by_fence A4)
 set(broken_by_put-if-newer A2)

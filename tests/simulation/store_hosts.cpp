@@ -1,5 +1,6 @@
 #include "tests/simulation/store_hosts.h"
 
+#include "blob_store/internal/blob_dispatch.h"
 #include "common/rpc/wire.h"
 #include "jobs/store/job_record.h"
 #include "queue_service/internal/queue_dispatch.h"
@@ -73,19 +74,17 @@ Task<void> spread_jobs(queue_service::QueueService& service, Life& life, std::ui
   }
 }
 
-/// A shard may go to another process meanwhile, which then does the same.
 template <class Service>
 Task<void> go_on_with(Service& service, std::size_t shard) {
   static_cast<void>((co_await service.gained(shard)).has_value());
 }
 
+/// A shard may go to another process meanwhile, which then does the same.
 template <class Service>
-SharedOwners::Hooks hooks_of(Service& service, service::ShardRouter& router, Life& life) {
-  return {.gained = [&service, &life](std::size_t shard) { spawn(life.executor(), go_on_with(service, shard)); },
-          .lost = [&service](std::size_t shard) { service.lost(shard); },
-          .seen = [&router] { router.seen(); },
-          .moved = [&router] { router.moved(); }};
+void gained(Service& service, std::size_t shard, Life& life) {
+  spawn(life.executor(), go_on_with(service, shard));
 }
+void gained(blob_store::BlobService& service, std::size_t shard, Life&) { service.gained(shard); }
 
 service::ShardRouter::OpenLink links_of(Network& network, Life& life) {
   return [&network, &life](const std::string& address) {
@@ -132,51 +131,63 @@ Task<Result<std::string>> QueueHost::answer(Request request) {
   return answer_with(expected_, dispatch_, std::move(request));
 }
 
-SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
-    : engines_(engines_on(parts, expected_)),
+SharedHost::SharedHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
+    : life_(parts.life),
+      engines_(engines_on(parts, expected_)),
       random_(make_seeded_random(seed)),
       owners_(parts, engines_, std::to_string(parts.life.host())),
-      router_(owners_, parts.life.clock(), parts.life.executor(), links_of(network, parts.life)),
-      service_(shards_of(engines_, parts.life.clock(), &calls_), parts.life.clock(), *random_),
-      others_(service_, calls_, parts.life.clock()) {
-  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
-    if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
-    const auto shard = table_store::shard_of_call(service_, method, payload);
-    return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
-  };
-  dispatch_ = router_.around(calls_.beside(others_.around(table_store::make_table_dispatch(service_))), place_of);
-  owners_.start(hooks_of(service_, router_, parts.life));
+      router_(owners_, parts.life.clock(), parts.life.executor(), links_of(network, parts.life)) {}
+
+template <class Service>
+void SharedHost::share(Service& service, rpc::Dispatch own, service::ShardRouter::PlaceOf place_of) {
+  dispatch_ = router_.around(std::move(own), std::move(place_of));
+  owners_.start({.gained = [this, &service](std::size_t shard) { gained(service, shard, life_); },
+                 .lost = [&service](std::size_t shard) { service.lost(shard); },
+                 .seen = [this] { router_.seen(); },
+                 .moved = [this] { router_.moved(); }});
 }
 
-Task<Result<std::string>> SharedTableHost::answer(Request request) {
-  return dispatch_(std::move(request.method), std::move(request.payload));
+SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
+    : SharedHost(network, parts, seed),
+      service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_),
+      others_(service_, calls_, life_.clock()) {
+  share(service_, calls_.beside(others_.around(table_store::make_table_dispatch(service_))),
+        [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
+          if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
+          const auto shard = table_store::shard_of_call(service_, method, payload);
+          return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
+        });
 }
 
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
                                  std::function<void(const Cause& cause)> begun, std::uint32_t job_parts)
-    : engines_(engines_on(parts, expected_)),
-      random_(make_seeded_random(seed)),
-      owners_(parts, engines_, std::to_string(parts.life.host())),
-      router_(owners_, parts.life.clock(), parts.life.executor(), links_of(network, parts.life)),
-      service_(shards_of(engines_, parts.life.clock()), parts.life.clock(), *random_) {
+    : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock()), life_.clock(), *random_) {
   service_.share_with(others_);
-  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
-    const auto found = queue_service::shard_of_call(service_, method, payload);
-    return found ? std::optional(service::CallPlace{found->shard, found->longest}) : std::nullopt;
-  };
   auto own = [this, begun = std::move(begun), dispatch = queue_service::make_queue_dispatch(service_)](
                  std::string method, std::string payload) {
     begun({method, payload, -1});
     return answer_with(expected_, dispatch, {std::move(method), std::move(payload), -1});
   };
-  dispatch_ = router_.around(std::move(own), place_of);
-  owners_.start(hooks_of(service_, router_, parts.life));
-  spawn(parts.life.executor(), service_.keep_up(kUpkeepInterval));
-  spawn(parts.life.executor(), spread_jobs(service_, parts.life, job_parts));
+  share(service_, std::move(own),
+        [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
+          const auto found = queue_service::shard_of_call(service_, method, payload);
+          return found ? std::optional(service::CallPlace{found->shard, found->longest}) : std::nullopt;
+        });
+  spawn(life_.executor(), service_.keep_up(kUpkeepInterval));
+  spawn(life_.executor(), spread_jobs(service_, life_, job_parts));
 }
 
-Task<Result<std::string>> SharedQueueHost::answer(Request request) {
-  return dispatch_(std::move(request.method), std::move(request.payload));
+SharedBlobHost::SharedBlobHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
+    : SharedHost(network, parts, seed),
+      files_("/nonexistent", life_.executor(), false),
+      service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_, files_, life_.executor()) {
+  service_.start_sharing("payloads");
+  share(service_, calls_.beside(blob_store::make_blob_dispatch(service_)),
+        [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
+          if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
+          const auto shard = blob_store::shard_of_call(service_, method, payload);
+          return shard ? std::optional(service::CallPlace{*shard, blob_store::kLongestCall}) : std::nullopt;
+        });
 }
 
 }  // namespace tidemark::simulation

@@ -1,5 +1,6 @@
-// The two stores as processes of the simulation: the real service and dispatch over the engines of watched_engine.h.
+// The stores as processes of the simulation: the real service and dispatch over the engines of watched_engine.h.
 #pragma once
+#include "blob_store/storage/blob_service.h"
 #include "common/service/routed_calls.h"
 #include "common/service/shard_router.h"
 #include "queue_service/internal/queue_owners.h"
@@ -54,49 +55,71 @@ class QueueHost final : public Callee {
   rpc::Dispatch dispatch_;
 };
 
-/// One of several processes that share the shards of the tables.
-class SharedTableHost final : public Callee {
+/// One of several processes that share the shards of a store.
+class SharedHost : public Callee {
  public:
-  SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);
-  Task<Result<std::string>> answer(Request request) override;
+  Task<Result<std::string>> answer(Request request) override {
+    return dispatch_(std::move(request.method), std::move(request.payload));
+  }
   void unwind() override {
     for (auto& engine : engines_) engine->abandon();
-    service_.begin_shutdown();
   }
 
- private:
-  ExpectedCause expected_;  // none: what is committed shows what it is for
+ protected:
+  SharedHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);
+  /// The service has a shard as long as this process does. Calls come to `own` where they belong.
+  template <class Service>
+  void share(Service& service, rpc::Dispatch own, service::ShardRouter::PlaceOf place_of);
+
+  Life& life_;
+  ExpectedCause expected_;  // none, unless the store says so: what is committed shows what it is for
   std::vector<std::unique_ptr<OwnedEngine>> engines_;
   std::unique_ptr<Random> random_;
   SharedOwners owners_;
   service::ShardRouter router_;
-  service::RoutedCalls calls_{router_};
-  table_store::TableService service_;
-  table_store::TableOwners others_;
+
+ private:
   rpc::Dispatch dispatch_;
 };
 
-/// One of several processes that share the shards of the queues.
-class SharedQueueHost final : public Callee {
+class SharedTableHost final : public SharedHost {
  public:
-  SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
-                  std::function<void(const Cause& cause)> begun, std::uint32_t job_parts);
-  Task<Result<std::string>> answer(Request request) override;
+  SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);
   void unwind() override {
-    for (auto& engine : engines_) engine->abandon();
+    SharedHost::unwind();
     service_.begin_shutdown();
   }
 
  private:
-  ExpectedCause expected_;
-  std::vector<std::unique_ptr<OwnedEngine>> engines_;
-  std::unique_ptr<Random> random_;
-  SharedOwners owners_;
-  service::ShardRouter router_;
+  service::RoutedCalls calls_{router_};
+  table_store::TableService service_;
+  table_store::TableOwners others_;
+};
+
+class SharedQueueHost final : public SharedHost {
+ public:
+  SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
+                  std::function<void(const Cause& cause)> begun, std::uint32_t job_parts);
+  void unwind() override {
+    SharedHost::unwind();
+    service_.begin_shutdown();
+  }
+
+ private:
   queue_service::QueueService service_;
   queue_service::QueueOwners others_{router_,
                                      [this](auto account, auto queue) { return service_.shard_of(account, queue); }};
-  rpc::Dispatch dispatch_;
+};
+
+/// Contents are small enough to be rows: there are no files.
+class SharedBlobHost final : public SharedHost {
+ public:
+  SharedBlobHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);
+
+ private:
+  service::RoutedCalls calls_{router_};
+  blob_store::PayloadFiles files_;
+  blob_store::BlobService service_;
 };
 
 }  // namespace tidemark::simulation

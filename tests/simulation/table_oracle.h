@@ -22,7 +22,6 @@
 
 namespace tidemark::simulation {
 
-inline constexpr const char* kAccount = "devstoreaccount1";
 inline constexpr const char* kSourceTable = "Source";
 inline constexpr const char* kDestinationTable = "Archive";
 inline constexpr const char* kCopiesTable = "Copies";

@@ -7,6 +7,7 @@
 #include "table_store/storage/test_switches.h"
 #include "tests/simulation/callback_oracle.h"
 #include "tests/simulation/client_hosts.h"
+#include "tests/simulation/faults.h"
 #include "tests/simulation/index_oracle.h"
 #include "tests/simulation/lookup_oracle.h"
 #include "tests/simulation/queue_oracle.h"
@@ -66,12 +67,10 @@ class World {
  private:
   void start(int host);
   void crashed(int host);
-  void plan_crash();
+  void crash_soon(int host);
   void message_departed();
   void queue_call(int host, const Cause& cause);
-  void strike(int host, std::uint64_t chance, std::uint64_t handlers);
-  void plan_freeze();
-  void plan_jump();
+  [[nodiscard]] std::vector<std::pair<int, Duration>> freezable() const;
   void calm_down();
   [[nodiscard]] bool is_table(int host) const { return std::ranges::count(stores_.tables, host) > 0; }
   [[nodiscard]] bool is_queue(int host) const { return std::ranges::count(stores_.queues, host) > 0; }
@@ -89,6 +88,7 @@ class World {
   Plan plan_;
   Durability durability_;
   Network network_{scheduler_, plan_.link};
+  Faults faults_{scheduler_, plan_.gaps, plan_.lease};
   Stores stores_;
   static constexpr int kPeople = 0;  // the hosts of the workers come next
   std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
@@ -100,7 +100,6 @@ class World {
   QueueOracle queues_{scheduler_};
   CallbackOracle callbacks_{scheduler_, tables_};
   PeopleNotes notes_;
-  bool calm_ = true;  // no faults before the source is filled
   std::uint64_t crashes_ = 0;
 };
 
@@ -150,95 +149,51 @@ void World::crashed(int host) {
   scheduler_.after(scheduler_.dice().between(20ms, 2s), [this, host] { start(host); });
 }
 
-void World::plan_crash() {
-  if (plan_.crash_gap == Duration::zero()) return;
-  scheduler_.after(scheduler_.dice().between(10ms, plan_.crash_gap), [this] {
-    if (calm_) return;
-    auto& dice = scheduler_.dice();
-    const auto victim = static_cast<int>(dice.below(static_cast<std::uint64_t>(scheduler_.host_count())));
-    if (victim != kPeople && scheduler_.host(victim).life) {
-      const bool worker = victim > kPeople && victim <= kPeople + plan_.workers;
-      if (worker && dice.chance(2000)) {
-        auto& life = *scheduler_.host(victim).life;
-        trace_.note(scheduler_.now(), "shut down", scheduler_.host(victim).name, nullptr);
-        static_cast<WorkerHost&>(*life.program).shut_down([this, victim, number = life.number()] {
-          scheduler_.after(0ms, [this, victim, number] {
-            if (scheduler_.find_life(victim, number) != nullptr) scheduler_.crash(victim);
-          });
-        });
-      } else {
-        // Somewhere in what it does next.
-        scheduler_.host(victim).doom = static_cast<int>(dice.below(8));
-      }
-    }
-    plan_crash();
-  });
+void World::crash_soon(int host) {
+  if (host == kPeople) return;
+  auto& dice = scheduler_.dice();
+  const bool worker = host > kPeople && host <= kPeople + plan_.workers;
+  if (worker && dice.chance(2000)) {
+    auto& life = *scheduler_.host(host).life;
+    trace_.note(scheduler_.now(), "shut down", scheduler_.host(host).name, nullptr);
+    static_cast<WorkerHost&>(*life.program).shut_down([this, host, number = life.number()] {
+      scheduler_.after(0ms, [this, host, number] {
+        if (scheduler_.find_life(host, number) != nullptr) scheduler_.crash(host);
+      });
+    });
+  } else {
+    // Somewhere in what it does next.
+    scheduler_.host(host).doom = static_cast<int>(dice.below(8));
+  }
 }
 
 /// Where a message is between two shards, or what follows a job takes the place of its message, a crash hurts most.
-void World::strike(int host, std::uint64_t chance, std::uint64_t handlers) {
-  auto& dice = scheduler_.dice();
-  if (calm_ || plan_.crash_gap == Duration::zero() || !dice.chance(chance)) return;
-  if (scheduler_.host(host).life) scheduler_.host(host).doom = static_cast<int>(dice.below(handlers));
+void World::message_departed() {
+  faults_.strike(stores_.queues[scheduler_.dice().below(stores_.queues.size())], 5000, 16);
 }
-
-void World::message_departed() { strike(stores_.queues[scheduler_.dice().below(stores_.queues.size())], 5000, 16); }
 
 void World::queue_call(int host, const Cause& cause) {
   queues_.begun(cause);
-  if (cause.method == queue_service::calls::Finish::kMethod) strike(host, 3000, 5);
+  if (cause.method == queue_service::calls::Finish::kMethod) faults_.strike(host, 3000, 5);
 }
 
-void World::plan_freeze() {
-  if (plan_.freeze_gap == Duration::zero()) return;
-  scheduler_.after(scheduler_.dice().between(10ms, plan_.freeze_gap), [this] {
-    if (calm_) return;
-    auto& dice = scheduler_.dice();
-    auto victims = queue_database_ ? stores_.queues : std::vector<int>();
-    if (table_database_) victims.insert(victims.end(), stores_.tables.begin(), stores_.tables.end());
-    for (int i = 1; i <= plan_.workers; ++i) victims.push_back(kPeople + i);
-    const auto victim = victims[dice.below(victims.size())];
-    const auto lease = is_queue(victim) || is_table(victim) ? kSharedLease : plan_.lease;
-    if (scheduler_.host(victim).life) {
-      trace_.note(scheduler_.now(), "freeze", scheduler_.host(victim).name, nullptr);
-      scheduler_.host(victim).frozen = true;
-      scheduler_.after(dice.between(lease / 4, lease * 3), [this, victim] {
-        trace_.note(scheduler_.now(), "continue", scheduler_.host(victim).name, nullptr);
-        scheduler_.host(victim).frozen = false;
-      });
-    }
-    plan_freeze();
-  });
-}
-
-void World::plan_jump() {
-  if (plan_.jump_gap == Duration::zero()) return;
-  scheduler_.after(scheduler_.dice().between(10ms, plan_.jump_gap), [this] {
-    if (calm_) return;
-    auto& dice = scheduler_.dice();
-    const auto victim = static_cast<int>(dice.below(static_cast<std::uint64_t>(scheduler_.host_count())));
-    // Mostly about a lease; now and then beyond everything that anybody waits for.
-    const auto far = dice.chance(500) ? Duration(10min) : dice.chance(3000) ? Duration(1min) : plan_.lease * 2;
-    const auto by = dice.between(-std::min<Duration>(far, 1min), far);
-    if (scheduler_.host(victim).life) {
-      trace_.note(scheduler_.now(), "clock", scheduler_.host(victim).name,
-                  [&] { return scheduler_.host(victim).name + " by " + std::to_string(by / 1ms) + " ms"; });
-      scheduler_.host(victim).life->jump_clock(by);
-    }
-    plan_jump();
-  });
+/// Workers, and processes that share shards: each with the lease that it may lose.
+std::vector<std::pair<int, Duration>> World::freezable() const {
+  std::vector<std::pair<int, Duration>> hosts;
+  for (const auto queue : queue_database_ ? stores_.queues : std::vector<int>())
+    hosts.emplace_back(queue, kSharedLease);
+  for (const auto table : table_database_ ? stores_.tables : std::vector<int>())
+    hosts.emplace_back(table, kSharedLease);
+  for (int i = 1; i <= plan_.workers; ++i) hosts.emplace_back(kPeople + i, plan_.lease);
+  return hosts;
 }
 
 void World::calm_down() {
   trace_.note(scheduler_.now(), "calm", "", nullptr);
-  calm_ = true;
+  faults_.stop();
   notes_.stop = true;
   network_.stop_faults();
   plan_.endpoint = {};
-  for (int i = 0; i < scheduler_.host_count(); ++i) {
-    scheduler_.host(i).doom = -1;
-    scheduler_.host(i).frozen = false;
-  }
 }
 
 std::string World::unsettled() const {
@@ -256,7 +211,7 @@ std::string World::unsettled() const {
 
 /// All is done, that too which waits for everything else.
 bool World::at_rest() {
-  if (!calm_ || network_.in_flight() > 0 || !unsettled().empty()) return false;
+  if (!faults_.calm() || network_.in_flight() > 0 || !unsettled().empty()) return false;
   if (notes_.left_for_the_end == 0) return true;
   notes_.all_quiet = true;
   return false;
@@ -339,10 +294,7 @@ RunOutcome World::run() {
   for (int i = 0; i < scheduler_.host_count(); ++i) start(i);
   scheduler_.run_until(begun + 1min, [this] { return notes_.ready || violated(); });
   if (!notes_.ready) complain("the run did not begin");
-  calm_ = false;
-  plan_crash();
-  plan_freeze();
-  plan_jump();
+  faults_.start([this](int host) { crash_soon(host); }, freezable());
   scheduler_.after(plan_.faults_last, [this] { calm_down(); });
   const auto limit = scheduler_.now() + plan_.faults_last + kTimeToSettle;
   const bool came_to_rest = scheduler_.run_until(limit, [this] { return violated() || at_rest(); });
@@ -379,7 +331,7 @@ RunOutcome World::run() {
 
 }  // namespace
 
-RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
+void set_switches(const Without& without) {
   table_store::test_switches().ignore_if_version = without.etag_guard;
   kv::test_switches::ignore_fence = without.fence;
   table_store::test_switches().ignore_source_version = without.put_if_newer;
@@ -389,6 +341,10 @@ RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   queue_service::test_switches::finish_in_two = without.one_transaction;
   queue_service::test_switches::arrive_again = without.arrival;
   table_store::test_switches().prove_all = without.proof;
+}
+
+RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
+  set_switches(without);
   World world(seed, without, print);
   return world.run();
 }

@@ -41,6 +41,8 @@ struct RunOutcome {
   std::uint64_t virtual_ms = 0;
 };
 
+/// Takes the rules out of the stores of this process.
+void set_switches(const Without& without);
 RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print);
 
 }  // namespace tidemark::simulation
