@@ -2,7 +2,7 @@
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
-//                         notes, staleness, proof, freshness, sync
+//                         notes, staleness, proof, freshness, epoch, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 //   --blobs               the blob service alone, in several processes
