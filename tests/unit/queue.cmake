@@ -4,7 +4,7 @@ tidemark_test(queue_test LABEL unit OPTIMISED COST 300
   LINK tidemark_queue_server tidemark_memory_engine)
 # A sanitizer makes each step of the model thirty times slower.
 if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
-  set_property(TEST queue_test APPEND PROPERTY ENVIRONMENT TIDEMARK_TEST_STEPS=20000)
+  set_property(TEST queue_test APPEND PROPERTY ENVIRONMENT TIDEMARK_TEST_STEPS=10000)
 endif()
 tidemark_test(queue_owners_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/queue_owners_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../support/temporary_postgres.cpp

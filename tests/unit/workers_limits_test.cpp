@@ -70,7 +70,20 @@ TEST_F(WorkersLimits, AreKeptWhileSomethingIsSet) {
 }
 
 TEST_F(WorkersLimits, ThereAreOnlySoMany) {
-  for (std::size_t i = 0; i < jobs::kMaxLimits; ++i) set(jobs::partition_target("People", std::to_string(i)), 1, 0);
+  const auto target = [](std::size_t number) { return jobs::partition_target("People", std::to_string(number)); };
+  set(target(0), 1, 0);
+  const auto first = run(tables_.get(std::string(jobs::kJobTable), "control", jobs::limit_key(target(0))));
+  ASSERT_TRUE(first && *first);
+  for (std::size_t number = 1; number + 1 < jobs::kMaxLimits;) {  // more of them, faster than by set()
+    std::vector<table_store::Mutation> some;
+    for (; some.size() < 100 && number + 1 < jobs::kMaxLimits; ++number) {
+      auto& limit = some.emplace_back();
+      limit.row_key = jobs::limit_key(target(number));
+      limit.properties = (*first)->properties;
+    }
+    ASSERT_TRUE(run(tables_.mutate(std::string(jobs::kJobTable), "control", std::move(some), std::nullopt)));
+  }
+  set(target(jobs::kMaxLimits - 1), 1, 0);
   EXPECT_TRUE(run(limits_.set(jobs::table_target("People"), {{}, 1, {}})).failed_with(ErrorCode::kInvalidInput));
   set(jobs::partition_target("People", "7"), 2, 0);
   EXPECT_EQ(run(limits_.list())->size(), jobs::kMaxLimits);
