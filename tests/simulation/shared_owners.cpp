@@ -144,7 +144,7 @@ void SharedOwners::publish(const kv::OwnersTable& table) {
 }
 
 kv::ShardPlaces::Place SharedOwners::place_of(std::size_t shard) const {
-  if (life_.dead()) return {false, {}};  // nobody is to go on as its owner
+  if (gone_) return {false, {}};
   if (holdings_[shard] == Holding::kServes) return {true, {}};
   return {false, holdings_[shard] == Holding::kLeaves ? std::string() : addresses_[shard]};
 }

@@ -18,6 +18,8 @@ class SharedOwners final : public kv::ShardPlaces {
   /// All must outlive it; an engine for each shard. `address`: as the others know it.
   SharedOwners(OwnedEngine::Parts parts, std::vector<std::unique_ptr<OwnedEngine>>& engines, std::string address);
   void start(Hooks hooks);
+  /// The process is dead: nobody is to go on as an owner.
+  void leave() { gone_ = true; }
 
   [[nodiscard]] std::size_t shards() const override { return engines_.size(); }
   [[nodiscard]] Place place_of(std::size_t shard) const override;
@@ -54,6 +56,7 @@ class SharedOwners final : public kv::ShardPlaces {
   std::vector<std::string> addresses_;  // of the owners of shards that are elsewhere
   std::vector<kv::ProcessRow> living_;
   std::optional<Duration> renewed_at_;
+  bool gone_ = false;
 };
 
 }  // namespace tidemark::simulation

@@ -18,7 +18,7 @@ tidemark_precompiled(simulation_test precompiled_header)
 # A sanitizer makes each seed ten times slower.
 set(simulation_seeds 1000)
 set(simulation_blob_seeds 500)
-set(simulation_limit 300)
+set(simulation_limit 900)
 if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
   set(simulation_seeds 200)
   set(simulation_blob_seeds 100)

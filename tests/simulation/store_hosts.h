@@ -115,6 +115,10 @@ class SharedQueueHost final : public SharedHost {
 class SharedBlobHost final : public SharedHost {
  public:
   SharedBlobHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);
+  void unwind() override {
+    owners_.leave();
+    SharedHost::unwind();
+  }
 
  private:
   service::RoutedCalls calls_{router_};

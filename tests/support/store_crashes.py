@@ -17,6 +17,7 @@ from stack import Stack, program, wait_until
 OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
            "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": "", "disk": False}
 REACH_LIMIT_S = 40.0
+LEAST_KILLS = 20
 OTHER_ENGINE = ("kv.write", "kv.erase_range") if os.environ.get(postgres.VARIABLE) else ("kv.postgres",)  # the one that is not used
 
 
@@ -79,7 +80,7 @@ class StoreCrashTest(unittest.TestCase):
     def _kill_again_and_again(self):
         end = time.monotonic() + OPTIONS["seconds"]
         kills = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end or kills < LEAST_KILLS:  # a slow start leaves little time for traffic
             self.stack.restart(self.program)
             kills += 1
             dead_at = time.monotonic() + self.choice.uniform(0.0, 0.6)
