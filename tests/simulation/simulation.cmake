@@ -48,6 +48,8 @@ set(broken_by_epoch Q)
 # The first seeds that show these are far from the beginning.
 set(first_seed_put-if-newer 2101)
 set(first_seed_one-transaction 1601)
+set(first_seed_arrival 951)
+set(first_seed_proof 901)
 foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival epoch sync notes staleness proof freshness)
   set(first_seed 1)
   if(DEFINED first_seed_${rule})
