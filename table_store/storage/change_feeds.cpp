@@ -49,7 +49,7 @@ Result<FeedStatus> status_of_feed(const FollowedLogs& logs) {
   status.table = logs.front().feed.table;
   status.feed = logs.front().feed.kept->feed;
   status.oldest = begin_of(logs);
-  status.end = TRY(end_of(logs));
+  status.end = TRY(end_of(logs)).place;
   status.kept = TRY(status_of(logs, status.oldest));
   return status;
 }
@@ -261,19 +261,20 @@ class FeedReader {
 
 struct ReadPage {
   std::uint64_t feed = 0;  // the number of the log
+  Position seen;  // the last versions that it can have
   FeedPage page;
 };
 
 /// The snapshots end with it: whoever waits for changes holds none.
 Task<Result<ReadPage>> read_page(FollowedLogs logs, const FeedRequest& request, bool shared) {
   const auto executor = co_await asio::this_coro::executor;
-  const auto end = CO_TRY(end_of(logs));
+  const auto [end, seen] = CO_TRY(end_of(logs));
   FeedReader reader(logs, request, CO_TRY(start_of(request, logs, end, shared)), end);
   CO_TRY(reader.open());
   for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
     if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
   }
-  co_return ReadPage{logs.front().feed.feed, reader.finish()};
+  co_return ReadPage{logs.front().feed.feed, seen, reader.finish()};
 }
 
 }  // namespace
@@ -359,7 +360,7 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return std::move(read.page);  // the store ends
       waiting.emplace(CO_TRY(std::move(taken)));
     } else {
-      last = !co_await await_changes(*waiting, ticket, end_of_wait);
+      last = !co_await await_changes(*waiting, ticket, end_of_wait, std::move(read.seen));
     }
   }
 }

@@ -14,7 +14,7 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
+constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at what other processes may have changed
 constexpr std::size_t kReadTogether = 16;  // entities; together they may be four times as large as a page
 
 /// A shard's log and entities, and how far a page has read them.
@@ -280,10 +280,14 @@ bool says_anything(const ChangesPage& page) {
 
 }  // namespace
 
-Task<bool> TableService::await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end) {
+Task<bool> TableService::await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end,
+                                       Position seen) {
   auto wait = std::max(Duration::zero(), end - clock_.monotonic());
   const bool looks_again = shards_.shared() && wait > kBetweenLooks;
   if (looks_again) wait = kBetweenLooks;
+  for (std::size_t shard = 0; shard < seen.shards.size(); ++shard) {
+    hints_.listen(co_await asio::this_coro::executor, shard, place.feed(), seen.shards[shard]);
+  }
   const bool woken = co_await place.wait(ticket, wait);
   co_return (woken || looks_again) && !waits_.closed();
 }
@@ -312,7 +316,7 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends
       place.emplace(CO_TRY(std::move(taken)));
     } else {
-      last = !co_await await_changes(*place, ticket, end);
+      last = !co_await await_changes(*place, ticket, end, std::move(page.as_of));
     }
   }
 }

@@ -26,6 +26,7 @@ class ChangeWaits {
     Place(Place&& other) noexcept;
     Place& operator=(Place&&) = delete;
     ~Place();
+    [[nodiscard]] std::uint64_t feed() const { return feed_; }
     [[nodiscard]] Signal::Ticket ticket() const { return gate_->signal.ticket(); }
     /// True if woken. The place must live until then.
     Task<bool> wait(Signal::Ticket ticket, Duration timeout) {

@@ -86,17 +86,20 @@ FeedPlace begin_of(const FollowedLogs& logs) {
   return place;
 }
 
-Result<FeedPlace> end_of(const FollowedLogs& logs) {
-  FeedPlace place{logs.front().feed.kept->generation, {}};
+Result<FeedEnd> end_of(const FollowedLogs& logs) {
+  FeedEnd all;
+  all.place.generation = logs.front().feed.kept->generation;
   std::uint64_t last_drop = 0;
   for (const auto& log : logs) last_drop = std::max(last_drop, dropped_on(log));
   const bool drops = std::ranges::any_of(logs, [&](const ShardLog& log) { return dropped_on(log) < last_drop; });
   for (const auto& log : logs) {
     const auto drop = drops && dropped_on(log) == last_drop ? TRY(last_note(log)) : std::nullopt;
-    const LogPlace end{TRY(last_version(*log.rows)) + 1, 0};
-    place.logs.push_back(drop ? LogPlace{drop->version, static_cast<std::uint32_t>(drop->index)} : end);
+    const auto last = TRY(last_version(*log.rows));
+    const LogPlace end{last + 1, 0};
+    all.place.logs.push_back(drop ? LogPlace{drop->version, static_cast<std::uint32_t>(drop->index)} : end);
+    all.seen.shards.push_back(last);
   }
-  return place;
+  return all;
 }
 
 Result<PlaceStatus> status_of(const FollowedLogs& logs, const FeedPlace& place) {

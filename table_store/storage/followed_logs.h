@@ -41,7 +41,11 @@ Result<std::optional<Version>> first_note_after(const kv::Reader& rows, std::uin
 /// Where the feed's kept changes begin, and where they end. While the table is being dropped, the end is before the
 /// drop on every shard; the name is not free yet, so nothing comes after the note.
 FeedPlace begin_of(const FollowedLogs& logs);
-Result<FeedPlace> end_of(const FollowedLogs& logs);
+struct FeedEnd {
+  FeedPlace place;
+  Position seen;  // the last versions that the snapshots show
+};
+Result<FeedEnd> end_of(const FollowedLogs& logs);
 Result<PlaceStatus> status_of(const FollowedLogs& logs, const FeedPlace& place);
 
 }  // namespace tidemark::table_store

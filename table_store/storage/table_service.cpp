@@ -51,6 +51,7 @@ TableService::TableService(const kv::Shards& shards, Clock& clock, Random&, Scan
       ages_(shards.catalogue().ages),
       turns_(scans),
       waits_(clock),
+      hints_(shards_, waits_, clock),
       trims_(clock) {
   if (shards_.shared()) offer_steps(shards_.owners());
 }

@@ -19,6 +19,7 @@
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/model/query.h"
+#include "table_store/storage/change_hints.h"
 #include "table_store/storage/change_waits.h"
 #include "table_store/storage/log_trims.h"
 #include "table_store/storage/scan_turns.h"
@@ -197,8 +198,9 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<void>> acknowledge_on(std::size_t shard, std::string feed_key, std::string follower, Version position);
   /// What other processes ask of this one.
   void offer_steps(kv::OwnerCalls& owners);
-  /// False at the end of the wait. True if there are changes, or may be on a shard that another process serves.
-  Task<bool> await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end);
+  /// False at the end of the wait. True if there are changes after what was `seen`, or may be on a shard that another
+  /// process serves.
+  Task<bool> await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end, Position seen);
   Task<Result<void>> trim_logs();
   Task<Result<void>> collect_on(std::size_t shard);
   Task<Result<void>> go_on_with(std::size_t shard);
@@ -220,6 +222,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   const Clock& ages_;
   ScanTurns turns_;
   ChangeWaits waits_;
+  ChangeHints hints_;
   LogTrims trims_;
   Signal closing_;
 };

@@ -419,6 +419,43 @@ TEST_F(SharedTables, WhatAProcessRemembersGoesWithTheShard) {
   EXPECT_TRUE(*two_.service->get("acct", "people", pk, "r")) << "any process reads any shard";
 }
 
+/// The clock stands, so nobody looks again because time has passed.
+TEST_F(SharedTables, WhoeverWaitsForChangesIsToldOfThoseThatAnotherProcessMakes) {
+  take(2, two_);
+  one_.service->lost(2);
+  Following following;
+  following.follower = "index";
+  auto position = run_task(one_.service->follow("acct", "people", following, false))->position;
+  ASSERT_TRUE(run_task(one_.service->put_feed("acct", "people", {})));
+  asio::io_context io;
+  const auto run = [&io] {
+    io.restart();
+    io.run();
+  };
+  for (const std::size_t shard : {2U, 1U}) {
+    auto& writer = shard == 2 ? two_ : one_;
+    auto& reader = shard == 2 ? one_ : two_;
+    const auto pk = partitions(1)[shard].front();
+    std::vector<std::string> told;
+    asio::co_spawn(io, reader.service->changed_entities("acct", "people", "index", position, {}, 10, std::chrono::seconds(5)),
+                   [&](const std::exception_ptr&, const Result<ChangesPage>& page) {
+                     told.push_back(page->entities.front().partition_key);
+                     position = page->through;
+                   });
+    asio::co_spawn(io, reader.service->changes("acct", "people", {.start = FeedStart::kNow, .wait = std::chrono::seconds(5)}),
+                   [&](const std::exception_ptr&, const Result<FeedPage>& page) {
+                     told.push_back(page->changes.front().partition_key);
+                   });
+    run();
+    EXPECT_THAT(told, IsEmpty());
+    ASSERT_TRUE(put(writer, pk));
+    run();
+    EXPECT_THAT(told, ElementsAre(pk, pk));
+  }
+  for (auto* process : {&one_, &two_}) process->service->begin_shutdown();
+  run();
+}
+
 TEST_F(SharedTables, EachOwnerErasesWhatItsShardsHaveOfADroppedTable) {
   for (const auto& some : partitions(1)) ASSERT_TRUE(put(one_, some.front()));
   for (const std::size_t shard : {1U, 3U}) {

@@ -1,0 +1,90 @@
+#include "table_store/storage/change_hints.h"
+
+#include "common/base/record.h"
+#include "table_store/storage/followed_logs.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr const char* kAwaitChange = "table.await_change";
+constexpr Duration kPatience = std::chrono::seconds(4);
+// Between two questions about the same, however fast they are answered.
+constexpr Duration kPause = std::chrono::milliseconds(5);
+constexpr std::string_view kChanged = "changed";
+
+struct Asked {
+  std::uint64_t feed = 0;
+  Version after = 0;
+};
+constexpr auto kAsked = record_format<Asked>(1, "question for changes", [](auto& io, auto& asked) {
+  io.varint(asked.feed);
+  io.i64(asked.after);
+});
+
+}  // namespace
+
+ChangeHints::ChangeHints(const TableShards& shards, ChangeWaits& waits, Clock& clock)
+    : shards_(shards), waits_(waits), clock_(clock) {
+  if (!shards_.shared()) return;
+  shards_.owners().offer(kAwaitChange, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
+    const auto asked = CO_TRY(kAsked.decode(payload));
+    const bool changed = CO_TRY(co_await await_change(shard, asked.feed, asked.after));
+    co_return std::string(changed ? kChanged : "");
+  });
+}
+
+void ChangeHints::listen(const Executor& executor, std::size_t shard, std::uint64_t feed, Version after) {
+  if (shards_.here(shard)) return;
+  const Place place{feed, shard};
+  {
+    const MutexLock lock(mutex_);
+    const auto [known, is_new] = questions_.try_emplace(place, Question{after});
+    if (!is_new) {
+      known->second = {after, true};
+      return;
+    }
+  }
+  spawn(executor, go_on_asking(place));
+}
+
+Task<void> ChangeHints::go_on_asking(Place place) {
+  const auto [feed, shard] = place;
+  do {
+    const auto after = begin_to_ask(place);
+    const auto answer = co_await shards_.owners().ask(shard, kAwaitChange, kAsked.encode({feed, after}));
+    if (answer && *answer == kChanged) waits_.changed(feed);
+    co_await sleep_for(clock_, kPause);
+  } while (is_asked_again(place));
+}
+
+Version ChangeHints::begin_to_ask(const Place& place) {
+  const MutexLock lock(mutex_);
+  auto& question = questions_.at(place);
+  question.again = false;
+  return question.after;
+}
+
+bool ChangeHints::is_asked_again(const Place& place) {
+  const MutexLock lock(mutex_);
+  const auto question = questions_.find(place);
+  if (question->second.again && !waits_.closed()) return true;
+  questions_.erase(question);
+  return false;
+}
+
+Task<Result<bool>> ChangeHints::await_change(std::size_t shard, std::uint64_t feed, Version after) {
+  const auto place = CO_TRY(waits_.take(feed));
+  const auto end = clock_.monotonic() + kPatience;
+  for (;;) {
+    const auto ticket = place.ticket();
+    {
+      const auto rows = shards_[shard].engine.snapshot();
+      if (CO_TRY(first_note_after(*rows, feed, after))) co_return true;
+    }
+    const auto left = end - clock_.monotonic();
+    if (left <= Duration::zero() || waits_.closed() || !shards_.here(shard)) co_return false;
+    co_await place.wait(ticket, left);
+  }
+}
+
+}  // namespace tidemark::table_store
