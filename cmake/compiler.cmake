@@ -109,24 +109,28 @@ function(tidemark_program name)
   tidemark_unity(${name} ${ARG_SOURCES})
 endfunction()
 
-# Everything that the label unit runs, for builds that need nothing else.
+# Everything that the labels unit and model run. Unit tests are run with sanitizers (preset asan-unit), so no other build
+# makes them unless it is asked to.
 add_custom_target(unit_tests)
 
-# tidemark_test(name LABEL unit [OPTIMISED] SOURCES ... LINK ...): a GoogleTest program that ctest runs whole. OPTIMISED: one
-# that computes for long, such as a model of 100,000 steps.
+# tidemark_test(name LABEL unit|model|... SOURCES ... LINK ...): a GoogleTest program that ctest runs whole. A model is a unit
+# test that computes for long, such as one of 100,000 steps: it is optimised, and run both with sanitizers and without.
 function(tidemark_test name)
-  cmake_parse_arguments(ARG "OPTIMISED" "LABEL;TIMEOUT;COST" "SOURCES;LINK;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;COST" "SOURCES;LINK;ARGS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
-  if(ARG_OPTIMISED)
+  if(ARG_LABEL STREQUAL "model")
     tidemark_precompiled(${name} precompiled_header)
   else()
     tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
   endif()
   tidemark_unity(${name} ${ARG_SOURCES})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
-  if(ARG_LABEL STREQUAL "unit")
+  if(ARG_LABEL MATCHES "unit|model")
     add_dependencies(unit_tests ${name})
+  endif()
+  if(ARG_LABEL STREQUAL "unit")
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)

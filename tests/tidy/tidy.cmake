@@ -1,5 +1,5 @@
 add_test(NAME tidy COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/tidy_test.py)
-set_tests_properties(tidy PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
+set_tests_properties(tidy PROPERTIES LABELS tidy TIMEOUT 300 ENVIRONMENT "TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
 
 # clang-tidy over the whole product, as the build compiles it: in a release build the sources of a folder as one, in the
 # preset check each file alone, which also shows an include that is missing. It begins first and takes what the other
