@@ -25,10 +25,11 @@ add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COM
 
 # The precompiled header. CMake's own way puts the path of the checkout into every command, and ccache finds nothing again.
 # What is compiled with another optimisation needs a header of its own.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/common/base/pch.h PROPERTIES
-  LANGUAGE CXX HEADER_FILE_ONLY OFF COMPILE_OPTIONS "-x;c++-header")
-function(tidemark_make_pch name)
-  add_library(${name}_object OBJECT ${PROJECT_SOURCE_DIR}/common/base/pch.h)
+function(tidemark_make_pch name source)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/${source} PROPERTIES
+    LANGUAGE CXX HEADER_FILE_ONLY OFF COMPILE_OPTIONS "-x;c++-header")
+  add_library(${name}_object OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/${source})
+  target_include_directories(${name}_object PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(${name}_object PRIVATE ${ARGN})
   set_target_properties(${name}_object PROPERTIES CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/precompile)
   set(header ${CMAKE_BINARY_DIR}/${name}.pch)
@@ -41,10 +42,10 @@ function(tidemark_precompiled target name)
   add_dependencies(${target} ${name})
   target_compile_options(${target} PRIVATE ${ARGN} "SHELL:-include-pch ${CMAKE_BINARY_DIR}/${name}.pch" -Winvalid-pch)
 endfunction()
-tidemark_make_pch(precompiled_header)
-# Tests are compiled more often than they are run: without optimisation that takes a third of the time.
+tidemark_make_pch(precompiled_header common/base/pch.h)
+# Unit tests are compiled more often than they are run: without optimisation that takes a third of the time.
 set(TIDEMARK_TEST_OPTIONS -O0)
-tidemark_make_pch(precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
+tidemark_make_pch(precompiled_header_of_tests tests/support/pch.h ${TIDEMARK_TEST_OPTIONS})
 
 # The sources of one folder are compiled as one: what their headers cost is paid once, so a build from nothing takes
 # less than half of the time. So a name means one thing in all files of a folder. The presets dev and check compile each file
@@ -119,18 +120,16 @@ function(tidemark_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;COST" "SOURCES;LINK;ARGS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
-  if(ARG_LABEL STREQUAL "model")
-    tidemark_precompiled(${name} precompiled_header)
-  else()
-    tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
-  endif()
   tidemark_unity(${name} ${ARG_SOURCES})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   if(ARG_LABEL MATCHES "unit|model")
     add_dependencies(unit_tests ${name})
   endif()
   if(ARG_LABEL STREQUAL "unit")
+    tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  else()
+    tidemark_precompiled(${name} precompiled_header)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)

@@ -1,0 +1,6 @@
+// What nearly every unit test needs, compiled once.
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/pch.h"
