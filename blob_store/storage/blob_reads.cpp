@@ -51,6 +51,9 @@ Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& 
   opened.content.content = opened.blob.content;
   opened.content.size = opened.blob.size;
   opened.content.sparse = opened.blob.type == BlobType::kPage;
+  if (opened.content.sparse && opened.content.ticket) {
+    opened.content.ticket->reads_at(TRY(Ids(shard.number).next(*opened.content.rows)));
+  }
   return opened;
 }
 

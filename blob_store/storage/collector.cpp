@@ -26,6 +26,7 @@ constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
 constexpr Duration kUpkeepInterval = std::chrono::minutes(1);  // of what becomes due by itself
 constexpr Duration kStagedCheck = std::chrono::hours(1);
 constexpr Duration kLateCheck = std::chrono::hours(1);
+constexpr std::size_t kLooksPerPass = 1024;  // on average, at dead rows that wait
 constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
 
 std::uint64_t ticks_of(Time time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); }
@@ -47,6 +48,17 @@ Result<bool> any_row(const kv::Reader& reader, const kv::KeyRange& range) {
   const auto cursor = reader.scan(range);
   TRY(cursor->status());
   return cursor->valid();
+}
+
+/// Of what a dead content has.
+Result<PayloadId> oldest_payload(const kv::Reader& reader, std::uint64_t content) {
+  auto oldest = std::numeric_limits<PayloadId>::max();
+  const auto cursor = reader.scan(blob_keys::extents(content));
+  for (; cursor->valid(); cursor->next()) {
+    oldest = std::min(oldest, TRY(records::kExtent.decode(cursor->value())).payload);
+  }
+  TRY(cursor->status());
+  return oldest;
 }
 
 /// Gives up what an entry of a dead generation owns.
@@ -215,28 +227,69 @@ Task<Result<void>> Collector::drop_old_staged(const blob_keys::NamedKey& staged,
   });
 }
 
-// The payloads of a content die while it is dissolved, and are found by another walk.
+// What nobody reads any more goes in each pass. All that waits may be much, so it is looked at once in so many passes.
+// So is what died meanwhile, since the walk comes past all that waits.
 Task<Result<void>> Collector::collect_dead() {
-  for (bool found = true; found;) {
-    found = false;
-    auto range = blob_keys::all(blob_keys::kDead);
-    for (bool more = true; more;) {
-      const auto page = CO_TRY(read_some(*engine_.snapshot(), range, kDeadPerStep));
-      more = page.size() == kDeadPerStep;
-      if (more) range.lower = page.back().first + '\0';
-      std::vector<PayloadId> payloads;
-      for (const auto& [key, value] : page) {
-        const auto dead = CO_TRY(records::kDead.decode(value));
-        if (dead.read_through != 0 && readers_.reads(dead.read_through)) continue;
-        found = true;
-        if (dead.kind == Dead::Kind::kPayload) payloads.push_back(blob_keys::number(key));
-        if (dead.kind == Dead::Kind::kExtents) CO_TRY(co_await dissolve(blob_keys::number(key)));
-      }
-      // What a backup keeps is removed by the pass that begins when it is let go.
-      if (!payloads.empty() && !CO_TRY(co_await remove_payloads(std::move(payloads)))) co_return Result<void>{};
-    }
+  ++passes_;
+  const auto may_look_at_all = [this] { return passes_ * kLooksPerPass >= known_.size(); };
+  // What a backup keeps is removed by the pass that begins when it is let go.
+  if (!CO_TRY(co_await remove(take_unread(may_look_at_all()))) || !may_look_at_all()) co_return Result<void>{};
+  passes_ = 0;
+  auto range = blob_keys::all(blob_keys::kDead);
+  while (!range.lower.empty()) {
+    if (!CO_TRY(co_await remove(CO_TRY(find_unread(range))))) break;
   }
   co_return Result<void>{};
+}
+
+/// Of the first dead rows in the range, those that nobody reads; the others wait. Without a lower end after the last.
+Result<std::vector<Collector::DeadRow>> Collector::find_unread(kv::KeyRange& range) {
+  const auto reader = engine_.snapshot();
+  const auto rows = TRY(read_some(*reader, range, kDeadPerStep));
+  range.lower = rows.size() < kDeadPerStep ? std::string() : rows.back().first + '\0';
+  std::vector<DeadRow> unread;
+  for (const auto& [key, value] : rows) {
+    const auto dead = TRY(records::kDead.decode(value));
+    DeadRow row{blob_keys::number(key), dead.kind};
+    if (known_.contains(row.id)) continue;
+    const bool read = dead.read_through != 0 && readers_.reads(dead.read_through);
+    if (read && dead.read_through != row.id) row.oldest = TRY(oldest_payload(*reader, row.id));
+    if (read && may_be_read(dead.read_through, row)) {
+      known_.insert(row.id);
+      waiting_[dead.read_through].push_back(row);
+    } else {
+      unread.push_back(row);
+    }
+  }
+  return unread;
+}
+
+bool Collector::may_be_read(std::uint64_t content, const DeadRow& row) const {
+  return row.id == content ? readers_.reads(content) : readers_.reads(content, row.oldest, row.id);
+}
+
+/// What is not removed then is found by the next walk.
+std::vector<Collector::DeadRow> Collector::take_unread(bool look_at_all) {
+  std::vector<DeadRow> unread;
+  for (auto& [content, rows] : waiting_) {
+    if (!look_at_all && readers_.reads(content)) continue;
+    const auto gone = std::ranges::partition(rows, [&](const DeadRow& row) { return may_be_read(content, row); });
+    unread.insert(unread.end(), gone.begin(), gone.end());
+    rows.erase(gone.begin(), gone.end());
+  }
+  std::erase_if(waiting_, [](const auto& of_content) { return of_content.second.empty(); });
+  for (const auto& row : unread) known_.erase(row.id);
+  return unread;
+}
+
+/// False if a backup keeps what is to go.
+Task<Result<bool>> Collector::remove(std::vector<DeadRow> rows) {
+  std::vector<PayloadId> payloads;
+  for (const auto& row : rows) {
+    if (row.kind == Dead::Kind::kPayload) payloads.push_back(row.id);
+    if (row.kind == Dead::Kind::kExtents && !CO_TRY(co_await dissolve(row.id))) co_return false;
+  }
+  co_return co_await remove_payloads(std::move(payloads));
 }
 
 Task<Result<void>> Collector::remove_late_files() {
@@ -258,6 +311,7 @@ Task<Result<void>> Collector::remove_late_files() {
 }
 
 Task<Result<bool>> Collector::remove_payloads(std::vector<PayloadId> payloads) {
+  if (payloads.empty()) co_return true;
   std::vector<PayloadId> files;
   std::ranges::copy_if(payloads, std::back_inserter(files), &is_file);
   if (!files.empty() && !CO_TRY(co_await files_.remove(std::move(files)))) co_return false;
@@ -273,14 +327,18 @@ Task<Result<bool>> Collector::remove_payloads(std::vector<PayloadId> payloads) {
   co_return true;
 }
 
-// A bounded part of it in each transaction.
-Task<Result<void>> Collector::dissolve(std::uint64_t content) {
+// A bounded part of it in each transaction, and then the files that died with it.
+Task<Result<bool>> Collector::dissolve(std::uint64_t content) {
+  std::vector<PayloadId> died;
   for (bool more = true; more;) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
+          died.clear();
           const auto some = TRY(read_some(txn, blob_keys::extents(content), kExtentsPerStep));
           for (const auto& [key, value] : some) {
-            TRY(release_payload(txn, TRY(records::kExtent.decode(value)).payload));
+            const auto payload = TRY(records::kExtent.decode(value)).payload;
+            TRY(release_payload(txn, payload));
+            if (TRY(txn.get(blob_keys::dead(payload)))) died.push_back(payload);
             txn.erase(key);
           }
           more = some.size() == kExtentsPerStep;
@@ -288,8 +346,9 @@ Task<Result<void>> Collector::dissolve(std::uint64_t content) {
           return {};
         },
         &kCollectPayloadsStep));
+    if (!CO_TRY(co_await remove_payloads(died))) co_return false;
   }
-  co_return Result<void>{};
+  co_return true;
 }
 
 // A container may hold much: a bounded part of it in each transaction.

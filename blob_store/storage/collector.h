@@ -1,16 +1,20 @@
 // Finishes what was begun with all that is kept of a blob (storage/kept_blobs.h), and erases what nothing refers to any
-// more: dead payloads, the blobs and staged blocks of deleted containers, and, once
-// an hour, staged blocks of blobs to which none was added for a week (as the protocol promises). What somebody reads
-// waits until nobody does. There is one pass at a time; kick() during a pass causes another one. The keys that say what
-// is dead are erased last, so the next pass makes up for a failure. Thread safe.
+// more: dead payloads, the blobs and staged blocks of deleted containers, and, once an hour, staged blocks of blobs to
+// which none was added for a week (as the protocol promises). What somebody reads waits until nobody does, and is not
+// looked at again by each pass. There is one pass at a time; kick() during a pass causes another one. The keys that say
+// what is dead are erased last, so the next pass makes up for a failure. Thread safe.
 //
 // If processes share the shards, whoever claims one gives up what is pending there. A former owner may still make the
 // file of such a payload after it was removed, so it is removed again when no upload goes on for so long.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
+#include <unordered_set>
+#include <vector>
 
 #include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/contents.h"
 #include "blob_store/storage/payload_files.h"
 #include "blob_store/storage/readers.h"
 #include "common/base/async.h"
@@ -39,16 +43,26 @@ class Collector {
   void remind();
   /// Buries the payload in the next pass: it was abandoned when the store had too much to do.
   void abandon_later(PayloadId payload);
-  /// Makes one pass, until nothing is dead or an error occurs. For kick() and tests.
+  /// Makes one pass, until nothing is dead but what somebody reads, or an error occurs. For kick() and tests.
   Task<Result<void>> collect();
 
  private:
+  /// What a row says that is dead.
+  struct DeadRow {
+    std::uint64_t id = 0;
+    Dead::Kind kind = Dead::Kind::kPayload;
+    PayloadId oldest = 0;  // payload of it, if it was replaced in a content that goes on
+  };
   static Task<void> run(Collector* self);
   Task<Result<void>> bury_abandoned();
   Task<Result<void>> collect_dead();
+  Result<std::vector<DeadRow>> find_unread(kv::KeyRange& range);
   Task<Result<void>> remove_late_files();
+  [[nodiscard]] bool may_be_read(std::uint64_t content, const DeadRow& row) const;
+  std::vector<DeadRow> take_unread(bool look_at_all);
+  Task<Result<bool>> remove(std::vector<DeadRow> rows);
   Task<Result<bool>> remove_payloads(std::vector<PayloadId> payloads);
-  Task<Result<void>> dissolve(std::uint64_t content);
+  Task<Result<bool>> dissolve(std::uint64_t content);
   Task<Result<void>> empty_generation(std::uint64_t generation);
   Task<Result<void>> expire_staged();
   Task<Result<void>> settle_kept();
@@ -63,6 +77,10 @@ class Collector {
   std::atomic<int> wanted_{0};
   std::atomic<Time::rep> last_pass_{0};
   Time looked_for_staged_{}, looked_for_late_{};
+  // Dead rows that wait, by the content that is read, and the ids of all of them. Only the pass uses these.
+  std::map<std::uint64_t, std::vector<DeadRow>> waiting_;
+  std::unordered_set<std::uint64_t> known_;
+  std::size_t passes_ = 0;  // since all of them were looked at
   Mutex mutex_;
   std::vector<PayloadId> abandoned_ GUARDED_BY(mutex_);
 };

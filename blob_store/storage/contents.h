@@ -53,7 +53,7 @@ Result<void> release(kv::Transaction& txn, const Content& content);
 Result<void> share_payload(kv::Transaction& txn, PayloadId payload, std::uint64_t more = 1);
 /// An owner gives its payload up. A row that was his alone is erased at once: readers have their snapshots of rows.
 Result<void> release_payload(kv::Transaction& txn, PayloadId payload);
-/// Likewise payloads of a content that goes on without them, once nobody reads it as it was.
+/// Likewise payloads of a content that goes on without them. Files wait for those who read it as it was (readers.h).
 Result<void> release_after_readers(kv::Transaction& txn, Ids ids, const std::vector<PayloadId>& payloads,
                                    std::uint64_t content);
 /// False if others own it as well, and now one fewer does.

@@ -1,6 +1,12 @@
 // Which contents are being read. What a reader may come to is not removed meanwhile, so a blob that is replaced or
 // deleted is still read as it was. Thread safe.
+//
+// The extents of a page blob change while its content stays the same. So its readers also say which id their snapshot
+// would give next (contents.h): they see no payload that has this id or a higher one, and every change that has a lower
+// one.
 #pragma once
+#include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -21,16 +27,30 @@ class Readers {
    public:
     Ticket() = default;
     Ticket(Readers& readers, std::uint64_t content)
-        : readers_(&readers), content_(content), since_(readers.enter(content)) {}
+        : readers_(&readers), content_(content), since_(readers.clock_.monotonic()) {
+      MutexLock lock(readers.mutex_);
+      readers.enter({content, next_}, since_);
+    }
     Ticket(Ticket&& other) noexcept { *this = std::move(other); }
     Ticket& operator=(Ticket&& other) noexcept {
       std::swap(readers_, other.readers_);
       std::swap(content_, other.content_);
+      std::swap(next_, other.next_);
       std::swap(since_, other.since_);
       return *this;
     }
     ~Ticket() {
-      if (readers_ != nullptr) readers_->leave(content_, since_);
+      if (readers_ == nullptr) return;
+      MutexLock lock(readers_->mutex_);
+      const auto call = readers_->leave({content_, next_}) ? readers_->left_ : nullptr;
+      lock.unlock();
+      if (call) call();
+    }
+    /// The snapshot that is read was made after the ticket, and `next` is the id that it would give next. Call it once.
+    void reads_at(std::uint64_t next) {
+      MutexLock lock(readers_->mutex_);
+      readers_->enter({content_, next}, since_);
+      readers_->leave({content_, std::exchange(next_, next)});
     }
     [[nodiscard]] bool expired() const {
       return readers_ != nullptr && readers_->clock_.monotonic() - since_ > kMaxReading;
@@ -39,44 +59,57 @@ class Readers {
    private:
     Readers* readers_ = nullptr;
     std::uint64_t content_ = 0;
+    std::uint64_t next_ = kUnknown;
     Duration since_{};
   };
 
+  /// Whether somebody reads the content.
   [[nodiscard]] bool reads(std::uint64_t content) const {
-    MutexLock lock(mutex_);
-    const auto oldest_that_counts = clock_.monotonic() - kMaxReading - std::chrono::minutes(1);
-    const auto youngest = reading_.lower_bound({content, oldest_that_counts});
-    return youngest != reading_.end() && youngest->first.first == content;
+    return reads(content, 0, std::numeric_limits<std::uint64_t>::max());
   }
-  /// Called when the last reader of some content has left.
+  /// Whether somebody reads it who may see the payload, which the change with the id `replaced` took out of it.
+  [[nodiscard]] bool reads(std::uint64_t content, std::uint64_t payload, std::uint64_t replaced) const {
+    MutexLock lock(mutex_);
+    const auto unknown = reading_.find({content, kUnknown});
+    if (unknown != reading_.end() && counts(unknown->second)) return true;
+    auto group = reading_.upper_bound({content, payload});
+    for (; group != reading_.end() && group->first <= Key(content, replaced); ++group) {
+      if (counts(group->second)) return true;
+    }
+    return false;
+  }
+  /// Called when the last of those readers of some content has left who see the same.
   void when_left(std::function<void()> call) {
     MutexLock lock(mutex_);
     left_ = std::move(call);
   }
 
  private:
-  using Key = std::pair<std::uint64_t, Duration>;
-  Duration enter(std::uint64_t content) {
-    MutexLock lock(mutex_);
-    const auto now = clock_.monotonic();
-    ++reading_[{content, now}];
-    return now;
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // the content, and what its readers' snapshot would give next
+  static constexpr std::uint64_t kUnknown = 0;
+  struct Group {
+    std::size_t readers = 0;
+    Duration youngest{};
+  };
+  [[nodiscard]] bool counts(const Group& group) const {
+    return clock_.monotonic() - group.youngest <= kMaxReading + std::chrono::minutes(1);
   }
-  void leave(std::uint64_t content, Duration since) {
-    MutexLock lock(mutex_);
-    const auto at = reading_.find({content, since});
-    if (at == reading_.end() || --at->second > 0) return;
+  void enter(Key key, Duration since) REQUIRES(mutex_) {
+    auto& group = reading_[key];
+    ++group.readers;
+    group.youngest = std::max(group.youngest, since);
+  }
+  /// True for the last of a group.
+  bool leave(Key key) REQUIRES(mutex_) {
+    const auto at = reading_.find(key);
+    if (at == reading_.end() || --at->second.readers > 0) return false;
     reading_.erase(at);
-    const auto other = reading_.lower_bound({content, Duration::min()});
-    const bool last = other == reading_.end() || other->first.first != content;
-    const auto call = last ? left_ : nullptr;
-    lock.unlock();
-    if (call) call();
+    return true;
   }
 
   const Clock& clock_;
   mutable Mutex mutex_;
-  std::map<Key, std::size_t> reading_ GUARDED_BY(mutex_);
+  std::map<Key, Group> reading_ GUARDED_BY(mutex_);
   std::function<void()> left_ GUARDED_BY(mutex_);
 };
 

@@ -238,6 +238,55 @@ TEST_F(PageBlobTest, AReaderSeesTheBlobAsItWasWhateverIsWrittenMeanwhile) {
   }
 }
 
+TEST_F(PageBlobTest, WhatNoReaderSeesGoesWhileOthersRead) {
+  create("p", 4 * kCellBytes);
+  write("p", 0, content(4 * kCellBytes));
+  const auto first = text_of(ref("p"));
+  auto slow = service_.open_blob(ref("p"), {});
+  for (int i = 0; i < 4; ++i) write("p", 0, content(4 * kCellBytes));
+  auto before = service_.open_blob(ref("p"), {});
+  for (int i = 0; i < 4; ++i) {
+    write("p", 0, content(4 * kCellBytes));
+    before = service_.open_blob(ref("p"), {});  // there is always one
+    run_background();
+  }
+  EXPECT_EQ(files_.paths().size(), 2U) << "what the slow one sees, and what is there now";
+  EXPECT_EQ(*drain(slow->read(0, slow->blob.size)), first);
+  slow = fail(ErrorCode::kCancelled);
+  run_background();
+  EXPECT_EQ(files_.paths().size(), 1U);
+  const auto last = text_of(ref("p"));
+  write("p", 0, content(4 * kCellBytes));
+  EXPECT_EQ(*drain(before->read(0, before->blob.size)), last);
+  before = fail(ErrorCode::kCancelled);
+  run_background();
+  expect_nothing_left_over();
+}
+
+TEST_F(PageBlobTest, HoweverMuchWaitsForAReaderWhatDiesGoes) {
+  constexpr std::uint64_t kWaiting = 3000;
+  create("p", 4 * kCellBytes);
+  write("p", 0, content(4 * kCellBytes));
+  auto reader = service_.open_blob(ref("p"), {});
+  kv::TransactionBody bury = [&](kv::Transaction& txn) -> Result<void> {
+    for (std::uint64_t i = 0; i < kWaiting; ++i) {
+      TRY(release_after_readers(txn, Ids(0), {1}, reader->blob.content.id));
+    }
+    return {};
+  };
+  ASSERT_TRUE(run(engine_->transact(bury)));
+  collect();
+  ASSERT_EQ(keys_of('D').size(), kWaiting);
+  put("b", content(4 * kCellBytes));
+  ASSERT_TRUE(run(service_.delete_blob(ref("b"), DeleteSnapshots::kNone, {})));
+  for (int passes = 0; passes < 3; ++passes) collect();
+  EXPECT_EQ(files_.paths().size(), 1U);
+  EXPECT_EQ(keys_of('D').size(), kWaiting);
+  reader = fail(ErrorCode::kCancelled);
+  run_background();
+  expect_nothing_left_over();
+}
+
 TEST_F(PageBlobTest, SequenceNumbersAreConditionsOfWrites) {
   ASSERT_TRUE(run(service_.create_page_blob(ref("p"), {}, 4096, 7, {})));
   const std::string page(kPage, 'x');
