@@ -45,7 +45,10 @@ endfunction()
 tidemark_make_pch(precompiled_header common/base/pch.h)
 # Unit tests are compiled more often than they are run: without optimisation that takes a third of the time.
 set(TIDEMARK_TEST_OPTIONS -O0)
-tidemark_make_pch(precompiled_header_of_tests tests/support/pch.h ${TIDEMARK_TEST_OPTIONS})
+if(TIDEMARK_TESTS)
+  tidemark_make_pch(precompiled_header_of_tests tests/support/pch.h ${TIDEMARK_TEST_OPTIONS})
+  target_link_libraries(precompiled_header_of_tests_object PRIVATE GTest::gmock)
+endif()
 
 # The sources of one folder are compiled as one: what their headers cost is paid once, so a build from nothing takes
 # less than half of the time. So a name means one thing in all files of a folder. The presets dev and check compile each file
