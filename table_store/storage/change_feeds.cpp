@@ -261,7 +261,7 @@ class FeedReader {
 
 struct ReadPage {
   std::uint64_t feed = 0;  // the number of the log
-  Position seen;  // the last versions that it can have
+  Position seen;           // the last versions that it can have
   FeedPage page;
 };
 

@@ -73,7 +73,7 @@ bool ChangeHints::is_asked_again(const Place& place) {
 }
 
 Task<Result<bool>> ChangeHints::await_change(std::size_t shard, std::uint64_t feed, Version after) {
-  const auto place = CO_TRY(waits_.take(feed));
+  auto place = CO_TRY(waits_.take(feed));
   const auto end = clock_.monotonic() + kPatience;
   for (;;) {
     const auto ticket = place.ticket();

@@ -1,6 +1,6 @@
 // Where processes share the shards: whoever waits here for changes of a followed table hears of those that another
-// process makes on its shards. A hint may be lost, so whoever waits also looks now and then. Private to storage/. Thread
-// safe.
+// process makes on its shards. A hint may be lost, so whoever waits also looks now and then. Private to storage/.
+// Thread safe.
 #pragma once
 #include <map>
 #include <utility>

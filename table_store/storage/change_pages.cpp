@@ -280,8 +280,7 @@ bool says_anything(const ChangesPage& page) {
 
 }  // namespace
 
-Task<bool> TableService::await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end,
-                                       Position seen) {
+Task<bool> TableService::await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end, Position seen) {
   auto wait = std::max(Duration::zero(), end - clock_.monotonic());
   const bool looks_again = shards_.shared() && wait > kBetweenLooks;
   if (looks_again) wait = kBetweenLooks;
