@@ -118,8 +118,10 @@ class Walk {
     if (!cursor_) return open_next();
     cursor_->next();
     if (!cursor_->valid()) return close();
-    if (++walked_ == kLongWalk)
+    if (++walked_ == kLongWalk) {
       cursor_ = snapshot_.scan_long({std::string(cursor_->key()), ranges_[at_ - 1].keys.upper});
+      if (!cursor_->valid()) return close();  // it failed
+    }
     return read(cursor_->key(), cursor_->value());
   }
   [[nodiscard]] const EntityView& entity() const { return entity_; }

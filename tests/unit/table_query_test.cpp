@@ -180,6 +180,53 @@ struct LargeTableTest : TableQueryTest {
   }
 };
 
+/// A database that goes away while somebody walks over it: what is to be a long walk cannot begin.
+class EngineWithoutLongWalks final : public kv::Engine {
+ public:
+  explicit EngineWithoutLongWalks(kv::Engine& engine) : engine_(engine) {}
+  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override {
+    return std::make_shared<Snapshot>(engine_.snapshot());
+  }
+  void submit(kv::TransactionBody body, kv::Completion done) override {
+    engine_.submit(std::move(body), std::move(done));
+  }
+  void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override {
+    engine_.erase_ranges(std::move(ranges), std::move(done));
+  }
+  [[nodiscard]] std::size_t queue_depth() const override { return 0; }
+
+ private:
+  struct NoWalk final : kv::Cursor {
+    [[nodiscard]] bool valid() const override { return false; }
+    void next() override { std::abort(); }
+    [[nodiscard]] std::string_view key() const override { std::abort(); }
+    [[nodiscard]] std::string_view value() const override { std::abort(); }
+    [[nodiscard]] Result<void> status() const override { return fail(ErrorCode::kServerBusy); }
+  };
+  struct Snapshot final : kv::Reader {
+    explicit Snapshot(std::shared_ptr<const kv::Reader> rows_) : rows(std::move(rows_)) {}
+    [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override { return rows->get(key); }
+    [[nodiscard]] std::unique_ptr<kv::Cursor> scan(const kv::KeyRange& range, kv::Direction direction) const override {
+      return rows->scan(range, direction);
+    }
+    [[nodiscard]] std::unique_ptr<kv::Cursor> scan_long(const kv::KeyRange&) const override {
+      return std::make_unique<NoWalk>();
+    }
+    std::shared_ptr<const kv::Reader> rows;
+  };
+  kv::Engine& engine_;
+};
+
+TEST_F(LargeTableTest, FailsIfTheDatabaseGoesAwayInTheMiddle) {
+  EngineWithoutLongWalks away(*engine);
+  TableService service(away, clock, *random);
+  Query query;
+  query.table = "people";
+  query.filter = *Filter::parse("n eq 1999");
+  const auto result = run_task(service.query("acct", query, [](const EntityView&) { return true; }));
+  EXPECT_TRUE(result.failed_with(ErrorCode::kServerBusy));
+}
+
 TEST_F(LargeTableTest, GivesUpAfterFiveSecondsWithAContinuation) {
   HurryingClock hurrying(std::chrono::seconds(2));
   TableService slow(*engine, hurrying, *random);
