@@ -32,6 +32,11 @@ class LogTrims {
     if (through <= erased) return std::nullopt;
     return std::exchange(erased, through);
   }
+  /// What begin() said was not erased.
+  void failed(std::uint64_t feed, std::size_t shard, Version erased) {
+    MutexLock lock(mutex_);
+    erased_[{feed, shard}] = erased;
+  }
   void forget(std::uint64_t feed) {
     MutexLock lock(mutex_);
     claimed_.erase(feed);

@@ -273,7 +273,9 @@ Task<Result<void>> TableService::trim_log(std::string feed_key) {
     if (!from) continue;
     const kv::KeyRange done{note_key(feed->feed, *from + 1, 0), note_key(feed->feed, through + 1, 0)};
     auto erased = co_await kTrimStep.around(shards_[shard].engine.erase({done}));
-    if (!erased && shards_.here(shard)) co_return erased;
+    if (erased) continue;
+    trims_.failed(feed->feed, shard, *from);
+    if (shards_.here(shard)) co_return erased;
   }
   co_return Result<void>{};
 }
