@@ -209,21 +209,21 @@ class OwnerEngine final : public PostgresEngine {
     return refusal_;
   }
 
-  void rest() REQUIRES(mutex_) {
-    if (changed_.wait_for(mutex_, look_every_) == std::cv_status::no_timeout || failure_) return;
-    mutex_.unlock();
-    if (!options_.renewed_elsewhere || shard_->away() || shard_->due_for_renewal()) {
-      if (const auto seen = shard_->look(); !seen) end_if_lost(seen.error());
-    }
-    known_.take_suggested();
-    mutex_.lock();
+  /// Whatever keeps the writer busy, but for commits, which look themselves.
+  void look_now_and_then() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_at_ < look_every_ || failure_now()) return;
+    looked_at_ = now;
+    if (options_.renewed_elsewhere && !shard_->away() && !shard_->due_for_renewal()) return;
+    if (const auto seen = shard_->look(); !seen) end_if_lost(seen.error());
   }
 
   void work() {
     MutexLock lock(mutex_);
     for (;;) {
-      while (queue_.empty() && erasures_.empty() && !known_.has_many_suggested() && !stopping_) rest();
-      if (queue_.empty() && erasures_.empty() && stopping_) return;
+      const bool idle = queue_.empty() && erasures_.empty();
+      if (idle && stopping_) return;
+      if (idle && !known_.has_many_suggested()) changed_.wait_for(mutex_, look_every_);
       Group group;
       for (; !queue_.empty() && group.members.size() < kMaxTogether; queue_.pop_front()) {
         group.members.push_back(std::move(queue_.front()));
@@ -234,6 +234,7 @@ class OwnerEngine final : public PostgresEngine {
       known_.take_suggested();
       carry_out(std::move(group));
       if (erasure != nullptr) erase_some(*erasure);
+      look_now_and_then();
       lock.lock();
     }
   }
@@ -304,6 +305,7 @@ class OwnerEngine final : public PostgresEngine {
     settled_ = shard_->settled();
     known_.end_commit(committed.has_value());
     if (!committed) return std::move(committed.error());
+    looked_at_ = std::chrono::steady_clock::now();
     ++groups_;
     reads_->committed(shard_->epoch());
     return std::nullopt;
@@ -381,6 +383,7 @@ class OwnerEngine final : public PostgresEngine {
   // Of the writer's thread, but for what says that it is from any.
   std::optional<OwnedShard> shard_;
   std::uint64_t told_ = 0;  // transactions
+  std::chrono::steady_clock::time_point looked_at_ = std::chrono::steady_clock::now();
   // For metrics.
   Histogram commits_us_{kCommitBoundsUs};
   std::atomic<std::uint64_t> groups_{0}, transactions_{0}, bodies_run_{0}, fetches_{0}, settled_{0};

@@ -238,6 +238,24 @@ TEST_F(PostgresTroubleTest, AnIdleEngineNoticesThatTheServerIsBackThoughItsLease
   expect_counted("2");
 }
 
+/// Rows that become known wake the writer all the time.
+TEST_F(PostgresTroubleTest, AnEngineThatIsReadAllTheTimeNoticesThatTheServerIsBack) {
+  engine_.reset();
+  options_.lease = std::chrono::milliseconds(2000);
+  engine_ = open_as("read");
+  std::jthread reader([this](const std::stop_token& stop) {
+    for (int n = 0; !stop.stop_requested(); ++n) static_cast<void>(engine_->get("row" + std::to_string(n)).has_value());
+  });
+  proxy_->shut(true);
+  while (!engine_->failure()) std::this_thread::yield();
+  proxy_->shut(false);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  Result<void> done;
+  do done = run(*engine_, increment);
+  while (!done && std::chrono::steady_clock::now() < give_up);
+  EXPECT_TRUE(done);
+}
+
 TEST_F(PostgresTroubleTest, AGroupThatIsRefusedEndsTheEngine) {
   const detail::Prepared take{"refuse", "ALTER TABLE entries ADD CONSTRAINT full_disk CHECK (key <> '\\x78')"};
   ASSERT_TRUE(session()->run({take}, std::nullopt).has_value());
