@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kMostSuggested = 1024;
 constexpr std::size_t kManySuggested = 64;
+constexpr std::size_t kMostSuggestedBytes = 4UL << 20;
 constexpr std::size_t kLearntAtOnce = 64;
 
 }  // namespace
@@ -20,8 +21,10 @@ std::optional<KnownRows::Value> SharedKnownRows::find(std::string_view key) cons
 }
 
 bool SharedKnownRows::suggest(std::string_view key, const KnownRows::Value& value, std::uint64_t forgotten) {
+  const auto bytes = key.size() + (value ? value->size() : 0);
   const MutexLock lock(suggested_mutex_);
-  if (suggested_.size() >= kMostSuggested) return false;
+  if (suggested_.size() >= kMostSuggested || suggested_bytes_ + bytes > kMostSuggestedBytes) return false;
+  suggested_bytes_ += bytes;
   suggested_.push_back({std::string(key), value, forgotten});
   return suggested_.size() == kManySuggested;
 }
@@ -38,6 +41,7 @@ void SharedKnownRows::take_suggested() {
   {
     const MutexLock lock(suggested_mutex_);
     suggested = std::exchange(suggested_, {});
+    suggested_bytes_ = 0;
   }
   if (suggested.empty()) return;
   change([&](KnownRows& rows) {

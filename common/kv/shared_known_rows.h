@@ -59,6 +59,7 @@ class SharedKnownRows {
   std::atomic<std::size_t> bytes_{0};
   mutable Mutex suggested_mutex_;
   std::vector<Suggested> suggested_ GUARDED_BY(suggested_mutex_);
+  std::size_t suggested_bytes_ GUARDED_BY(suggested_mutex_) = 0;
 };
 
 }  // namespace tidemark::kv

@@ -64,6 +64,20 @@ TEST(SharedKnownRows, ASuggestionFromBeforeEverythingWasForgottenIsNotTaken) {
   EXPECT_EQ(*known.find("b"), "now");
 }
 
+TEST(SharedKnownRows, SuggestionsTakeUpOnlySoMuch) {
+  SharedKnownRows known(1UL << 30);
+  const std::string large(1UL << 20, 'x');
+  int taken = 0;
+  for (int i = 0; i < 100; ++i) known.suggest(std::to_string(i), large, known.forgotten());
+  known.take_suggested();
+  for (int i = 0; i < 100; ++i) taken += known.find(std::to_string(i)) ? 1 : 0;
+  EXPECT_GT(taken, 0);
+  EXPECT_LT(taken, 10);
+  known.suggest("next", large, known.forgotten());
+  known.take_suggested();
+  EXPECT_TRUE(known.find("next")) << "there is room again";
+}
+
 class PostgresLeaseTest : public PostgresTest {
  protected:
   void SetUp() override {
