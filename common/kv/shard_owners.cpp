@@ -191,6 +191,7 @@ bool ShardOwners::claim(const OwnersTable& table, const std::vector<std::size_t>
     spdlog::info("a shard was claimed shard={} epoch={} former_owner={} takeover={}", shard, (*engine)->epoch(),
                  row.process.empty() ? "none" : row.process, takeover);
     bool leaving = false;
+    hooks_.lost(shard);
     {
       const MutexLock lock(mutex_);
       auto& mine = shards_[shard];

@@ -27,6 +27,7 @@ class ShardOwners final : public ShardPlaces {
   /// Called on the threads of the owners; they must not block.
   struct Hooks {
     std::function<void(std::size_t shard)> gained = [](std::size_t) {};
+    /// Also before it is gained: whatever this process remembers of the shard was so before another one had it.
     std::function<void(std::size_t shard)> lost = [](std::size_t) {};
     /// The table was read: what place_of() says may be new.
     std::function<void()> seen = [] {};

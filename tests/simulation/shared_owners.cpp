@@ -101,6 +101,7 @@ Task<bool> SharedOwners::claim(std::size_t shard, const kv::SeenOwner& seen) {
   if (!co_await travel()) co_return false;
   const auto epoch = database_.claim(shard, seen, process_, place_);
   if (!co_await travel() || !epoch) co_return false;
+  hooks_.lost(shard);
   engines_[shard]->open(*epoch, sent + kSharedLease);
   holdings_[shard] = Holding::kServes;
   hooks_.gained(shard);

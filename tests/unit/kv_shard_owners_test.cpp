@@ -24,6 +24,7 @@ class ShardOwnersTest : public PostgresTest {
   struct Process {
     std::unique_ptr<ShardOwners> owners;
     std::vector<std::unique_ptr<ClaimedEngine>> engines;
+    std::array<std::atomic<bool>, kShards> knows{};  // something of a shard, since it was gained
     std::atomic<int> gained{0}, lost{0};
 
     ~Process() {
@@ -47,8 +48,14 @@ class ShardOwnersTest : public PostgresTest {
     process->owners = std::move(*opened);
     process->engines = process->owners->make_engines();
     ShardOwners::Hooks hooks;
-    hooks.gained = [&process = *process](std::size_t) { ++process.gained; };
-    hooks.lost = [&process = *process](std::size_t) { ++process.lost; };
+    hooks.gained = [&process = *process](std::size_t shard) {
+      ++process.gained;
+      EXPECT_FALSE(process.knows[shard].exchange(true)) << "from before another one had it";
+    };
+    hooks.lost = [&process = *process](std::size_t shard) {
+      EXPECT_FALSE(process.owners->place_of(shard).here);
+      if (process.knows[shard].exchange(false)) ++process.lost;
+    };
     EXPECT_TRUE(process->owners->start("ipc:///" + name, std::move(hooks)).has_value());
     return process;
   }
