@@ -97,7 +97,12 @@ Task<Result<forwarded::Response>> RequestForwarder::send_body(std::size_t shard,
       co_return fail(bytes.error());
     }
     const bool last = bytes->empty() || all_read(body);
-    progress = CO_TRY(co_await send_piece(shard, address, {upload, number, last, std::move(*bytes)}));
+    auto taken = co_await send_piece(shard, address, {upload, number, last, std::move(*bytes)});
+    if (!taken) {
+      drop(address, upload);
+      co_return fail(std::move(taken.error()));
+    }
+    progress = std::move(*taken);
   }
   co_return std::move(*progress.response);
 }
