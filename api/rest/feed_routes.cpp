@@ -49,11 +49,23 @@ Result<void> check_not_its_own(std::string_view table) {
   return fail(ErrorCode::kInvalidInput, std::string(table) + " holds places in feeds: it has no feed itself.");
 }
 
+/// What follows the changes of the table would stop at the first one without the values that it needs.
+Task<Result<void>> check_followers(Api& api, std::string table, table_store::ChangeFeed feed) {
+  for (const auto& each : CO_TRY(co_await api.on_changes.all())) {
+    if (!iequals_ascii(each.table, table) || feeds::keeps_enough(feed, each.definition)) continue;
+    co_return fail(ErrorCode::kInvalidInput, each.name + " follows the changes of " + table +
+                                                 " and needs values that this feed would not keep: declare it with " +
+                                                 "\"values\":\"both\", or remove " + each.name + " first.");
+  }
+  co_return Result<void>{};
+}
+
 Answer put_feed(Api& api, http::Request& request, std::string table) {
   CO_TRY(check_table_name(table));
   CO_TRY(check_not_its_own(table));
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   const auto feed = CO_TRY(feeds::parse_feed(body));
+  CO_TRY(co_await check_followers(api, table, feed));
   co_return json_response(200,
                           feed_json(CO_TRY(co_await api.tables.put_feed(std::move(table), feed)), api.clock.now()));
 }

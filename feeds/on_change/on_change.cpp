@@ -84,6 +84,13 @@ json to_json(const OnChangeDefinition& definition) {
   return out;
 }
 
+bool keeps_enough(const table_store::ChangeFeed& feed, const OnChangeDefinition& definition) {
+  const bool filters = !definition.filter.empty();
+  const bool old_missing = (definition.old_values || filters) && !feed.old_values;
+  const bool new_missing = (definition.new_values || filters) && !feed.new_values;
+  return !old_missing && !new_missing;
+}
+
 Result<void> check_on_change(const OnChangeDefinition& definition, const table_store::ChangeFeed& feed,
                              const jobs::CallbackPolicy& callbacks) {
   std::vector<std::string> problems;
@@ -92,10 +99,8 @@ Result<void> check_on_change(const OnChangeDefinition& definition, const table_s
     const auto admitted = url ? callbacks.admit(*url) : Result<void>(fail(url.error()));
     if (!admitted) problems.push_back("webhook: " + admitted.error().message);
   }
-  const bool filters = !definition.filter.empty();
-  const bool old_missing = (definition.old_values || filters) && !feed.old_values;
-  const bool new_missing = (definition.new_values || filters) && !feed.new_values;
-  if (old_missing || new_missing) {
+  if (!keeps_enough(feed, definition)) {
+    const bool filters = !definition.filter.empty();
     problems.push_back(std::string(filters ? "a filter needs the old and the new values" : "these values are needed") +
                        ": declare the feed with \"values\":\"both\"");
   }

@@ -37,6 +37,8 @@ Result<OnChangeRequest> parse_on_change(std::string_view text);
 /// Of a stored row.
 Result<OnChangeDefinition> parse_on_change_definition(const nlohmann::json& body);
 nlohmann::json to_json(const OnChangeDefinition& definition);
+/// Whether the feed keeps the values that the filter looks at and those that are told.
+bool keeps_enough(const table_store::ChangeFeed& feed, const OnChangeDefinition& definition);
 /// What it needs must be kept, and its endpoint allowed. kOnChangeInvalid, with every problem.
 Result<void> check_on_change(const OnChangeDefinition& definition, const table_store::ChangeFeed& feed,
                              const jobs::CallbackPolicy& callbacks);

@@ -104,6 +104,16 @@ class OnChangeTest(unittest.TestCase):
         self.refused(400, "OnChangeInvalid", "PUT", self.path("/x"), {"queue": "others"})
         self.api.call("DELETE", self.path("/x"))
 
+    def test_a_feed_goes_on_keeping_what_is_needed(self):
+        feed = f"/v1/tables/{self.table}/feed"
+        self.api.call("PUT", self.path("/paid"), {"queue": "things", "filter": "Age gt 1"})
+        self.assertIn("paid follows", self.refused(400, "InvalidInput", "PUT", feed, {"retention": 172800})["detail"])
+        self.tidemark("feed", "put", self.table, "--retention", "172800", code=1)
+        self.assertEqual(self.api.call("GET", feed)["values"], "both")
+        self.api.call("PUT", feed, {"retention": 172800, "values": "both"})
+        self.api.call("DELETE", self.path("/paid"))
+        self.api.call("PUT", feed, {"retention": 172800})
+
     def test_messages_of_a_partition_are_in_order(self):
         queue = "changes-of-it"
         self.tidemark("on-change", "put", self.table, "told", "--queue", queue, "--values", "both")

@@ -37,6 +37,18 @@ TEST(OnChangeDefinition, WhatIsNoneIsRefused) {
   }
 }
 
+TEST(OnChangeDefinition, SaysWhatItsFeedMustKeep) {
+  const table_store::ChangeFeed keys, old{.old_values = true}, both{.old_values = true, .new_values = true};
+  const auto plain = definition_of(R"({"queue":"things"})");
+  const auto before = definition_of(R"({"queue":"things","values":"old"})");
+  const auto filtered = definition_of(R"({"queue":"things","filter":"Age gt 1"})");
+  for (const auto* feed : {&keys, &old, &both}) EXPECT_TRUE(keeps_enough(*feed, plain));
+  EXPECT_FALSE(keeps_enough(keys, before));
+  EXPECT_TRUE(keeps_enough(old, before));
+  EXPECT_FALSE(keeps_enough(old, filtered));
+  EXPECT_TRUE(keeps_enough(both, filtered));
+}
+
 struct OnChangeStoreTest : table_store::TableFixture {
   rpc::Loopback loopback{table_store::make_table_dispatch(*service)};
   table_store::TableClient tables{loopback, "acct"};

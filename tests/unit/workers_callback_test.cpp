@@ -1,8 +1,10 @@
-// Callbacks, and what tells of the end of jobs and groups, with an endpoint of the test's own.
+// Callbacks, what tells of the end of jobs and groups, and what follows changes, with an endpoint of the test's own.
 #include <set>
 
+#include "feeds/tokens/start_token.h"
 #include "tests/unit/workers_fixture.h"
 #include "workers/kinds/callback.h"
+#include "workers/on_change/on_change_owner.h"
 #include "workers/upkeep/collector.h"
 
 namespace tidemark::workers {
@@ -443,6 +445,103 @@ TEST_F(WorkersCallback, AMessageThatClaimsAGroupCountsForNone) {
     EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   }
   EXPECT_EQ(states("true")["queued"], 1U);
+}
+
+class WorkersOnChange : public WorkersCallback {
+ protected:
+  void keep(table_store::ChangeFeed feed) { ASSERT_TRUE(run(tables_.put_feed("Source", feed)).has_value()); }
+  void erase(const std::string& table, const std::string& partition, const std::string& row) {
+    Mutation mutation;
+    mutation.kind = MutationKind::kErase;
+    mutation.row_key = row;
+    std::ignore = run(tables_.mutate(table, partition, {mutation}, std::nullopt)).has_value();
+  }
+  feeds::OnChange follow(const std::string& name, const std::string& text) {
+    auto asked = feeds::parse_on_change(text);
+    EXPECT_TRUE(asked.has_value()) << asked.error().message;
+    auto start = run(feeds::token_for(tables_, "Source", "now"));
+    EXPECT_TRUE(start.has_value());
+    return run(store_.put("Source", name, asked->definition, *start))->on_change;
+  }
+  /// An owner tells changes until it has dealt with so many, or stops.
+  feeds::OnChangeProgress own(const feeds::OnChange& on_change, std::uint64_t epoch, std::uint64_t changes) {
+    return run(own_until(on_change, epoch, changes));
+  }
+  Task<feeds::OnChangeProgress> own_until(feeds::OnChange on_change, std::uint64_t epoch, std::uint64_t changes) {
+    constexpr auto kPoll = std::chrono::milliseconds(1);
+    auto owner = OnChangeOwner::create({tables_, queues_, store_, *clock_, *random_, callbacks_, {}}, on_change, epoch);
+    owner->start(co_await asio::this_coro::executor);
+    feeds::OnChangeProgress progress;
+    while (progress.state == feeds::kRunning && progress.told + progress.passed_by < changes) {
+      co_await sleep_for(*clock_, kPoll);
+      progress = (co_await store_.progress(on_change.id)).value();
+    }
+    owner->stop();
+    while (!owner->ended()) co_await sleep_for(*clock_, kPoll);
+    co_return progress;
+  }
+
+  static constexpr table_store::ChangeFeed kBoth{.old_values = true, .new_values = true};
+  feeds::OnChangeStore store_{tables_, *clock_, *random_};
+};
+
+TEST_F(WorkersOnChange, AFilterThatCannotBeAppliedStopsIt) {
+  keep(kBoth);
+  const auto on_change = follow("paid", R"({"webhook":{"url":"https://h/in"},"filter":"Number eq 1"})");
+  put("p", "a", 1);
+  put("p", "b", 2);
+  keep({});
+  put("p", "c", 1);
+  keep(kBoth);
+  put("p", "d", 1);
+  auto progress = own(on_change, 1, 4);
+  EXPECT_EQ(progress.state, feeds::kStopped);
+  EXPECT_EQ(progress.told, 1U);
+  EXPECT_EQ(progress.passed_by, 1U);
+  EXPECT_EQ(progress.failed, progress.token);
+  EXPECT_NE(progress.last_error.find(R"("values":"both")"), std::string::npos) << progress.last_error;
+  ASSERT_EQ(endpoint_.got.size(), 1U);
+  EXPECT_EQ(body(0)["change"]["rowKey"], "a");
+}
+
+TEST_F(WorkersOnChange, WithoutValuesThatItNeedsNothingIsToldOrPassedBy) {
+  const auto inserted = [this] { put("p", "new", 1); };
+  const auto replaced = [this] { put("p", "there", 1); };
+  const auto erased = [this] { erase("Source", "p", "there"); };
+  constexpr table_store::ChangeFeed kKeys, kOld{.old_values = true}, kNew{.new_values = true};
+  struct Case {
+    const char* members;
+    table_store::ChangeFeed feed;
+    std::function<void()> change;
+    bool told;
+  };
+  const Case cases[] = {
+      {"", kKeys, replaced, true},
+      {R"(,"values":"new")", kKeys, inserted, false},
+      {R"(,"values":"new")", kOld, replaced, false},
+      {R"(,"values":"new")", kKeys, erased, true},
+      {R"(,"values":"old")", kNew, inserted, true},
+      {R"(,"values":"old")", kNew, replaced, false},
+      {R"(,"values":"old")", kKeys, erased, false},
+      {R"(,"filter":"Number eq 1")", kOld, inserted, false},
+      {R"(,"filter":"Number eq 1")", kNew, inserted, true},
+      {R"(,"filter":"Number eq 1")", kNew, erased, false},
+      {R"(,"filter":"Number eq 1")", kOld, erased, true},
+  };
+  int number = 0;
+  for (const auto& each : cases) {
+    keep(kBoth);
+    put("p", "there", 1);
+    erase("Source", "p", "new");
+    const auto on_change = follow("n" + std::to_string(++number),
+                                  R"({"webhook":{"url":"https://h/in"})" + std::string(each.members) + "}");
+    keep(each.feed);
+    each.change();
+    const auto progress = own(on_change, 1, 1);
+    EXPECT_EQ(progress.told, each.told ? 1U : 0U) << number;
+    EXPECT_EQ(progress.passed_by, 0U) << number;
+    EXPECT_EQ(progress.state, each.told ? feeds::kRunning : feeds::kStopped) << number;
+  }
 }
 
 }  // namespace

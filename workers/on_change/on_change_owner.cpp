@@ -167,6 +167,7 @@ Task<Result<void>> OnChangeOwner::tell_in_order(std::vector<std::size_t> numbers
   for (const auto number : numbers) {
     if (stopping_) co_return fail(ErrorCode::kCancelled);
     const auto& change = page_.changes[number];
+    CO_TRY(check_values(change));
     if (matches(change)) {
       CO_TRY(co_await tell(number));
       ++progress_.told;
@@ -176,6 +177,20 @@ Task<Result<void>> OnChangeOwner::tell_in_order(std::vector<std::size_t> numbers
     done_[number] = true;
   }
   co_return Result<void>{};
+}
+
+Result<void> OnChangeOwner::check_values(const Change& change) const {
+  if (of_table(change)) return {};
+  const auto& wanted = on_change_.definition;
+  const bool filters = !filter_.matches_all();
+  const bool was_there = change.kind != ChangeKind::kInsert;
+  const bool is_there = change.kind != ChangeKind::kDelete;
+  const bool old_missing = was_there && !change.before && (wanted.old_values || (filters && !is_there));
+  const bool new_missing = is_there && !change.after && (wanted.new_values || filters);
+  if (!old_missing && !new_missing) return {};
+  return fail(ErrorCode::kInvalidInput,
+              "The feed has not kept the values of this change that the declaration needs. Declare the feed with "
+              "\"values\":\"both\", and resume after the changes that were kept without them.");
 }
 
 bool OnChangeOwner::matches(const Change& change) const {

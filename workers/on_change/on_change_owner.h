@@ -1,8 +1,8 @@
 // The owner of a declaration of what follows changes (feeds/on_change). It reads the change feed and tells each change
 // that matches: in order within a partition, side by side for several. The place up to which everything was told is
 // written under the owner's fence, so an owner that was taken over moves nothing. What was told and not written down
-// comes again, with the same id. A change that cannot be told in as many attempts as the declaration allows stops it
-// until a person says how to go on.
+// comes again, with the same id. A change that cannot be told in as many attempts as the declaration allows, or was
+// kept without the values that the declaration needs, stops it until a person says how to go on.
 // Runs on one strand.
 #pragma once
 #include <memory>
@@ -58,6 +58,8 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   Task<Result<void>> fail_with(Error error);
   Task<Result<void>> stop_for(Error error);
   Task<Result<void>> flush();
+  /// A feed that was declared again may have kept less than the declaration needs.
+  [[nodiscard]] Result<void> check_values(const table_store::Change& change) const;
   [[nodiscard]] bool matches(const table_store::Change& change) const;
   /// Of the place behind the first `count` changes of the page.
   [[nodiscard]] std::string token_behind(std::size_t count) const;
