@@ -544,5 +544,20 @@ TEST_F(WorkersOnChange, WithoutValuesThatItNeedsNothingIsToldOrPassedBy) {
   }
 }
 
+TEST_F(WorkersOnChange, AMessageThatWasPutBeforeIsToldWhateverItSaid) {
+  keep(kBoth);
+  ASSERT_TRUE(run(queues_.ensure_queue("things")).has_value());
+  auto on_change = follow("told", R"({"queue":"things"})");
+  put("p", "a", 1);
+  EXPECT_EQ(own(on_change, 1, 1).told, 1U);
+  // The next owner has not heard of it, and says it otherwise.
+  erase("TidemarkOnChange", "progress", on_change.id);
+  on_change.definition.new_values = true;
+  const auto progress = own(on_change, 2, 1);
+  EXPECT_EQ(progress.state, feeds::kRunning) << progress.last_error;
+  EXPECT_EQ(progress.told, 1U);
+  EXPECT_EQ(messages("things"), 1U);
+}
+
 }  // namespace
 }  // namespace tidemark::workers

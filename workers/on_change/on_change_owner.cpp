@@ -252,7 +252,9 @@ Task<Result<void>> OnChangeOwner::put(const Change& change, const std::string& t
   if (message.text.size() > queue_service::kMaxTextBytes) message.text = text_of(change, token, false);
   message.group = group_of(on_change_.id, change);
   message.idempotency_key = id_of(change);
-  CO_TRY(co_await services_.queues.put(on_change_.definition.queue, std::move(message)));
+  auto put = co_await services_.queues.put(on_change_.definition.queue, std::move(message));
+  // Put before, in other words: what was read again of several shards may have another token.
+  if (!put && put.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(put.error()));
   co_return Result<void>{};
 }
 
