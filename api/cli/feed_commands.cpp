@@ -217,7 +217,8 @@ void add_read(const Commands& consumers) {
   reading.add_option("--acknowledge", a->token, "a token, acknowledged before the changes are read");
   reading.add_option("--limit", a->limit, "at most this many")->check(whole_number())->capture_default_str();
   reading.add_option("--wait-s", a->wait, "how many seconds to wait for the first change");
-  reading.add_option("--lease-s", a->lease, "how many seconds nobody else gets the group")->capture_default_str();
+  reading.add_option("--lease-s", a->lease, "how many seconds after the wait nobody else gets the group")
+      ->capture_default_str();
   reading.add_flag("--old", a->old_values, "with the values before the change");
   reading.add_flag("--new", a->new_values, "with the values after the change");
 }

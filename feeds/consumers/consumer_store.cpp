@@ -19,6 +19,8 @@ using table_store::Property;
 constexpr std::size_t kMaxNameBytes = 63;
 constexpr std::size_t kMostListed = 1000;
 constexpr int kMaxRaces = 16;
+// A lease is a quarter longer than it must be, so that a busy reader does not write the row for each page.
+constexpr int kSpareLease = 4;
 
 constexpr std::tuple kFields{
     Field{"Token", &Consumer::token},          Field{"Reader", &Consumer::reader},
@@ -135,13 +137,14 @@ Task<Result<void>> ConsumerStore::remove(std::string table, std::string group) {
 }
 
 Task<Result<Consumer>> ConsumerStore::lease(std::string table, std::string group, std::string reader,
-                                            std::optional<std::uint64_t> epoch, Duration lease) {
+                                            std::optional<std::uint64_t> epoch, Duration lease, Duration wait) {
   for (int race = 0; race < kMaxRaces; ++race) {
     auto consumer = CO_TRY(co_await get(table, group));
     const auto now = clock_.now();
+    const auto until = now + wait + lease;
     if (epoch) {
       if (*epoch != consumer.epoch || consumer.reader != reader) co_return taken_over(consumer);
-      if (consumer.lease_until - now > lease / 2) co_return consumer;
+      if (consumer.lease_until >= until) co_return consumer;
     } else if (consumer.leased(now) && consumer.reader != reader) {
       co_return fail(ErrorCode::kConsumerInUse, "The reader '" + consumer.reader + "' has the consumer group " + group +
                                                     " until " + to_iso8601(consumer.lease_until) + ". Try again then.");
@@ -149,7 +152,7 @@ Task<Result<Consumer>> ConsumerStore::lease(std::string table, std::string group
       consumer.reader = reader;
       ++consumer.epoch;
     }
-    consumer.lease_until = now + lease;
+    consumer.lease_until = until + lease / kSpareLease;
     if (CO_TRY(co_await swap(consumer))) co_return consumer;
   }
   co_return contended(group);

@@ -50,10 +50,11 @@ class ConsumerStore {
   /// Makes the group, or sets its place; without `reset`, one that is there stays as it is. kTooManyConsumers.
   Task<Result<Stored>> put(std::string table, std::string group, std::string token, bool reset);
   Task<Result<void>> remove(std::string table, std::string group);  // kConsumerNotFound
-  /// Gives the group to a reader until `lease` from now. A reader without an epoch is a new one: kConsumerInUse while
-  /// another has the group. One with an epoch keeps it: kFenced if the group has gone to another.
+  /// Gives the group to a reader that now waits for changes: nobody else gets it for `lease` after the wait. A reader
+  /// without an epoch is a new one: kConsumerInUse while another has the group. One with an epoch keeps it: kFenced if
+  /// the group has gone to another.
   Task<Result<Consumer>> lease(std::string table, std::string group, std::string reader,
-                               std::optional<std::uint64_t> epoch, Duration lease);
+                               std::optional<std::uint64_t> epoch, Duration lease, Duration wait);
   /// The reader with this epoch has dealt with everything up to the token. An earlier token changes nothing. `leaves`:
   /// it reads no more. kFenced if the group has gone to another.
   Task<Result<Consumer>> acknowledge(std::string table, std::string group, std::uint64_t epoch, std::string token,
