@@ -121,11 +121,9 @@ Result<std::optional<table_store::Version>> wanted_version(const http::Request& 
   return table_store::parse_if_match(*header);
 }
 
-/// Tidemark's own records have rules that only its own operations keep, and the audit trail is nobody's to change.
 Result<void> check_may_change_table(const std::string& table) {
-  constexpr std::string_view kOwn = "tidemark";
   TRY(check_table_name(table));
-  if (!to_lower_ascii(table).starts_with(kOwn)) return {};
+  if (!jobs::is_own_table(table)) return {};
   return fail(
       ErrorCode::kAuthorizationPermissionMismatch,
       table + " belongs to Tidemark itself: jobs, schedules, indexes and limits are changed by their own operations.");

@@ -112,5 +112,7 @@ Result<JobMessage> parse_job_message(std::string_view text);
 
 /// 3..63 letters and digits, a letter first.
 bool is_table_name(std::string_view name);
+/// Tidemark's own records have rules that only its own operations keep.
+bool is_own_table(std::string_view name);
 
 }  // namespace tidemark::jobs

@@ -4,8 +4,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/text.h"
-#include "jobs/audit/audit_store.h"
-#include "jobs/store/job_record.h"
+#include "jobs/spec/job_spec.h"
 #include "table_store/model/filter.h"
 
 namespace tidemark::jobs {
@@ -52,6 +51,8 @@ Result<std::vector<std::string>> parse_account_list(std::string_view setting) {
 }
 
 bool is_table_name(std::string_view name) { return table_store::check_table_name(name).has_value(); }
+
+bool is_own_table(std::string_view name) { return to_lower_ascii(name).starts_with("tidemark"); }
 
 std::size_t forbidden_key_bytes(std::string_view text) {
   const auto c = static_cast<unsigned char>(text.front());
@@ -147,14 +148,8 @@ void SpecMembers::table(const char* name, std::string& value) {
   if (!text(name, value, true)) return;
   if (!is_table_name(value)) {
     problem(std::string(name) + " must be a table name: 3 to 63 letters and digits, a letter first");
-  } else if (iequals_ascii(value, kJobTable)) {
-    problem(std::string(name) + " must not be " + std::string(kJobTable) + ", the table of the jobs themselves");
-  } else if (iequals_ascii(value, kFileTable)) {
-    problem(std::string(name) + " must not be " + std::string(kFileTable) + ", the catalog of archived files");
-  } else if (iequals_ascii(value, kIndexTable)) {
-    problem(std::string(name) + " must not be " + std::string(kIndexTable) + ", the table of the indexes themselves");
-  } else if (iequals_ascii(value, kAuditTable)) {
-    problem(std::string(name) + " must not be " + std::string(kAuditTable) + ", the audit trail");
+  } else if (is_own_table(value)) {
+    problem(std::string(name) + " must not be " + value + ", a table of Tidemark itself");
   }
 }
 

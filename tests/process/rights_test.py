@@ -187,7 +187,7 @@ class RightsTest(unittest.TestCase):
                     {"kind": "archive", "source": "tidemarkaudit", "destination": "Elsewhere", "filter": ""}):
             status, _, answer = self.send("POST", "/v1/jobs", bearer(TOKENS["admin"]), job)
             self.assertEqual((status, answer["code"]), (400, "JobInvalid"), answer)
-            self.assertIn("audit trail", answer["detail"])
+            self.assertIn("Tidemark itself", answer["detail"])
 
     def test_without_the_table_store_nothing_is_done(self):
         store = self.stack.children["table_store"]

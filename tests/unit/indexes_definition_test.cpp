@@ -135,7 +135,7 @@ TEST(IndexDefinition, ListsEveryProblem) {
               "properties":["a","a"],"maxChanges":0,"beyond":"wait","buildPerSecond":-1,"scrubPerSecond":0,"more":1})"),
       ElementsAre(HasSubstr("source must be a table name"), HasSubstr("filter: "), HasSubstr("maxChanges must be"),
                   HasSubstr("beyond must be one of stale, refuse"), HasSubstr("buildPerSecond must be"),
-                  HasSubstr("scrubPerSecond must be"), HasSubstr("destination must not be TidemarkJobs"),
+                  HasSubstr("scrubPerSecond must be"), HasSubstr("destination must not be tidemarkjobs"),
                   HasSubstr("partitionKey has a brace"), HasSubstr("rowKey must not use {Timestamp}"),
                   HasSubstr("properties must be a list of 1 to 64"), HasSubstr("unknown member 'more'")));
   EXPECT_THAT(problems_of("{}"), ElementsAre("kind is missing", "source is missing"));
@@ -177,7 +177,7 @@ TEST(IndexDefinition, RefusesWhatCouldNotFollow) {
       first_problem(
           R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def","filter":"Timestamp gt datetime'2026-01-01'"})"),
       HasSubstr("filter must not use Timestamp"));
-  for (const auto* table : {"TidemarkJobs", "tidemarkfiles", "TidemarkIndexes", "TidemarkAudit"}) {
+  for (const auto* table : {"TidemarkJobs", "tidemarkfiles", "TidemarkOnChange"}) {
     EXPECT_THAT(
         first_problem(std::string(R"({"kind":"lists","by":["X"],"destination":"Def","source":")") + table + "\"}"),
         HasSubstr("source must not be"));

@@ -43,8 +43,14 @@ TEST(JobSpec, RefusesOneTableForBothWhateverItsCase) {
   EXPECT_FALSE(parse_job_spec(R"({"kind":"index","source":"Abc","destination":"aBC","property":"P"})").has_value());
 }
 
-TEST(JobSpec, RefusesTheTableOfTheJobs) {
-  EXPECT_FALSE(parse_job_spec(R"({"kind":"archive","source":"tidemarkjobs","destination":"Bbb","filter":""})"));
+TEST(JobSpec, RefusesTidemarksOwnTables) {
+  for (const std::string table :
+       {"tidemarkjobs", "TidemarkAudit", "TidemarkConsumers", "TidemarkOnChange", "TIDEMARKx"}) {
+    EXPECT_FALSE(parse_job_spec(R"({"kind":"delete","wholeTable":true,"source":")" + table + "\"}")) << table;
+    EXPECT_FALSE(parse_job_spec(R"({"kind":"copy","source":"Abc","filter":"","destination":")" + table + "\"}"))
+        << table;
+  }
+  EXPECT_TRUE(parse_job_spec(R"({"kind":"delete","source":"MyTidemark","wholeTable":true})"));
 }
 
 TEST(JobSpec, RefusesWhatIsNoObject) {
