@@ -433,6 +433,26 @@ TEST_F(WorkersCallback, OldGroupsAreCollected) {
   for (const auto& entity : all("TidemarkJobs")) EXPECT_NE(entity.partition_key, "group-done");
 }
 
+TEST_F(WorkersCallback, AGroupThatIsThereHasAllOfItsJobsHoweverOldTheyAre) {
+  const auto text = R"({"group":"slow","jobs":[{"kind":"delete","source":"Source","filter":""},
+      {"kind":"delete","source":"Source","filter":"","notBefore":"2100-01-01T00:00:00Z"}]})";
+  const auto first = submit_group(text);
+  work_all();
+  jobs::Collector collector(tables_, queues_, *clock_, -std::chrono::hours(1));
+  ASSERT_TRUE(run(collector.collect(clock_->now())).has_value());
+  const auto again = submit_group(text);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_FALSE(again[i]->created);
+    EXPECT_EQ(again[i]->job.id, first[i]->job.id);
+  }
+  EXPECT_EQ(record(first[0]->job.id).state, JobState::kSucceeded);
+  EXPECT_EQ(messages("tidemark-jobs"), 1U);
+  ASSERT_TRUE(run(jobs_.cancel(first[1]->job.id)).has_value());
+  ASSERT_TRUE(run(collector.collect(clock_->now())).has_value());
+  EXPECT_FALSE(run(groups_.find("slow"))->has_value());
+  EXPECT_EQ(run(collector.collect(clock_->now()))->jobs, 2U);
+}
+
 TEST_F(WorkersCallback, AMessageThatClaimsAGroupCountsForNone) {
   submit_group(
       R"({"group":"true","jobs":[{"kind":"delete","source":"Source","filter":"","notBefore":"2100-01-01T00:00:00Z"}]})");

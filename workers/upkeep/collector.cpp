@@ -66,10 +66,21 @@ Task<Result<bool>> Collector::removable(Rows rows, Time now, Entity entity) {
   auto record = record_from_entity(entity);
   // Whatever somebody else put there is not ours to remove.
   if (!record || !is_terminal(record->state)) co_return false;
+  if (CO_TRY(co_await has_group(*record))) co_return false;
   // Without a record its message would be a job that nobody has done, or cancelled.
   queue_service::MessageName message{record->message_id, record->receipt};
   const auto waits = CO_TRY(co_await queues_.holds(possible_queues(*record), std::move(message)));
   co_return !waits;
+}
+
+/// Whoever submits the group again gets the jobs that it had.
+Task<Result<bool>> Collector::has_group(JobRecord record) {
+  const auto spec = parse_stored_spec(record.spec);
+  if (!spec || !spec->group) co_return false;
+  Groups groups(tables_, clock_);
+  auto group = co_await groups.find(spec->group->id);
+  if (group.failed_with(ErrorCode::kCorruption)) co_return false;  // it is none
+  co_return CO_TRY(std::move(group)).has_value();
 }
 
 Task<Result<void>> Collector::forget_operation(std::string id, std::string account) {

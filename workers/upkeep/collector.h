@@ -2,9 +2,9 @@
 // the job, which its record has as KeepUntil), with their ledgers; the
 // idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago; old entries of the
 // audit trail (jobs/audit/audit_store.h). A record outlives its message, wherever that waits: in the poison queue, for
-// a kind that is paused, or for a worker. Any number may run side by side: each removal of what may change names the
-// version it saw. The retention must be longer than any lease, since a worker that slept through it would find no
-// ledger to refuse it.
+// a kind that is paused, or for a worker. It outlives its group, too. Any number may run side by side: each removal of
+// what may change names the version it saw. The retention must be longer than any lease, since a worker that slept
+// through it would find no ledger to refuse it.
 #pragma once
 #include "jobs/store/job_store.h"
 
@@ -33,6 +33,7 @@ class Collector {
   enum class Rows : std::uint8_t { kJobs, kKeys, kWorkers };
   Task<Result<std::uint64_t>> sweep(Rows rows, Time now, table_store::QueryRequest request);
   Task<Result<bool>> removable(Rows rows, Time now, table_store::Entity entity);
+  Task<Result<bool>> has_group(JobRecord record);
   Task<Result<bool>> remove(Rows rows, table_store::Entity entity);
   Task<Result<void>> forget_operation(std::string id, std::string account);
 
