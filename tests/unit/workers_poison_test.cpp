@@ -6,6 +6,21 @@
 namespace tidemark::workers {
 namespace {
 
+/// Goes ahead of another one by as much as it is told.
+class AdvancingClock final : public Clock {
+ public:
+  explicit AdvancingClock(Clock& clock) : clock_(clock) {}
+  [[nodiscard]] Time now() const override { return clock_.now() + ahead; }
+  [[nodiscard]] Duration monotonic() const override { return clock_.monotonic() + ahead; }
+  std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) override {
+    return clock_.call_after(delay, std::move(executor), std::move(fn));
+  }
+  Duration ahead{};
+
+ private:
+  Clock& clock_;
+};
+
 class WorkersRedrive : public WorkersFixture {
  protected:
   /// Jobs that fail as long as their table is missing.
@@ -161,6 +176,38 @@ TEST_F(WorkersRedrive, WhatAPersonDealtWithMeanwhileIsNotCounted) {
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   queue_link_.before = nullptr;
   EXPECT_EQ(record(job.id).done, 0U);
+}
+
+TEST_F(WorkersRedrive, WhatFailsAnewWhileASlowSweepGoesOnStaysWhereItIs) {
+  poison_some(3, "Missing");
+  const auto job = submit(R"({"kind":"redrive","perSecond":20})");  // one after the other
+  AdvancingClock clock(*clock_);
+  LimitGate gate(tables_, clock, options_.lease);
+  JobRunner runner(options_, services(), gate);
+  bool first = true;
+  std::string anew;
+  queue_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method != "queue.redrive" || !std::exchange(first, false)) co_return Result<void>{};
+    anew = CO_TRY(co_await poison_.list(10, {})).records.at(2).message_id;
+    CO_TRY(co_await poison_.redrive(anew, std::nullopt, "me"));
+    auto message = CO_TRY(co_await queues_.receive("tidemark-jobs", std::chrono::seconds(30), Duration::zero()));
+    const auto report = co_await runner.run(std::move(*message), clock_->now(), std::make_shared<const bool>(false),
+                                            std::string(jobs::kJobQueue));
+    EXPECT_EQ(report.end, RunEnd::kPoisoned);
+    clock.ahead += std::chrono::seconds(6);
+    co_return Result<void>{};
+  };
+  JobRunner sweeper(options_, {tables_, queues_, jobs_, clock, *random_}, gate);
+  auto message = receive();
+  ASSERT_TRUE(message.has_value());
+  const auto report = run(
+      sweeper.run(std::move(*message), clock.now(), std::make_shared<const bool>(false), std::string(jobs::kJobQueue)));
+  queue_link_.before = nullptr;
+  EXPECT_EQ(report.end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).done, 2U);
+  const auto left = run(poison_.list(10, {})).value().records;
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].message_id, anew);
 }
 
 /// A worker that dies leaves a note of what it may have dealt with; the answer to one of its calls is lost.

@@ -76,8 +76,10 @@ class PoisonSweep {
   Task<Result<std::vector<jobs::PoisonRecord>>> next_batch();
   /// Reads on until some are found, or the end.
   Task<Result<void>> find_more();
-  Task<Result<void>> deal_with(std::vector<std::string> ids);
+  /// `seen`: when they were looked at.
+  Task<Result<void>> deal_with(std::vector<std::string> ids, Time seen);
   Task<Result<void>> deal_with_one(std::string id);
+  [[nodiscard]] bool is_stale(Time seen) const { return context_.clock.now() - seen > kFresh; }
   [[nodiscard]] bool awaits_canaries() const { return !passed_ && work_.canary > 0 && done_ >= work_.canary; }
   [[nodiscard]] json checkpoint(const std::vector<std::string>& pending) const {
     return {{"canaries", canaries_}, {"pending", pending}, {"sent", done_}, {"passed", passed_}};
@@ -128,7 +130,7 @@ Task<Result<void>> PoisonSweep::go_through() {
       if (!passed_ && work_.canary > 0 && !record.job_id.empty()) canaries_.push_back(record.job_id);
     }
     CO_TRY(co_await fail_points::kSweepPlan.around(context_.save_now(checkpoint(ids))));
-    CO_TRY(co_await deal_with(std::move(ids)));
+    CO_TRY(co_await deal_with(std::move(ids), found_at_));
   }
 }
 
@@ -136,9 +138,10 @@ Task<Result<void>> PoisonSweep::resume(const json& saved) {
   canaries_ = texts_of(saved, "canaries");
   passed_ = saved.value("passed", false);
   auto pending = texts_of(saved, "pending");
+  const auto seen = context_.clock.now();
   auto left = CO_TRY(co_await left_of(poison_, work_.which, context_.record(), pending));
   done_ = done_in(saved) + pending.size() - left.size();
-  co_return co_await deal_with(std::move(left));
+  co_return co_await deal_with(std::move(left), seen);
 }
 
 Task<Result<std::vector<jobs::PoisonRecord>>> PoisonSweep::next_batch() {
@@ -148,8 +151,7 @@ Task<Result<std::vector<jobs::PoisonRecord>>> PoisonSweep::next_batch() {
   if (!passed_ && work_.canary > 0) room = std::min<std::uint64_t>(room, work_.canary - done_);
   std::vector<jobs::PoisonRecord> batch;
   if (room == 0) co_return batch;
-  const bool stale = context_.clock.now() - found_at_ > kFresh;
-  if (found_.empty() || stale) CO_TRY(co_await find_more());
+  if (found_.empty() || is_stale(found_at_)) CO_TRY(co_await find_more());
   while (!found_.empty() && batch.size() < room) {
     batch.push_back(std::move(found_.front()));
     found_.pop_front();
@@ -174,22 +176,28 @@ Task<Result<void>> PoisonSweep::find_more() {
   }
 }
 
-Task<Result<void>> PoisonSweep::deal_with(std::vector<std::string> ids) {
+Task<Result<void>> PoisonSweep::deal_with(std::vector<std::string> ids, Time seen) {
+  if (ids.empty()) co_return Result<void>{};
   const auto per_second = work_.which.per_second;
   const auto gap = Duration(std::chrono::seconds(1)) / per_second;
   const auto wave = std::max(1U, per_second / kWavesPerSecond);
-  for (std::size_t from = 0; from < ids.size(); from += wave) {
+  while (!ids.empty()) {
     CO_TRY(context_.check());
     const auto now = context_.clock.now();
     next_turn_ = std::max(next_turn_, now);
     if (next_turn_ > now) co_await sleep_for(context_.clock, next_turn_ - now);
-    const auto count = std::min<std::size_t>(wave, ids.size() - from);
+    if (is_stale(seen)) {
+      seen = context_.clock.now();
+      ids = CO_TRY(co_await left_of(poison_, work_.which, context_.record(), std::move(ids)));
+    }
+    const auto count = std::min<std::size_t>(wave, ids.size());
     next_turn_ += gap * static_cast<std::int64_t>(count);
-    Step step = [&](std::size_t number) { return deal_with_one(std::move(ids[from + number])); };
+    Step step = [&](std::size_t number) { return deal_with_one(std::move(ids[number])); };
     CO_TRY(co_await side_by_side(context_.clock, count, std::move(step)));
+    ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count));
     CO_TRY(co_await report(work_.doing, false));
   }
-  if (!ids.empty()) context_.save(checkpoint({}));
+  context_.save(checkpoint({}));
   co_return Result<void>{};
 }
 
