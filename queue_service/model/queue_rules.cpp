@@ -120,7 +120,8 @@ Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue
                     "tidemark_parts must be a number from 1 to " + std::to_string(kMaxParts) + ".");
       }
       options.parts = *parts;
-      if (options.parts > 1 && !check_queue_name(poison_queue_of(queue))) return fail(too_long_for_poison());
+      const bool needs_poison_queue = options.parts > 1 && !is_poison_queue(queue);
+      if (needs_poison_queue && !check_queue_name(poison_queue_of(queue))) return fail(too_long_for_poison());
     }
   }
   return options;

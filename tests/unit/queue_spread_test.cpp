@@ -384,6 +384,15 @@ TEST_F(QueueSpread, NoQueueIsSpreadWhoseOrderOrKeysWouldBeLost) {
   EXPECT_TRUE(run(queues_->patch_metadata("acc", on(2), spread)).failed_with(ErrorCode::kInvalidMetadata));
 }
 
+TEST_F(QueueSpread, ItsPoisonQueueCanBePausedHoweverLongItsName) {
+  const std::string longest(56, 'q'), too_long(57, 'q');
+  make(longest);
+  ASSERT_TRUE(run(queues_->patch_metadata("acc", longest + "-poison", {{std::string(kPausedName), "true"}})));
+  ASSERT_TRUE(run(queues_->set_metadata("acc", longest + "-poison", {{"owner", "me"}})));
+  EXPECT_TRUE(run(queues_->create_queue("acc", too_long, {{std::string(kPartsName), "4"}}))
+                  .failed_with(ErrorCode::kInvalidMetadata));
+}
+
 TEST_F(QueueSpread, IsMadeWholeOrNotAtAll) {
   const Metadata four{{std::string(kPartsName), "4"}};
   const auto shard = queues_->shard_of("acc", "halfway");
