@@ -208,15 +208,19 @@ Task<Result<void>> QueueService::tend(Shard& shard) {
 
 Task<void> QueueService::keep_up(Duration interval) {
   const auto core = core_;
+  auto next_round = core->clock.monotonic() + interval;
   while (!core->stopping.load()) {
     const auto ticket = core->shutdown.ticket();
-    const auto rest = core->stuck.load() ? std::min(kCarryAgain, interval) : interval;
+    const auto left = std::max(next_round - core->clock.monotonic(), Duration::zero());
+    const auto rest = core->stuck.load() ? std::min(kCarryAgain, left) : left;
     const bool woken = co_await core->shutdown.wait(ticket, core->clock, rest);
     if (core->stopping.load()) co_return;
     if (woken) continue;  // something could not be carried
     // The next round tries again.
-    const auto done = core->stuck.load() ? co_await carry_on() : co_await upkeep();
+    const bool is_time = core->clock.monotonic() >= next_round;
+    const auto done = is_time ? co_await upkeep() : co_await carry_on();
     if (!done) process::log_failed_task("queue.upkeep", done.error());
+    if (is_time) next_round = core->clock.monotonic() + interval;
   }
 }
 

@@ -142,6 +142,22 @@ TEST_F(QueueShards, UpkeepTriesAgainSoon) {
   EXPECT_TRUE(poll(upkeep).has_value());
 }
 
+TEST_F(QueueShards, UpkeepGoesOnWhileSomethingCannotBeCarried) {
+  auto upkeep = start([](QueueService& queues) -> Task<bool> {
+    co_await queues.keep_up(seconds(60));
+    co_return true;
+  }(*queues_));
+  engines_[1].refusing = true;
+  EXPECT_FALSE(run(queues_->move(put_and_take(on(0), "late"), {.to_queue = on(1)})));
+  const auto before = kv::keys_under(engines_[2], "m").size();
+  ASSERT_TRUE(run(queues_->put("acc", on(2), {.text = "short", .time_to_live = seconds(5)})));
+  for (int i = 0; i < 60; ++i) advance(seconds(1));
+  EXPECT_EQ(kv::keys_under(engines_[2], "m").size(), before);
+  EXPECT_EQ(on_their_way(), 1U);
+  queues_->begin_shutdown();
+  EXPECT_TRUE(poll(upkeep).has_value());
+}
+
 TEST_F(QueueShards, ADeathBeforeItArrivesLosesNothing) {
   engines_[1].refusing = true;
   EXPECT_FALSE(run(queues_->move(put_and_take(on(0), "first"), {.to_queue = on(1)})));
