@@ -215,7 +215,10 @@ Task<Result<void>> QueueService::with_parts_made(
   std::optional<PartsNote> made;
   auto done = co_await run(made);
   if (!done.failed_with(ErrorCode::kUnavailable) || parts == 1) co_return done;
-  made = CO_TRY(co_await make_parts(account, queue, parts));
+  // kFenced: others have made them meanwhile, under a later note.
+  auto making = co_await make_parts(account, queue, parts);
+  if (!making && !making.failed_with(ErrorCode::kFenced)) co_return fail(std::move(making.error()));
+  if (making) made = *making;
   done = co_await run(made);
   // Somebody else makes them at the same time.
   if (done.failed_with(ErrorCode::kUnavailable)) co_return fail(ErrorCode::kServerBusy);

@@ -5,6 +5,9 @@
 namespace tidemark::queue_service {
 namespace {
 
+/// So long a note is shared by all who want the same parts.
+constexpr Duration kSharedFor = std::chrono::seconds(10);
+
 std::unexpected<Error> refused(std::string message) { return fail(ErrorCode::kInvalidMetadata, std::move(message)); }
 
 Result<Metadata> with_parts_entry(const Metadata& metadata, std::uint32_t parts) {
@@ -51,8 +54,12 @@ Result<std::optional<PartsNote>> read_parts_note(const kv::Reader& rows, std::st
 Result<std::optional<PartsNote>> note_parts(kv::Transaction& txn, std::string_view account, const std::string& queue,
                                             std::uint32_t parts, Time now) {
   if (TRY(has_parts(txn, account, queue, parts))) return std::optional<PartsNote>();
-  PartsNote note{parts, TRY(next_generation(txn)), false, now};
-  note.with_poison = !TRY(has_parts(txn, account, poison_queue_of(queue), parts));
+  const bool with_poison = !TRY(has_parts(txn, account, poison_queue_of(queue), parts));
+  const auto before = TRY(read_parts_note(txn, account, queue));
+  const bool is_shared =
+      before && before->parts == parts && before->with_poison == with_poison && before->since + kSharedFor > now;
+  if (is_shared) return before;
+  const PartsNote note{parts, TRY(next_generation(txn)), with_poison, now};
   txn.put(queue_keys::parts_note(account, queue), kPartsNote.encode(note));
   return std::optional(note);
 }

@@ -9,7 +9,8 @@ namespace tidemark::queue_service {
 
 Result<std::optional<PartsNote>> read_parts_note(const kv::Reader& rows, std::string_view account,
                                                  std::string_view queue);
-/// Notes that they are being made, in place of an earlier note. Nothing if the queue has so many parts already.
+/// Notes that they are being made, in place of an earlier note; who comes just after another one makes them under the
+/// same note. Nothing if the queue has so many parts already.
 Result<std::optional<PartsNote>> note_parts(kv::Transaction& txn, std::string_view account, const std::string& queue,
                                             std::uint32_t parts, Time now);
 /// The queue, whose row is about to be written, has the parts that were made under this note, from the commit on.

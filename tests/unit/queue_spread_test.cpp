@@ -75,6 +75,18 @@ class QueueSpread : public QueueShards {
     for (auto& engine : engines_) count += kv::keys_under(engine, prefix).size();
     return count;
   }
+  /// At another connection, before the next transaction of the shard.
+  template <class Make>
+  void meanwhile(std::size_t shard, Make make_task) {
+    engines_[shard].before_next = [this, make_task] {
+      QueueService other(shards_, clock_, *random_);
+      asio::io_context io;
+      bool succeeded = false;
+      asio::co_spawn(io, make_task(other), [&](const std::exception_ptr&, auto done) { succeeded = done.has_value(); });
+      io.run();
+      EXPECT_TRUE(succeeded);
+    };
+  }
   static std::set<std::string> texts_of(const std::vector<TakenMessage>& taken) {
     std::set<std::string> texts;
     for (const auto& each : taken) texts.insert(each.message.text);
@@ -382,6 +394,23 @@ TEST_F(QueueSpread, NoQueueIsSpreadWhoseOrderOrKeysWouldBeLost) {
 
   ASSERT_TRUE(run(queues_->put("acc", on(2), {.text = "text", .idempotency_key = "key"})));
   EXPECT_TRUE(run(queues_->patch_metadata("acc", on(2), spread)).failed_with(ErrorCode::kInvalidMetadata));
+}
+
+TEST_F(QueueSpread, ManyMayMakeItAtOnce) {
+  const Metadata four{{std::string(kPartsName), "4"}};
+  for (const auto later : {seconds(0), seconds(60)}) {
+    const auto queue = "at-once-" + std::to_string(later.count());
+    meanwhile((queues_->shard_of("acc", queue) + 1) % kShards, [&, queue, later](QueueService& queues) {
+      clock_.advance(later);
+      return queues.create_queue("acc", queue, four);
+    });
+    EXPECT_EQ(run(queues_->create_queue("acc", queue, four)).value_or(CreateOutcome::kCreated),
+              CreateOutcome::kExistedAlready);
+    put("text", {}, queue);
+    EXPECT_EQ(count(queue), 1U);
+  }
+  EXPECT_EQ(rows("b"), 0U);
+  expect_sound();
 }
 
 TEST_F(QueueSpread, ItsPoisonQueueCanBePausedHoweverLongItsName) {
