@@ -1,6 +1,7 @@
 #include "queue_service/storage/carriers.h"
 
-#include "queue_service/storage/queue_core.h"
+#include <algorithm>
+
 #include "queue_service/storage/test_switches.h"
 
 namespace tidemark::queue_service {
@@ -43,21 +44,9 @@ Result<std::uint64_t> number_at(const kv::Reader& rows, const std::string& key) 
   return *number;
 }
 
-/// What a repetition does not change.
-bool is_final(const Error& error) {
-  return error.code == ErrorCode::kQueueNotFound || error.code == ErrorCode::kIdempotencyKeyReused;
-}
-
-Result<Placed> put_departed(kv::Transaction& txn, Effects& effects, const Departure& departure, Moment at) {
-  if (departure.put) {
-    auto rows = TRY(QueueRows::open(txn, effects, departure.account, departure.queue, at));
-    auto placed = TRY(put_in(rows, *departure.put, departure.id, hash_of(*departure.put)));
-    rows.save();
-    return placed;
-  }
-  auto record = TRY(decode_message(departure.moved));
-  auto rows = TRY(QueueRows::open_or_create(txn, effects, departure.account, departure.queue, at));
-  return insert_moved(rows, std::move(record));
+/// What a repetition does not change. A message that was moved is kept until it can be put.
+bool is_final(const Departure& departure, const Error& error) {
+  return departure.put && (error.code == ErrorCode::kQueueNotFound || error.code == ErrorCode::kIdempotencyKeyReused);
 }
 
 }  // namespace
@@ -108,16 +97,21 @@ Result<void> check_departure(std::string_view row) {
   return {};
 }
 
-Result<Arrived> arrive(kv::Transaction& txn, Effects& effects, std::size_t from_shard,
-                       const std::vector<Departed>& departed, Moment at) {
+Result<Arrived> arrive(kv::Transaction& txn, std::size_t from_shard, const std::vector<Departed>& departed,
+                       const PutDeparted& put) {
   const auto last = queue_keys::last_arrived(from_shard);
   const auto arrived_before = TRY(number_at(txn, last));
   Arrived arrived;
   for (const auto& [number, departure] : departed) {
     if (number <= arrived_before && !test_switches::arrive_again) continue;
-    auto placed = put_departed(txn, effects, departure, at);
-    if (!placed && !is_final(placed.error())) return fail(std::move(placed.error()));
-    arrived.emplace_back(number, std::move(placed));
+    auto placed = put(departure);
+    if (placed) {
+      arrived.emplace_back(number, *placed ? Result<Placed>(std::move(**placed)) : fail(ErrorCode::kServerBusy));
+    } else if (is_final(departure, placed.error())) {
+      arrived.emplace_back(number, fail(std::move(placed.error())));
+    } else {
+      return fail(std::move(placed.error()));
+    }
   }
   if (!arrived.empty()) txn.put(last, kv::key(arrived.back().first));
   return arrived;

@@ -2,9 +2,11 @@
 // message, or that puts a follow-up, writes it down as departed, under a number that only rises. It is then put into
 // its queue by a transaction there, which also notes the number as arrived, and last its row of departure is erased.
 // Whatever dies in between, it goes on from there: a message is in exactly one place at each instant, and a repetition
-// finds its number arrived. Thread safe.
+// finds its number arrived. If its queue got other parts meanwhile, it departs again from where it arrived. Thread
+// safe.
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,11 +46,14 @@ Result<Departure> decode_departure(std::string_view row);
 /// Also what is in it.
 Result<void> check_departure(std::string_view row);
 
-/// What became of departed messages. kQueueNotFound, kIdempotencyKeyReused: they can never be put.
+/// What became of departed messages. kQueueNotFound, kIdempotencyKeyReused: a follow-up that can never be put.
+/// kServerBusy: it has departed again.
 using Arrived = std::deque<std::pair<std::uint64_t, Result<Placed>>>;
-/// In a transaction of the other shard: puts those into their queues that have not arrived yet.
-Result<Arrived> arrive(kv::Transaction& txn, Effects& effects, std::size_t from_shard,
-                       const std::vector<Departed>& departed, Moment at);
+/// Puts one of them into its queue. Nothing if it departed again.
+using PutDeparted = std::function<Result<std::optional<Placed>>(const Departure& departure)>;
+/// In a transaction of the other shard: puts those that have not arrived yet.
+Result<Arrived> arrive(kv::Transaction& txn, std::size_t from_shard, const std::vector<Departed>& departed,
+                       const PutDeparted& put);
 /// Once that is durable.
 void forget_departed(kv::Transaction& txn, std::size_t to_shard, const std::vector<Departed>& departed);
 

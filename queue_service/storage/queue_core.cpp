@@ -52,13 +52,42 @@ Task<Result<void>> QueueService::Shard::collect(std::shared_ptr<Shard> shard) {
   co_return co_await kv::collect_generations(shard->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
 
+Result<std::optional<Placed>> QueueService::Core::put_departed(kv::Transaction& txn, Effects& effects,
+                                                               const Shard& here, Departure departure,
+                                                               Moment at) const {
+  auto& [account, queue, id, put, moved] = departure;
+  auto record = put ? MessageRecord() : TRY(decode_message(moved));
+  const auto by = put ? Sorting{put->group, put->idempotency_key} : Sorting{record.message.group, {}};
+  queue = TRY(part_by_now(txn, here, account, std::move(queue), by));
+  if (const auto& next = of(account, queue); &next != &here) {
+    TRY(depart(txn, next.number, departure));
+    return std::optional<Placed>();
+  }
+  if (!put) {
+    auto rows = TRY(QueueRows::open_or_create(txn, effects, account, queue, at));
+    return insert_moved(rows, std::move(record));
+  }
+  auto rows = TRY(QueueRows::open(txn, effects, account, queue, at));
+  auto placed = TRY(put_in(rows, *put, id, hash_of(*put)));
+  rows.save();
+  return placed;
+}
+
 Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed) {
   Arrived arrived;
+  bool departed_again = false;
   const auto at = to.moment();
   CO_TRY(co_await to.transact(kArriveStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    arrived = TRY(queue_service::arrive(txn, effects, from_shard, departed, at));
+    departed_again = false;
+    const auto put = [&](const Departure& departure) -> Result<std::optional<Placed>> {
+      auto placed = TRY(put_departed(txn, effects, to, departure, at));
+      departed_again = departed_again || !placed;
+      return placed;
+    };
+    arrived = TRY(queue_service::arrive(txn, from_shard, departed, put));
     return {};
   }));
+  if (departed_again) carry_soon();
   co_return arrived;
 }
 
@@ -84,7 +113,7 @@ Task<Result<void>> QueueService::Core::carry_from(Shard& from) {
     if (auto carried = co_await carry(from, *to); !carried) failed = std::move(carried.error());
   }
   if (!failed) co_return Result<void>{};
-  if (!stuck.exchange(true)) shutdown.notify_all();  // upkeep waits for less time now
+  carry_soon();
   co_return fail(std::move(*failed));
 }
 
@@ -94,7 +123,7 @@ Task<Result<Placed>> QueueService::Core::carry_one(Shard& from, Shard& to, std::
     if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);
     if (const auto turn = from.carriers.begin(to.number)) {
       if (auto carried = co_await carry(from, to); !carried) {
-        if (!stuck.exchange(true)) shutdown.notify_all();
+        carry_soon();
         co_return fail(std::move(carried.error()));
       }
       if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);

@@ -103,6 +103,10 @@ struct QueueService::Core {
   [[nodiscard]] std::string part_to_move(std::string_view account, std::string_view from, std::string queue,
                                          std::uint32_t parts, const Sorting& by) const;
   [[nodiscard]] Result<std::string> part_to_put(std::string_view account, std::string queue, const PutRequest& request);
+  /// Where a message for this queue or part goes, as a transaction of the shard `here` finds it: one with a group or a
+  /// key into its part, if the queue is spread by now; to the whole queue, if the part is not there any more.
+  [[nodiscard]] Result<std::string> part_by_now(const kv::Reader& rows, const Shard& here, std::string_view account,
+                                                std::string queue, const Sorting& by) const;
   std::uint32_t next_turn() { return turns.fetch_add(1, std::memory_order_relaxed); }
   /// The same, for a transaction of this queue.
   [[nodiscard]] Shard& to_write(std::string_view account, std::string_view queue) const {
@@ -112,8 +116,15 @@ struct QueueService::Core {
   }
   /// This process serves the shard.
   [[nodiscard]] bool here(const Shard& shard) const { return others == nullptr || others->here(shard.number); }
+  /// In a transaction of this shard; nothing if the message has to go on to another one, and departed again.
+  Result<std::optional<Placed>> put_departed(kv::Transaction& txn, Effects& effects, const Shard& here,
+                                             Departure departure, Moment at) const;
   /// Puts into queues of one shard what departed from another.
   Task<Result<Arrived>> arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed);
+  /// Something is still on its way: upkeep waits for less time now.
+  void carry_soon() {
+    if (!stuck.exchange(true)) shutdown.notify_all();
+  }
   /// Brings what left one shard to all others. Fails if that was not possible for one of them.
   Task<Result<void>> carry_from(Shard& from);
   /// Brings what left one shard to another, until nothing is on its way.
@@ -132,7 +143,7 @@ struct QueueService::Core {
   Waits waits;
   Signal shutdown;
   std::atomic<bool> stopping{false};
-  std::atomic<bool> stuck{false};  // something that departed could not be brought
+  std::atomic<bool> stuck{false};  // something that departed could not be brought, or departed again
 };
 
 template <class Change, class Changed>

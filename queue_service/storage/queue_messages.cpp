@@ -270,9 +270,8 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   }
   for (auto& next : follow_ups) next.queue = CO_TRY(core_->part_to_put(holder.account, next.queue, next.message));
   auto& home = core_->to_write(holder.account, holder.queue);
-  const auto shard_of = [&](const FollowUp& next) -> Shard& { return core_->of(holder.account, next.queue); };
   for (std::size_t i = 0; i < follow_ups.size(); ++i) {
-    auto& shard = shard_of(follow_ups[i]);
+    const auto& shard = core_->of(holder.account, follow_ups[i].queue);
     if (&shard == &home) continue;
     if (auto refused = shard.could_put(holder.account, follow_ups[i], hashes[i]); !refused) {
       // Whoever does not hold the message any more is told that first.
@@ -282,19 +281,23 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     }
   }
   std::vector<Placed> placed;
-  std::vector<std::uint64_t> departures;  // 0: it is on this shard
+  std::vector<std::pair<Shard*, std::uint64_t>> departures;  // null: it is on this shard
   const auto at = home.moment();
   Shard::Body put_all = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     placed.assign(follow_ups.size(), {});
-    departures.assign(follow_ups.size(), 0);
+    departures.assign(follow_ups.size(), {});
     for (std::size_t i = 0; i < follow_ups.size(); ++i) {
-      const auto& [queue, message] = follow_ups[i];
-      if (const auto& shard = shard_of(follow_ups[i]); &shard != &home) {
-        departures[i] = TRY(depart(txn, shard.number, {holder.account, queue, ids[i], message}));
+      const auto& message = follow_ups[i].message;
+      auto queue = follow_ups[i].queue;
+      if (!is_part(queue)) {
+        const Core::Sorting by{message.group, message.idempotency_key};
+        queue = TRY(core_->part_by_now(txn, home, holder.account, std::move(queue), by));
+      }
+      if (auto& shard = core_->of(holder.account, queue); &shard != &home) {
+        departures[i] = {&shard, TRY(depart(txn, shard.number, {holder.account, queue, ids[i], message}))};
         continue;
       }
       auto rows = TRY(QueueRows::open(txn, effects, holder.account, queue, at));
-      if (rows.is_spread()) return fail(ErrorCode::kServerBusy);  // just now; it has parts the next time
       placed[i] = TRY(put_in(rows, message, ids[i], hashes[i]));
       rows.save();
     }
@@ -317,8 +320,8 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   }
   if (!done) co_return fail(std::move(done.error()));
   for (std::size_t i = 0; i < follow_ups.size(); ++i) {
-    if (departures[i] == 0) continue;
-    placed[i] = CO_TRY(co_await core_->carry_one(home, shard_of(follow_ups[i]), departures[i]));
+    const auto& [shard, number] = departures[i];
+    if (shard != nullptr) placed[i] = CO_TRY(co_await core_->carry_one(home, *shard, number));
   }
   co_return placed;
 }
@@ -373,7 +376,9 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
     ++source.figures().moved;
     source.save();
     auto record = moved(std::move(found.record), request, from, at.now);
-    const auto to = core_->part_to_move(account, from, request.to_queue, parts, {record.message.group, {}, turn});
+    const std::string_view group = record.message.group;
+    auto to = core_->part_to_move(account, from, request.to_queue, parts, {group, {}, turn});
+    to = TRY(core_->part_by_now(txn, home, account, std::move(to), {group, {}}));
     other = &core_->of(account, to);
     if (other != &home) {
       const auto id = record.message.id;

@@ -82,6 +82,16 @@ std::string QueueService::Core::part_to_move(std::string_view account, std::stri
   return part_for(account, std::move(queue), parts, by);
 }
 
+Result<std::string> QueueService::Core::part_by_now(const kv::Reader& rows, const Shard& here, std::string_view account,
+                                                    std::string queue, const Sorting& by) const {
+  const auto is_here = [&] { return &of(account, queue) == &here; };
+  if (is_part(queue) && is_here() && !TRY(read_queue(rows, account, queue))) queue = whole_queue(queue);
+  const bool has_its_part = !by.group.empty() || !by.idempotency_key.empty();
+  if (!has_its_part || is_part(queue) || !is_here()) return queue;
+  const auto record = TRY(read_queue(rows, account, queue));
+  return record ? part_for(account, std::move(queue), record->options.parts, by) : queue;
+}
+
 Task<Result<std::vector<TakenMessage>>> QueueService::take_from_parts(const std::string& account,
                                                                       const std::string& queue,
                                                                       const QueueOptions& options,

@@ -87,6 +87,22 @@ class QueueSpread : public QueueShards {
       EXPECT_TRUE(succeeded);
     };
   }
+  /// A queue beside the one that the fixture has there.
+  std::string another_on(std::size_t shard) {
+    std::string name;
+    for (int i = 0; name.empty() || shards_.placement.of({"acc", name}) != shard; ++i) {
+      name = "beside-" + std::to_string(i);
+    }
+    EXPECT_TRUE(run(queues_->create_queue("acc", name, {})));
+    return name;
+  }
+  LeaseKey put_and_take_of_group(const std::string& queue, const std::string& text, const std::string& group) {
+    put(text, group, queue);
+    return lease_of(take(1, queue, true).front(), queue);
+  }
+  static LeaseKey lease_of(const TakenMessage& taken, const std::string& queue) {
+    return {"acc", queue, taken.message.id, taken.message.epoch};
+  }
   static std::set<std::string> texts_of(const std::vector<TakenMessage>& taken) {
     std::set<std::string> texts;
     for (const auto& each : taken) texts.insert(each.message.text);
@@ -394,6 +410,87 @@ TEST_F(QueueSpread, NoQueueIsSpreadWhoseOrderOrKeysWouldBeLost) {
 
   ASSERT_TRUE(run(queues_->put("acc", on(2), {.text = "text", .idempotency_key = "key"})));
   EXPECT_TRUE(run(queues_->patch_metadata("acc", on(2), spread)).failed_with(ErrorCode::kInvalidMetadata));
+}
+
+/// Some groups and keys have their part on the queue's own shard, the others elsewhere.
+TEST_F(QueueSpread, WhatComesToAQueueThatWasSpreadMeanwhileGoesIntoItsPart) {
+  engines_[1].refusing = true;
+  for (int i = 0; i < 8; ++i) {
+    const auto name = std::to_string(i);
+    const auto lease = put_and_take_of_group(on(0), "first of " + name, "group " + name);
+    EXPECT_TRUE(run(queues_->move(lease, {.to_queue = on(1)})).failed_with(ErrorCode::kServerBusy));
+    EXPECT_TRUE(run(queues_->finish(put_and_take(on(0)), {{on(1), {.text = "once", .idempotency_key = name}}}))
+                    .failed_with(ErrorCode::kServerBusy));
+  }
+  engines_[1].refusing = false;
+  ASSERT_TRUE(run(queues_->patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}})));
+  for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->carry_on()));
+  EXPECT_EQ(on_their_way(), 0U);
+  EXPECT_EQ(count(on(1)), 16U);
+  for (int i = 0; i < 8; ++i) {
+    const auto name = std::to_string(i);
+    ASSERT_TRUE(run(queues_->put("acc", on(1), {.text = "once", .idempotency_key = name})));
+    put("second of " + name, "group " + name, on(1));
+  }
+  EXPECT_EQ(count(on(1)), 24U) << "no key is there twice";
+  EXPECT_EQ(take(32, on(1)).size(), 16U) << "of each group one";
+  expect_sound();
+}
+
+TEST_F(QueueSpread, WhatComesFromTheSameShardGoesIntoItsPartToo) {
+  const auto source = another_on(1);
+  const auto spread = [this](QueueService& queues) {
+    return queues.patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}});
+  };
+  const auto lease = put_and_take_of_group(source, "first", "group");
+  meanwhile(1, spread);
+  static_cast<void>(run(queues_->move(lease, {.to_queue = on(1)})));
+  put("second", "group", on(1));
+  auto taken = take(32, on(1));
+  std::ranges::move(take(32, on(1)), std::back_inserter(taken));
+  EXPECT_EQ(texts_of(taken), std::set<std::string>{"first"});
+
+  ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
+  ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
+  const auto other_lease = put_and_take(source);
+  meanwhile(1, spread);
+  static_cast<void>(run(queues_->finish(other_lease, {{on(1), {.text = "once", .idempotency_key = "key"}}})));
+  ASSERT_TRUE(run(queues_->put("acc", on(1), {.text = "once", .idempotency_key = "key"})));
+  EXPECT_EQ(count(on(1)), 1U);
+  expect_sound();
+}
+
+TEST_F(QueueSpread, AMoveToAQueueThatIsDeletedMeanwhileLosesNothing) {
+  for (const std::uint32_t parts_by_then : {1U, 2U}) {
+    for (std::size_t shard = 1; shard < kShards; ++shard) engines_[shard].refusing = true;
+    for (int i = 0; i < 8; ++i) static_cast<void>(run(queues_->move(put_and_take(on(0)), {.to_queue = "spread"})));
+    const auto under_way = on_their_way();
+    EXPECT_EQ(under_way, 6U) << "the others are in a part that is here";
+    for (auto& engine : engines_) engine.refusing = false;
+    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
+    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread-poison")));
+    if (parts_by_then > 1) make("spread", parts_by_then);
+    for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->carry_on()));
+    EXPECT_EQ(on_their_way(), 0U);
+    EXPECT_EQ(count(), under_way);
+    expect_sound();
+    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
+    if (parts_by_then == 1) make();
+  }
+}
+
+TEST_F(QueueSpread, AMoveToAPartThatGoesMeanwhileOnTheSameShardLosesNothing) {
+  const auto& source = on(queues_->shard_of("acc", "spread#2.4"));
+  for (int i = 0; i < 4; ++i) {  // one of them to this part
+    const auto lease = put_and_take(source, "kept " + std::to_string(i));
+    meanwhile(queues_->shard_of("acc", source),
+              [](QueueService& queues) { return queues.delete_queue("acc", "spread"); });
+    static_cast<void>(run(queues_->move(lease, {.to_queue = "spread"})));
+    for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->carry_on()));
+    EXPECT_EQ(count(), 1U);
+    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
+    make();
+  }
 }
 
 TEST_F(QueueSpread, ManyMayMakeItAtOnce) {
