@@ -82,8 +82,7 @@ Task<Result<CopyOutcome>> BlobService::copy_shared(CopyRequest request, BlobRef 
     outcome = {blob.version, id, blob.headers.md5};
     return {};
   };
-  CO_TRY(co_await know_container(of(ref), ref.parent()));
-  CO_TRY(co_await change_settled(request.source, copy, kCopyBlobStep));
+  CO_TRY(co_await change_settled(ref, copy, kCopyBlobStep, request.source));
   of(ref).collector.kick();
   co_return outcome;
 }

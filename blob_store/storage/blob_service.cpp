@@ -88,18 +88,19 @@ Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
   return version;
 }
 
-Task<Result<void>> BlobService::transact(const BlobRef& ref, BlobBody body, const FailStep* step) {
+Task<Result<void>> BlobService::transact(const BlobRef& ref, BlobBody body, const FailStep* step,
+                                         std::optional<ContainerRef> other) {
   auto& shard = of(ref);
   stored_.all[shard.number].wrote(ref.account, ref.container, ref.name);
-  if (shard.number > 0) return transact_elsewhere(shard, ref, std::move(body), step);
+  if (shard.number > 0) return transact_elsewhere(shard, ref, std::move(body), step, std::move(other));
   auto on_catalogue = [body = std::move(body), place = place_on(shard)](kv::Transaction& txn) {
     return body(txn, place);
   };
   return shard.engine.transact(std::move(on_catalogue), step);
 }
 
-Task<Result<void>> BlobService::transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body,
-                                                   const FailStep* step) {
+Task<Result<void>> BlobService::transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body, const FailStep* step,
+                                                   std::optional<ContainerRef> other) {
   auto place = place_on(shard);
   place.retained_days = CO_TRY(retained_days(CO_TRY(catalogue().get(blob_keys::service_properties(ref.account)))));
   const auto on_shard = [&](kv::Transaction& txn) { return body(txn, place); };
@@ -107,6 +108,7 @@ Task<Result<void>> BlobService::transact_elsewhere(const Shard& shard, BlobRef r
     auto done = co_await shard.engine.transact(on_shard, step);
     if (!done.failed_with(ErrorCode::kContainerNotFound) || brought == kMostBrought) co_return done;
     CO_TRY(co_await know_container(shard, ref.parent()));
+    if (other) CO_TRY(co_await know_container(shard, *other));
   }
 }
 

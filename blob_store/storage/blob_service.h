@@ -272,10 +272,13 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   [[nodiscard]] kv::Engine& catalogue() const { return stored_.catalogue().engine; }
   [[nodiscard]] bool divided() const { return shards_.size() > 1; }
 
-  /// Runs a transaction of the shard that has the blob, which is told of the container if it does not know it yet.
+  /// Runs a transaction of the shard that has the blob, which is told of the container if it does not know it yet, and
+  /// of another one whose blobs the transaction looks at.
   using BlobBody = std::function<Result<void>(kv::Transaction&, const Place&)>;
-  Task<Result<void>> transact(const BlobRef& ref, BlobBody body, const FailStep* step = nullptr);
-  Task<Result<void>> transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body, const FailStep* step);
+  Task<Result<void>> transact(const BlobRef& ref, BlobBody body, const FailStep* step = nullptr,
+                              std::optional<ContainerRef> other = {});
+  Task<Result<void>> transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body, const FailStep* step,
+                                        std::optional<ContainerRef> other);
   /// Tells the shard of the container, if it does not know it. kContainerNotFound: there is none.
   Task<Result<void>> know_container(const Shard& shard, ContainerRef ref) const;
   [[nodiscard]] Place place_on(const Shard& shard) const { return {shard.number, &containers_}; }
@@ -310,8 +313,10 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// What was the content of `current` goes, or is kept as long as the account retains it.
   Result<void> discard(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                        bool as_snapshot) const;
-  /// Changes what is kept of a blob, when nothing else happens to that any more: storage/kept_blobs.h.
-  Task<Result<void>> change_settled(BlobRef ref, BlobBody change, const FailStep& step);
+  /// Changes what is kept of a blob, when nothing else happens to that any more: storage/kept_blobs.h. `kept`: of this
+  /// one instead, which is on the shard of the blob.
+  Task<Result<void>> change_settled(BlobRef ref, BlobBody change, const FailStep& step,
+                                    std::optional<BlobRef> kept = {});
   /// Deleted snapshots are retained for so many days.
   Result<void> drop_snapshot(kv::Transaction& txn, const CurrentBlob& current, const BlobRef& ref,
                              const Conditions& conditions, std::uint32_t days) const;

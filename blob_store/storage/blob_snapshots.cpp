@@ -42,16 +42,18 @@ Result<void> BlobService::discard(kv::Transaction& txn, const CurrentBlob& curre
   return {};
 }
 
-Task<Result<void>> BlobService::change_settled(BlobRef ref, BlobBody change, const FailStep& step) {
+Task<Result<void>> BlobService::change_settled(BlobRef ref, BlobBody change, const FailStep& step,
+                                               std::optional<BlobRef> kept) {
+  const auto& settles = kept ? *kept : ref;
   for (bool settled = false; !settled;) {
     CO_TRY(co_await transact(
         ref,
         [&](kv::Transaction& txn, const Place& place) -> Result<void> {
-          const auto generation = TRY(find_generation(txn, place, ref.parent()));
-          settled = !TRY(KeptBlobs(generation, ref.name).settle_some(txn));
+          const auto generation = TRY(find_generation(txn, place, settles.parent()));
+          settled = !TRY(KeptBlobs(generation, settles.name).settle_some(txn));
           return settled ? change(txn, place) : Result<void>();
         },
-        &step));
+        &step, settles.parent()));
   }
   co_return Result<void>{};
 }

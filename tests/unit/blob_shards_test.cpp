@@ -281,6 +281,26 @@ TEST_F(BlobShards, ACopyOfTwoContainersOnOneShardKnowsBoth) {
   expect_sound();
 }
 
+TEST_F(BlobShards, ACopyRetainsWhatItReplacesAsTheAccountOfItsPlaceSays) {
+  constexpr std::size_t kShard = 2;
+  ASSERT_TRUE(run(service_.create_container({"else", "box"}, {}, "")));
+  BlobRef foreign{"else", "box", "0"};
+  for (int i = 1; stored_.placement.of({foreign.account, foreign.container, foreign.name}) != kShard; ++i) {
+    foreign.name = std::to_string(i);
+  }
+  put(on(kShard), "text");
+  ASSERT_TRUE(run(service_.put_blob(foreign, {}, {0, 4, "text"}, {})));
+  retain(7);  // in the one account
+  CopyRequest there, back;
+  there.source = ref(on(kShard));
+  ASSERT_TRUE(run(service_.copy_blob(there, foreign, {})));
+  EXPECT_THAT(keys_of(blob_keys::kDeleted), IsEmpty());
+  back.source = foreign;
+  ASSERT_TRUE(run(service_.copy_blob(back, ref(on(kShard)), {})));
+  EXPECT_EQ(keys_of(blob_keys::kDeleted).size(), 1U);
+  expect_sound();
+}
+
 TEST_F(BlobShards, ADeletedContainerIsGoneOnEveryShard) {
   for (std::size_t shard = 0; shard < kShards; ++shard) put(on(shard), content(300'000));
   ASSERT_TRUE(drop_box());
