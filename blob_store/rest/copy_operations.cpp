@@ -7,20 +7,24 @@
 namespace tidemark::blob_store::operations {
 namespace {
 
-Result<CopyRequest> copy_request(const Call& call, CopySource source) {
+/// `checks_md5`: whether the operation knows x-ms-source-content-md5.
+Task<Result<CopyRequest>> copy_request(const Call& call, bool checks_md5) {
   CopyRequest request;
+  request.copy_tags = iequals_ascii(call.header("x-ms-copy-source-tag-option"), "COPY");
+  if (request.copy_tags) CO_TRY(call.authorize({auth::ResourceType::kObject, "t"}));
+  auto source = CO_TRY(read_copy_source(call, request.copy_tags));
+  if (checks_md5) CO_TRY(co_await check_source_md5(call, source));
   request.source = std::move(source.ref);
   request.source_url = std::move(source.url);
   request.source_conditions = std::move(source.conditions);
   if (auto metadata = read_metadata(call.http); !metadata.empty()) request.metadata = std::move(metadata);
-  request.copy_tags = iequals_ascii(call.header("x-ms-copy-source-tag-option"), "COPY");
-  request.tier = TRY(read_tier(call));
-  if (auto tags = TRY(parse_tag_header(call.header("x-ms-tags"))); !tags.empty()) {
-    TRY(call.authorize({auth::ResourceType::kObject, "t"}));
+  request.tier = CO_TRY(read_tier(call));
+  if (auto tags = CO_TRY(parse_tag_header(call.header("x-ms-tags"))); !tags.empty()) {
+    CO_TRY(call.authorize({auth::ResourceType::kObject, "t"}));
     request.tags = std::move(tags);
   }
   if (const auto seal = call.header("x-ms-seal-blob"); !seal.empty()) request.sealed = iequals_ascii(seal, "true");
-  return request;
+  co_return request;
 }
 
 /// The content headers of the request, if the source's are not to be taken.
@@ -34,18 +38,22 @@ std::optional<ContentHeaders> own_headers(const Call& call) {
 }  // namespace
 
 Answer copy_blob(Call& call) {
-  auto request = CO_TRY(copy_request(call, CO_TRY(read_copy_source(call))));
+  const bool from_url = iequals_ascii(call.header("x-ms-requires-sync"), "true");
+  auto request = CO_TRY(co_await copy_request(call, from_url));
   const auto outcome =
       CO_TRY(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
   auto response = empty_response(202);
   add_version(response, outcome.version);
   response.set("x-ms-copy-id", outcome.id);
   response.set("x-ms-copy-status", "success");
+  if (const auto md5 = call.header("x-ms-source-content-md5"); from_url && !md5.empty()) {
+    response.set("Content-MD5", md5);
+  }
   co_return response;
 }
 
 Answer put_blob_from_url(Call& call) {
-  auto request = CO_TRY(copy_request(call, CO_TRY(read_copy_source(call))));
+  auto request = CO_TRY(co_await copy_request(call, true));
   request.as_new_block_blob = true;
   request.headers = own_headers(call);
   const auto outcome =

@@ -62,34 +62,44 @@ Result<Conditions> read_source_conditions(const Call& call) {
   return conditions;
 }
 
-/// Whether the source may be read without a signature of its own.
-Result<bool> is_open(const Call& call, const Call& source) {
+constexpr std::string_view kSourceMd5 = "x-ms-source-content-md5";
+
+/// Whether the source may be read without a signature of its own. `letter`: what of it.
+Result<bool> is_open(const Call& call, const Call& source, std::string_view letter) {
   const bool by_itself =
       call.identity.scheme == auth::Scheme::kSharedKey || call.identity.scheme == auth::Scheme::kBearer;
-  const bool reader = by_itself && auth::authorize(call.identity, {auth::ResourceType::kObject, "r"}, {}).has_value();
+  const bool reader =
+      by_itself && auth::authorize(call.identity, {auth::ResourceType::kObject, letter}, {}).has_value();
   if (reader && call.account() == source.account()) return true;
+  if (letter != "r") return false;
   const auto container = call.service.get_container(source.container_ref());
   return container && !container->public_access.empty();
 }
 
 Result<Checksums::Wanted> wanted_of_source(const Call& call) {
   constexpr std::string_view kCrc64 = "x-ms-source-content-crc64";
-  Checksums::Wanted wanted{{call.header("x-ms-source-content-md5"), call.header(kCrc64)}};
+  Checksums::Wanted wanted{{call.header(kSourceMd5), call.header(kCrc64)}};
   TRY(check_declared_sums(wanted.declared, kCrc64));
   wanted.md5 = !wanted.declared.md5.empty();
   wanted.crc64 = !wanted.md5;
   return wanted;
 }
 
-Result<void> check_allowed(const Call& call, Call& source) {
-  auto known = call.front.identify(source);
+Result<void> check_allowed(const Call& call, Call& source, bool with_tags) {
+  const auto known = call.front.identify(source);
   TRY(split_resource(source));
   TRY(read_snapshot(source));
-  if (known) known = source.authorize({auth::ResourceType::kObject, "r"});
-  if (known || TRY(is_open(call, source))) return {};
-  return not_verified(
-      "The copy source may not be read: its URL needs a SAS, or the request the key of its account or a token that may "
-      "read.");
+  const auto may_read = [&](std::string_view letter) -> Result<bool> {
+    if (known && source.authorize({auth::ResourceType::kObject, letter})) return true;
+    return is_open(call, source, letter);
+  };
+  if (!TRY(may_read("r"))) {
+    return not_verified(
+        "The copy source may not be read: its URL needs a SAS, or the request the key of its account or a token that "
+        "may read.");
+  }
+  if (with_tags && !TRY(may_read("t"))) return not_verified("The tags of the copy source may not be read.");
+  return {};
 }
 
 Result<OpenedBlob> open_source(const Call& call, const CopySource& source) {
@@ -115,17 +125,22 @@ class Turns {
   std::size_t pieces_ = 0, bytes_ = 0;
 };
 
-Task<Result<ReceivedBody>> copy_content(ContentReader reader, PayloadWriter& writer, Checksums::Wanted wanted) {
+/// Without a writer, only the sums are checked.
+Task<Result<Sums>> read_all(ContentReader reader, PayloadWriter* writer, Checksums::Wanted wanted) {
   const auto executor = co_await asio::this_coro::executor;
   Checksums checksums(std::move(wanted));
   Turns turns;
   for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) {
     const bool turn_over = turns.over(piece.size());
     checksums.update(piece);
-    CO_TRY(co_await writer.append(std::move(piece)));
+    if (writer != nullptr) CO_TRY(co_await writer->append(std::move(piece)));
     if (turn_over) co_await asio::post(executor, asio::use_awaitable);
   }
-  auto sums = CO_TRY(checksums.finish());
+  co_return checksums.finish();
+}
+
+Task<Result<ReceivedBody>> copy_content(ContentReader reader, PayloadWriter& writer, Checksums::Wanted wanted) {
+  auto sums = CO_TRY(co_await read_all(std::move(reader), &writer, std::move(wanted)));
   auto payload = CO_TRY(co_await writer.finish());
   co_return ReceivedBody{std::move(payload), std::move(sums.md5), std::move(sums.crc64)};
 }
@@ -144,7 +159,7 @@ Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& sou
 
 }  // namespace
 
-Result<CopySource> read_copy_source(const Call& call) {
+Result<CopySource> read_copy_source(const Call& call, bool with_tags) {
   CopySource source;
   source.url = call.header(kSourceHeader);
   const auto url = split_url(source.url);
@@ -159,11 +174,21 @@ Result<CopySource> read_copy_source(const Call& call) {
   request.tls = call.https;
   Call read(call.front, request, call.service);
   read.host = url->host;
-  TRY(check_allowed(call, read));
+  TRY(check_allowed(call, read, with_tags));
   if (read.blob.empty()) return fail(protocol::invalid_header(kSourceHeader, source.url));
   source.ref = read.blob_ref();
   source.conditions = TRY(read_source_conditions(call));
   return source;
+}
+
+Task<Result<void>> check_source_md5(const Call& call, CopySource& source) {
+  const Checksums::Wanted wanted{{call.header(kSourceMd5), {}}, true, false};
+  if (wanted.declared.md5.empty()) co_return Result<void>{};
+  CO_TRY(check_declared_sums(wanted.declared, {}));
+  const auto opened = CO_TRY(open_source(call, source));
+  CO_TRY(co_await read_all(opened.read(0, opened.blob.size), nullptr, wanted));
+  source.conditions.if_match = {opened.blob.version.etag()};
+  co_return Result<void>{};
 }
 
 Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit) {

@@ -12,7 +12,11 @@ struct CopySource {
   Conditions conditions;  // x-ms-source-if-...
 };
 
-Result<CopySource> read_copy_source(const Call& call);
+/// `with_tags`: they are copied as well, so the caller must be allowed to read those, too.
+Result<CopySource> read_copy_source(const Call& call, bool with_tags = false);
+/// Checks the MD5 of the source that x-ms-source-content-md5 declares, if it does. The source is then copied as it was
+/// read here, or not at all. kInvalidMd5, kMd5Mismatch, kSourceConditionNotMet.
+Task<Result<void>> check_source_md5(const Call& call, CopySource& source);
 /// What a write of a part of a blob brings, as content of its own: the body, or of the source the bytes that
 /// x-ms-source-range names, all of them without it. Checks the sums that the request declares. kSourceConditionNotMet.
 Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit);

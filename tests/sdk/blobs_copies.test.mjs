@@ -97,6 +97,47 @@ test("copy: who may not read the source makes no copy of it", { azurite: "blob-f
   assert.equal(await textOf(blob("stolen")), "x");
 });
 
+test("copy: the MD5 that the request declares is that of the source", { azurite: "blob-from-url" }, async () => {
+  const content = randomBytes(600_000);
+  const block = Buffer.from("1").toString("base64");
+  await blob("summed").stageBlock(block, content, content.length);
+  await blob("summed").commitBlockList([block], { blobHTTPHeaders: { blobContentMD5: new Uint8Array(16) } });  // as nobody checks
+  const from = `${blob("summed").url}?${readSas("summed")}`;
+  const target = blob("summed-copy");
+  const right = createHash("md5").update(content).digest();
+  const asStored = new Uint8Array(16);
+  await refused(target.syncUploadFromURL(from, { sourceContentMD5: asStored }), 400, "Md5Mismatch");
+  await refused(target.syncCopyFromURL(from, { sourceContentMD5: asStored }), 400, "Md5Mismatch");
+  await refused(target.syncUploadFromURL(from, { sourceContentMD5: new Uint8Array(5) }), 400, "InvalidMd5");
+  assert.equal(await target.exists(), false);
+  await target.syncUploadFromURL(from, { sourceContentMD5: right });
+  assert.deepEqual(await target.downloadToBuffer(), content);
+  await target.delete();
+  const copied = await target.syncCopyFromURL(from, { sourceContentMD5: right });
+  assert.deepEqual(Buffer.from(copied.contentMD5), right);
+  assert.deepEqual(await target.downloadToBuffer(), content);
+  await refused(target.syncCopyFromURL(from, { sourceContentMD5: right, sourceConditions: { ifMatch: '"0x1"' } }), 412, "SourceConditionNotMet");
+});
+
+test("copy: tags come along if they may be read there and set here", { azurite: "blob-from-url" }, async () => {
+  await put(container, "labelled", "x", { tags: { level: "secret" } });
+  const sas = (letters) =>
+    generateBlobSASQueryParameters({ containerName: "copies", permissions: BlobSASPermissions.parse(letters), expiresOn: inOneHour() }, credential);
+  const copy = (here, there) =>
+    new BlobServiceClient(`${url}?${sas(here)}`, newPipeline(undefined, { retryOptions: { maxTries: 1 } })).getContainerClient("copies")
+      .getBlockBlobClient("labelled-copy").syncUploadFromURL(`${blob("labelled").url}${there && `?${sas(there)}`}`, { copySourceTags: "COPY" });
+  await refused(copy("cw", "rt"), 403, "AuthorizationPermissionMismatch");
+  await refused(copy("cwt", "r"), 404, "CannotVerifyCopySource");
+  assert.equal(await blob("labelled-copy").exists(), false);
+  await copy("cwt", "rt");
+  assert.deepEqual((await blob("labelled-copy").getTags()).tags, { level: "secret" });
+  await blob("labelled-key").syncUploadFromURL(blob("labelled").url, { copySourceTags: "COPY" });
+  assert.deepEqual((await blob("labelled-key").getTags()).tags, { level: "secret" });
+  await container.setAccessPolicy("blob");
+  await refused(copy("cwt", ""), 404, "CannotVerifyCopySource");
+  await container.setAccessPolicy();
+});
+
 test("append from a URL: a part of the source, all of it, and conditions", { azurite: "blob-from-url" }, async () => {
   const content = randomBytes(600_000);
   await blob("append-origin").uploadData(content);
