@@ -64,10 +64,12 @@ Result<void> read_duration(const Call& call, LeaseRequest& request) {
   return {};
 }
 
-Result<LeaseRequest> read_lease_request(Call& call) {
+/// `need`: of everything but a break, which whoever may delete is allowed as well.
+Result<LeaseRequest> read_lease_request(Call& call, const auth::Need& need) {
   constexpr std::string_view kPeriod = "x-ms-lease-break-period";
   LeaseRequest request;
   request.action = TRY(read_action(call));
+  if (request.action != LeaseAction::kBreak) TRY(call.authorize(need));
   request.id = TRY(read_id(call, "x-ms-lease-id"));
   request.proposed = TRY(read_id(call, "x-ms-proposed-lease-id"));
   request.break_period_s = TRY(read_seconds(call, kPeriod));
@@ -99,13 +101,13 @@ http::Response lease_response(LeaseAction action, const LeaseOutcome& outcome) {
 }  // namespace
 
 Answer lease_blob(Call& call) {
-  const auto request = CO_TRY(read_lease_request(call));
+  const auto request = CO_TRY(read_lease_request(call, {auth::ResourceType::kObject, "w"}));
   co_return lease_response(request.action,
                            CO_TRY(co_await call.service.lease_blob(call.blob_ref(), request, read_conditions(call))));
 }
 
 Answer lease_container(Call& call) {
-  const auto request = CO_TRY(read_lease_request(call));
+  const auto request = CO_TRY(read_lease_request(call, {auth::ResourceType::kContainer, "w", {}, false}));
   co_return lease_response(request.action, CO_TRY(co_await call.service.lease_container(call.container_ref(), request,
                                                                                         read_conditions(call))));
 }

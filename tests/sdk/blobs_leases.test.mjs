@@ -1,8 +1,8 @@
 // Leases of blobs and containers through the unmodified SDK.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { test } from "./support.mjs";
-import { makeContainer, put, refused, service } from "./blobs_support.mjs";
+import { request, test } from "./support.mjs";
+import { accountSas, isRefused, makeContainer, put, refused, service, url } from "./blobs_support.mjs";
 
 const container = await makeContainer("leases");
 const fresh = async (name) => {
@@ -29,6 +29,21 @@ test("lease: a leased blob takes no writes without its id", async () => {
     await refused(write(wrong), 412, "LeaseIdMismatchWithBlobOperation");
     await write(conditions);
   }
+});
+
+test("lease: who may only delete breaks it and no more", async () => {
+  const { lease } = await fresh("broken");
+  await lease.acquireLease(-1);
+  const by = (letters, target, action, headers = {}) =>
+    request(`${url}/leases${target}&comp=lease&${accountSas(letters)}`, { method: "PUT", headers: { "x-ms-lease-action": action, ...headers } });
+  for (const target of ["/broken?", "?restype=container"]) {
+    for (const action of ["acquire", "renew", "change", "release"]) {
+      isRefused(await by("d", target, action, { "x-ms-lease-duration": "-1", "x-ms-lease-id": lease.leaseId, "x-ms-proposed-lease-id": lease.leaseId }),
+        403, "AuthorizationPermissionMismatch");
+    }
+  }
+  assert.equal((await by("d", "/broken?", "break")).status, 202);
+  assert.equal((await by("w", "/broken?", "release", { "x-ms-lease-id": lease.leaseId })).status, 200);
 });
 
 test("lease: what a blob tells of it", async () => {
