@@ -1,5 +1,6 @@
 // Lists: the blobs of a container in the order of their names, together with what is kept of them and with names that
-// have only staged blocks. A page costs what is in it, however much folds into a common prefix.
+// have only staged blocks. A page costs what is in it, however much folds into a common prefix. It ends early, even
+// empty, if it came past much that is kept of blobs and was not asked for.
 #include <algorithm>
 #include <array>
 
@@ -69,6 +70,9 @@ std::string_view common_prefix(std::string_view name, const ListRequest& request
   const auto at = name.find(request.delimiter, request.prefix.size());
   return at == std::string_view::npos ? std::string_view{} : name.substr(0, at + request.delimiter.size());
 }
+
+/// Rows that a page comes past without listing them.
+constexpr std::size_t kMostPassed = 5000;
 
 constexpr std::array kKeptKinds{blob_keys::kSnapshot, blob_keys::kDeleted};
 
@@ -161,8 +165,12 @@ class Listing {
     const auto mark = TRY(KeptBlobs(generation_, name).find_mark(names->rows()));
     for (; names != nullptr; names->next(), names = oldest_kept(name)) {
       const Stamp version{version_of(*names)};
+      if (passed_ == kMostPassed) return page_.next = {name, version}, false;
       auto kept = seen_through(mark, version, TRY(records::kKeptBlob.decode(names->value())));
-      if (!kept || (kept->deleted ? !request_.with_deleted : !request_.with_snapshots)) continue;
+      if (!kept || (kept->deleted ? !request_.with_deleted : !request_.with_snapshots)) {
+        ++passed_;
+        continue;
+      }
       if (full()) return page_.next = {name, version}, false;
       ListedBlob item{.name = name, .blob = std::move(kept->blob)};
       if (kept->snapshot) item.snapshot = version;
@@ -194,6 +202,7 @@ class Listing {
   const ListRequest& request_;
   std::optional<Names> blobs_, staged_;
   std::vector<Names> kept_;  // in the order of kKeptKinds
+  std::size_t passed_ = 0;
   ListPage<ListedBlob> page_;
 };
 

@@ -238,6 +238,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
+  /// Likewise a page of these.
   /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.
   Task<Result<WriteOutcome>> put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload, FencedWrite write);
   Task<Result<void>> stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence);

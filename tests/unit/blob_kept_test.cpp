@@ -141,5 +141,36 @@ TEST_F(KeptBlobsTest, ADeletedContainerTakesWhatWasBegunAlong) {
   for (const char kind : {'B', 'S', 'Z', 'V', 'P', 'R', 'G'}) EXPECT_TRUE(keys_of(kind).empty()) << kind;
 }
 
+TEST_F(KeptBlobsTest, APageEndsThatComesPastMuchThatIsDeleted) {
+  constexpr std::uint64_t kDeleted = 12'000;
+  const auto generation = service_.get_container({"acc", "box"})->generation;
+  put("a", "x");
+  put("b", "x");
+  const auto blob = *service_.get_blob(ref("b"), {});
+  kv::TransactionBody bury = [&](kv::Transaction& txn) -> Result<void> {
+    for (std::uint64_t i = 1; i <= kDeleted; ++i) {
+      KeptBlob kept{blob, true, clock_->now(), 7};
+      kept.blob.content = {};
+      KeptBlobs(generation, "b").retain(txn, Stamp{i}, kept);
+    }
+    return {};
+  };
+  ASSERT_TRUE(run(engine_->transact(bury)));
+  ListRequest request;
+  request.with_snapshots = true;
+  std::vector<std::string> names;
+  std::size_t pages = 0;
+  do {
+    const auto page = service_.list_blobs({"acc", "box"}, request);
+    ASSERT_TRUE(page);
+    for (const auto& item : page->items) names.push_back(item.name);
+    request.from = page->next;
+    ++pages;
+  } while (!request.from.name.empty());
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(pages, 3U);
+  EXPECT_EQ(list().deleted, kDeleted);
+}
+
 }  // namespace
 }  // namespace tidemark::blob_store
