@@ -25,12 +25,7 @@ Answer create_append_blob(Call& call, NewContent content, Conditions conditions)
 Answer append_block(Call& call) {
   auto wanted = CO_TRY(read_append_conditions(call));
   CO_TRY(check_put(call));
-  const bool from_url = names_source(call);
-  auto body = CO_TRY(co_await receive_part(call, kMaxAppendBlock));
-  if (body.payload.size == 0) {
-    const std::string_view what = from_url ? kSourceHeader : "Content-Length";
-    co_return fail(protocol::invalid_header(what, call.header(what), "A block has at least one byte."));
-  }
+  auto body = CO_TRY(co_await receive_block(call, kMaxAppendBlock));
   const auto payload = body.payload.id;
   auto outcome =
       co_await call.service.append_block(call.blob_ref(), std::move(body.payload), wanted, read_conditions(call));

@@ -203,6 +203,13 @@ Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit) {
   co_return co_await receive_from_source(call, source, limit);
 }
 
+Task<Result<ReceivedBody>> receive_block(Call& call, std::uint64_t limit) {
+  auto body = CO_TRY(co_await receive_part(call, limit));
+  if (body.payload.size > 0) co_return body;
+  const std::string_view what = names_source(call) ? kSourceHeader : "Content-Length";
+  co_return fail(protocol::invalid_header(what, call.header(what), "A block has at least one byte."));
+}
+
 void add_part_hash(http::Response& response, const Call& call, const ReceivedBody& part) {
   if (!names_source(call)) return add_transfer_hash(response, call, part.md5, part.crc64);
   if (part.md5.empty()) {

@@ -20,6 +20,8 @@ Task<Result<void>> check_source_md5(const Call& call, CopySource& source);
 /// What a write of a part of a blob brings, as content of its own: the body, or of the source the bytes that
 /// x-ms-source-range names, all of them without it. Checks the sums that the request declares. kSourceConditionNotMet.
 Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit);
+/// Likewise a block, which has at least one byte.
+Task<Result<ReceivedBody>> receive_block(Call& call, std::uint64_t limit);
 /// The hash that answers such a write.
 void add_part_hash(http::Response& response, const Call& call, const ReceivedBody& part);
 

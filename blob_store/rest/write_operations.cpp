@@ -71,7 +71,7 @@ Answer put_block(Call& call) {
   const auto raw = base64_decode(id);
   if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
   CO_TRY(check_put(call));
-  auto body = CO_TRY(co_await receive_part(call, kMaxPutBlock));
+  auto body = CO_TRY(co_await receive_block(call, kMaxPutBlock));
   const auto payload = body.payload.id;
   auto done =
       co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), read_conditions(call).lease_id);

@@ -119,6 +119,7 @@ const cases = {
     ["an MD5 of other bytes", "PUT", "/sum", { ...blockBlob, "Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA==" }, "x", 400, "Md5Mismatch"],
     ["a CRC-64 that is none", "PUT", "/sum", { ...blockBlob, "x-ms-content-crc64": "AAAA" }, "x", 400, "InvalidHeaderValue"],
     ["a CRC-64 of other bytes", "PUT", "/sum", { ...blockBlob, "x-ms-content-crc64": "AAAAAAAAAAA=" }, "x", 400, "Crc64Mismatch"],
+    ["a block without bytes", "PUT", `/block?comp=block&blockid=${id("none")}`, {}, "", 400, "InvalidHeaderValue", "blob-error-codes"],
     ["a list of blocks that is no XML", "PUT", "/block?comp=blocklist", {}, "blocks", 400, "InvalidXmlDocument", "blob-error-codes"],
     ["a list with a block that is not there", "PUT", "/block?comp=blocklist", {}, list("AAAA"), 400, "InvalidBlockList", "blob-error-codes"],
     ["a list of 50,001 blocks", "PUT", "/block?comp=blocklist", {}, list(...Array(50_001).fill("AAAA")), 400, "BlockListTooLong", "blob-error-codes"],
