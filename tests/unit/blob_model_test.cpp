@@ -62,6 +62,9 @@ TEST(BlobModel, Ranges) {
   EXPECT_EQ(range("bytes=9-99", 10), "9+1");
   EXPECT_EQ(range("bytes=10-", 10), "416");
   EXPECT_EQ(range("bytes=0-", 0), "416");
+  const std::string endless(23, '9');
+  EXPECT_EQ(range("bytes=" + endless + "-", 10), "416");
+  EXPECT_EQ(range("bytes=2-" + endless, 10), "2+8");
   for (const auto* ignored : {"", "bytes=-5", "bytes=5-2", "bytes=0-1,3-4", "items=0-1", "bytes=x-", "bytes=1"}) {
     EXPECT_EQ(range(ignored, 10), "whole") << ignored;
   }
