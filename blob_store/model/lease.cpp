@@ -15,6 +15,14 @@ std::int64_t seconds_until(Time moment, Time now) {
   return std::max<std::int64_t>(left, 0);
 }
 
+/// Ids are GUIDs, which may be in braces.
+bool is_same(std::string_view one, std::string_view other) {
+  const auto bare = [](std::string_view id) {
+    return id.starts_with('{') && id.ends_with('}') ? id.substr(1, id.size() - 2) : id;
+  };
+  return bare(one) == bare(other);
+}
+
 LeaseAnswer hold(Lease& lease, std::string id, std::int64_t duration_s, Time now) {
   lease = Lease{std::move(id), duration_s, duration_s == kForEver ? Time{} : now + seconds(duration_s), {}};
   return {lease.id, 0};
@@ -22,7 +30,7 @@ LeaseAnswer hold(Lease& lease, std::string id, std::int64_t duration_s, Time now
 
 Result<LeaseAnswer> acquire(Lease& lease, const LeaseRequest& request, Time now) {
   const auto state = lease.state(now);
-  const bool same = lease.id == request.proposed;
+  const bool same = is_same(lease.id, request.proposed);
   if (state == LeaseState::kBreaking) {
     return fail(same ? ErrorCode::kLeaseIsBreakingAndCannotBeAcquired : ErrorCode::kLeaseAlreadyPresent);
   }
@@ -31,7 +39,7 @@ Result<LeaseAnswer> acquire(Lease& lease, const LeaseRequest& request, Time now)
 }
 
 Result<LeaseAnswer> renew(Lease& lease, const LeaseRequest& request, Time now) {
-  if (lease.id.empty() || lease.id != request.id) return fail(ErrorCode::kLeaseIdMismatchWithLeaseOperation);
+  if (lease.id.empty() || !is_same(lease.id, request.id)) return fail(ErrorCode::kLeaseIdMismatchWithLeaseOperation);
   if (lease.breaks) return fail(ErrorCode::kLeaseIsBrokenAndCannotBeRenewed);
   return hold(lease, lease.id, lease.duration_s, now);
 }
@@ -40,7 +48,7 @@ Result<LeaseAnswer> change(Lease& lease, const LeaseRequest& request, Time now) 
   const auto state = lease.state(now);
   const bool there = state == LeaseState::kLeased || state == LeaseState::kBreaking;
   if (!there) return fail(ErrorCode::kLeaseNotPresentWithLeaseOperation);
-  if (lease.id != request.id && lease.id != request.proposed) {
+  if (!is_same(lease.id, request.id) && !is_same(lease.id, request.proposed)) {
     return fail(ErrorCode::kLeaseIdMismatchWithLeaseOperation);
   }
   if (state == LeaseState::kBreaking) return fail(ErrorCode::kLeaseIsBreakingAndCannotBeChanged);
@@ -49,7 +57,7 @@ Result<LeaseAnswer> change(Lease& lease, const LeaseRequest& request, Time now) 
 }
 
 Result<LeaseAnswer> release(Lease& lease, const LeaseRequest& request) {
-  if (lease.id.empty() || lease.id != request.id) return fail(ErrorCode::kLeaseIdMismatchWithLeaseOperation);
+  if (lease.id.empty() || !is_same(lease.id, request.id)) return fail(ErrorCode::kLeaseIdMismatchWithLeaseOperation);
   lease = {};
   return LeaseAnswer{};
 }
@@ -128,7 +136,7 @@ Result<LeaseAnswer> act(Lease& lease, const LeaseRequest& request, Time now) {
 Result<void> check_lease_of_write(Lease& lease, const std::string& id, Time now, Leased what) {
   if (lease.locked(now)) {
     if (id.empty()) return fail(ErrorCode::kLeaseIdMissing);
-    return id == lease.id ? Result<void>() : fail(mismatch(what));
+    return is_same(id, lease.id) ? Result<void>() : fail(mismatch(what));
   }
   if (id.empty()) {
     lease = {};
@@ -140,7 +148,7 @@ Result<void> check_lease_of_write(Lease& lease, const std::string& id, Time now,
 Result<void> check_lease_of_read(const Lease& lease, const std::string& id, Time now, Leased what) {
   if (id.empty()) return {};
   if (!lease.locked(now)) return lease.id.empty() ? fail(not_present(what)) : lost();
-  return id == lease.id ? Result<void>() : fail(mismatch(what));
+  return is_same(id, lease.id) ? Result<void>() : fail(mismatch(what));
 }
 
 }  // namespace tidemark::blob_store

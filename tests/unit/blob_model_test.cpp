@@ -70,6 +70,23 @@ TEST(BlobModel, Ranges) {
   }
 }
 
+TEST(BlobModel, ALeaseIsKnownByItsGuidWithBracesOrWithout) {
+  const std::string id = "12345678-1234-1234-1234-123456789012";
+  const Time now{std::chrono::hours(1)};
+  for (const auto& [taken, used] : {std::pair("{" + id + "}", id), {id, "{" + id + "}"}}) {
+    Lease lease;
+    const auto does = [&](LeaseAction action, const std::string& with) {
+      return act(lease, {action, with, with, -1, {}}, now).has_value();
+    };
+    ASSERT_TRUE(does(LeaseAction::kAcquire, taken));
+    EXPECT_TRUE(check_lease_of_write(lease, used, now, Leased::kBlob));
+    EXPECT_TRUE(check_lease_of_read(lease, used, now, Leased::kBlob));
+    for (const auto action : {LeaseAction::kAcquire, LeaseAction::kRenew, LeaseAction::kRelease}) {
+      EXPECT_TRUE(does(action, used));
+    }
+  }
+}
+
 TEST(BlobModel, Conditions) {
   const auto version = Stamp::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
   Conditions none;
