@@ -40,6 +40,7 @@ std::optional<ContentHeaders> own_headers(const Call& call) {
 Answer copy_blob(Call& call) {
   const bool from_url = iequals_ascii(call.header("x-ms-requires-sync"), "true");
   auto request = CO_TRY(co_await copy_request(call, from_url));
+  request.rehydrates = !from_url && !request.tier.empty() && request.tier != kArchive;
   const auto outcome =
       CO_TRY(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
   auto response = empty_response(202);

@@ -20,7 +20,7 @@ Result<void> check_source(const CopyRequest& request, const Blob& source) {
   auto met = check_existing(request.source_conditions, source);
   if (met.failed_with(ErrorCode::kConditionNotMet)) return fail(ErrorCode::kSourceConditionNotMet);
   if (!met) return met;
-  return is_archived(source) ? fail(ErrorCode::kBlobArchived) : Result<void>();
+  return is_archived(source) && !request.rehydrates ? fail(ErrorCode::kBlobArchived) : Result<void>();
 }
 
 /// Whether a copy of this source may replace what is there.
@@ -89,7 +89,7 @@ Task<Result<CopyOutcome>> BlobService::copy_shared(CopyRequest request, BlobRef 
 
 Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef ref, Conditions conditions) {
   CO_TRY(check_source(request, CO_TRY(get_blob(request.source, {}))));
-  const auto source = CO_TRY(open_blob(request.source, {}));
+  const auto source = CO_TRY(open_blob(request.source, {}, request.rehydrates));
   CO_TRY(check_source(request, source.blob));
   auto replaced = CO_TRY(current_blob(ref));
   CO_TRY(check_target(request, source.blob, conditions, replaced, clock_.now()));

@@ -28,14 +28,14 @@ Result<Blob> BlobService::get_blob(const BlobRef& ref, const Conditions& conditi
   return existing_blob(*shard.engine.snapshot(), shard, ref, conditions);
 }
 
-Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& conditions) const {
+Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& conditions, bool archived) const {
   auto& shard = of(ref);
   OpenedBlob opened;
   opened.content.files = &files_;
   for (std::uint64_t noted = 0;;) {
     opened.content.rows = shard.engine.snapshot();
     opened.blob = TRY(existing_blob(*opened.content.rows, shard, ref, conditions));
-    if (is_archived(opened.blob)) return fail(ErrorCode::kBlobArchived);
+    if (is_archived(opened.blob) && !archived) return fail(ErrorCode::kBlobArchived);
     const auto& content = opened.blob.content;
     // What this snapshot shows is not removed if its readers were noted before.
     if (content.id == 0 || content.id == noted) break;

@@ -99,6 +99,7 @@ struct CopyRequest {
   std::optional<Tags> tags;  // absent: none
   bool copy_tags = false;
   std::string tier;
+  bool rehydrates = false;  // the source may be archived, which the copy is not
   std::optional<bool> sealed;
   /// Put Blob From URL: a block blob that does not tell that it is a copy.
   bool as_new_block_blob = false;
@@ -216,7 +217,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<BlockLists> get_block_lists(const BlobRef& ref) const;
   /// The properties, without reading the extents.
   Result<Blob> get_blob(const BlobRef& ref, const Conditions& conditions) const;
-  Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions) const;
+  /// `archived`: whether what is archived may be read.
+  Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions, bool archived = false) const;
   Task<Result<Stamp>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
   Task<Result<Stamp>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
   /// Of a snapshot, if the reference names one. True if it is gone for good, false if undelete brings it back.
@@ -236,9 +238,9 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<bool>> set_tier(BlobRef ref, std::string tier, Conditions conditions);
   /// In the order of containers, then of blobs. Work is bounded: a page may be short, even empty, before the last.
   Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
+  /// Likewise a page of these.
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
-  /// Likewise a page of these.
   /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.
   Task<Result<WriteOutcome>> put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload, FencedWrite write);
   Task<Result<void>> stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence);

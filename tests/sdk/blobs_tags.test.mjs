@@ -200,6 +200,9 @@ describe("tiers", () => {
     await refused(blob("archived").stageBlock("MQ==", "x", 1), 409, "BlobArchived");
     await refused(blob("archived").createSnapshot(), 409, "BlobArchived");
     assert.equal((await blob("archived").getProperties()).accessTier, "Archive");
+    await (await blob("brought-back").beginCopyFromURL(blob("archived").url, { tier: "Cool" })).pollUntilDone();
+    assert.equal((await blob("brought-back").downloadToBuffer()).toString(), "x");
+    await refused(blob("brought-back").syncCopyFromURL(blob("archived").url, { tier: "Cool" }), 409, "BlobArchived");
     await blob("archived").setTags({ a: "2" });
     const back = await blob("archived").setAccessTier("Hot", { rehydratePriority: "High" });
     assert.equal(back._response.status, 202);

@@ -301,6 +301,22 @@ TEST_F(BlobShards, ACopyRetainsWhatItReplacesAsTheAccountOfItsPlaceSays) {
   expect_sound();
 }
 
+TEST_F(BlobShards, ACopyBringsBackWhatIsArchived) {
+  put(on(1), "text");
+  ASSERT_TRUE(run(service_.set_tier(ref(on(1)), std::string(kArchive), {})));
+  CopyRequest request;
+  request.source = ref(on(1));
+  for (const auto& to : {on(1, "box", 1), on(2)}) {
+    request.rehydrates = false;
+    EXPECT_TRUE(run(service_.copy_blob(request, ref(to), {})).failed_with(ErrorCode::kBlobArchived));
+    request.rehydrates = true;
+    request.tier = "Hot";
+    ASSERT_TRUE(run(service_.copy_blob(request, ref(to), {})));
+    EXPECT_EQ(*read(to), "text");
+  }
+  EXPECT_TRUE(read(on(1)).failed_with(ErrorCode::kBlobArchived));
+}
+
 TEST_F(BlobShards, ADeletedContainerIsGoneOnEveryShard) {
   for (std::size_t shard = 0; shard < kShards; ++shard) put(on(shard), content(300'000));
   ASSERT_TRUE(drop_box());
