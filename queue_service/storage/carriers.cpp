@@ -59,6 +59,16 @@ Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const D
   return number;
 }
 
+Result<std::uint64_t> last_arrived(const kv::Reader& rows, std::size_t from_shard) {
+  return number_at(rows, queue_keys::last_arrived(from_shard));
+}
+
+Result<void> depart_after(kv::Transaction& txn, std::size_t to_shard, std::uint64_t number) {
+  const auto last = queue_keys::last_departed(to_shard);
+  if (TRY(number_at(txn, last)) < number) txn.put(last, kv::key(number));
+  return {};
+}
+
 Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t to_shard, std::size_t limit) {
   std::vector<Departed> found;
   std::size_t bytes = 0;
@@ -99,8 +109,7 @@ Result<void> check_departure(std::string_view row) {
 
 Result<Arrived> arrive(kv::Transaction& txn, std::size_t from_shard, const std::vector<Departed>& departed,
                        const PutDeparted& put) {
-  const auto last = queue_keys::last_arrived(from_shard);
-  const auto arrived_before = TRY(number_at(txn, last));
+  const auto arrived_before = TRY(last_arrived(txn, from_shard));
   Arrived arrived;
   for (const auto& [number, departure] : departed) {
     if (number <= arrived_before && !test_switches::arrive_again) continue;
@@ -113,7 +122,7 @@ Result<Arrived> arrive(kv::Transaction& txn, std::size_t from_shard, const std::
       return fail(std::move(placed.error()));
     }
   }
-  if (!arrived.empty()) txn.put(last, kv::key(arrived.back().first));
+  if (!arrived.empty()) txn.put(queue_keys::last_arrived(from_shard), kv::key(arrived.back().first));
   return arrived;
 }
 

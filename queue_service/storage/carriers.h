@@ -31,6 +31,11 @@ struct Departure {
 /// Writes down that it leaves for this shard; returns its number.
 Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure);
 
+/// The number of the last one that has arrived from this shard; 0 if none has.
+Result<std::uint64_t> last_arrived(const kv::Reader& rows, std::size_t from_shard);
+/// The next one that leaves for this shard has a higher number than this.
+Result<void> depart_after(kv::Transaction& txn, std::size_t to_shard, std::uint64_t number);
+
 struct Departed {
   std::uint64_t number = 0;
   Departure departure;

@@ -11,6 +11,7 @@ constexpr Duration kWorthTidying = std::chrono::milliseconds(250);
 const FailStep kCollectStep("queue.collect");
 const FailStep kArriveStep("queue.arrive");
 const FailStep kForgetDepartedStep("queue.forget_departed");
+const FailStep kGoOnNumberingStep("queue.go_on_numbering");
 
 constexpr std::size_t kCarriedTogether = 64;
 constexpr Duration kTurnPatience = std::chrono::seconds(5);
@@ -76,6 +77,7 @@ Result<std::optional<Placed>> QueueService::Core::put_departed(kv::Transaction& 
 Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed) {
   Arrived arrived;
   bool departed_again = false;
+  CO_TRY(co_await go_on_numbering(to));
   const auto at = to.moment();
   CO_TRY(co_await to.transact(kArriveStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     departed_again = false;
@@ -89,6 +91,22 @@ Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_sha
   }));
   if (departed_again) carry_soon();
   co_return arrived;
+}
+
+Task<Result<void>> QueueService::Core::go_on_numbering(Shard& from) {
+  // Shards that processes share are in one database, which has one log.
+  if (shards.size() == 1 || others != nullptr || from.numbers_go_on.load()) co_return Result<void>{};
+  std::map<std::size_t, std::uint64_t> arrived;
+  for (const auto& to : shards) {
+    const auto number = CO_TRY(last_arrived(*to->engine.snapshot(), from.number));
+    if (number > 0) arrived.emplace(to->number, number);
+  }
+  CO_TRY(co_await from.transact(kGoOnNumberingStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    for (const auto& [to, number] : arrived) TRY(depart_after(txn, to, number));
+    return {};
+  }));
+  from.numbers_go_on.store(true);
+  co_return Result<void>{};
 }
 
 Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to) {

@@ -40,6 +40,7 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
   LastGets last_gets;
   Rates rates;
   Carriers carriers;
+  std::atomic<bool> numbers_go_on{false};  // see Core::go_on_numbering()
 
   [[nodiscard]] Moment moment() const { return {clock.now(), ages.now()}; }
 
@@ -121,6 +122,10 @@ struct QueueService::Core {
                                              Departure departure, Moment at) const;
   /// Puts into queues of one shard what departed from another.
   Task<Result<Arrived>> arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed);
+  /// Before the first message departs from this shard: raises its numbers to what has arrived elsewhere. With
+  /// durability=os, a power cut may have taken the latest departures and left their arrivals, and a number that is
+  /// given again would count as arrived.
+  Task<Result<void>> go_on_numbering(Shard& from);
   /// Something is still on its way: upkeep waits for less time now.
   void carry_soon() {
     if (!stuck.exchange(true)) shutdown.notify_all();

@@ -280,6 +280,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
       co_return fail(std::move(refused.error()));
     }
   }
+  CO_TRY(co_await core_->go_on_numbering(home));
   std::vector<Placed> placed;
   std::vector<std::pair<Shard*, std::uint64_t>> departures;  // null: it is on this shard
   const auto at = home.moment();
@@ -364,6 +365,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
   if (request.text) CO_TRY(check_text(*request.text));
   auto& home = core_->to_write(account, from);
   const auto parts = CO_TRY(core_->parts_of(account, request.to_queue));
+  CO_TRY(co_await core_->go_on_numbering(home));
   const auto turn = core_->next_turn();
   Placed placed;
   Shard* other = nullptr;

@@ -185,6 +185,23 @@ TEST_F(QueueShards, ADeathAfterItArrivedDoublesNothing) {
   EXPECT_EQ(on_their_way(), 0U);
 }
 
+/// With durability=os.
+TEST_F(QueueShards, APowerCutThatTookADepartureAndLeftItsArrivalCostsNoLaterMessage) {
+  ASSERT_TRUE(run(queues_->move(put_and_take(on(0), "before"), {.to_queue = on(1)})));
+  const auto last = queue_keys::last_departed(1);
+  const auto first_number = engines_[0].get(last);
+  ASSERT_TRUE(first_number && *first_number);
+  for (const auto* text : {"cut", "cut too"}) {
+    ASSERT_TRUE(run(queues_->finish(put_and_take(on(0)), {{on(1), {.text = text}}})));
+  }
+  kv::put_row(engines_[0], last, **first_number);
+  restart();
+  ASSERT_TRUE(run(queues_->move(put_and_take(on(0), "moved"), {.to_queue = on(1)})));
+  ASSERT_TRUE(run(queues_->finish(put_and_take(on(0)), {{on(1), {.text = "put"}}})));
+  EXPECT_EQ(texts_in(on(1)), (Texts{"before", "cut", "cut too", "moved", "put"}));
+  EXPECT_EQ(on_their_way(), 0U);
+}
+
 TEST_F(QueueShards, WhatComesForADeletedQueueIsGoneWithIt) {
   engines_[1].refusing = true;
   EXPECT_FALSE(run(queues_->finish(put_and_take(on(0)), {{on(1), {.text = "gone"}}})));
