@@ -54,6 +54,7 @@ http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
   response.set("x-ms-creation-time", to_rfc1123(blob.created.time()));
   response.set("x-ms-blob-type", std::string(name_of(blob.type)));
   if (!call.snapshot) add_lease(response, blob.lease, call.front.now());
+  if (call.snapshot) response.set("x-ms-snapshot", call.snapshot->snapshot());
   response.set("x-ms-server-encrypted", "true");
   if (!blob.tags.empty()) response.set("x-ms-tag-count", std::to_string(blob.tags.size()));
   if (blob.type == BlobType::kAppend) {

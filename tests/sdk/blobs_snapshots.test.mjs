@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "./support.mjs";
-import { listed, makeContainer, put, refused, service, textOf } from "./blobs_support.mjs";
+import { listed, makeContainer, put, refused, service, textOf, wire } from "./blobs_support.mjs";
 
 const container = await makeContainer("snapshots");
 const blob = (name) => container.getBlockBlobClient(name);
@@ -22,6 +22,15 @@ test("snapshot: stays as it was", async () => {
   assert.deepEqual([told.contentType, told.metadata, told.leaseState], ["text/x", { a: "1" }, undefined]);
   assert.deepEqual((await blob("kept").withSnapshot(second.snapshot).getProperties()).metadata, { b: "2" });
   assert.equal(first.etag, told.etag);
+});
+
+test("snapshot: tells which it is", { azurite: "blob-snapshot-header" }, async () => {
+  await put(container, "named", "one");
+  const { snapshot } = await blob("named").createSnapshot();
+  for (const method of ["HEAD", "GET"]) {
+    assert.equal((await wire(method, `/snapshots/named?snapshot=${snapshot}`)).headers["x-ms-snapshot"], snapshot);
+    assert.equal((await wire(method, "/snapshots/named")).headers["x-ms-snapshot"], undefined);
+  }
 });
 
 test("snapshot: of a large blob shares its content", async () => {
