@@ -13,7 +13,7 @@ namespace tidemark::auth {
 namespace {
 
 using Field = std::pair<std::string_view, std::string_view SasFields::*>;
-constexpr std::array<Field, 35> kFields{{
+constexpr std::array<Field, 36> kFields{{
     {"sv", &SasFields::sv},     {"ss", &SasFields::ss},           {"srt", &SasFields::srt},
     {"sp", &SasFields::sp},     {"st", &SasFields::st},           {"se", &SasFields::se},
     {"sip", &SasFields::sip},   {"spr", &SasFields::spr},         {"ses", &SasFields::ses},
@@ -25,7 +25,7 @@ constexpr std::array<Field, 35> kFields{{
     {"skt", &SasFields::skt},   {"ske", &SasFields::ske},         {"sks", &SasFields::sks},
     {"skv", &SasFields::skv},   {"saoid", &SasFields::saoid},     {"suoid", &SasFields::suoid},
     {"scid", &SasFields::scid}, {"skdutid", &SasFields::skdutid}, {"sduoid", &SasFields::sduoid},
-    {"srh", &SasFields::srh},   {"srq", &SasFields::srq},
+    {"srh", &SasFields::srh},   {"srq", &SasFields::srq},         {"snapshot", &SasFields::snapshot},
 }};
 
 // Versions are dates, so they compare as text.
@@ -114,12 +114,17 @@ Result<Coverage> coverage_of(Service service, const Resource& resource, const Sa
     return fail(authentication_failed("The URL names no resource that a service SAS could cover."));
   }
   if (service == Service::kQueue || f.sr == "c") return Coverage{*holder, *holder};
-  if (f.sr != "b") {
-    return fail(authentication_failed("sr must be c (container) or b (blob); other kinds are not supported."));
+  const bool of_snapshot = f.sr == "bs" && f.sv >= kResourceKindSince;
+  if (f.sr != "b" && !of_snapshot) {
+    return fail(authentication_failed(
+        "sr must be c (container), b (blob) or, since 2018-11-09, bs (snapshot); other kinds are not supported."));
+  }
+  if (of_snapshot && f.snapshot.empty()) {
+    return fail(authentication_failed("The SAS is for a snapshot (sr=bs) and the URL names none."));
   }
   auto blob = percent_decode(resource.rest.substr(std::min(slash + 1, resource.rest.size())), false);
   if (!blob || blob->empty() || has_control(*blob)) {
-    return fail(authentication_failed("The SAS is for a blob (sr=b) and the URL names none."));
+    return fail(authentication_failed("The SAS is for a blob (sr=b or bs) and the URL names none."));
   }
   return Coverage{*holder + "/" + *blob, *holder};
 }
@@ -146,6 +151,11 @@ std::string begin_text(Service service, const Account& account, const SasFields&
   return out;
 }
 
+/// What is signed of the blob's kind: the time is that of the snapshot, if the SAS is for one.
+void append_kind(std::string& out, const SasFields& f) {
+  append_fields(out, {f.sr, f.sr == "bs" ? f.snapshot : std::string_view()});
+}
+
 std::string service_text(Service service, const Account& account, const SasFields& f, const Coverage& covered) {
   auto out = begin_text(service, account, f, covered);
   append_fields(out, {f.si});
@@ -153,8 +163,7 @@ std::string service_text(Service service, const Account& account, const SasField
   append_fields(out, {f.sv});
   if (service == Service::kTable) append_fields(out, {f.spk, f.srk, f.epk, f.erk});
   if (service == Service::kBlob) {
-    // The empty field is the snapshot's time: containers and base blobs have none.
-    if (f.sv >= kResourceKindSince) append_fields(out, {f.sr, ""});
+    if (f.sv >= kResourceKindSince) append_kind(out, f);
     if (f.sv >= kEncryptionScopeSince) append_fields(out, {f.ses});
     if (f.sv >= kOverridesSince) append_fields(out, {f.rscc, f.rscd, f.rsce, f.rscl, f.rsct});
   }
@@ -169,7 +178,7 @@ std::string delegated_text(Service service, const Account& account, const SasFie
   append_fields(out, {f.sip, f.spr, f.sv});
   if (service == Service::kTable) append_fields(out, {f.spk, f.srk, f.epk, f.erk});
   if (service != Service::kBlob) return out;
-  append_fields(out, {f.sr, ""});
+  append_kind(out, f);
   if (f.sv >= kEncryptionScopeSince) append_fields(out, {f.ses});
   if (f.sv >= kSignedRequestSince) append_fields(out, {f.srh, f.srq});
   append_fields(out, {f.rscc, f.rscd, f.rsce, f.rscl, f.rsct});

@@ -13,6 +13,7 @@ namespace tidemark::auth {
 /// these either.
 struct SasFields {
   std::string_view sv, ss, srt, sp, st, se, sip, spr, ses, si, sig, sr;
+  std::string_view snapshot;  // which the URL names
   std::string_view tn, spk, srk, epk, erk;
   std::string_view rscc, rscd, rsce, rscl, rsct;
   // User delegation: the key, who it was meant for, and what the request must have.

@@ -1,8 +1,9 @@
 // Snapshots, deletion with snapshots, and deleted blobs that are retained.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { test } from "./support.mjs";
-import { listed, makeContainer, put, refused, service, textOf, wire } from "./blobs_support.mjs";
+import { BlobSASPermissions, generateBlobSASQueryParameters } from "@azure/storage-blob";
+import { inOneHour, request, test } from "./support.mjs";
+import { credential, isRefused, listed, makeContainer, put, refused, service, textOf, url, wire } from "./blobs_support.mjs";
 
 const container = await makeContainer("snapshots");
 const blob = (name) => container.getBlockBlobClient(name);
@@ -31,6 +32,19 @@ test("snapshot: tells which it is", { azurite: "blob-snapshot-header" }, async (
     assert.equal((await wire(method, `/snapshots/named?snapshot=${snapshot}`)).headers["x-ms-snapshot"], snapshot);
     assert.equal((await wire(method, "/snapshots/named")).headers["x-ms-snapshot"], undefined);
   }
+});
+
+test("snapshot: a signature for one covers no other, and not the blob", { azurite: "blob-auth-errors" }, async () => {
+  await put(container, "signed", "one");
+  const first = (await blob("signed").createSnapshot()).snapshot;
+  await put(container, "signed", "two");
+  const second = (await blob("signed").createSnapshot()).snapshot;
+  const sas = generateBlobSASQueryParameters(
+    { containerName: "snapshots", blobName: "signed", snapshotTime: first, permissions: BlobSASPermissions.parse("r"), expiresOn: inOneHour() }, credential);
+  const get = (snapshot) => request(`${url}/snapshots/signed?${snapshot}${sas}`);
+  assert.equal((await get(`snapshot=${first}&`)).text, "one");
+  isRefused(await get(`snapshot=${second}&`), 403, "AuthenticationFailed");
+  isRefused(await get(""), 403, "AuthenticationFailed");
 });
 
 test("snapshot: of a large blob shares its content", async () => {

@@ -101,6 +101,29 @@ TEST(Sas, AcceptsEveryVector) {
   }
 }
 
+TEST(Sas, ASnapshotIsPartOfWhatIsSigned) {
+  const std::string sv = "2021-12-02", time = "2026-11-28T02:00:00.0000001Z";
+  const auto sas = [&](const std::string& sr, const std::string& signed_time, const std::string& version) {
+    const std::string text = "r\n\n2034-01-01\n/blob/devstoreaccount1/box/b\n\n\n\n" + version + "\n" + sr + "\n" +
+                             signed_time + (version < "2020-12-06" ? "\n\n\n\n\n" : "\n\n\n\n\n\n");
+    return query_of({{"sv", version}, {"sr", sr}, {"sp", "r"}, {"se", "2034-01-01"}}, text);
+  };
+  const auto granted = [](const std::string& query) {
+    return run(make(Service::kBlob, "/box/b", query), sas_time()).has_value();
+  };
+  for (const std::string version : {"2018-11-09", "2021-12-02"}) {
+    EXPECT_TRUE(granted(sas("bs", time, version) + "&snapshot=" + escape(time))) << version;
+  }
+  EXPECT_EQ(
+      run(make(Service::kBlob, "/box/b", sas("bs", time, sv) + "&snapshot=" + escape(time)), sas_time())->resource,
+      "box/b");
+  EXPECT_FALSE(granted(sas("bs", time, sv)));
+  EXPECT_FALSE(granted(sas("bs", "", sv)));
+  EXPECT_FALSE(granted(sas("bs", time, sv) + "&snapshot=2026-11-28T02%3A00%3A00.0000002Z"));
+  EXPECT_FALSE(granted(sas("bs", time, sv) + "&snapshot=" + escape(time) + "&snapshot=" + escape(time)));
+  EXPECT_TRUE(granted(sas("b", "", sv) + "&snapshot=" + escape(time))) << "whoever reads a blob reads its snapshots";
+}
+
 TEST(Sas, RefusesEveryVectorWithOneByteChanged) {
   for (const auto& [name, call] : sas_vectors()) {
     for (std::size_t i = 0; i < call.query.size(); ++i) {
