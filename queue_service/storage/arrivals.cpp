@@ -109,6 +109,14 @@ bool Arrivals::Gate::needs_due() {
   return !std::exchange(due_known_, true);
 }
 
+bool Arrivals::Gate::is_turn(Duration interval) {
+  MutexLock lock(mutex_);
+  const auto now = clock_.monotonic();
+  if (last_turn_ && now < *last_turn_ + interval) return false;
+  last_turn_ = now;
+  return true;
+}
+
 void Arrivals::Gate::came() {
   MutexLock lock(mutex_);
   ++events_;

@@ -48,6 +48,8 @@ class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
   /// True if the caller must find out when the earliest delayed message is due and report it with will_come(). What is
   /// reported meanwhile counts.
   bool needs_due();
+  /// True once in each interval, for whoever asks first.
+  bool is_turn(Duration interval);
   void came();
   void will_come(Time due);
   void changed();
@@ -64,6 +66,7 @@ class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
   std::optional<Time> due_ GUARDED_BY(mutex_);  // earliest; may be too early
   std::optional<Time> armed_for_ GUARDED_BY(mutex_);
   std::shared_ptr<Timer> timer_ GUARDED_BY(mutex_);
+  std::optional<Duration> last_turn_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::queue_service

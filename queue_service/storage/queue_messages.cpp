@@ -30,7 +30,8 @@ Result<void> check_same(const IdempotencyRecord& before, const std::string& text
 
 /// To put a message, while its queue gets other parts.
 constexpr int kAttempts = 3;
-/// Nobody tells of messages that come to parts which other processes serve.
+/// Nobody tells of messages that come to parts which other processes serve. So often one of those who wait asks for
+/// them.
 constexpr Duration kLookElsewhere = std::chrono::milliseconds(200);
 
 /// now + span without leaving the years the protocol can write.
@@ -145,6 +146,10 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
     waiting.emplace(core_->waits, std::move(wait.token), gate);
   }
   const auto deadline = core_->clock.now() + remaining;
+  const auto is_elsewhere = [&](const TakenMessage& taken) {
+    return core_->elsewhere(account, taken.message.part) != nullptr;
+  };
+  bool looks_at_parts = true;
   for (;;) {
     const auto ticket = gate ? gate->ticket() : 0;
     std::optional<Shard::Look> look;
@@ -161,10 +166,10 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
       if ((gate || may_be_spread) && !look) continue;
     }
     const bool spread = may_be_spread && look->options.parts > 1 && !look->options.paused;
-    if (spread) {
+    if (spread && looks_at_parts) {
       auto taken = co_await take_from_parts(account, queue, look->options, request);
       if (!taken || !taken->empty()) {
-        if (gate && !taken) gate->came();
+        if (gate && (!taken || std::ranges::any_of(*taken, is_elsewhere))) gate->came();  // there may be more
         co_return taken;
       }
     }
@@ -182,7 +187,9 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
     }
     const auto patience = spread && core_->others != nullptr ? std::min(remaining, kLookElsewhere) : remaining;
     const bool woken = co_await gate->wait(ticket, patience);
-    if (!woken && patience == remaining) remaining = Duration::zero();
+    const bool is_over = !woken && patience == remaining;
+    if (is_over) remaining = Duration::zero();
+    looks_at_parts = woken || is_over || gate->is_turn(kLookElsewhere);
     if (woken && wait.gone && wait.gone()) {
       gate->came();  // for somebody who is there
       co_return std::vector<TakenMessage>{};

@@ -1,7 +1,10 @@
 // Queues that are spread over several shards: to a client they are queues like any other.
+#include <gmock/gmock.h>
+
 #include <set>
 
 #include "queue_service/model/queue_parts.h"
+#include "queue_service/storage/other_owners.h"
 #include "tests/unit/queue_shards_fixture.h"
 
 namespace tidemark::queue_service {
@@ -287,6 +290,55 @@ TEST_F(QueueSpread, AReceiverIsServedAfterAGetThatFoundSomethingInTheQueueItself
   std::set<std::string> texts;
   for (int i = 0; i < 4; ++i) texts.merge(texts_of(take(1, "before")));
   EXPECT_EQ(texts, (std::set<std::string>{"old", "new 0", "new 1", "new 2"}));
+}
+
+class Owners : public OtherOwners {
+ public:
+  MOCK_METHOD(bool, here, (std::size_t), (const, override));
+  MOCK_METHOD(Task<Result<Arrived>>, arrive, (std::size_t, std::size_t, std::vector<Departed>), (override));
+  MOCK_METHOD(Task<Result<bool>>, withdraw, (std::size_t, std::string, std::vector<std::string>, MessageName),
+              (override));
+  MOCK_METHOD(Task<Result<void>>, make_part, (std::string, std::string, std::uint64_t, bool), (override));
+  MOCK_METHOD(Task<Result<void>>, drop_part, (std::string, std::string, std::uint64_t), (override));
+  MOCK_METHOD(Task<Result<void>>, clear, (std::string, std::string), (override));
+  MOCK_METHOD(Task<Result<Placed>>, put, (std::string, std::string, PutRequest), (override));
+  MOCK_METHOD(Task<Result<std::vector<TakenMessage>>>, take, (std::string, std::string, TakeRequest), (override));
+  MOCK_METHOD(Task<Result<Placed>>, update, (LeaseKey, Duration, std::optional<std::string>), (override));
+  MOCK_METHOD(Task<Result<void>>, erase, (LeaseKey), (override));
+  MOCK_METHOD(Task<Result<void>>, give_back, (LeaseKey), (override));
+  MOCK_METHOD(Task<Result<std::vector<Placed>>>, finish, (LeaseKey, std::vector<FollowUp>), (override));
+  MOCK_METHOD(Task<Result<Placed>>, move, (LeaseKey, MoveRequest), (override));
+  MOCK_METHOD(Task<Result<void>>, remove, (std::string, std::string, std::string), (override));
+  MOCK_METHOD(Task<Result<void>>, redrive, (std::string, std::string, std::string, MoveRequest), (override));
+  MOCK_METHOD(Task<void>, cancel_wait, (std::string), (override));
+};
+
+/// Where other processes have the other parts.
+TEST_F(QueueSpread, OneOfThoseWhoWaitAsksTheOtherOwners) {
+  testing::NiceMock<Owners> owners;
+  QueueService other(shards_, clock_, *random_);
+  const auto home = queues_->shard_of("acc", "spread");
+  int asked = 0;
+  ON_CALL(owners, here).WillByDefault([&](std::size_t shard) { return shard == home; });
+  ON_CALL(owners, take).WillByDefault([&](std::string account, std::string part, TakeRequest request) {
+    ++asked;
+    return other.get(std::move(account), std::move(part), request, {});
+  });
+  queues_->share_with(owners);
+  using Waiting = decltype(start(queues_->get("acc", "spread", {}, {})));
+  std::vector<Waiting> waiting;
+  for (int i = 0; i < 10; ++i) {
+    waiting.push_back(start(queues_->get("acc", "spread", {.visibility = seconds(30)}, {.span = seconds(20)})));
+  }
+  asked = 0;
+  for (int i = 0; i < 5; ++i) advance(std::chrono::milliseconds(200));
+  EXPECT_EQ(asked, 5 * 3) << "three parts are elsewhere";
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(run(other.put("acc", "spread#1.4", {.text = "come"})));
+  advance(std::chrono::milliseconds(200));
+  EXPECT_EQ(std::ranges::count_if(waiting, [](const auto& slot) { return slot->has_value(); }), 4);
+  queues_->begin_shutdown();
+  settle();
+  queues_.reset();
 }
 
 TEST_F(QueueSpread, APausedOneGivesOutNothing) {
