@@ -51,9 +51,10 @@ bool is_final(const Departure& departure, const Error& error) {
 
 }  // namespace
 
-Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure) {
+Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure,
+                             const ArrivedBefore& arrived) {
   const auto last = queue_keys::last_departed(to_shard);
-  const auto number = TRY(number_at(txn, last)) + 1;
+  const auto number = std::max(TRY(number_at(txn, last)), arrived ? arrived->at(to_shard) : 0) + 1;
   txn.put(last, kv::key(number));
   txn.put(queue_keys::departed(to_shard, number), kDeparture.encode(departure));
   return number;
@@ -61,12 +62,6 @@ Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const D
 
 Result<std::uint64_t> last_arrived(const kv::Reader& rows, std::size_t from_shard) {
   return number_at(rows, queue_keys::last_arrived(from_shard));
-}
-
-Result<void> depart_after(kv::Transaction& txn, std::size_t to_shard, std::uint64_t number) {
-  const auto last = queue_keys::last_departed(to_shard);
-  if (TRY(number_at(txn, last)) < number) txn.put(last, kv::key(number));
-  return {};
 }
 
 Result<std::vector<Departed>> read_departed(const kv::Reader& rows, std::size_t to_shard, std::size_t limit) {

@@ -28,13 +28,13 @@ struct Departure {
   std::string moved = {};  // encoded
 };
 
-/// Writes down that it leaves for this shard; returns its number.
-Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure);
-
 /// The number of the last one that has arrived from this shard; 0 if none has.
 Result<std::uint64_t> last_arrived(const kv::Reader& rows, std::size_t from_shard);
-/// The next one that leaves for this shard has a higher number than this.
-Result<void> depart_after(kv::Transaction& txn, std::size_t to_shard, std::uint64_t number);
+/// For each shard, the last that had arrived there from one when this process began. Null: the shard itself knows.
+using ArrivedBefore = std::shared_ptr<const std::vector<std::uint64_t>>;
+/// Writes down that it leaves for this shard; returns its number.
+Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure,
+                             const ArrivedBefore& arrived);
 
 struct Departed {
   std::uint64_t number = 0;

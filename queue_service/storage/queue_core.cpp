@@ -11,7 +11,6 @@ constexpr Duration kWorthTidying = std::chrono::milliseconds(250);
 const FailStep kCollectStep("queue.collect");
 const FailStep kArriveStep("queue.arrive");
 const FailStep kForgetDepartedStep("queue.forget_departed");
-const FailStep kGoOnNumberingStep("queue.go_on_numbering");
 
 constexpr std::size_t kCarriedTogether = 64;
 constexpr Duration kTurnPatience = std::chrono::seconds(5);
@@ -55,13 +54,13 @@ Task<Result<void>> QueueService::Shard::collect(std::shared_ptr<Shard> shard) {
 
 Result<std::optional<Placed>> QueueService::Core::put_departed(kv::Transaction& txn, Effects& effects,
                                                                const Shard& here, Departure departure,
-                                                               Moment at) const {
+                                                               const ArrivedBefore& arrived, Moment at) const {
   auto& [account, queue, id, put, moved] = departure;
   auto record = put ? MessageRecord() : TRY(decode_message(moved));
   const auto by = put ? Sorting{put->group, put->idempotency_key} : Sorting{record.message.group, {}};
   queue = TRY(part_by_now(txn, here, account, std::move(queue), by));
   if (const auto& next = of(account, queue); &next != &here) {
-    TRY(depart(txn, next.number, departure));
+    TRY(depart(txn, next.number, departure, arrived));
     return std::optional<Placed>();
   }
   if (!put) {
@@ -77,12 +76,12 @@ Result<std::optional<Placed>> QueueService::Core::put_departed(kv::Transaction& 
 Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed) {
   Arrived arrived;
   bool departed_again = false;
-  CO_TRY(co_await go_on_numbering(to));
+  const auto before = CO_TRY(arrived_before(to));
   const auto at = to.moment();
   CO_TRY(co_await to.transact(kArriveStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     departed_again = false;
     const auto put = [&](const Departure& departure) -> Result<std::optional<Placed>> {
-      auto placed = TRY(put_departed(txn, effects, to, departure, at));
+      auto placed = TRY(put_departed(txn, effects, to, departure, before, at));
       departed_again = departed_again || !placed;
       return placed;
     };
@@ -93,20 +92,15 @@ Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_sha
   co_return arrived;
 }
 
-Task<Result<void>> QueueService::Core::go_on_numbering(Shard& from) {
+Result<ArrivedBefore> QueueService::Core::arrived_before(Shard& from) const {
   // Shards that processes share are in one database, which has one log.
-  if (shards.size() == 1 || others != nullptr || from.numbers_go_on.load()) co_return Result<void>{};
-  std::map<std::size_t, std::uint64_t> arrived;
-  for (const auto& to : shards) {
-    const auto number = CO_TRY(last_arrived(*to->engine.snapshot(), from.number));
-    if (number > 0) arrived.emplace(to->number, number);
-  }
-  CO_TRY(co_await from.transact(kGoOnNumberingStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    for (const auto& [to, number] : arrived) TRY(depart_after(txn, to, number));
-    return {};
-  }));
-  from.numbers_go_on.store(true);
-  co_return Result<void>{};
+  if (shards.size() == 1 || others != nullptr) return ArrivedBefore();
+  const MutexLock lock(from.arrived_mutex);
+  if (from.arrived_before) return from.arrived_before;
+  std::vector<std::uint64_t> numbers;
+  for (const auto& to : shards) numbers.push_back(TRY(last_arrived(*to->engine.snapshot(), from.number)));
+  from.arrived_before = std::make_shared<const std::vector<std::uint64_t>>(std::move(numbers));
+  return from.arrived_before;
 }
 
 Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to) {

@@ -40,7 +40,8 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
   LastGets last_gets;
   Rates rates;
   Carriers carriers;
-  std::atomic<bool> numbers_go_on{false};  // see Core::go_on_numbering()
+  Mutex arrived_mutex;
+  ArrivedBefore arrived_before GUARDED_BY(arrived_mutex);  // from this one; null until somebody asks
 
   [[nodiscard]] Moment moment() const { return {clock.now(), ages.now()}; }
 
@@ -119,13 +120,12 @@ struct QueueService::Core {
   [[nodiscard]] bool here(const Shard& shard) const { return others == nullptr || others->here(shard.number); }
   /// In a transaction of this shard; nothing if the message has to go on to another one, and departed again.
   Result<std::optional<Placed>> put_departed(kv::Transaction& txn, Effects& effects, const Shard& here,
-                                             Departure departure, Moment at) const;
+                                             Departure departure, const ArrivedBefore& arrived, Moment at) const;
   /// Puts into queues of one shard what departed from another.
   Task<Result<Arrived>> arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed);
-  /// Before the first message departs from this shard: raises its numbers to what has arrived elsewhere. With
-  /// durability=os, a power cut may have taken the latest departures and left their arrivals, and a number that is
-  /// given again would count as arrived.
-  Task<Result<void>> go_on_numbering(Shard& from);
+  /// For messages that depart from this shard. With durability=os, a power cut may have taken its latest departures and
+  /// left their arrivals elsewhere, and a number that is given again would count as arrived.
+  [[nodiscard]] Result<ArrivedBefore> arrived_before(Shard& from) const;
   /// Something is still on its way: upkeep waits for less time now.
   void carry_soon() {
     if (!stuck.exchange(true)) shutdown.notify_all();

@@ -287,7 +287,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
       co_return fail(std::move(refused.error()));
     }
   }
-  CO_TRY(co_await core_->go_on_numbering(home));
+  const auto arrived = CO_TRY(core_->arrived_before(home));
   std::vector<Placed> placed;
   std::vector<std::pair<Shard*, std::uint64_t>> departures;  // null: it is on this shard
   const auto at = home.moment();
@@ -302,7 +302,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
         queue = TRY(core_->part_by_now(txn, home, holder.account, std::move(queue), by));
       }
       if (auto& shard = core_->of(holder.account, queue); &shard != &home) {
-        departures[i] = {&shard, TRY(depart(txn, shard.number, {holder.account, queue, ids[i], message}))};
+        departures[i] = {&shard, TRY(depart(txn, shard.number, {holder.account, queue, ids[i], message}, arrived))};
         continue;
       }
       auto rows = TRY(QueueRows::open(txn, effects, holder.account, queue, at));
@@ -372,7 +372,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
   if (request.text) CO_TRY(check_text(*request.text));
   auto& home = core_->to_write(account, from);
   const auto parts = CO_TRY(core_->parts_of(account, request.to_queue));
-  CO_TRY(co_await core_->go_on_numbering(home));
+  const auto arrived = CO_TRY(core_->arrived_before(home));
   const auto turn = core_->next_turn();
   Placed placed;
   Shard* other = nullptr;
@@ -391,7 +391,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
     other = &core_->of(account, to);
     if (other != &home) {
       const auto id = record.message.id;
-      departure = TRY(depart(txn, other->number, {account, to, id, {}, encode(record)}));
+      departure = TRY(depart(txn, other->number, {account, to, id, {}, encode(record)}, arrived));
       return {};
     }
     auto target = TRY(QueueRows::open_or_create(txn, effects, account, to, at));
