@@ -34,7 +34,7 @@ std::string value_for(const Ack& ack) {
 
 /// Each writer has one transaction in flight, and reports it on stdout once it is durable.
 void write_until_killed(const std::filesystem::path& path, unsigned round) {
-  spdlog::set_level(spdlog::level::off);  // what it would write to stdout
+  spdlog::set_level(spdlog::level::off);  // stdout is for acknowledgements alone
   auto opened = open_rocksdb(testing::small_options(path));
   if (!opened) {
     std::fprintf(stderr, "child: %s (%s)\n", opened.error().message.c_str(), opened.error().detail.c_str());
