@@ -110,7 +110,7 @@ struct IndexArguments {
   std::map<std::string, std::string> texts;
   std::map<std::string, std::int64_t> numbers;
   std::vector<std::string> by, properties;
-  bool unique = false, wait = false;
+  bool unique = false, answers_queries = false, wait = false;
 };
 
 Result<std::string> index_definition(const IndexArguments& a) {
@@ -129,6 +129,7 @@ Result<std::string> index_definition(const IndexArguments& a) {
     if (renames) out["properties"][name.substr(0, name.find('='))] = name.substr(name.find('=') + 1);
   }
   if (a.unique) out["unique"] = true;
+  if (a.answers_queries) out["answersQueries"] = true;
   if (!a.on_violation.empty()) out["onViolation"]["url"] = a.on_violation;
   return out.dump();
 }
@@ -165,6 +166,8 @@ void add_put_index(const Commands& indexes) {
       ->check(CLI::IsMember({"across", "partition", "blobs"}));
   text("--container", "container", "of lists in blobs: where they are; made if it is missing");
   text("--prefix", "prefix", "of lists in blobs: what their names begin with, such as by-name/");
+  putting.add_flag("--answers-queries", a->answers_queries,
+                   "of lists in tables: a query of the table whose filter says what these properties are goes by them");
   putting.add_flag("--unique", a->unique, "of lists: report values that several entities have");
   putting.add_option("--on-violation", a->on_violation, "of unique lists: a URL that is told of each new violation");
   text("--of", "of", "of summary: the property that is summed; entities are only counted if absent");

@@ -64,6 +64,7 @@ Answer query_entities(Api& api, http::Request& request, std::string table) {
   query.top = CO_TRY(parameters.limit());
   query.continuation = parameters.text("continuation");
   query.patience = jobs::kSearchPatience;
+  query.by_lists = true;
   const auto access = CO_TRY(access_of_text(query.filter));
   const auto page = CO_TRY(co_await api.tables.query(std::move(query)));
   std::string out = R"({"access":")" + std::string(access_name(access)) + R"(","entities":[)";
@@ -72,6 +73,10 @@ Answer query_entities(Api& api, http::Request& request, std::string table) {
     table_store::append_entity_text(out, entity);
   }
   out += R"(],"searched":)" + std::to_string(page.searched);
+  if (!page.index.empty()) {
+    out += R"(,"index":)";
+    table_store::append_json_string(out, page.index);
+  }
   if (!page.continuation.empty()) {
     out += R"(,"continuation":)";
     table_store::append_json_string(out, page.continuation);

@@ -14,10 +14,10 @@ class Followed(Stack):
         self.start_workers(1)
         self.followed = {}
 
-    def declare(self, kind, source):
+    def declare(self, kind, source, **more):
         """The name of the index."""
         name = f"{kind}-of-{source}"
-        self.followed[name] = index_rows.definition(kind, source)
+        self.followed[name] = index_rows.definition(kind, source) | more
         Jobs(self).call("PUT", f"/v1/indexes/{name}", self.followed[name])
         return name
 
@@ -29,9 +29,9 @@ class Followed(Stack):
             return index["state"] == "ready" and index["lag"]["changes"] == 0  # there is no lag before it has an owner
         await_true(lambda: all(caught_up(name) for name in self.followed), "the indexes to catch up", CATCH_UP_LIMIT_S)
 
-    def follow(self, kinds, source):
+    def follow(self, kinds, source, **more):
         for kind in kinds:
-            self.declare(kind, source)
+            self.declare(kind, source, **more)
         self.await_caught_up()
 
     def drop_all(self):

@@ -239,9 +239,9 @@ class Build(Verified):
 
 class Lookup(Verified):
     name, unit = "index-lookup", "answers/s"
-    title = (f"16 connections ask for 100 of {ENTITIES:,} entities of 1 KiB: by a range of keys, and by a value through the api, "
-             "for their keys or for them as a whole")
-    subjects = [Subject("range", Followed),
+    title = (f"16 connections ask for 100 of {ENTITIES:,} entities of 1 KiB: by a range of keys, by a value through the api, "
+             "for their keys or for them as a whole, and by a value from the table store, which has the lists to go by")
+    subjects = [Subject("range", Followed), Subject("lists, query", Followed),
                 *(Subject(f"{kind}, {select}", Followed, {"kind": kind, "select": select})
                   for kind in ("lists", "copies") for select in ("keys", "entities"))]
     expectations = [Expectation(each.label, ">=", 0.5, "range") for each in subjects[1:]]
@@ -252,6 +252,9 @@ class Lookup(Verified):
         azure.fill_table(system.table, TABLE, ENTITIES, self.per_partition, lambda number: body_of(number, self.groups))
         if subject.label == "range":
             return
+        if subject.label == "lists, query":
+            system.follow(("lists",), TABLE, answersQueries=True)
+            return self.check_query(system)
         kind, select = subject.settings["kind"], subject.settings["select"]
         system.follow((kind,), TABLE)
         system.verify()
@@ -262,6 +265,15 @@ class Lookup(Verified):
         if len(found) != 100 or set(found) != wanted:
             raise RuntimeError(f"a lookup is WRONG: of 100 keys, {len(wanted & set(found))} are in {len(found)} results")
 
+    def check_query(self, system):
+        system.verify()
+        wanted = {azure.keys_of(number, self.per_partition) for number in range(7, ENTITIES, self.groups)}
+        path, accept = f"{TABLE}()?$filter=Group%20eq%20%27g0007%27", {"Accept": "application/json;odata=nometadata"}
+        answer, headers = azure.Connection(system.table).call("GET", path, headers=accept)
+        found = {(each["PartitionKey"], each["RowKey"]) for each in json.loads(answer)["value"]}
+        if found != wanted or headers["x-tidemark-index"] != f"lists-of-{TABLE}":
+            raise RuntimeError(f"a query is WRONG: of 100 entities, {len(wanted & found)} are in {len(found)} results")
+
     @staticmethod
     def path(kind):
         return f"/v1/indexes/{kind}-of-{TABLE}/lookup"
@@ -270,6 +282,8 @@ class Lookup(Verified):
         options = changed(self.options, connections=self.connections)
         if subject.label == "range":
             return wrk(system, system.table, "range", PATH, repeat, options, entities=ENTITIES, perpartition=self.per_partition)
+        if subject.label == "lists, query":
+            return wrk(system, system.table, "value", PATH, repeat, options, groups=self.groups)
         kind, select = subject.settings["kind"], subject.settings["select"]
         return wrk(system, system.api, "lookup", self.path(kind), repeat, options, token=system.token, groups=self.groups,
                    parameter=self.parameters[kind], select=select)

@@ -54,15 +54,17 @@ function Entities({ table, query }) {
   const [text, setText] = useState(filter);
   useEffect(() => setText(filter), [filter]);
   const plan = usePlan(table, text);
+  const [index, setIndex] = useState("");
   const load = (signal) => async (continuation) => {
     const page = await api.get(at(`/v1/tables/${part(table)}/entities`, { filter, limit: 100, continuation }), { signal });
+    setIndex(page.index || "");
     return { ...page, items: page.entities.map((each) => ({ ...each, [rowId]: `${each.PartitionKey}\u0000${each.RowKey}` })) };
   };
   const pages = usePages((continuation, signal, tell) => search(load(signal), continuation, { tell }), [table, filter], 0);
   const names = [...new Set((pages.items || []).slice(0, 100).flatMap(own))];
   const may = useMay("operator");
   const act = (kind) => { if (!kind) return; sessionStorage.setItem("tidemark.draft", textOf({ kind, source: table, filter })); go("/jobs/new"); };
-  const [tone, cost] = costs[plan.access] || ["dim", "…"];
+  const [tone, cost] = index && text === filter ? ["good", `found by index ${index}`] : costs[plan.access] || ["dim", "…"];
   return html`<${Head} title=${table} crumbs=${[["Tables", "/tables"]]} actions=${html`<button type="button" disabled=${!pages.items?.length} onClick=${() => jsonLines(table, pages.items)}>Export JSON Lines</button><button type="button" disabled=${!pages.items?.length} onClick=${() => csv(table, pages.items)}>Export CSV</button>
       ${may && !table.startsWith("Tidemark") && html`<select aria-label="Act on all that match, by a job" title="A job that is planned first" value="" onChange=${(e) => act(e.target.value)}><option value="">Act on all that match…</option>${["archive", "copy", "merge", "delete"].map((kind) => html`<option value=${kind}>${kind} by a job…</option>`)}</select>`}`} />
     <form class="filters" role="search" onSubmit=${(e) => { e.preventDefault(); if (!plan.wrong) refine({ filter: text.trim() }, {}); }}><label class="search"><span class="sr">Filter ($filter)</span><input data-search type="text" spellcheck=${false} autocomplete="off" value=${text} aria-invalid=${Boolean(plan.wrong)} aria-describedby="cost" placeholder="PartitionKey eq 'sales' and Amount gt 10" onInput=${(e) => setText(e.target.value)} /></label><button disabled=${Boolean(plan.wrong)}>Query</button></form>

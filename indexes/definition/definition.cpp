@@ -127,6 +127,8 @@ void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
   container_members(in, kind, blobs);
   if (blobs && in.has("destination")) in.problem("destination is for where: across and partition");
   if (kind.where == Where::kAcross) other_table(in, source, kind.destination);
+  in.flag("answersQueries", kind.answers_queries);
+  if (kind.answers_queries && blobs) in.problem("answersQueries is for where: across and partition");
   in.flag("unique", kind.unique);
   endpoint_member(in, kind.on_violation);
   if (kind.on_violation && !kind.unique) in.problem("onViolation is for lists with unique: true");
@@ -272,6 +274,15 @@ std::string Definition::referred() const { return iequals_ascii(entities(), sour
 
 bool Definition::follows(std::string_view table) const {
   return iequals_ascii(table, source) || iequals_ascii(table, entities());
+}
+
+bool Definition::answers_queries() const {
+  const auto* lists = std::get_if<ListsKind>(&kind);
+  return lists != nullptr && lists->answers_queries;
+}
+
+void Definition::answer_queries(bool answers) {
+  if (auto* lists = std::get_if<ListsKind>(&kind)) lists->answers_queries = answers;
 }
 
 std::vector<std::string> Definition::key_properties() const {

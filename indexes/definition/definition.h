@@ -44,6 +44,9 @@ struct ListsKind {
   Where where = Where::kAcross;
   std::string destination;
   std::string container, prefix;
+  /// Queries of the table store go by the lists, if their filter says what `by` is (table_store/model/entity_lists.h).
+  /// Of an index that is there, this alone can be changed.
+  bool answers_queries = false;
   bool unique = false;  // a value of more than one entity is a violation, which is reported
   std::optional<jobs::CallbackEndpoint> on_violation;  // who is told of each new one
   bool operator==(const ListsKind&) const = default;
@@ -98,6 +101,9 @@ struct Definition {
   /// Besides entities(), the table whose changes the index follows; empty: none.
   [[nodiscard]] std::string referred() const;
   [[nodiscard]] bool follows(std::string_view table) const;
+  /// Of lists.
+  [[nodiscard]] bool answers_queries() const;
+  void answer_queries(bool answers);
   /// On whose values the place of an entity's rows depends, the filter's included.
   [[nodiscard]] std::vector<std::string> key_properties() const;
   /// Of denormalised: on what of an entity the values of those depend that refer to it. Without keys.

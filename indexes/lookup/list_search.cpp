@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "indexes/rows/group_text.h"
 #include "table_store/model/entity_view.h"
+#include "table_store/model/group_text.h"
 
 namespace tidemark::indexes {
 namespace {
@@ -161,7 +161,8 @@ class ListSearch final : public Search {
 
   void judge(const std::string& group, std::optional<Entity> entity) {
     const auto values = entity ? values_of(by_, *entity) : std::nullopt;
-    const bool in_group = values && group_of(by_, entity->partition_key, entity->row_key, entity->properties) == group;
+    const bool in_group =
+        values && table_store::group_of(by_, entity->partition_key, entity->row_key, entity->properties) == group;
     if (!in_group) {
       page_.leave_out();
     } else if (range().admits(*values)) {

@@ -5,9 +5,9 @@
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
 #include "common/base/text.h"
-#include "indexes/rows/group_text.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/spec/spec_members.h"
+#include "table_store/model/group_text.h"
 #include "table_store/model/text_order.h"
 #include "table_store/odata/etag.h"
 
@@ -15,7 +15,12 @@ namespace tidemark::indexes {
 namespace {
 
 using jobs::Names;
+using table_store::join_values;
+using table_store::key_text;
+using table_store::string_text;
+using table_store::type_in_text;
 using table_store::Value;
+using table_store::without_mark;
 
 constexpr std::size_t kMaxCombinations = 64;
 constexpr Names<ValueType, 8> kTypes{{{ValueType::kString, "String"},
@@ -71,7 +76,7 @@ std::vector<ValueType> types_for(const std::vector<std::string>& texts, const st
   return out;
 }
 
-std::string text_in_key(ValueType type, const std::string& text) { return value_text(*read_value(type, text)); }
+std::string text_in_key(ValueType type, const std::string& text) { return key_text(*read_value(type, text)); }
 
 /// The end of a range. Strings compare without their marks.
 std::string end_in_key(ValueType type, const std::string& text) {
@@ -245,7 +250,9 @@ bool fill(const std::string& text, const LookupRequest& request, std::string& ke
     }
     const auto given = request.properties.find(part.text);
     const bool is_key = part.text == "PartitionKey" || part.text == "RowKey";
-    const auto as_in_key = [is_key](const std::string& value) { return is_key ? value : jobs::escape_key_text(value); };
+    const auto as_in_key = [is_key](const std::string& value) {
+      return is_key ? value : table_store::escape_key_text(value);
+    };
     if (given != request.properties.end()) {
       key += as_in_key(given->second);
       continue;
@@ -377,12 +384,12 @@ std::optional<std::vector<ValueText>> values_of(const std::vector<std::string>& 
   std::vector<ValueText> out;
   for (const auto& name : by) {
     if (name == "PartitionKey" || name == "RowKey") {
-      out.push_back({ValueType::kString, value_text(Value(name == "RowKey" ? entity.row_key : entity.partition_key))});
+      out.push_back({ValueType::kString, key_text(Value(name == "RowKey" ? entity.row_key : entity.partition_key))});
       continue;
     }
     const auto* value = entity.find(name);
     if (value == nullptr) return std::nullopt;
-    out.push_back({type_of(*value), value_text(*value)});
+    out.push_back({type_of(*value), key_text(*value)});
   }
   return out;
 }

@@ -9,10 +9,12 @@
 
 #include "common/base/time.h"
 #include "indexes/definition/definition.h"
-#include "indexes/rows/group_text.h"
 #include "table_store/model/entity.h"
+#include "table_store/model/group_text.h"
 
 namespace tidemark::indexes {
+
+using table_store::ValueType;
 
 inline constexpr std::uint32_t kMostAtOnce = 1000;
 /// Behind everything that a key may hold.

@@ -18,7 +18,6 @@ constexpr std::uint32_t kBlobPiecesAtOnce = 8;
 constexpr std::size_t kEntitiesAtOnce = 100;
 constexpr std::size_t kMostLookedAt = 5000;
 constexpr std::size_t kMostBytes = 8UL << 20;
-constexpr std::string_view kProgress = "progress";  // the partition in kIndexTable (indexes/store/index_store.h)
 
 }  // namespace
 
@@ -53,10 +52,6 @@ Result<std::optional<Place>> place_in(const std::string& text, std::size_t range
   Place place{parts[0].get<std::size_t>(), parts[1].get<std::string>(), {}, parts[4].get<std::string>()};
   place.entry = {parts[2].get<std::string>(), parts[3].get<std::string>()};
   return place;
-}
-
-table_store::ListedPlace place_of_progress(const std::string& index_id) {
-  return {std::string(kIndexTable), std::string(kProgress), index_id};
 }
 
 bool is_ready(const std::optional<table_store::Entity>& progress) {

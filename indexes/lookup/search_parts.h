@@ -6,6 +6,7 @@
 
 #include "indexes/lookup/row_searches.h"
 #include "indexes/rows/list_piece.h"
+#include "indexes/store/followed_rows.h"
 #include "jobs/spec/selection.h"
 #include "table_store/client/table_client.h"
 #include "table_store/model/filter.h"
@@ -32,8 +33,6 @@ std::string text_of(const Place& place);
 std::unexpected<Error> strange_continuation();
 Result<std::optional<Place>> place_in(const std::string& text, std::size_t ranges);
 
-/// Where an index's progress is kept, to be read from the same snapshot as its rows.
-table_store::ListedPlace place_of_progress(const std::string& index_id);
 /// The rows of an index that is built, again or for the first time, may say what is not so any more.
 bool is_ready(const std::optional<table_store::Entity>& progress);
 

@@ -9,6 +9,7 @@
 #include "common/base/encoding.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/group_text.h"
 #include "table_store/model/limits.h"
 #include "table_store/odata/odata_json.h"
 
@@ -168,12 +169,14 @@ GroupPlace group_in_blobs(std::string_view index_id, std::string_view group) {
   return {lists_of(index_id) + " " + std::string(group), "keys_"};
 }
 
+std::string rows_in_partition(std::string_view index_name) { return std::string(index_name) + "_"; }
+
 GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group) {
-  return {std::string(partition_key), std::string(index_name) + "_" + std::string(group) + "_"};
+  return {std::string(partition_key), rows_in_partition(index_name) + std::string(group) + "_"};
 }
 
 GroupPlace group_of_value(std::string_view value) {
-  auto text = jobs::escape_key_text(value);
+  auto text = table_store::escape_key_text(value);
   if (utf16_length(text) > table_store::kMaxKeyUnits) text = "%sha256:" + hex_encode(sha256(value));
   return {std::move(text), "-", kIndexJobForm.last_row};
 }

@@ -84,6 +84,8 @@ std::string references_of(std::string_view index_id);
 GroupPlace group_in_blobs(std::string_view index_id, std::string_view group);
 /// What the partitions of an index's lists in blobs begin with; ' ' follows.
 std::string lists_of(std::string_view index_id);
+/// What the rows of an index's lists in partitions begin with.
+std::string rows_in_partition(std::string_view index_name);
 GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group);
 /// Of an index job. The partition's key is the value's text, with %XX for '%' and what a key cannot have; one that is
 /// too long is "%sha256:" and its digest.

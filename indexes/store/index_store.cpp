@@ -17,7 +17,6 @@ using table_store::Property;
 using table_store::Version;
 
 constexpr const char* kDefinitions = "definitions";
-constexpr const char* kProgress = "progress";
 constexpr const char* kChanges = "changes";
 constexpr const char* kChangesRow = "last";
 constexpr int kMaxRaces = 16;
@@ -96,6 +95,12 @@ bool grant(const IndexStore::Wish& wish, Index& index) {
   return changes;
 }
 
+/// Whether it can be changed so without being built anew.
+bool may_become(const Definition& had, Definition wanted) {
+  wanted.answer_queries(had.answers_queries());
+  return had == wanted;
+}
+
 Task<Result<std::optional<Entity>>> read_row(table_store::TableClient& tables, std::string partition, std::string row) {
   auto read = co_await tables.get(index_table(), std::move(partition), std::move(row));
   if (read.failed_with(ErrorCode::kTableNotFound)) co_return std::nullopt;
@@ -165,8 +170,14 @@ Task<Result<IndexStore::Stored>> IndexStore::put(std::string name, Definition de
   for (int race = 0; race < kMaxRaces; ++race) {
     auto found = CO_TRY(co_await find(name));
     if (found && found->dropping) co_return being_dropped(name);
-    if (found && found->definition != definition) co_return another(name);
-    if (found) co_return Stored{std::move(*found), false};
+    if (found && !may_become(found->definition, definition)) co_return another(name);
+    if (found && found->definition == definition) co_return Stored{std::move(*found), false};
+    if (found) {
+      found->definition = definition;
+      if (!CO_TRY(co_await swap(tables_, *found))) continue;
+      CO_TRY(co_await tell(tables_));
+      co_return Stored{std::move(*found), false};
+    }
     const auto others = CO_TRY(co_await all());
     if (others.size() >= kMaxIndexes) co_return fail(ErrorCode::kTooManyIndexes);
     Index index;
@@ -201,13 +212,13 @@ Task<Result<Version>> IndexStore::changes() {
 }
 
 Task<Result<std::optional<Progress>>> IndexStore::progress(std::string id) {
-  const auto row = CO_TRY(co_await read_row(tables_, kProgress, std::move(id)));
+  const auto row = CO_TRY(co_await read_row(tables_, std::string(kProgressPartition), std::move(id)));
   if (!row) co_return std::nullopt;
   co_return progress_of(*row);
 }
 
 Task<Result<std::vector<std::pair<std::string, Progress>>>> IndexStore::all_progress() {
-  const auto rows = CO_TRY(co_await read_rows(tables_, kProgress));
+  const auto rows = CO_TRY(co_await read_rows(tables_, std::string(kProgressPartition)));
   std::vector<std::pair<std::string, Progress>> out;
   for (const auto& row : rows) out.emplace_back(row.row_key, progress_of(row));
   co_return out;
@@ -219,7 +230,7 @@ Task<Result<void>> IndexStore::write_progress(std::string id, Progress progress,
   mutation.kind = MutationKind::kInsertOrReplace;
   mutation.row_key = std::move(id);
   jobs::add_properties(mutation.properties, progress, kProgressFields);
-  CO_TRY(co_await change(tables_, kProgress, std::move(mutation), std::move(fence)));
+  CO_TRY(co_await change(tables_, std::string(kProgressPartition), std::move(mutation), std::move(fence)));
   co_return Result<void>{};
 }
 
@@ -298,7 +309,7 @@ Task<Result<void>> IndexStore::forget_violations(std::string id) {
 // The owner's row goes last: without it the next owner would begin with the first epoch, and be fenced for ever.
 Task<Result<void>> IndexStore::forget(Index index) {
   CO_TRY(co_await forget_violations(index.id));
-  CO_TRY(co_await change(tables_, kProgress, erasure_of(index.id, {})));
+  CO_TRY(co_await change(tables_, std::string(kProgressPartition), erasure_of(index.id, {})));
   const auto found = CO_TRY(co_await find(index.name));
   if (found && found->id == index.id) {
     const auto gone = CO_TRY(co_await change(tables_, kDefinitions, erasure_of(index.name, found->version)));

@@ -52,6 +52,9 @@ inline constexpr std::string_view kReady = "ready";
 inline constexpr std::string_view kStale = "stale";  // fell too far behind, and is about to be built again
 inline constexpr std::string_view kDropping = "dropping";
 
+/// The partition of the rows 'progress' / ID.
+inline constexpr std::string_view kProgressPartition = "progress";
+
 struct Progress {
   std::string state{kBuilding};
   std::int64_t position = 0;  // a version: all changes up to it are in the rows

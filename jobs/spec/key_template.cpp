@@ -5,6 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "jobs/spec/spec_members.h"
+#include "table_store/model/group_text.h"
 #include "table_store/model/limits.h"
 #include "table_store/odata/odata_json.h"
 
@@ -35,7 +36,7 @@ std::optional<std::string> apply(const std::vector<TemplatePart>& parts, const t
     } else {
       const auto* value = entity.find(part.text);
       if (value == nullptr) return std::nullopt;
-      key += escape_key_text(value_text(*value));
+      key += table_store::escape_key_text(value_text(*value));
     }
   }
   if (utf16_length(key) > table_store::kMaxKeyUnits) return std::nullopt;
@@ -43,16 +44,6 @@ std::optional<std::string> apply(const std::vector<TemplatePart>& parts, const t
 }
 
 }  // namespace
-
-std::string escape_key_text(std::string_view value) {
-  std::string out;
-  while (!value.empty()) {
-    const auto escaped = value.front() == '%' ? 1 : forbidden_key_bytes(value);
-    out += escaped > 0 ? percent_encode(value.substr(0, escaped)) : std::string(1, value.front());
-    value.remove_prefix(std::max<std::size_t>(escaped, 1));
-  }
-  return out;
-}
 
 std::string value_text(const table_store::Value& value) {
   struct Text {

@@ -34,8 +34,6 @@ Result<KeyTemplates> parse_key_templates(std::string_view partition_key, std::st
 /// Nothing if a property is missing or a key would be too long.
 std::optional<EntityKey> apply_key_templates(const KeyTemplates& templates, const table_store::Entity& entity);
 
-/// Forbidden key characters and '%' become %XX.
-std::string escape_key_text(std::string_view text);
 /// The text of a value: numbers in shortest form, times in ISO 8601, binary in Base64.
 std::string value_text(const table_store::Value& value);
 /// Of a property, or of PartitionKey or RowKey; nothing if the entity has no such property.

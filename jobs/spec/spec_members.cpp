@@ -54,16 +54,9 @@ bool is_table_name(std::string_view name) { return table_store::check_table_name
 
 bool is_own_table(std::string_view name) { return to_lower_ascii(name).starts_with("tidemark"); }
 
-std::size_t forbidden_key_bytes(std::string_view text) {
-  const auto c = static_cast<unsigned char>(text.front());
-  if (c == '/' || c == '\\' || c == '#' || c == '?' || c < 0x20 || c == 0x7F) return 1;
-  // U+0080 to U+009F in UTF-8.
-  return c == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0 ? 2 : 0;
-}
-
 bool has_forbidden_key_character(std::string_view key) {
   for (; !key.empty(); key.remove_prefix(1)) {
-    if (forbidden_key_bytes(key) > 0) return true;
+    if (table_store::forbidden_key_bytes(key) > 0) return true;
   }
   return false;
 }

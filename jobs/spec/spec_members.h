@@ -120,8 +120,6 @@ std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std:
 /// kJobInvalid.
 std::unexpected<Error> invalid_job(const std::vector<std::string>& problems);
 bool is_property_name(std::string_view name);
-/// Of the character that the text begins with, if a key cannot hold it; otherwise 0.
-std::size_t forbidden_key_bytes(std::string_view text);
 /// Whether a key cannot hold one of these characters.
 bool has_forbidden_key_character(std::string_view key);
 

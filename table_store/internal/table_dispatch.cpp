@@ -78,11 +78,13 @@ Task<Result<QueryPage>> query(TableService& service, calls::Query call) {
   query.follower = std::move(request.follower);
   query.sources_only = request.sources_only;
   query.patience = request.patience;
+  if (request.by_lists) query.keys_in = &listed_keys;
   QueryPage page;
   auto collect = collector_of(page, request.count_only, request.selection);
   auto done = CO_TRY(co_await service.query(std::move(call.account), std::move(query), std::move(collect)));
   page.count = done.count;
   page.searched = done.searched;
+  page.index = std::move(done.index);
   page.continuation = text_of(done.next);
   co_return page;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "table_store/model/entity.h"
+#include "table_store/model/entity_lists.h"
 #include "table_store/model/position.h"
 
 namespace tidemark::table_store {
@@ -18,6 +19,8 @@ namespace tidemark::table_store {
 inline constexpr std::size_t kMaxFollowers = 16;  // of a table
 inline constexpr std::size_t kMaxFollowerNameBytes = 256;
 inline constexpr std::size_t kMaxFollowedProperties = 128;  // for each follower
+inline constexpr std::size_t kMaxListProperties = 4;        // by which lists are made
+inline constexpr std::size_t kMaxListTexts = 8192;          // bytes of their description, without the filter
 inline constexpr std::uint32_t kMaxChangedEntities = 10'000;
 
 /// What a follower asks for.
@@ -30,6 +33,10 @@ struct Following {
   std::uint64_t max_changes = 1'000'000;
   std::uint64_t max_bytes = 1ULL << 30;
   bool refuse_writes = false;  // beyond: false: it is stale
+  /// By which queries of the table may find entities.
+  std::optional<EntityLists> lists = {};
+  /// Nothing: it makes no rows in the table that it follows.
+  std::optional<OwnRows> own_rows = {};
   bool operator==(const Following&) const = default;
 };
 

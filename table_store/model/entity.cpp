@@ -18,6 +18,12 @@ std::optional<Guid> parse_guid(std::string_view text) {
   return guid;
 }
 
+std::string guid_text(const Guid& guid) {
+  auto text = hex_encode(std::string_view(reinterpret_cast<const char*>(guid.bytes.data()), guid.bytes.size()));
+  for (const std::size_t place : {8UL, 13UL, 18UL, 23UL}) text.insert(place, 1, '-');
+  return text;
+}
+
 const Value* Entity::find(std::string_view name) const {
   for (const auto& property : properties) {
     if (property.name == name) return &property.value;

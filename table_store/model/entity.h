@@ -22,6 +22,8 @@ struct Guid {
 };
 /// "0d391d16-97f1-4b9a-be68-4cc871f90001", in either letter case.
 std::optional<Guid> parse_guid(std::string_view text);
+/// In lower case.
+std::string guid_text(const Guid& guid);
 
 /// The EDM types: String, Int32, Int64, Double, Boolean, DateTime, Guid, Binary. Numbers are the stored type tags + 1.
 using Value = std::variant<std::string, std::int32_t, std::int64_t, double, bool, Time, Guid, Binary>;

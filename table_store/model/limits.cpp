@@ -41,15 +41,17 @@ bool is_metrics_table(std::string_view name) {
          std::all_of(name.begin() + 1, name.end(), [](char c) { return is_letter(c) || is_digit(c); });
 }
 
+std::size_t forbidden_key_bytes(std::string_view text) {
+  const auto c = static_cast<unsigned char>(text.front());
+  if (c == '/' || c == '\\' || c == '#' || c == '?' || c < 0x20 || c == 0x7F) return 1;
+  // U+0080 to U+009F in UTF-8.
+  return c == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0 ? 2 : 0;
+}
+
 Result<void> check_key(std::string_view key) {
   if (!is_valid_utf8(key) || utf16_length(key) > kMaxKeyUnits) return fail(ErrorCode::kOutOfRangeInput);
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(key[i]);
-    // U+0080..U+009F are C2 80..C2 9F.
-    const bool c1_control = byte == 0xC2 && i + 1 < key.size() && static_cast<unsigned char>(key[i + 1]) < 0xA0;
-    if (byte < 0x20 || byte == 0x7F || c1_control || byte == '/' || byte == '\\' || byte == '#' || byte == '?') {
-      return fail(ErrorCode::kOutOfRangeInput);
-    }
+  for (auto rest = key; !rest.empty(); rest.remove_prefix(1)) {
+    if (forbidden_key_bytes(rest) > 0) return fail(ErrorCode::kOutOfRangeInput);
   }
   return {};
 }

@@ -28,6 +28,8 @@ Result<void> check_table_name(std::string_view name);
 /// A table of storage analytics, which users read and delete entities from, and which no list shows.
 bool is_metrics_table(std::string_view name);
 Result<void> check_key(std::string_view key);
+/// Of the character that the text begins with, if a key cannot hold it; otherwise 0.
+std::size_t forbidden_key_bytes(std::string_view text);
 Result<void> check_property_name(std::string_view name);
 Result<void> check_value(const Value& value);
 /// Checks all properties of one request or one entity, including the total size.

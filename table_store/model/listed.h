@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "table_store/model/entity_lists.h"
 #include "table_store/model/query.h"
 
 namespace tidemark::table_store {
@@ -16,11 +17,6 @@ inline constexpr std::uint32_t kMaxListed = 1000;
 
 struct ListedKey {
   std::string partition_key, row_key;
-};
-
-/// A row of any table that is read beside the others.
-struct ListedPlace {
-  std::string table, partition_key, row_key;
 };
 
 struct ListedRequest {
@@ -33,7 +29,7 @@ struct ListedRequest {
   /// Otherwise only those entities are read whose changes wait.
   bool all = false;
   Selection selection = {};  // of the entities
-  ListedPlace beside = {};
+  ListedPlace beside = {};   // read beside the others
 };
 
 /// Whoever asks for it knows its keys.

@@ -22,6 +22,7 @@ struct QueryRequest {
   bool count_only = false;    // the page has `count` and no entities
   std::string follower;       // if given: only rows that this follower has made
   bool sources_only = false;  // without the rows that followers of this table have made in it
+  bool by_lists = false;      // lists of the table's followers may be used (entity_lists.h)
   Selection selection = {};
   Duration patience{};  // if given: a page ends after about so long, with what it has by then; 5 s at most
 };
@@ -42,6 +43,7 @@ struct QueryPage {
   std::vector<Entity> entities;  // in (PartitionKey, RowKey) order
   std::string continuation;      // empty at the end; a page may be empty and still have one
   std::uint64_t searched = 0;    // entities that were read before the continuation, whether they match or not
+  std::string index;             // whose lists were used; empty: none
 };
 
 /// Names of tables, in case-insensitive order.

@@ -50,7 +50,4 @@ void append_json_string(std::string& out, std::string_view text);
 /// The shortest text that gives the same double again, always with a fraction or an exponent. Finite values only.
 void append_json_double(std::string& out, double value);
 
-/// "0d391d16-97f1-4b9a-be68-4cc871f90001"
-std::string guid_text(const Guid& guid);
-
 }  // namespace tidemark::table_store

@@ -275,15 +275,4 @@ void append_table_list(std::string& out, const JsonScope& scope, const std::vect
   out += "]}";
 }
 
-std::string guid_text(const Guid& guid) {
-  std::string out;
-  out.reserve(36);
-  for (std::size_t i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
-    out += kHex[guid.bytes[i] >> 4];
-    out += kHex[guid.bytes[i] & 15];
-  }
-  return out;
-}
-
 }  // namespace tidemark::table_store

@@ -2,6 +2,7 @@
 
 #include "common/base/numbers.h"
 #include "common/base/text.h"
+#include "table_store/odata/listed_keys.h"
 #include "table_store/rest/continuation.h"
 
 namespace tidemark::table_store {
@@ -26,6 +27,7 @@ Result<Query> read_query(const Call& call) {
   query.top = TRY(parse_top(call.parameter("$top")));
   query.from = TRY(read_continuation(call));
   query.bounds = call.bounds();
+  query.keys_in = &listed_keys;
   return query;
 }
 
@@ -93,6 +95,7 @@ Answer query_entities(Call& call) {
   if (overflow) result.next = std::move(overflow);
   response.body += kListEnd;
   response.set("Content-Type", std::string(json_content_type(call.level)));
+  if (!result.index.empty()) response.set("x-tidemark-index", result.index);
   if (result.next && !none) {
     response.set("x-ms-continuation-NextPartitionKey", encode_token(result.next->partition_key));
     response.set("x-ms-continuation-NextRowKey", encode_token(result.next->row_key));

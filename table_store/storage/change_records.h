@@ -49,6 +49,12 @@ struct FeedRecord {
   [[nodiscard]] std::uint64_t share_of(std::uint64_t bound) const {
     return division ? std::max<std::uint64_t>(1, bound / division->shards) : bound;
   }
+  /// Whether a follower makes rows that list entities, or makes rows in the table.
+  [[nodiscard]] bool has_lists() const {
+    return std::ranges::any_of(followers, [](const auto& each) {
+      return each.following.lists.has_value() || each.following.own_rows.has_value();
+    });
+  }
   [[nodiscard]] bool needed() const { return kept || !followers.empty(); }
 
   [[nodiscard]] const FollowerRecord* find(std::string_view follower) const;
@@ -88,6 +94,25 @@ void following_fields(Io& io, Value& following) {
 }
 
 template <class Io, class Value>
+void lists_fields(Io& io, Value& following) {
+  const auto name = [&io](auto& text) { io.string(text); };
+  io.optional(following.lists, [&](auto& lists) {
+    io.string(lists.index);
+    io.string(lists.table);
+    io.list(lists.by, name);
+    io.string(lists.filter);
+    io.boolean(lists.in_partition);
+    for (auto* text : {&lists.row_prefix, &lists.group, &lists.keys}) io.string(*text);
+    for (auto* text : {&lists.progress.table, &lists.progress.partition_key, &lists.progress.row_key}) io.string(*text);
+    for (auto* text : {&lists.state, &lists.complete}) io.string(*text);
+  });
+  io.optional(following.own_rows, [&](auto& rows) {
+    io.boolean(rows.anything);
+    io.list(rows.properties, name);
+  });
+}
+
+template <class Io, class Value>
 void declaration_fields(Io& io, Value& feed) {
   io.i64(feed.retention_s);
   io.u64(feed.max_bytes);
@@ -105,11 +130,12 @@ inline constexpr auto kFeedRecord = record_format<FeedRecord>(kChangeFormat, "fe
     io.u64(follower.bytes);
     io.boolean(follower.stale);
   });
-  // A table without a feed of its own, in a store of one shard, has nothing here.
-  if constexpr (std::remove_cvref_t<decltype(io)>::kReads) {
+  // What is not there at the end of a record has nothing in it, as in records that are older than it.
+  constexpr bool kReads = std::remove_cvref_t<decltype(io)>::kReads;
+  if constexpr (kReads) {
     if (io.bytes.finished()) return;
   } else {
-    if (!feed.kept && !feed.division) return;
+    if (!feed.kept && !feed.division && !feed.has_lists()) return;
   }
   io.optional(feed.kept, [&io](auto& kept) {
     declaration_fields(io, kept.feed);
@@ -119,15 +145,22 @@ inline constexpr auto kFeedRecord = record_format<FeedRecord>(kChangeFormat, "fe
     io.u64(kept.changes);
     io.u64(kept.bytes);
   });
-  if constexpr (std::remove_cvref_t<decltype(io)>::kReads) {
+  if constexpr (kReads) {
     if (io.bytes.finished()) return;
-    feed.division.emplace();
   } else {
-    if (!feed.division) return;
+    if (!feed.division && !feed.has_lists()) return;
   }
-  io.varint(feed.division->shards);
-  io.u64(feed.division->change);
-  io.u64(feed.division->dropped);
+  auto division = feed.division.value_or(FeedDivision{.shards = 0});
+  io.varint(division.shards);
+  io.u64(division.change);
+  io.u64(division.dropped);
+  if constexpr (kReads) {
+    if (division.shards > 0) feed.division = division;
+    if (io.bytes.finished()) return;
+  } else {
+    if (!feed.has_lists()) return;
+  }
+  for (auto& follower : feed.followers) lists_fields(io, follower.following);
 });
 
 inline constexpr auto kHeadRecord =

@@ -8,6 +8,7 @@
 #include "table_store/model/limits.h"
 #include "table_store/model/text_order.h"
 #include "table_store/storage/change_records.h"
+#include "table_store/storage/listed_candidates.h"
 #include "table_store/storage/query_plan.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
@@ -30,6 +31,8 @@ constexpr std::size_t kBytesOfAStep = 256;
 constexpr std::size_t kLookAhead = 1000;
 // A walk over more entities than this will hardly be asked for again while the cache remembers it.
 constexpr std::size_t kLongWalk = 2000;
+// That are read at once.
+constexpr std::size_t kMostPoints = 16;
 
 /// How long a query has been at it. A clock that jumps ends a slice or a page early, never late.
 class Budget {
@@ -99,8 +102,27 @@ std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uin
   return out;
 }
 
-/// The rows of the ranges, one after another. A range that is one key is a get. Each step is short, also through ranges
-/// where nothing is, so that the caller can give the thread away between steps.
+/// Only these entities, as far as they are in the plan's ranges.
+void narrow(QueryPlan& plan, const std::vector<std::string>& keys) {
+  std::vector<PlannedRange> points;
+  auto range = plan.ranges.begin();
+  for (const auto& key : keys) {
+    while (range != plan.ranges.end() && !range->keys.upper.empty() && range->keys.upper <= key) ++range;
+    if (range == plan.ranges.end()) break;
+    if (key >= range->keys.lower) points.push_back({Access::kPoint, {key, kv::prefix_end(key)}});
+  }
+  plan.ranges = std::move(points);
+  plan.filter_rows = true;
+}
+
+/// Whether the filter says more than keys, and the keys alone leave more than single entities.
+bool is_worth_lists(const Query& query, const QueryPlan& plan) {
+  return query.keys_in && plan.filter_rows &&
+         std::ranges::any_of(plan.ranges, [](const auto& range) { return range.access != Access::kPoint; });
+}
+
+/// The rows of the ranges, one after another. Ranges that are one key are gets, some at once. Each step is short, also
+/// through ranges where nothing is, so that the caller can give the thread away between steps.
 class Walk {
  public:
   enum class Step {
@@ -128,9 +150,13 @@ class Walk {
 
  private:
   Result<Step> open_next() {
+    if (next_point_ < points_.size()) return read_point();
     if (at_ == ranges_.size()) return Step::kEnd;
+    if (ranges_[at_].access == Access::kPoint) {
+      TRY(get_points());
+      return read_point();
+    }
     const auto& range = ranges_[at_++];
-    if (range.access == Access::kPoint) return read_point(range.keys.lower);
     cursor_ = walked_ < kLongWalk ? snapshot_.scan(range.keys) : snapshot_.scan_long(range.keys);
     return cursor_->valid() ? read(cursor_->key(), cursor_->value()) : close();
   }
@@ -142,12 +168,29 @@ class Walk {
     return at_ == ranges_.size() ? Step::kEnd : Step::kGap;
   }
 
-  Result<Step> read_point(const std::string& key) {
-    auto found = TRY(snapshot_.get(key));
-    if (found) {
-      point_ = std::move(*found);
-      return read(key, point_);
+  /// More of them each time, unless they are large, since many a page ends after the first.
+  Result<void> get_points() {
+    points_.clear();
+    next_point_ = 0;
+    for (; at_ < ranges_.size() && ranges_[at_].access == Access::kPoint && points_.size() < at_once_; ++at_) {
+      points_.push_back({ranges_[at_].keys.lower, {}});
     }
+    std::vector<std::string> keys;
+    for (const auto& point : points_) keys.push_back(point.key);
+    std::size_t bytes = 0;
+    TRY(snapshot_.get_all(keys, [&](std::size_t i, std::optional<std::string_view> record) -> Result<void> {
+      if (!record) return {};
+      bytes += record->size();
+      points_[i].record.emplace(*record);
+      return {};
+    }));
+    at_once_ = bytes < kBytesBetweenLooks ? std::min(2 * at_once_, kMostPoints) : 1;
+    return {};
+  }
+
+  Result<Step> read_point() {
+    const auto& [key, record] = points_[next_point_++];
+    if (record) return read(key, *record);
     if (!key_.read(key)) return fail(ErrorCode::kCorruption);
     entity_ = EntityView{};
     entity_.partition_key = key_.partition_key;
@@ -163,12 +206,19 @@ class Walk {
     return Step::kRow;
   }
 
+  struct Point {
+    std::string key;
+    std::optional<std::string> record;
+  };
+
   const kv::Reader& snapshot_;
   const std::vector<PlannedRange> ranges_;
   std::size_t at_ = 0;
   std::size_t walked_ = 0;
   std::unique_ptr<kv::Cursor> cursor_;
-  std::string point_;
+  std::vector<Point> points_;  // that were read together
+  std::size_t next_point_ = 0;
+  std::size_t at_once_ = 1;
   EntityKeyReader key_;
   EntityView entity_;
 };
@@ -301,15 +351,21 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
                                               std::function<bool(const EntityView&)> each) {
   CO_TRY(check_query(query));
   const TableViews views(shards_);
+  auto plan = plan_query(query.filter);
+  QueryResult result;
+  if (is_worth_lists(query, plan)) {
+    if (auto listed = CO_TRY(co_await find_candidates(shards_, views, account, query))) {
+      narrow(plan, listed->keys);
+      result.index = std::move(listed->index);
+    }
+  }
   const auto entities = CO_TRY(views.entities(account, query.table));
   const Makers makers(query, CO_TRY(followers_for(query, views, account)));
-  auto plan = plan_query(query.filter);
   const bool filter_rows = plan.filter_rows;
   Walk walk(*entities.rows, ranges_of(query, std::move(plan), entities.generation));
   Budget budget(clock_, query.patience);
   ScanTurns::Turn turn;
   ScanMeter meter(query);
-  QueryResult result;
   const auto told = [&](QueryResult found) -> Result<QueryResult> {
     TRY(views.check_still_there(account, query.table, entities.generation));
     return found;

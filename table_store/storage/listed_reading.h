@@ -43,6 +43,10 @@ class Unsettled {
   static Result<Unsettled> of(const TableViews& logs, std::string_view feed_key, const std::string& follower);
 
   [[nodiscard]] bool may_contain(std::string_view partition_key, std::string_view row_key) const;
+  /// Otherwise it may be any entity.
+  [[nodiscard]] bool known() const { return known_; }
+  /// Of the entities, as encode_entity_key() has them.
+  [[nodiscard]] const std::unordered_set<std::string>& keys() const { return keys_; }
 
  private:
   /// Adds what one shard's log says; false if that is not known.

@@ -20,6 +20,10 @@ constexpr auto kTableChange = record_format<TableChange>(1, "change of a table",
   following_fields(io, change.following);
   io.boolean(change.anew);
   declaration_fields(io, change.kept);
+  if constexpr (std::remove_cvref_t<decltype(io)>::kReads) {
+    if (io.bytes.finished()) return;  // it is older than lists
+  }
+  lists_fields(io, change.following);
 });
 
 /// Whether what waits for the follower was noted without all that it asks for now.

@@ -20,6 +20,22 @@ const FailStep kAcknowledgeStep("table.acknowledge");
 const FailStep kTrimStep("table.trim_log");
 constexpr const char* kAcknowledge = "table.acknowledge";
 
+Result<void> check_lists(const EntityLists& lists) {
+  if (lists.by.empty() || lists.by.size() > kMaxListProperties || lists.index.empty()) {
+    return fail(ErrorCode::kInvalidInput, "Lists have a name and list entities by 1 to 4 properties.");
+  }
+  TRY(check_table_name(lists.table));
+  TRY(Filter::parse(lists.filter));
+  std::size_t bytes = 0;
+  for (const auto& name : lists.by) bytes += name.size();
+  for (const auto* text : {&lists.index, &lists.row_prefix, &lists.group, &lists.keys, &lists.progress.table,
+                           &lists.progress.partition_key, &lists.progress.row_key, &lists.state, &lists.complete}) {
+    bytes += text->size();
+  }
+  if (bytes > kMaxListTexts) return fail(ErrorCode::kInvalidInput, "The names of lists are too long.");
+  return {};
+}
+
 Result<void> check_following(const Following& following) {
   const auto& name = following.follower;
   if (name.empty() || name.size() > kMaxFollowerNameBytes || !is_valid_utf8(name)) {
@@ -36,6 +52,10 @@ Result<void> check_following(const Following& following) {
   if (following.max_changes == 0 || following.max_bytes == 0) {
     return fail(ErrorCode::kInvalidInput, "At least one change and one byte may wait for a follower.");
   }
+  if (following.own_rows && following.own_rows->properties.size() > kMaxFollowedProperties) {
+    return fail(ErrorCode::kInvalidInput, "A follower's rows in the table have at most 128 properties.");
+  }
+  if (following.lists) TRY(check_lists(*following.lists));
   return {};
 }
 

@@ -34,6 +34,9 @@ struct KeyBounds {
   [[nodiscard]] bool contains(std::string_view pk, std::string_view rk) const;
 };
 
+/// Finds the first keys in the text of a row that lists entities; none if the text is not such a list.
+using KeysIn = std::function<std::vector<ListedKey>(std::string_view text, std::size_t most)>;
+
 struct Query {
   std::string table;
   Filter filter;
@@ -44,6 +47,7 @@ struct Query {
   std::string follower;       // if given: only rows that this follower of some table made
   bool sources_only = false;  // without the rows that followers of this table made
   Duration patience{};        // if given: a page ends after about so long; 5 s at most
+  KeysIn keys_in;             // if given: lists of the table's followers may be used (model/entity_lists.h)
   /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
   std::function<bool()> abandoned;
   /// Called before the first entity of a partition is read, with 0, and after the last, with how many were. A refusal
@@ -55,6 +59,7 @@ struct QueryResult {
   std::size_t count = 0;
   std::uint64_t searched = 0;  // entities that were read before `next`, whether they match or not
   std::optional<Continuation> next;
+  std::string index;  // whose lists were used; empty: none
 };
 
 struct MutationJob;
@@ -107,8 +112,6 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<FoundRows>> find_rows(std::string account, std::string table, std::vector<RowSearch> searches,
                                     Selection selection = {});
 
-  /// Finds the first keys in the text of a row that lists entities; none if the text is not such a list.
-  using KeysIn = std::function<std::vector<ListedKey>(std::string_view text, std::size_t most)>;
   Task<Result<ListedPage>> find_listed(std::string account, ListedRequest request, KeysIn keys_in);
   Task<Result<CopiesPage>> find_copies(std::string account, CopiesRequest request);
 

@@ -305,6 +305,7 @@ Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
   auto definition = indexes::parse_definition(std::string_view(simulated_indexes().at(index.name)));
   if (!definition) std::abort();
   if (index.max_changes > 0) definition->max_changes = index.max_changes;
+  definition->answer_queries(self.plan_.queries);
   bool done = false;
   while (!done && !self.life_.dead()) {
     auto put = co_await self.indexes_.put(index.name, *definition);

@@ -56,6 +56,7 @@ struct PeopleNotes {
   bool all_quiet = false;                 // time for what is left
   std::size_t left_for_the_end = 0;       // coroutines that wait for that
   std::size_t changes = 0;
+  std::uint64_t queries_by_lists = 0;  // their pages
 };
 
 class LookupOracle;

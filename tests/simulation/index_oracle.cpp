@@ -135,7 +135,7 @@ std::vector<std::string> IndexOracle::wrong_in_told(Version position) const {
   for (const auto& [key, referring] : referring_) {
     if (referring.changed > position || !referring.row) continue;
     const auto part = [&](const char* name) {
-      return jobs::escape_key_text(jobs::property_or<std::string>(*referring.row, name));
+      return table_store::escape_key_text(jobs::property_or<std::string>(*referring.row, name));
     };
     const auto source = source_.find({part("Partition"), part("Row")});
     if (source != source_.end() && source->second.changed > position) continue;
@@ -206,7 +206,7 @@ IndexOracle::Claims IndexOracle::claims_of(const std::string& name) const {
     if (key.second == indexes::kSummaryRow) continue;
     const auto piece = indexes::read_piece(row);
     if (!piece) continue;
-    // Whole numbers are p and 19 digits (indexes/rows/group_text.h); there are no negative ones.
+    // Whole numbers are p and 19 digits (table_store/model/group_text.h); there are no negative ones.
     const auto group = "group " + std::to_string(std::stoll(piece->group.substr(1)));
     for (const auto& entry : piece->entries) {
       auto claim = group;

@@ -37,6 +37,10 @@ void Lookups::start() {
   if (!any) return;
   auto at_random = look_up_at_random(*this);
   spawn(life_.executor(), std::move(at_random));
+  if (plan_.queries) {
+    auto queries = query_at_random(*this);
+    spawn(life_.executor(), std::move(queries));
+  }
   auto in_the_end = look_up_in_the_end(*this);
   spawn(life_.executor(), std::move(in_the_end));
 }
@@ -81,14 +85,47 @@ Task<void> Lookups::look_up_in_the_end(Lookups& self) {
     for (std::int32_t group = 0; group < kGroups; ++group) {
       for (const bool keys_only : {false, true}) {
         bool done = false;
-        while (!done && !self.life_.dead()) {
-          const Question question{name, group, keys_only, {}, self.notes_.last_version};
-          done = co_await look_up(self, question, std::nullopt, true);
-        }
+        const Question question{name, group, keys_only, {}, self.notes_.last_version};
+        while (!done && !self.life_.dead()) done = co_await look_up(self, question, std::nullopt, true);
+        done = !self.plan_.queries || name != kListsIndex;
+        while (!done && !self.life_.dead()) done = co_await query(self, question, true);
       }
     }
   }
   --self.notes_.left_for_the_end;
+}
+
+/// Through the table store, which goes by the lists of an index if it is there and ready. So it has to know everything
+/// that was done before.
+Task<void> Lookups::query_at_random(Lookups& self) {
+  ++self.notes_.busy;
+  Dice dice(self.dice_.next());
+  while (!self.notes_.stop && !self.life_.dead()) {
+    co_await sleep_for(self.life_.clock(), dice.between(1ms, 100ms));
+    std::ignore =
+        co_await query(self, {kListsIndex, static_cast<std::int32_t>(dice.below(kGroups)), false, {}, 0}, false);
+  }
+  --self.notes_.busy;
+}
+
+Task<bool> Lookups::query(Lookups& self, Question question, bool in_quiet) {
+  question.asked = self.oracle_.now();
+  question.known = std::numeric_limits<table_store::Version>::max();
+  table_store::QueryRequest request;
+  request.table = "Source";
+  request.filter = "Group eq " + std::to_string(question.group);
+  request.by_lists = true;
+  request.top = static_cast<std::uint32_t>(1 + self.dice_.below(20));
+  std::vector<LookupOracle::Hit> hits;
+  do {
+    auto page = co_await self.tables_.query(request);
+    if (!page) co_return false;
+    for (const auto& entity : page->entities) hits.push_back({{entity.partition_key, entity.row_key}, entity.version});
+    if (!page->index.empty()) ++self.notes_.queries_by_lists;
+    request.continuation = page->continuation;
+  } while (!request.continuation.empty());
+  in_quiet ? self.oracle_.answered_in_quiet(question, hits) : self.oracle_.answered(question, hits);
+  co_return true;
 }
 
 Task<bool> Lookups::look_up(Lookups& self, Question question, std::optional<Duration> max_lag, bool in_quiet) {

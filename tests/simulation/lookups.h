@@ -18,8 +18,10 @@ class Lookups {
   using Question = LookupOracle::Question;
   static Task<void> look_up_at_random(Lookups& self);
   static Task<void> look_up_in_the_end(Lookups& self);
+  static Task<void> query_at_random(Lookups& self);
   /// False if there was no whole answer of one index.
   static Task<bool> look_up(Lookups& self, Question question, std::optional<Duration> max_lag, bool in_quiet);
+  static Task<bool> query(Lookups& self, Question question, bool in_quiet);
   [[nodiscard]] std::vector<std::string> names() const;
 
   Life& life_;

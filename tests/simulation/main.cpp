@@ -130,13 +130,14 @@ void print_failure(const char* program, std::uint64_t seed, const RunOutcome& ou
 void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
-      "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu messages between "
+      "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu queries by lists, %llu "
+      "messages between "
       "shards, %llu in parts of the queue of jobs, %llu shards taken over, %llu commits of former owners refused, %llu "
       "crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
-      shown(figures.carried), shown(figures.in_parts), shown(figures.takeovers), shown(figures.refused),
-      shown(figures.crashes));
+      shown(figures.by_lists), shown(figures.carried), shown(figures.in_parts), shown(figures.takeovers),
+      shown(figures.refused), shown(figures.crashes));
 }
 
 void print_blob_figures(const RunOutcome& figures) {
@@ -157,6 +158,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.changes += outcome.changes;
   total.crashes += outcome.crashes;
   total.lookups += outcome.lookups;
+  total.by_lists += outcome.by_lists;
   total.carried += outcome.carried;
   total.in_parts += outcome.in_parts;
   total.takeovers += outcome.takeovers;

@@ -144,8 +144,9 @@ std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 
 
 }  // namespace
 
-Plan make_plan(Dice& dice) {
+Plan make_plan(Dice& dice, std::uint64_t seed) {
   Plan plan;
+  plan.queries = seed % 2 == 0;
   plan.workers = 2 + static_cast<int>(dice.below(2));
   plan.concurrency = 1 + dice.below(3);
   plan.lease = dice.between(300ms, 3s);
@@ -198,6 +199,7 @@ Plan make_plan(Dice& dice) {
 std::string describe(const Plan& plan) {
   const auto ms = [](Duration d) { return std::chrono::duration_cast<std::chrono::milliseconds>(d).count(); };
   json out = {{"workers", plan.workers},
+              {"queries", plan.queries},
               {"concurrency", plan.concurrency},
               {"leaseMs", ms(plan.lease)},
               {"pollMs", ms(plan.poll)},

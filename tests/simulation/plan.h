@@ -47,6 +47,7 @@ struct Plan {
   std::vector<PlannedJob> jobs;
   PlannedGroup group;
   std::vector<PlannedIndex> indexes;
+  bool queries = false;     // of people go by the lists of an index, in every second seed
   bool index_jobs = false;  // and the last one when all else is quiet
   EndpointFaults endpoint;
   Duration faults_last{};
@@ -58,7 +59,7 @@ struct Plan {
   std::uint32_t job_parts = 1;                   // over which the queue of jobs is spread
 };
 
-Plan make_plan(Dice& dice);
+Plan make_plan(Dice& dice, std::uint64_t seed);
 std::string describe(const Plan& plan);
 
 }  // namespace tidemark::simulation

@@ -28,7 +28,7 @@ class World {
   World(std::uint64_t seed, const Without& without, bool print)
       : trace_(print),
         scheduler_(seed, trace_),
-        plan_(make_plan(scheduler_.dice())),
+        plan_(make_plan(scheduler_.dice(), seed)),
         durability_(without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced) {
     notes_.breaks_freshness = without.freshness;
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
@@ -312,6 +312,7 @@ RunOutcome World::run() {
   outcome.callbacks = callbacks_.deliveries();
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
+  outcome.by_lists = notes_.queries_by_lists;
   outcome.carried = queues_.carried();
   outcome.in_parts = queues_.in_parts();
   for (const auto* database : {&table_database_, &queue_database_}) {

@@ -32,6 +32,7 @@ struct RunOutcome {
   std::uint64_t callbacks = 0;  // that reached the endpoint
   std::uint64_t crashes = 0;
   std::uint64_t lookups = 0;
+  std::uint64_t by_lists = 0;                                // pages of queries that went by lists
   std::uint64_t carried = 0;                                 // messages from one shard to another
   std::uint64_t in_parts = 0;                                // messages that were put into parts of a spread queue
   std::uint64_t takeovers = 0;                               // of shards whose owner had not let go of them

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "index_keepers_fixture.h"
-#include "indexes/rows/group_text.h"
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
 #include "jobs/spec/key_template.h"
+#include "table_store/model/group_text.h"
 
 namespace tidemark::workers {
 
@@ -37,7 +37,7 @@ class IndexRowsFixture : public IndexKeepersFixture {
 
   static std::vector<std::string> texts(const std::vector<Property>& properties) {
     std::vector<std::string> out;
-    for (const auto& property : properties) out.push_back(property.name + "=" + indexes::value_text(property.value));
+    for (const auto& property : properties) out.push_back(property.name + "=" + table_store::key_text(property.value));
     std::ranges::sort(out);
     return out;
   }
@@ -136,7 +136,7 @@ class IndexRowsFixture : public IndexKeepersFixture {
       }
       const auto* lists = std::get_if<indexes::ListsKind>(&definition.kind);
       const auto& by = lists != nullptr ? lists->by : std::get<indexes::SummaryKind>(definition.kind).by;
-      const auto group = indexes::group_of(by, original.partition_key, original.row_key, original.properties);
+      const auto group = table_store::group_of(by, original.partition_key, original.row_key, original.properties);
       if (!group) continue;
       const bool inside = lists != nullptr && lists->where == indexes::ListsKind::Where::kPartition;
       out[{inside ? original.partition_key : *group, "keys of " + *group}].push_back(key);

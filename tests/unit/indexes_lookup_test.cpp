@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "indexes/lookup/lookup.h"
-#include "indexes/rows/group_text.h"
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
 #include "jobs/spec/key_template.h"
+#include "table_store/model/group_text.h"
 #include "table_store/model/text_order.h"
 #include "table_store/odata/etag.h"
 #include "tests/unit/index_lookup_fixture.h"
@@ -15,6 +15,8 @@
 namespace tidemark::indexes {
 namespace {
 
+using table_store::join_values;
+using table_store::key_text;
 using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::Value;
@@ -100,9 +102,9 @@ TEST(LookupRanges, TextIsWhateverItMayBe) {
   const auto one = lists(R"("A")");
   EXPECT_THAT(beginnings(ranges(one, {{"value", "Jones"}})), ElementsAre("Jones"));
   EXPECT_THAT(beginnings(ranges(one, {{"value", "5"}})),
-              ElementsAre("5", value_text(Value(std::int32_t{5})), value_text(Value(5.0))));
+              ElementsAre("5", key_text(Value(std::int32_t{5})), key_text(Value(5.0))));
   EXPECT_THAT(beginnings(ranges(one, {{"value", "5"}, {"type", "Int64"}})),
-              ElementsAre(value_text(Value(std::int64_t{5}))));
+              ElementsAre(key_text(Value(std::int64_t{5}))));
   EXPECT_THAT(beginnings(ranges(one, {{"value", "true"}})), ElementsAre("true%", "true"));
   EXPECT_THAT(beginnings(ranges(one, {{"value", "true"}, {"type", "String"}})), ElementsAre("true%"));
   EXPECT_THAT(beginnings(ranges(one, {{"value", "2026-01-01"}})),
@@ -117,7 +119,7 @@ TEST(LookupRanges, MissNothing) {
   const std::vector<std::string> values{
       "",   "a",   "true", "true ", "truer", "x", "x!", "a!", "a b", "a-", "a,",           "ab",
       "a_", "a_b", "aB",   "a1",    "b",     "A", "%",  "/",  "z",   "~",  "\xEF\xBF\xBD", "\xF0\x9F\x98\x80"};
-  const auto text = [](const std::string& value) { return value_text(Value(value)); };
+  const auto text = [](const std::string& value) { return key_text(Value(value)); };
   const auto is_between = [](const std::string& key, const GroupRange::Place& place) {
     return table_store::compare_ordinal(place.first, key) <= 0 && table_store::compare_ordinal(key, place.before) < 0;
   };
@@ -148,7 +150,7 @@ TEST(LookupRanges, MissNothing) {
 
 TEST(LookupRanges, KnowTypesApart) {
   const auto whole = ranges(lists(R"("A")"), {{"from", "5"}, {"type", "Int32"}}).front();
-  const auto of = [](const Value& value) { return std::vector{ValueText{type_of(value), value_text(value)}}; };
+  const auto of = [](const Value& value) { return std::vector{ValueText{type_of(value), key_text(value)}}; };
   EXPECT_TRUE(whole.admits(of(Value(std::int64_t{5}))));
   EXPECT_TRUE(whole.admits(of(Value(std::int32_t{6}))));
   EXPECT_FALSE(whole.admits(of(Value(std::int32_t{4}))));
@@ -201,7 +203,7 @@ TEST_F(IndexLookup, FindsRanges) {
   const auto index = IndexFixture::put("a", lists(R"("A")"));
   for (const std::int32_t number : {-5, 0, 3, 7, 100}) {
     const Value value(number);
-    put_list(index, value_text(value), {put("n", std::to_string(number), {{"A", value}})});
+    put_list(index, key_text(value), {put("n", std::to_string(number), {{"A", value}})});
   }
   for (const std::string word : {"3", "5", "apple", "pear"}) put_list(index, word, {put("w", word, {{"A", word}})});
   EXPECT_THAT(found(index, {{"from", "0"}, {"to", "7"}, {"type", "Int32"}, {"top", "2"}}),

@@ -6,20 +6,27 @@
 
 #include "common/base/encoding.h"
 #include "indexes/rows/blob_names.h"
-#include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
+#include "table_store/model/group_text.h"
 #include "table_store/model/limits.h"
 #include "tests/support/seeded_random.h"
 
 namespace tidemark::indexes {
 namespace {
 
+using table_store::group_of;
+using table_store::join_values;
+using table_store::key_text;
+using table_store::kMaxGroupUnits;
+using table_store::string_text;
+using table_store::type_in_text;
 using table_store::Value;
+using table_store::without_mark;
 
 template <class T>
 void expect_in_order(std::vector<T> values) {
   std::vector<std::string> texts;
-  for (const auto& value : values) texts.push_back(value_text(Value(value)));
+  for (const auto& value : values) texts.push_back(key_text(Value(value)));
   for (std::size_t i = 1; i < texts.size(); ++i) EXPECT_LT(texts[i - 1], texts[i]);
 }
 
@@ -30,8 +37,8 @@ TEST(GroupText, SortsAsTheValuesDo) {
   expect_in_order<double>({-Real::infinity(), -1e300, -1.5, -1e-300, 0.0, 1e-300, 1, 1.5, 2, 10, Real::infinity()});
   expect_in_order<std::string>({"", "a", "a b", "ab", "b"});
   expect_in_order<bool>({false, true});
-  EXPECT_EQ(value_text(Value(std::int32_t{42})), value_text(Value(std::int64_t{42})));
-  EXPECT_EQ(value_text(Value(-0.0)), value_text(Value(0.0)));
+  EXPECT_EQ(key_text(Value(std::int32_t{42})), key_text(Value(std::int64_t{42})));
+  EXPECT_EQ(key_text(Value(-0.0)), key_text(Value(0.0)));
 }
 
 TEST(GroupText, TellsTypesApart) {
@@ -48,24 +55,24 @@ TEST(GroupText, TellsTypesApart) {
   const std::vector<ValueType> types{ValueType::kWhole, ValueType::kDouble, ValueType::kBoolean, ValueType::kBoolean,
                                      ValueType::kTime,  ValueType::kGuid,   ValueType::kBinary,  ValueType::kBinary};
   for (std::size_t i = 0; i < others.size(); ++i) {
-    const auto text = value_text(others[i]);
+    const auto text = key_text(others[i]);
     EXPECT_EQ(type_in_text(text), types[i]) << text;
     if (types[i] == ValueType::kBinary) continue;  // no String is written so
-    EXPECT_EQ(value_text(Value(text)), text + "%") << "a String that looks like it";
+    EXPECT_EQ(key_text(Value(text)), text + "%") << "a String that looks like it";
     EXPECT_EQ(type_in_text(text + "%"), ValueType::kString);
     EXPECT_EQ(without_mark(text + "%"), string_text(text));
-    EXPECT_EQ(value_text(Value(text + "x")), text + "x");
+    EXPECT_EQ(key_text(Value(text + "x")), text + "x");
   }
   for (const auto* text : {"", "42", "abcd", "pear", "True", "x", "xab", "d5", "%"}) {
-    EXPECT_EQ(value_text(Value(std::string(text))), string_text(text)) << text;
+    EXPECT_EQ(key_text(Value(std::string(text))), string_text(text)) << text;
   }
-  EXPECT_EQ(value_text(Value(std::string("%"))), "%25");
+  EXPECT_EQ(key_text(Value(std::string("%"))), "%25");
 }
 
 TEST(GroupText, TellsCompoundValuesApart) {
-  EXPECT_EQ(join_values({value_text(Value("Jones")), value_text(Value("Sales"))}), "Jones,Sales");
-  EXPECT_NE(join_values({value_text(Value("a,b")), value_text(Value("c"))}),
-            join_values({value_text(Value("a")), value_text(Value("b,c"))}));
+  EXPECT_EQ(join_values({key_text(Value("Jones")), key_text(Value("Sales"))}), "Jones,Sales");
+  EXPECT_NE(join_values({key_text(Value("a,b")), key_text(Value("c"))}),
+            join_values({key_text(Value("a")), key_text(Value("b,c"))}));
   const std::string long_text(2000, 'x');
   EXPECT_LE(utf16_length(join_values({long_text})), kMaxGroupUnits);
   EXPECT_NE(join_values({long_text}), join_values({long_text + "y"}));

@@ -1,6 +1,6 @@
 tidemark_test(table_model_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_model_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_query_test.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/table_records_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_plan_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_records_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_plan_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_list_plan_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_scan_turns_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_reference.cpp
   LINK tidemark_table_server tidemark_memory_engine)

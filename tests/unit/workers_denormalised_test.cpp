@@ -4,9 +4,9 @@
 #include <map>
 
 #include "index_keepers_fixture.h"
-#include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
 #include "jobs/spec/key_template.h"
+#include "table_store/model/group_text.h"
 #include "table_store/storage/test_switches.h"
 #include "workers/indexes/visits.h"
 

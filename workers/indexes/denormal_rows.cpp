@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
 #include "indexes/store/read_entities.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/group_text.h"
 #include "table_store/model/limits.h"
 #include "workers/indexes/index_kinds.h"
 #include "workers/indexes/row_writer.h"
@@ -36,7 +36,8 @@ std::optional<Value> value_in(const Entity& entity, const std::string& name) {
 }
 
 std::string group_of(const EntityKey& referred) {
-  return indexes::join_values({indexes::value_text(referred.partition_key), indexes::value_text(referred.row_key)});
+  return table_store::join_values(
+      {table_store::key_text(referred.partition_key), table_store::key_text(referred.row_key)});
 }
 
 using Key = std::pair<std::string, std::string>;

@@ -4,6 +4,7 @@
 
 #include "common/base/json.h"
 #include "common/process/failures.h"
+#include "indexes/store/followed_rows.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
 #include "workers/runtime/fail_points.h"
@@ -55,6 +56,7 @@ void IndexOwner::update(const indexes::Index& index) {
   index_.rebuilds_asked = index.rebuilds_asked;
   index_.scrubs_asked = index.scrubs_asked;
   index_.version = index.version;
+  index_.definition.answer_queries(index.definition.answers_queries());
   wake_->notify_all();
 }
 
@@ -97,6 +99,7 @@ Task<Result<void>> IndexOwner::serve() {
   CO_TRY(co_await begin());
   while (!stopping_) {
     if (index_.dropping) co_return co_await drop();
+    if (index_.definition.answers_queries() != answers_told_) CO_TRY(co_await follow(false));
     if (index_.paused) {
       if (dirty_) CO_TRY(co_await flush());
       co_await wake_->wait(services_.clock, kIdleWait);
@@ -172,6 +175,11 @@ Task<Result<table_store::Position>> IndexOwner::follow_table(std::string table, 
   const auto& definition = index_.definition;
   table_store::Following following{index_.id, std::move(properties), definition.max_changes, definition.max_bytes,
                                    definition.refuse_writes};
+  if (table == definition.entities()) {
+    following.lists = indexes::lists_for_queries(index_);
+    following.own_rows = indexes::rows_among_entities(definition);
+    answers_told_ = definition.answers_queries();
+  }
   const auto status = CO_TRY(co_await follow_log(services_.tables, std::move(table), std::move(following), anew));
   co_return status.position;
 }

@@ -130,7 +130,8 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Fences fences_;
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
-  bool loaded_ = false;  // the progress is that of the index
+  bool loaded_ = false;        // the progress is that of the index
+  bool answers_told_ = false;  // the table store was told that the index answers queries
   Walk walk_;
   std::optional<Ahead> ahead_;  // no change of an entity was taken from the log since it was read
   /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:

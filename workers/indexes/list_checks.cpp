@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
 #include "indexes/store/read_entities.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/group_text.h"
 #include "workers/indexes/list_rows.h"
 #include "workers/indexes/row_writer.h"
 
@@ -44,7 +44,7 @@ Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(const PieceChange& 
   }
   // A group is unique within its partition, if that is where the lists are.
   const auto& [place, group] = std::tie(change.work->place, change.work->group);
-  Judgement judgement{in_partition_ ? indexes::join_values({place.partition_key, group}) : group, {}};
+  Judgement judgement{in_partition_ ? table_store::join_values({place.partition_key, group}) : group, {}};
   if (count > 1) {
     auto examples = nlohmann::json::array();
     for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 2); ++i) {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "indexes/rows/group_text.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/group_text.h"
 #include "workers/indexes/row_writer.h"
 
 namespace tidemark::workers {
@@ -285,7 +285,7 @@ Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, Sour
   listing.table = context.index.definition.destination();
   listing.group_of = [by, admitted = std::make_shared<const SourceFilter>(std::move(filter))](const Entity& entity) {
     if (!admitted->admits(entity)) return std::optional<std::string>();
-    return indexes::group_of(by, entity.partition_key, entity.row_key, entity.properties);
+    return table_store::group_of(by, entity.partition_key, entity.row_key, entity.properties);
   };
   listing.place_of = [in_partition = listing.in_partition, name = context.index.name](
                          const std::string& group, const std::string& partition_key) {

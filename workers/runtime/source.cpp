@@ -50,6 +50,7 @@ QueryRequest TableSource::request(std::string continuation) const {
   request.table = selected_.table;
   request.filter = selected_.filter;
   request.operation = selected_.operation;
+  request.by_lists = true;
   request.continuation = std::move(continuation);
   return request;
 }

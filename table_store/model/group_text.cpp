@@ -1,14 +1,14 @@
-#include "indexes/rows/group_text.h"
+#include "table_store/model/group_text.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 
 #include "common/base/encoding.h"
-#include "jobs/spec/key_template.h"
-#include "table_store/odata/odata_json.h"
+#include "common/base/text.h"
+#include "table_store/model/limits.h"
 
-namespace tidemark::indexes {
+namespace tidemark::table_store {
 namespace {
 
 std::string whole_number(std::int64_t value) {
@@ -40,8 +40,8 @@ bool is_time(std::string_view text) {
 
 bool is_guid(std::string_view text) {
   constexpr std::size_t kLength = 36;
-  const auto guid = text.size() == kLength ? table_store::parse_guid(text) : std::nullopt;
-  return guid && table_store::guid_text(*guid) == text;
+  const auto guid = text.size() == kLength ? parse_guid(text) : std::nullopt;
+  return guid && guid_text(*guid) == text;
 }
 
 std::string bounded(std::string text) {
@@ -65,9 +65,19 @@ ValueType type_in_text(std::string_view text) {
   return is_guid(text) ? ValueType::kGuid : ValueType::kString;
 }
 
+std::string escape_key_text(std::string_view value) {
+  std::string out;
+  while (!value.empty()) {
+    const auto escaped = value.front() == '%' ? 1 : forbidden_key_bytes(value);
+    out += escaped > 0 ? percent_encode(value.substr(0, escaped)) : std::string(1, value.front());
+    value.remove_prefix(std::max<std::size_t>(escaped, 1));
+  }
+  return out;
+}
+
 std::string string_text(std::string_view value) {
   std::string out;
-  for (const char c : jobs::escape_key_text(value)) out += c == ',' ? std::string("%2C") : std::string(1, c);
+  for (const char c : escape_key_text(value)) out += c == ',' ? std::string("%2C") : std::string(1, c);
   return out;
 }
 
@@ -76,7 +86,7 @@ std::string_view without_mark(std::string_view text) {
   return text;
 }
 
-std::string value_text(const table_store::Value& value) {
+std::string key_text(const Value& value) {
   struct Text {
     std::string operator()(const std::string& v) const {
       auto text = string_text(v);
@@ -88,8 +98,8 @@ std::string value_text(const table_store::Value& value) {
     std::string operator()(double v) const { return floating_number(v); }
     std::string operator()(bool v) const { return v ? "true" : "false"; }
     std::string operator()(const Time& v) const { return to_iso8601_7digits(v); }
-    std::string operator()(const table_store::Guid& v) const { return table_store::guid_text(v); }
-    std::string operator()(const table_store::Binary& v) const { return "%x" + hex_encode(v.bytes); }
+    std::string operator()(const Guid& v) const { return guid_text(v); }
+    std::string operator()(const Binary& v) const { return "%x" + hex_encode(v.bytes); }
   };
   return std::visit(Text{}, value);
 }
@@ -101,18 +111,18 @@ std::string join_values(const std::vector<std::string>& texts) {
 }
 
 std::optional<std::string> group_of(const std::vector<std::string>& by, std::string_view partition_key,
-                                    std::string_view row_key, const std::vector<table_store::Property>& properties) {
+                                    std::string_view row_key, const std::vector<Property>& properties) {
   std::vector<std::string> texts;
   for (const auto& name : by) {
     if (name == "PartitionKey" || name == "RowKey") {
-      texts.push_back(value_text(std::string(name == "RowKey" ? row_key : partition_key)));
+      texts.push_back(key_text(std::string(name == "RowKey" ? row_key : partition_key)));
       continue;
     }
-    const auto found = std::ranges::find(properties, name, &table_store::Property::name);
+    const auto found = std::ranges::find(properties, name, &Property::name);
     if (found == properties.end()) return std::nullopt;
-    texts.push_back(value_text(found->value));
+    texts.push_back(key_text(found->value));
   }
   return join_values(texts);
 }
 
-}  // namespace tidemark::indexes
+}  // namespace tidemark::table_store

@@ -1,0 +1,26 @@
+// From a filter to the lists that have every entity that can match it (model/entity_lists.h). Pure; any thread.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table_store/model/changes.h"
+#include "table_store/model/filter.h"
+#include "table_store/model/query.h"
+
+namespace tidemark::table_store {
+
+/// The rows of a group.
+struct GroupRows {
+  std::string group;
+  RowSearch rows;
+};
+
+/// Nothing if the filter does not say what all properties in EntityLists::by are, or not of entities that are listed.
+/// The groups may have entities that do not match.
+std::optional<std::vector<GroupRows>> groups_for(const Filter& filter, const EntityLists& lists);
+
+/// Whether rows with these properties may match a filter for which there are groups of these lists.
+bool may_be_meant(const OwnRows& rows, const EntityLists& lists);
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,183 @@
+#include "table_store/storage/listed_candidates.h"
+
+#include <boost/asio/post.hpp>
+#include <charconv>
+#include <cmath>
+
+#include "table_store/storage/change_records.h"
+#include "table_store/storage/list_plan.h"
+#include "table_store/storage/listed_reading.h"
+#include "table_store/storage/row_searches.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_records.h"
+
+namespace tidemark::table_store {
+namespace {
+
+// Beyond this, each page would cost more than the part of the table that it is found in.
+constexpr std::size_t kMostKeys = 16'384;
+constexpr std::size_t kMostKeyBytes = 2UL << 20;
+constexpr std::size_t kHashDigits = 16;
+
+const std::string_view* text_of(const ValueView& value) { return std::get_if<std::string_view>(&value); }
+
+/// What a row of a list says.
+struct ListRow {
+  std::string_view group, keys;
+};
+
+/// Nothing if another than the follower has made the row, or it is none of a list.
+Result<std::optional<ListRow>> read_row(std::string_view record, std::string_view follower, const EntityLists& lists) {
+  const auto view = TRY(view_entity(record));
+  if (!view.origin || view.origin->follower != follower) return std::nullopt;
+  ListRow row;
+  bool has_group = false;
+  bool has_keys = false;
+  auto properties = view.properties();
+  while (properties.next()) {
+    const auto value = properties.value();
+    const auto* text = text_of(value);
+    if (text == nullptr) continue;
+    if (properties.name() == lists.group) has_group = true, row.group = *text;
+    if (properties.name() == lists.keys) has_keys = true, row.keys = *text;
+  }
+  if (!properties.ok()) return corrupt_record("entity");
+  return has_group && has_keys ? std::optional(row) : std::nullopt;
+}
+
+/// The part of a group that is in its first row, of which the key is given.
+double part_in_first_row(std::string_view key) {
+  EntityKeyReader keys;
+  if (!keys.read(key) || keys.row_key.size() < kHashDigits) return 1;
+  const auto digits = keys.row_key.substr(keys.row_key.size() - kHashDigits);
+  std::uint64_t hash = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
+  return std::ldexp(static_cast<double>(hash), -64);
+}
+
+/// Adds up what the lists of one follower say.
+class Candidates {
+ public:
+  Candidates(const FollowerRecord& follower, const KeysIn& keys_in) : follower_(follower), keys_in_(keys_in) {}
+
+  /// A row of a group; false if the lists are of no use.
+  Result<bool> add(const std::string& group, bool first, std::string_view key, std::string_view record) {
+    const auto& [name, lists] = std::tie(follower_.following.follower, *follower_.following.lists);
+    const auto row = TRY(read_row(record, name, lists));
+    if (!row) return false;
+    if (row->group != group) return true;
+    const auto listed = keys_in_(row->keys, kMostKeys);
+    if (listed.empty()) return false;
+    if (first && static_cast<double>(listed.size()) > part_in_first_row(key) * kMostKeys) return false;
+    for (const auto& [partition_key, row_key] : listed) add(encode_entity_key(partition_key, row_key));
+    return keys_.size() <= kMostKeys && bytes_ <= kMostKeyBytes;
+  }
+  void add(std::string key) {
+    bytes_ += key.size();
+    keys_.push_back(std::move(key));
+  }
+
+  ListedCandidates finish() {
+    std::ranges::sort(keys_);
+    const auto repeats = std::ranges::unique(keys_);
+    keys_.erase(repeats.begin(), repeats.end());
+    return {follower_.following.lists->index, std::move(keys_)};
+  }
+
+ private:
+  const FollowerRecord& follower_;
+  const KeysIn& keys_in_;
+  std::vector<std::string> keys_;
+  std::size_t bytes_ = 0;
+};
+
+/// Of how much of what a filter says the lists make use.
+std::size_t detail_of(const EntityLists& lists) {
+  return 2 * lists.by.size() + (lists.in_partition ? 1 : 0) + (lists.filter.empty() ? 0 : 1);
+}
+
+/// The follower whose lists make use of most of what the filter says, and where they have it.
+struct Choice {
+  const FollowerRecord* follower = nullptr;
+  std::vector<GroupRows> groups;
+};
+Choice choose(const FeedRecord& feed, const Filter& filter) {
+  Choice best;
+  for (const auto& follower : feed.followers) {
+    const auto& lists = follower.following.lists;
+    if (!lists || follower.stale) continue;
+    if (best.follower != nullptr && detail_of(*lists) <= detail_of(*best.follower->following.lists)) continue;
+    // The rows that followers make in the table are in no list.
+    const bool others = std::ranges::any_of(feed.followers, [&lists](const auto& each) {
+      return each.following.own_rows && may_be_meant(*each.following.own_rows, *lists);
+    });
+    if (others) continue;
+    if (auto groups = groups_for(filter, *lists)) best = {&follower, std::move(*groups)};
+  }
+  return best;
+}
+
+Result<bool> is_complete(const TableViews& views, std::string_view account, const EntityLists& lists) {
+  const auto row = TRY(read_beside(views, account, lists.progress));
+  const auto* state = row ? row->find(lists.state) : nullptr;
+  const auto* text = state == nullptr ? nullptr : std::get_if<std::string>(state);
+  return text != nullptr && *text == lists.complete;
+}
+
+/// Whether two views show the same rows in a range.
+Result<bool> same_rows(const kv::Reader& one, const kv::Reader& other, const kv::KeyRange& range) {
+  const auto a = one.scan(range);
+  const auto b = other.scan(range);
+  for (; a->valid() && b->valid(); a->next(), b->next()) {
+    if (a->key() != b->key() || a->value() != b->value()) return false;
+  }
+  TRY(a->status());
+  TRY(b->status());
+  return !a->valid() && !b->valid();
+}
+
+}  // namespace
+
+/// Of one shard, all is of one moment. Of several, the lists are seen before and after the logs and the entities: those
+/// that are the same say what was so at the moments in between (ProvenRows in listed_reading.h).
+Task<Result<std::optional<ListedCandidates>>> find_candidates(const TableShards& shards, const TableViews& views,
+                                                              std::string_view account, const Query& query) {
+  const TableViews earlier_views(shards);
+  const TableViews later_views(shards);
+  const auto& earlier = shards.divided() ? earlier_views : views;
+  const auto& later = shards.divided() ? later_views : views;
+  const auto key = feed_key(account, query.table);
+  const auto feed = CO_TRY(read_feed(earlier.catalogue(), key));
+  if (!feed || !feed->has_lists()) co_return std::nullopt;
+  const auto [follower, groups] = choose(*feed, query.filter);
+  if (follower == nullptr) co_return std::nullopt;
+  const auto& lists = *follower->following.lists;
+  if (!CO_TRY(is_complete(earlier, account, lists))) co_return std::nullopt;
+  const auto before = CO_TRY(entities_if_there(earlier, account, lists.table));
+  if (!before.rows) co_return std::nullopt;
+  for (const auto& group : groups) {
+    std::ignore = earlier.of(shards.of(account, lists.table, group.rows.partition_key).number);
+  }
+  const auto unsettled = CO_TRY(Unsettled::of(views, key, follower->following.follower));
+  if (!unsettled.known()) co_return std::nullopt;
+  Candidates candidates(*follower, query.keys_in);
+  for (const auto& waiting : unsettled.keys()) candidates.add(waiting);
+  const auto after = CO_TRY(entities_if_there(later, account, lists.table));
+  if (!after.rows || after.generation != before.generation) co_return std::nullopt;
+  const auto executor = co_await asio::this_coro::executor;
+  for (const auto& [group, rows] : groups) {
+    const auto range = range_of(after.generation, rows);
+    if (shards.divided() && !CO_TRY(same_rows(*before.rows, *after.rows, range))) co_return std::nullopt;
+    bool first = true;
+    for (const auto cursor = after.rows->scan(range);; cursor->next(), first = false) {
+      CO_TRY(cursor->status());
+      if (!cursor->valid()) break;
+      if (!CO_TRY(candidates.add(group, first, cursor->key(), cursor->value()))) co_return std::nullopt;
+      if (!first) co_await asio::post(executor, asio::use_awaitable);
+    }
+  }
+  if (shards.divided() && !CO_TRY(is_complete(later, account, lists))) co_return std::nullopt;
+  co_return candidates.finish();
+}
+
+}  // namespace tidemark::table_store
