@@ -94,6 +94,11 @@ std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uin
   }
   std::vector<PlannedRange> out;
   for (auto& range : plan.ranges) {
+    if (range.access == Access::kPoint) {
+      auto key = prefix + range.keys.lower;
+      if (key >= first && key < last) out.push_back({range.access, {std::move(key), {}}});
+      continue;
+    }
     kv::KeyRange clipped;
     clipped.lower = std::max(prefix + range.keys.lower, first);
     clipped.upper = range.keys.upper.empty() ? last : std::min(prefix + range.keys.upper, last);
@@ -103,13 +108,14 @@ std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uin
 }
 
 /// Only these entities, as far as they are in the plan's ranges.
-void narrow(QueryPlan& plan, const std::vector<std::string>& keys) {
+void narrow(QueryPlan& plan, std::vector<std::string> keys) {
   std::vector<PlannedRange> points;
+  points.reserve(keys.size());
   auto range = plan.ranges.begin();
-  for (const auto& key : keys) {
+  for (auto& key : keys) {
     while (range != plan.ranges.end() && !range->keys.upper.empty() && range->keys.upper <= key) ++range;
     if (range == plan.ranges.end()) break;
-    if (key >= range->keys.lower) points.push_back({Access::kPoint, {key, kv::prefix_end(key)}});
+    if (key >= range->keys.lower) points.push_back({Access::kPoint, {std::move(key), {}}});
   }
   plan.ranges = std::move(points);
   plan.filter_rows = true;
@@ -173,15 +179,14 @@ class Walk {
     points_.clear();
     next_point_ = 0;
     for (; at_ < ranges_.size() && ranges_[at_].access == Access::kPoint && points_.size() < at_once_; ++at_) {
-      points_.push_back({ranges_[at_].keys.lower, {}});
+      points_.push_back(std::move(ranges_[at_].keys.lower));
     }
-    std::vector<std::string> keys;
-    for (const auto& point : points_) keys.push_back(point.key);
+    records_.assign(points_.size(), std::nullopt);
     std::size_t bytes = 0;
-    TRY(snapshot_.get_all(keys, [&](std::size_t i, std::optional<std::string_view> record) -> Result<void> {
+    TRY(snapshot_.get_all(points_, [&](std::size_t i, std::optional<std::string_view> record) -> Result<void> {
       if (!record) return {};
       bytes += record->size();
-      points_[i].record.emplace(*record);
+      records_[i].emplace(*record);
       return {};
     }));
     at_once_ = bytes < kBytesBetweenLooks ? std::min(2 * at_once_, kMostPoints) : 1;
@@ -189,7 +194,8 @@ class Walk {
   }
 
   Result<Step> read_point() {
-    const auto& [key, record] = points_[next_point_++];
+    const auto& key = points_[next_point_];
+    const auto& record = records_[next_point_++];
     if (record) return read(key, *record);
     if (!key_.read(key)) return fail(ErrorCode::kCorruption);
     entity_ = EntityView{};
@@ -206,17 +212,13 @@ class Walk {
     return Step::kRow;
   }
 
-  struct Point {
-    std::string key;
-    std::optional<std::string> record;
-  };
-
   const kv::Reader& snapshot_;
-  const std::vector<PlannedRange> ranges_;
+  std::vector<PlannedRange> ranges_;
   std::size_t at_ = 0;
   std::size_t walked_ = 0;
   std::unique_ptr<kv::Cursor> cursor_;
-  std::vector<Point> points_;  // that were read together
+  std::vector<std::string> points_;                  // that were read together
+  std::vector<std::optional<std::string>> records_;  // of them
   std::size_t next_point_ = 0;
   std::size_t at_once_ = 1;
   EntityKeyReader key_;
@@ -355,7 +357,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
   QueryResult result;
   if (is_worth_lists(query, plan)) {
     if (auto listed = CO_TRY(co_await find_candidates(shards_, views, account, query))) {
-      narrow(plan, listed->keys);
+      narrow(plan, std::move(listed->keys));
       result.index = std::move(listed->index);
     }
   }
