@@ -3,7 +3,8 @@
     tests/crash/index_kill_test.py --seconds 600 --seed 1
 
 Writers insert, replace, merge, move values, delete and create again, alone and in entity group transactions, each on
-keys of its own, so each knows what it was told. Meanwhile stores and workers are killed (kill -9) and workers frozen
+keys of its own, so each knows what it was told. It also asks for its entities by a filter, which may go by the lists of an
+index: however far that is behind, the answer must be what the writer knows. Meanwhile stores and workers are killed (kill -9) and workers frozen
 beyond the time after which another takes over; indexes are paused, built again, and the table is dropped once. In the
 end the faults stop. Then what was acknowledged must be there, and the rows of every index must be what this process
 computes from the table as it is.
@@ -51,6 +52,7 @@ class Writer(threading.Thread):
         self.tables = TableClient(stack.ports["table_store"])
         self.known = collections.defaultdict(lambda: [None])
         self.writes = self.lost = 0
+        self.asked = collections.Counter()  # by the index that answered
         self.error = None
 
     def run(self):
@@ -58,6 +60,8 @@ class Writer(threading.Thread):
             while not self.run_state.stopping.is_set():
                 self.run_state.may_write.wait()
                 self.write()
+                if self.choice.random() < 0.1:
+                    self.query()
         except BaseException as error:  # noqa: BLE001
             self.error = error
             raise
@@ -67,6 +71,31 @@ class Writer(threading.Thread):
             change_colours(self.tables, self.choice, COLOURS)
         except (HttpFailure, OSError, Exception):  # noqa: BLE001
             time.sleep(0.02)
+
+    def query(self):
+        """Only the keys that nobody else writes, and of them those of which no answer was lost."""
+        colour = self.choice.choice([each for each in COLOURS if each])
+        places = [f"Colour eq '{colour}'", f"RowKey ge 'w{self.number}_'", f"RowKey lt 'w{self.number}a'"]
+        if self.choice.random() < 0.5:
+            partition = f"p{self.choice.randrange(PARTITIONS)}"
+            places += [f"PartitionKey eq '{partition}'", f"Section eq 's{self.choice.randrange(4)}'"]
+        try:
+            found, by = self.tables.query(TABLE, " and ".join(places))
+        except (HttpFailure, OSError, Exception):  # noqa: BLE001
+            time.sleep(0.02)
+            return
+        self.asked[",".join(by)] += 1
+        keys = {(each["PartitionKey"], each["RowKey"]) for each in found}
+        for key, possible in self.known.items():
+            if len(possible) == 1:
+                self.check(key, possible[0], keys, places)
+
+    @staticmethod
+    def check(key, entity, found, places):
+        known = {"PartitionKey": key[0], "RowKey": key[1], **(entity or {})}
+        matches = entity is not None and all(
+            known.get(name) == value.strip("'") for name, relation, value in map(str.split, places) if relation == "eq")
+        assert (key in found) == matches, f"{places} found {key}: {key in found}, and it is {entity}"
 
     def key(self):
         return f"p{self.choice.randrange(PARTITIONS)}", f"w{self.number}_{self.choice.randrange(60):02}"
@@ -230,6 +259,9 @@ class Run:
             index = wait_until(lambda: scrubbed(self.api, name), f"a scrub of {name} ends", 60)  # pylint: disable=cell-var-from-loop
             assert index["lastScrub"]["wrong"] == index["wrongEver"] == 0, f"a scrub found rows that were wrong: {index}"
         self.counts["writes"] = sum(writer.writes for writer in writers)
+        for writer in writers:
+            for name, times in writer.asked.items():
+                self.counts[f"queries by {name}" if name else "queries"] += times
         self.counts["lost answers"] = sum(writer.lost for writer in writers)
         told = ", ".join(f"{count} {what}" for what, count in sorted(self.counts.items()))
         print(f"{told}; {len(originals)} entities, {rows} rows of {len(INDEXES)} indexes are true; "
@@ -259,6 +291,8 @@ def main():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
+    if options.seed % 2 == 0:
+        del INDEXES["inside"]  # no query goes by lists where an index has whole copies in the table itself
     with Stack() as stack:
         stack.up()
         stack.start("blob_store")

@@ -251,12 +251,25 @@ class TableClient(HttpClient):
             if not marker:
                 return found
 
+    def query(self, table, text):
+        """Entities that a filter finds, and the indexes that the answers went by."""
+        found, indexes, marker = [], set(), {}
+        while True:
+            headers, entities, marker = self._page(table, urlencode({"$filter": text, **marker}))
+            found += entities
+            indexes.add(headers.get("x-tidemark-index"))
+            if not marker:
+                return found, indexes - {None}
+
     def query_page(self, table, query):
         """The entities of one answer, and the parameters that ask for the rest; none: there is no more."""
+        return self._page(table, query)[1:]
+
+    def _page(self, table, query):
         headers, body = self._ask("GET", f"/{table}()", query)
         marker = {name: headers["x-ms-continuation-" + name] for name in ("NextPartitionKey", "NextRowKey")
                   if headers.get("x-ms-continuation-" + name)}
-        return [self._bare(entity) for entity in json.loads(body)["value"]], marker
+        return headers, [self._bare(entity) for entity in json.loads(body)["value"]], marker
 
     @staticmethod
     def _path(table, partition_key, row_key):
