@@ -226,6 +226,45 @@ class IndexTest(unittest.TestCase):
         self.assertEqual([(each["group"], each["count"]) for each in found], [("m0@example.org", 2)])
         self.assertIn("m0@example.org", self.tidemark("index", "violations", "unique").stdout)
 
+    def test_queries_of_the_table_go_by_lists(self):
+        def named(name):
+            return sorted((each["PartitionKey"], each["RowKey"]) for each in entities_of(f"Name eq '{name}'"))
+
+        def entities_of(text):
+            found, self.by = self.tables.query(self.table, text)
+            return found
+        self.assertEqual(named("name3"), self.where(lambda e: e["Name"] == "name3"))
+        self.assertEqual(self.by, set(), "there is no index")
+        self.put("answers", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows", "--answers-queries")
+        self.assertEqual(named("name3"), self.where(lambda e: e["Name"] == "name3"))
+        self.assertEqual(self.by, {"answers"})
+        self.assertEqual(len(entities_of("Name eq 'name3' and Grade gt 1 and PartitionKey eq 'dept0'")),
+                         len(self.where(lambda e: (e["Name"], e["PartitionKey"]) == ("name3", "dept0") and e["Grade"] > 1)))
+        self.assertEqual(self.by, {"answers"})
+        page = self.api.call("GET", f"/v1/tables/{self.table}/entities?filter=" + quote("Name eq 'name3'"))
+        self.assertEqual((page["index"], page["searched"]), ("answers", len(page["entities"])))
+        # A write is in the next answer, though the index waits.
+        self.tidemark("index", "pause", "answers")
+        self.write({**STAFF[3], "Name": "other"})
+        self.write({**STAFF[4], "Name": "name3"})
+        self.assertIn(("dept1", "004"), named("name3"))
+        self.assertNotIn(("dept0", "003"), named("name3"))
+        self.assertEqual(named("other"), [("dept0", "003")])
+        self.assertEqual(self.by, {"answers"})
+        self.tidemark("job", "submit", "merge", "--source", self.table, "--filter", "Name eq 'other'", "--set", "Grade=9",
+                      "--wait")
+        self.assertEqual([each["Grade"] for each in entities_of("Name eq 'other'")], [9])
+        self.tidemark("index", "resume", "answers")
+        # It can be taken back, and nothing else can be changed.
+        self.put("answers", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
+        wait_until(lambda: named("other") and not self.by, "queries go by no index")
+        other = self.tidemark("index", "put", "answers", "--source", self.table, "--kind", "lists", "--by", "Grade",
+                              "--destination", self.table + "Rows", code=1)
+        self.assertIn("another index", other.stderr)
+        blobs = {"kind": "lists", "source": self.table, "by": ["Name"], "where": "blobs", "container": "lists",
+                 "answersQueries": True}
+        self.assertIn("answersQueries", self.refused(400, "IndexInvalid", "PUT", "/v1/indexes/blobs", blobs)["detail"])
+
     def test_a_pause_shows_how_far_it_is_behind(self):
         self.put("paused", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
         self.assertTrue(self.api.call("POST", "/v1/indexes/paused/pause")["paused"])

@@ -44,7 +44,11 @@ class SharedDatabase {
   void forget(const kv::ProcessRow& process);
   void let_go(const HeldShard& held);
   /// False, and nothing is written, if the shard has another owner by now.
-  bool commit(const HeldShard& held, const std::vector<Committed>& group);
+  bool commit(const HeldShard& held, const std::vector<Committed>& group, Time now);
+  /// The owner knows what it has committed.
+  void heard(const HeldShard& held);
+  /// All that was committed by then is seen by everybody; `now` if that is everything.
+  [[nodiscard]] Time seen_until(Time now) const;
   /// Shards that were taken from an owner that had not let go of them.
   [[nodiscard]] std::uint64_t takeovers() const { return takeovers_; }
   /// Commits of former owners.
@@ -55,6 +59,7 @@ class SharedDatabase {
     std::unique_ptr<kv::Engine> rows;
     kv::OwnerRow owner;
     std::string place;
+    std::optional<Time> unheard;  // since when the owner has not heard of a commit
   };
   struct Process {
     kv::ProcessRow row;

@@ -48,7 +48,7 @@ set(broken_by_epoch Q)
 # The first seeds that show these are far from the beginning.
 set(first_seed_put-if-newer 251)
 set(first_seed_one-transaction 1251)
-set(first_seed_arrival 951)
+set(first_seed_arrival 2851)
 set(first_seed_proof 151)
 foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival epoch sync notes staleness proof freshness)
   set(first_seed 1)
@@ -62,4 +62,8 @@ endforeach()
 # The same rule also keeps former owners from the rows of indexes.
 add_test(NAME simulation_bites_indexes_without_fence COMMAND simulation_test --seeds 1..5000 --without fence --expect I)
 list(APPEND simulation_tests simulation_bites_indexes_without_fence)
+# The same rule also has queries see what an index has not dealt with.
+add_test(NAME simulation_bites_queries_without_proof
+  COMMAND simulation_test --seeds 51..5000 --without proof --expect L2)
+list(APPEND simulation_tests simulation_bites_queries_without_proof)
 set_tests_properties(${simulation_tests} PROPERTIES LABELS simulation TIMEOUT ${simulation_limit})

@@ -38,6 +38,7 @@ class World {
         tables_.committed_on(shard, committed);
         indexes_.committed(committed.noted.changes);
       });
+      lookups_.watch(*table_database_);
     }
     if (plan_.queue_processes > 1) {
       queue_database_.emplace(plan_.queue_shards, check, [this](std::size_t shard, const Committed& committed) {
