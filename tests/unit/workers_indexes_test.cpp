@@ -176,6 +176,28 @@ TEST_F(WorkersIndexes, LeaveNothingWhenTheyAreDropped) {
   expect_true(again);
 }
 
+/// Whoever dropped it died before it could say so, and the next one had seen the index before.
+TEST_F(WorkersIndexes, AreNotTakenOverOnceTheyAreGone) {
+  const auto index = declare("by-colour", kByColour);
+  int changes = 0;
+  table_link_.before = [&](const std::string& method) -> Task<Result<void>> {
+    const bool claims = method == "table.mutate" && ++changes == 2;  // the first shows that the keeper lives
+    if (!claims) co_return Result<void>{};
+    Mutation erasure;
+    erasure.kind = MutationKind::kErase;
+    erasure.row_key = "by-colour";
+    auto gone = table_service_.mutate(kAccount, std::string(indexes::kIndexTable), "definitions", {erasure}, {});
+    EXPECT_TRUE((co_await std::move(gone)).has_value());
+    co_return Result<void>{};
+  };
+  start_keeper("w1");
+  drive_until([&] { return changes >= 3; });
+  drive_until([&] { return run_beside(store_.owner(index.id))->version == 0; });
+  EXPECT_TRUE(run_beside(tables_.followers("Source"))->empty());
+  EXPECT_FALSE(run_beside(store_.progress(index.id))->has_value());
+  table_link_.before = nullptr;
+}
+
 TEST_F(WorkersIndexes, NeverTouchWhatIsNotTheirs) {
   Mutation foreign = entity("p0_r1", "mine", 5);
   ASSERT_TRUE(run(tables_.create_table("BySize")).has_value());

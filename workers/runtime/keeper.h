@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/async.h"
 #include "common/process/failures.h"
@@ -58,8 +59,10 @@ class Keeper : public std::enable_shared_from_this<Keeper<Kind>> {
   Task<Result<void>> pass();
   Task<Result<void>> beat();
   Task<Result<void>> learn_things();
+  Task<Result<void>> learn_all_things();
   Task<Result<void>> look_at_others();
-  Task<Result<void>> claim(const Thing& thing);
+  [[nodiscard]] std::vector<std::string> to_claim();
+  Task<Result<bool>> claim(std::string id);
   [[nodiscard]] bool is_free(const std::string& id) const;
   [[nodiscard]] std::size_t fair_share() const;
 
@@ -146,16 +149,22 @@ Task<Result<void>> Keeper<Kind>::pass() {
   }
   if (things_.empty()) co_return Result<void>{};
   CO_TRY(co_await look_at_others());
-  const auto now = services_.clock.monotonic();
-  for (const auto& [id, thing] : things_) {
-    if (stopping_) break;
-    if (owners_.contains(id) || !is_free(id)) {
-      free_since_.erase(id);
+  std::vector<std::string> claimed;
+  for (const auto& id : to_claim()) {
+    if (!stopping_ && CO_TRY(co_await claim(id))) claimed.push_back(id);
+  }
+  if (claimed.empty()) co_return Result<void>{};
+  // What was known of them may be old: whoever had one before may have removed it since, the last thing that it did.
+  CO_TRY(co_await learn_all_things());
+  for (const auto& id : claimed) {
+    const auto thing = things_.find(id);
+    if (thing == things_.end()) {
+      CO_TRY(co_await services_.store.remove_owner(id, rows_[id]));
       continue;
     }
-    const auto since = free_since_.try_emplace(id, now).first->second;
-    if (owners_.size() >= fair_share() && now - since < keeping::kLeaveToOthers) continue;
-    CO_TRY(co_await claim(thing));
+    auto owner = Owner::create(services_, thing->second, rows_[id].epoch);
+    owners_.emplace(id, owner);
+    owner->start(strand_);
   }
   co_return Result<void>{};
 }
@@ -181,6 +190,14 @@ Task<Result<void>> Keeper<Kind>::learn_things() {
   const auto now = services_.clock.monotonic();
   const auto changes = CO_TRY(co_await services_.store.changes());
   if (changes == seen_changes_ && learned_at_ && now - *learned_at_ < keeping::kLearnAnyway) co_return Result<void>{};
+  CO_TRY(co_await learn_all_things());
+  seen_changes_ = changes;
+  co_return Result<void>{};
+}
+
+template <class Kind>
+Task<Result<void>> Keeper<Kind>::learn_all_things() {
+  const auto now = services_.clock.monotonic();
   auto all = CO_TRY(co_await services_.store.all());
   things_.clear();
   for (auto& thing : all) {
@@ -188,7 +205,6 @@ Task<Result<void>> Keeper<Kind>::learn_things() {
     if (owner != owners_.end()) owner->second->update(thing);
     things_.emplace(thing.id, std::move(thing));
   }
-  seen_changes_ = changes;
   learned_at_ = now;
   co_return Result<void>{};
 }
@@ -223,17 +239,32 @@ std::size_t Keeper<Kind>::fair_share() const {
   return (things_.size() + keepers - 1) / keepers;
 }
 
+/// What nobody owns, as far as it is for this keeper.
 template <class Kind>
-Task<Result<void>> Keeper<Kind>::claim(const Thing& thing) {
-  auto row = rows_[thing.id];
+std::vector<std::string> Keeper<Kind>::to_claim() {
+  const auto now = services_.clock.monotonic();
+  std::vector<std::string> out;
+  for (const auto& [id, thing] : things_) {
+    if (owners_.contains(id) || !is_free(id)) {
+      free_since_.erase(id);
+      continue;
+    }
+    const auto since = free_since_.try_emplace(id, now).first->second;
+    const bool enough = owners_.size() + out.size() >= fair_share();
+    if (!enough || now - since >= keeping::kLeaveToOthers) out.push_back(id);
+  }
+  return out;
+}
+
+/// False if somebody else was first.
+template <class Kind>
+Task<Result<bool>> Keeper<Kind>::claim(std::string id) {
+  auto row = rows_[id];
   row.worker = options_.worker;
   ++row.epoch;
-  if (!CO_TRY(co_await services_.store.swap_owner(thing.id, row))) co_return Result<void>{};
-  rows_[thing.id] = row;
-  auto owner = Owner::create(services_, thing, row.epoch);
-  owners_.emplace(thing.id, owner);
-  owner->start(strand_);
-  co_return Result<void>{};
+  if (!CO_TRY(co_await services_.store.swap_owner(id, row))) co_return false;
+  rows_[id] = row;
+  co_return true;
 }
 
 }  // namespace tidemark::workers
