@@ -92,6 +92,7 @@ Task<void> IndexOwner::tell_failure(Error error) {
   progress_.last_error = error.message;
   progress_.last_error_at = services_.clock.now();
   ++progress_.errors;
+  progress_.walk = walk_text();  // the state may be that of a walk which has begun since the progress was written
   std::ignore = co_await services_.store.write_progress(index_.id, progress_, fences_.next());
 }
 
@@ -374,14 +375,18 @@ Task<Result<void>> IndexOwner::begin_anew() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> IndexOwner::flush() {
+std::string IndexOwner::walk_text() const {
   json walk = {{"rows", walk_.over_rows}, {"at", walk_.continuation}, {"from", walk_.from}};
   if (walk_.over_blobs) walk["blobs"] = true;
   walk["checked"] = walk_.checked;
   walk["wrong"] = walk_.wrong;
   walk["asked"] = walk_.asked;
   walk["lost"] = walk_.after_loss;
-  progress_.walk = walk.dump();
+  return walk.dump();
+}
+
+Task<Result<void>> IndexOwner::flush() {
+  progress_.walk = walk_text();
   const auto reached_now = reached();
   progress_.position = reached_now.everywhere();
   if (refers()) progress_.visits = visits_.text(referred_log_ ? referred_position_ : position_);

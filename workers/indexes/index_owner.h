@@ -121,6 +121,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   [[nodiscard]] table_store::QueryRequest rows_page(std::string continuation) const;
 
   [[nodiscard]] Duration until_next() const;
+  [[nodiscard]] std::string walk_text() const;
   Task<Result<void>> flush();
   Task<Result<void>> drop();
 
