@@ -88,6 +88,51 @@ TEST_F(WorkersArchive, ARedeliveryAfterAFailureAtAnyCallFinishesWithExactFigures
   FAIL() << "the job makes more calls than expected";
 }
 
+/// It was archived and removed; somebody made another one, which the job was about to archive as well when it died.
+TEST_F(WorkersArchive, WhatWasArchivedStaysIfItsSuccessorIsRemoved) {
+  put("p", "busy", 1);
+  put("p", "r", 1);
+  submit(kArchiveAll);
+  const auto number_of = [](const Result<std::optional<Entity>>& entity) {
+    return entity && *entity ? std::get<std::int32_t>(*(*entity)->find("Number")) : 0;
+  };
+  const auto change = [&](MutationKind kind, std::string row, std::int32_t number) -> Task<void> {
+    Mutation mutation;
+    mutation.kind = kind;
+    mutation.row_key = std::move(row);
+    if (number > 0) mutation.properties = {{"Number", number}};
+    EXPECT_TRUE((co_await table_service_.mutate(kAccount, "Source", "p", {mutation}, std::nullopt)).has_value());
+  };
+  bool made_again = false;
+  bool about_to_put = false;
+  bool died = false;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    const auto busy = number_of(table_service_.get(kAccount, "Source", "p", "busy"));
+    const bool copied = number_of(table_service_.get(kAccount, "Archive", "p", "busy")) == busy;
+    // Never archived in its newest version, so the page is read again.
+    if (copied && busy > 0 && !died) co_await change(MutationKind::kReplace, "busy", busy + 1);
+    const bool moved = number_of(table_service_.get(kAccount, "Archive", "p", "r")) == 1 &&
+                       number_of(table_service_.get(kAccount, "Source", "p", "r")) == 0;
+    if (moved && !made_again) {
+      made_again = true;
+      co_await change(MutationKind::kInsert, "r", 2);
+    } else if (made_again && method == "table.query") {
+      about_to_put = true;
+    } else if (about_to_put && !died && method == "table.mutate") {
+      died = true;
+      co_await change(MutationKind::kErase, "r", 0);
+    }
+    if (died) co_return fail(ErrorCode::kUnavailable);
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kRetried);
+  table_link_.before = nullptr;
+  EXPECT_TRUE(died);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_TRUE(all("Source").empty());
+  EXPECT_EQ(number_of(table_service_.get(kAccount, "Archive", "p", "r")), 1);
+}
+
 TEST_F(WorkersArchive, AStaleDeliveryChangesNothing) {
   put("p", "r", 1);
   const auto job = submit(kArchiveOne);

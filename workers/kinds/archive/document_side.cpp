@@ -35,7 +35,7 @@ Task<Result<Page>> DocumentSide::read(std::string continuation) {
     if (exists && !entity) page.foreign.push_back(names.names[i]);
     if (!entity) continue;
     // The keys of a page must fit into a note.
-    key_bytes += entity->partition_key.size() + entity->row_key.size() + 8;
+    key_bytes += entity->partition_key.size() + entity->row_key.size() + 8 + kNotedVersionBytes;
     if (key_bytes > kPageKeyBytes && i > 0) {
       page.continuation = names.names[i];
       break;
@@ -71,14 +71,14 @@ Task<Result<std::optional<Entity>>> DocumentSide::get(jobs::EntityKey key) {
 }
 
 Task<Result<Unfinished>> DocumentSide::unfinished(nlohmann::json note) {
-  auto keys = keys_of_note(note);
-  std::vector<Document> found(keys.size());
-  CO_TRY(co_await context_.side_by_side(keys.size(), [&](std::size_t i) {
-    return load_into(jobs::document_name(archive_, keys[i].partition_key, keys[i].row_key), found[i]);
+  auto noted = entities_of_note(note);
+  std::vector<Document> found(noted.size());
+  CO_TRY(co_await context_.side_by_side(noted.size(), [&](std::size_t i) {
+    return load_into(jobs::document_name(archive_, noted[i].key.partition_key, noted[i].key.row_key), found[i]);
   }));
   Unfinished out;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (found[i].entity) out.keys.push_back(std::move(keys[i]));
+  for (std::size_t i = 0; i < noted.size(); ++i) {
+    if (found[i].entity && found[i].entity->version >= noted[i].version) out.keys.push_back(std::move(noted[i].key));
   }
   co_return out;
 }

@@ -356,6 +356,7 @@ Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach) {
   const bool back = reach.step == jobs::Step::kRestore;
   Selected selected{reach.from.table, reach.selection.filter.value_or(""), reach.operation};
   selected.account = reach.from.account;
+  selected.noted_bytes = [](const Entity&) { return kNotedVersionBytes; };
   auto from = CO_TRY(make_side(context, reach.from, std::move(selected), {.back = back}));
   // Objects are not counted in the transaction that erases them, so the restored entities are.
   const TableRole role{back, reach.from.archive.has_value(), reach.selection.entity.has_value()};

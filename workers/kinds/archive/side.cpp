@@ -12,7 +12,7 @@ nlohmann::json Side::note(const std::vector<Unit>& units) const {
   auto keys = nlohmann::json::array();
   for (const auto& unit : units) {
     for (const auto& entity : unit.entities) {
-      keys.push_back(nlohmann::json::array({entity.partition_key, entity.row_key}));
+      keys.push_back(nlohmann::json::array({entity.partition_key, entity.row_key, put_version(entity)}));
     }
   }
   return keys;
@@ -35,14 +35,16 @@ Task<Result<PutEnd>> Side::end_of_shared(std::string operation, const table_stor
   co_return poisoned ? PutEnd::kThere : PutEnd::kAnothers;
 }
 
-std::vector<jobs::EntityKey> keys_of_note(const nlohmann::json& note) {
-  std::vector<jobs::EntityKey> keys;
-  if (!note.is_array()) return keys;
-  for (const auto& key : note) {
-    if (!key.is_array() || key.size() != 2 || !key[0].is_string() || !key[1].is_string()) continue;
-    keys.push_back({key[0].get<std::string>(), key[1].get<std::string>()});
+std::vector<NotedEntity> entities_of_note(const nlohmann::json& note) {
+  std::vector<NotedEntity> out;
+  if (!note.is_array()) return out;
+  for (const auto& each : note) {
+    if (!each.is_array() || each.size() < 2 || !each[0].is_string() || !each[1].is_string()) continue;
+    auto& noted = out.emplace_back();
+    noted.key = {each[0].get<std::string>(), each[1].get<std::string>()};
+    if (each.size() > 2 && each[2].is_number_integer()) noted.version = each[2].get<table_store::Version>();
   }
-  return keys;
+  return out;
 }
 
 }  // namespace tidemark::workers

@@ -92,6 +92,8 @@ class Side : public Source {
   /// Takes out of a page what cannot be put.
   virtual std::vector<Refused> refuse(std::vector<Entity>&) { return {}; }
   virtual std::vector<Unit> units(std::vector<Entity> entities);
+  /// The version that an entity has once it is here.
+  [[nodiscard]] virtual table_store::Version put_version(const Entity& entity) const { return entity.version; }
   /// What the next delivery needs to know if this one dies after some of the units were put.
   [[nodiscard]] virtual nlohmann::json note(const std::vector<Unit>& units) const;
   virtual Task<Result<Unfinished>> unfinished(nlohmann::json note) = 0;
@@ -115,7 +117,17 @@ class Side : public Source {
   Task<Result<PutEnd>> end_of_shared(std::string operation, const table_store::TableClient* there = nullptr);
 };
 
-/// Reads what note() writes unless the side has a form of its own: [[pk,rk],...]. Tolerant.
-std::vector<jobs::EntityKey> keys_of_note(const nlohmann::json& note);
+/// An entity that was about to be put. A copy in an older version is of an earlier round: its source was removed then,
+/// and somebody has made another one since.
+struct NotedEntity {
+  jobs::EntityKey key;
+  table_store::Version version = 0;
+};
+/// What is noted of an entity beside its key and the brackets.
+inline constexpr std::size_t kNotedVersionBytes = 20;
+
+/// Reads what note() writes unless the side has a form of its own: [[pk,rk,version],...]. Tolerant; a note of an
+/// earlier program has no versions.
+std::vector<NotedEntity> entities_of_note(const nlohmann::json& note);
 
 }  // namespace tidemark::workers

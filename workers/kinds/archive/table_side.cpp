@@ -10,9 +10,8 @@ using table_store::WriteOutcome;
 
 namespace {
 
-Mutation copy_of(const Entity& entity, bool back) {
-  const auto source = back ? entity.source_version.value_or(entity.version) : entity.version;
-  auto mutation = jobs::copy_of(entity.row_key, source, entity.properties);
+Mutation copy_of(const Entity& entity, table_store::Version version, bool back) {
+  auto mutation = jobs::copy_of(entity.row_key, version, entity.properties);
   mutation.restores = back;
   // What is no copy is in the way of an archived one; in the way of the original only what has been written since.
   mutation.lenient = !back;
@@ -51,26 +50,30 @@ Task<Result<RemoveOutcome>> TableSide::remove(std::vector<Entity> entities) {
 }
 
 Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
-  auto keys = keys_of_note(note);
-  std::vector<char> copied(keys.size(), 0);
-  CO_TRY(co_await context_.side_by_side(keys.size(), [&](std::size_t number) -> Task<Result<void>> {
+  auto noted = entities_of_note(note);
+  std::vector<char> copied(noted.size(), 0);
+  CO_TRY(co_await context_.side_by_side(noted.size(), [&](std::size_t number) -> Task<Result<void>> {
     CO_TRY(context_.check());
-    const auto& key = keys[number];
+    const auto& [key, version] = noted[number];
     const auto copy = CO_TRY(co_await tables_->get(table_, key.partition_key, key.row_key));
     // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
-    copied[number] = copy.has_value() && copy->source_version ? 1 : 0;
+    copied[number] = copy.has_value() && copy->source_version.value_or(0) >= std::max(version, table_store::Version{1});
     co_return Result<void>{};
   }));
   Unfinished out;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (copied[i] != 0) out.keys.push_back(std::move(keys[i]));
+  for (std::size_t i = 0; i < noted.size(); ++i) {
+    if (copied[i] != 0) out.keys.push_back(std::move(noted[i].key));
   }
   co_return out;
 }
 
+table_store::Version TableSide::put_version(const Entity& entity) const {
+  return role_.back ? entity.source_version.value_or(entity.version) : entity.version;
+}
+
 Task<Result<PutOutcome>> TableSide::put(Unit unit) {
   std::vector<Mutation> copies;
-  for (const auto& entity : unit.entities) copies.push_back(copy_of(entity, role_.back));
+  for (const auto& entity : unit.entities) copies.push_back(copy_of(entity, put_version(entity), role_.back));
   const auto copied = CO_TRY(co_await put_copies(unit.entities.front().partition_key, std::move(copies)));
   if (copied.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
   PutOutcome out;
