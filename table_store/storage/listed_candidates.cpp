@@ -17,6 +17,8 @@ namespace {
 // Beyond this, each page would cost more than the part of the table that it is found in.
 constexpr std::size_t kMostKeys = 16'384;
 constexpr std::size_t kMostKeyBytes = 2UL << 20;
+// As many as are read in about 2 ms.
+constexpr std::size_t kMostChanges = 5000;
 constexpr std::size_t kHashDigits = 16;
 
 const std::string_view* text_of(const ValueView& value) { return std::get_if<std::string_view>(&value); }
@@ -158,7 +160,7 @@ Task<Result<std::optional<ListedCandidates>>> find_candidates(const TableShards&
   for (const auto& group : groups) {
     std::ignore = earlier.of(shards.of(account, lists.table, group.rows.partition_key).number);
   }
-  const auto unsettled = CO_TRY(Unsettled::of(views, key, follower->following.follower));
+  const auto unsettled = CO_TRY(Unsettled::of(views, key, follower->following.follower, kMostChanges));
   if (!unsettled.known()) co_return std::nullopt;
   Candidates candidates(*follower, query.keys_in);
   for (const auto& waiting : unsettled.keys()) candidates.add(waiting);

@@ -112,7 +112,8 @@ class Copies {
 Task<Result<CopiesPage>> TableService::find_copies(std::string account, CopiesRequest request) {
   CO_TRY(check(request));
   const ProvenRows proven(shards_, account, request.table, request.rows);
-  const auto unsettled = CO_TRY(Unsettled::of(proven.logs(), feed_key(account, request.entities), request.follower));
+  const auto unsettled =
+      CO_TRY(Unsettled::of(proven.logs(), feed_key(account, request.entities), request.follower, kMostWaiting));
   const auto entities = CO_TRY(entities_if_there(proven.logs(), account, request.entities));
   const auto rows = CO_TRY(proven.rows().entities(account, request.table));
   const auto executor = co_await asio::this_coro::executor;

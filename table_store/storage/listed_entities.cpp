@@ -92,7 +92,8 @@ const std::string* text_in(const Entity& row, std::string_view property) {
 Task<Result<ListedPage>> TableService::find_listed(std::string account, ListedRequest request, KeysIn keys_in) {
   CO_TRY(check(request));
   const ProvenRows proven(shards_, account, request.table, request.rows);
-  const auto unsettled = CO_TRY(Unsettled::of(proven.logs(), feed_key(account, request.entities), request.follower));
+  const auto unsettled =
+      CO_TRY(Unsettled::of(proven.logs(), feed_key(account, request.entities), request.follower, kMostWaiting));
   const auto entities = CO_TRY(entities_if_there(proven.logs(), account, request.entities));
   const auto lists = CO_TRY(proven.rows().entities(account, request.table));
   const auto executor = co_await asio::this_coro::executor;

@@ -8,12 +8,6 @@
 #include "table_store/storage/test_switches.h"
 
 namespace tidemark::table_store {
-namespace {
-
-/// If more changes wait, it costs less to read the entities.
-constexpr std::size_t kMostWaiting = 500;
-
-}  // namespace
 
 ProvenRows::ProvenRows(const TableShards& shards, std::string_view account, std::string_view table,
                        const RowSearch& search)
@@ -46,8 +40,10 @@ Result<std::optional<Entity>> read_beside(const TableViews& views, std::string_v
   return TRY(entity_in(key, *record));
 }
 
-Result<Unsettled> Unsettled::of(const TableViews& logs, std::string_view feed_key, const std::string& follower) {
+Result<Unsettled> Unsettled::of(const TableViews& logs, std::string_view feed_key, const std::string& follower,
+                                std::size_t most) {
   Unsettled out;
+  out.most_ = most;
   if (test_switches().prove_all.load(std::memory_order_relaxed)) {
     out.known_ = true;
     return out;
@@ -68,7 +64,7 @@ Result<bool> Unsettled::add(const kv::Reader& rows, std::string_view feed_key, c
   const auto cursor = rows.scan(notes_after(feed->feed, known->position));
   for (; cursor->valid(); cursor->next()) {
     const auto note = TRY(decode_note(cursor->value()));
-    if (++waiting_ > kMostWaiting || note.kind == NoteKind::kDropped) return false;
+    if (++waiting_ > most_ || note.kind == NoteKind::kDropped) return false;
     if (note.kind != NoteKind::kCreated) keys_.insert(encode_entity_key(note.partition_key, note.row_key));
   }
   TRY(cursor->status());

@@ -8,6 +8,8 @@
 
 namespace tidemark::table_store {
 
+/// If more changes wait, reading the entities that are listed costs less than reading of the changes.
+inline constexpr std::size_t kMostWaiting = 500;
 /// Entities and rows that are read before others have their turn.
 inline constexpr std::size_t kReadInASlice = 128;
 
@@ -39,8 +41,9 @@ Result<std::optional<Entity>> read_beside(const TableViews& views, std::string_v
 /// The entities whose changes a follower has not dealt with.
 class Unsettled {
  public:
-  /// As the logs of all shards say.
-  static Result<Unsettled> of(const TableViews& logs, std::string_view feed_key, const std::string& follower);
+  /// As the logs of all shards say. If more changes than `most` wait, nothing is known.
+  static Result<Unsettled> of(const TableViews& logs, std::string_view feed_key, const std::string& follower,
+                              std::size_t most);
 
   [[nodiscard]] bool may_contain(std::string_view partition_key, std::string_view row_key) const;
   /// Otherwise it may be any entity.
@@ -52,6 +55,7 @@ class Unsettled {
   /// Adds what one shard's log says; false if that is not known.
   Result<bool> add(const kv::Reader& rows, std::string_view feed_key, const std::string& follower);
 
+  std::size_t most_ = 0;
   bool known_ = false;
   std::size_t waiting_ = 0;               // changes
   std::unordered_set<std::string> keys_;  // as they are stored
