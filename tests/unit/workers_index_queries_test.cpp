@@ -99,7 +99,7 @@ TEST_F(IndexQueries, SeeWritesThatTheIndexHasNot) {
   write(gone, "p1");
   EXPECT_THAT(used("Colour eq 'red'"), ElementsAre("by-colour"));
   EXPECT_EQ(query("Colour eq 'red'", true).entities.size(), 2U);
-  for (int i = 0; i < 5'000; i += 100) {
+  for (int i = 0; i < 6'000; i += 100) {
     std::vector<Mutation> some;
     for (int j = i; j < i + 100; ++j) some.push_back(entity("r" + std::to_string(j), "red", j));
     ASSERT_TRUE(run_beside(tables_.mutate("Source", "q", std::move(some), std::nullopt)).has_value());
