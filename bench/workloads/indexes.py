@@ -244,7 +244,8 @@ class Lookup(Verified):
     subjects = [Subject("range", Followed), Subject("lists, query", Followed),
                 *(Subject(f"{kind}, {select}", Followed, {"kind": kind, "select": select})
                   for kind in ("lists", "copies") for select in ("keys", "entities"))]
-    expectations = [Expectation(each.label, ">=", 0.5, "range") for each in subjects[1:]]
+    # The way through the api alone takes longer than a range query; whoever wants whole entities asks the table store.
+    expectations = [Expectation(each.label, ">=", 0.25 if "entities" in each.label else 0.5, "range") for each in subjects[1:]]
     connections, per_partition, groups = 16, 1_000, ENTITIES // 100
     parameters = {"lists": "value", "copies": "Group"}
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <tuple>
 
 #include "table_store/model/filter_node.h"
 #include "table_store/model/group_text.h"

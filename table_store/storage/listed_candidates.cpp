@@ -1,8 +1,10 @@
 #include "table_store/storage/listed_candidates.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <charconv>
 #include <cmath>
+#include <tuple>
 
 #include "table_store/storage/change_records.h"
 #include "table_store/storage/list_plan.h"
