@@ -156,7 +156,7 @@ TEST_F(IndexQueries, LeaveLargeGroupsToAWalk) {
     }
   };
   put_many("green", 1000);
-  put_many("blue", 2400);
+  put_many("blue", 4700);
   start_keeper("one");
   wait_until_ready(declare("by-colour", kColourLists));
   EXPECT_GT(std::ranges::count(rows_in("Colours"), "green", &Entity::partition_key), 1) << "several pieces";
