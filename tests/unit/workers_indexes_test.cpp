@@ -114,6 +114,27 @@ TEST_F(WorkersIndexes, AreSharedByKeepers) {
   for (const auto& index : all) expect_true(index);
 }
 
+/// All of it comes at once, and is more than a transaction takes.
+TEST_F(WorkersIndexes, HaveRoomForAnyNumberOfEntitiesOfAValue) {
+  const std::string long_key(450, 'x');
+  for (int i = 0; i < 4'800; i += 100) {
+    std::vector<Mutation> some;
+    for (int j = i; j < i + 100; ++j) some.push_back(entity(long_key + std::to_string(j), "red", j % 7));
+    ASSERT_TRUE(run_beside(tables_.mutate("Source", "p", std::move(some), std::nullopt)).has_value());
+  }
+  start_keeper("w1");
+  for (const auto& [name, text] : {std::pair("by-colour", kByColour), std::pair("totals", kTotals)}) {
+    const auto index = declare(name, text);
+    wait_until_ready(index);
+    std::size_t listed = 0;
+    for (const auto& row : rows_in(index.definition.destination())) {
+      if (row.row_key != indexes::kSummaryRow) listed += indexes::read_piece(row)->entries.size();
+    }
+    EXPECT_EQ(listed, 4'800U) << name;
+    EXPECT_EQ(progress(index).wrong_ever, 0U) << name;
+  }
+}
+
 TEST_F(WorkersIndexes, LoseTheirRowsWhenTheTableIsDropped) {
   const auto index = declare("by-colour", kByColour);
   const auto sums = declare("totals", kTotals);

@@ -16,6 +16,9 @@ using table_store::RowSearch;
 using table_store::WriteOutcome;
 
 constexpr std::size_t kSearchesInACall = 500;
+/// To one piece in a transaction: what it is divided into has to fit there, and a call has several.
+constexpr std::size_t kMostAddedAtOnce = 512UL << 10;
+constexpr std::size_t kBesideKeys = 8;  // in a list
 
 /// The rows of the pieces are in the table of indexes, and the keys in blobs.
 void put_into_blobs(const IndexRowsContext& context, const ListsKind& lists, Listing& listing) {
@@ -191,7 +194,11 @@ std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<
   work.search_from.clear();
   if (sums_ || unique_) change.before = indexes::totals_of(change.piece.entries);
   const auto first = work.next;
-  while (!work.done() && work.wanted[work.next].entry.hash() <= change.piece.bound) ++work.next;
+  std::size_t bytes = 0;
+  while (!work.done() && work.wanted[work.next].entry.hash() <= change.piece.bound && bytes < kMostAddedAtOnce) {
+    const auto& entry = work.wanted[work.next++].entry;
+    bytes += entry.partition_key.size() + entry.row_key.size() + kBesideKeys;
+  }
   change.changed = apply(change.piece, work.wanted, first, work.next);
   return change;
 }
