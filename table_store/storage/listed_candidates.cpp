@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <tuple>
 
 #include "table_store/storage/change_records.h"
@@ -100,25 +101,28 @@ std::size_t detail_of(const EntityLists& lists) {
   return 2 * lists.by.size() + (lists.in_partition ? 1 : 0) + (lists.filter.empty() ? 0 : 1);
 }
 
-/// The follower whose lists make use of most of what the filter says, and where they have it.
+/// A follower whose lists have what a filter can match, and where.
 struct Choice {
   const FollowerRecord* follower = nullptr;
   std::vector<GroupRows> groups;
+
+  [[nodiscard]] const EntityLists& lists() const { return *follower->following.lists; }
 };
-Choice choose(const FeedRecord& feed, const Filter& filter) {
-  Choice best;
+/// First those that make use of most of what the filter says.
+std::vector<Choice> choices_for(const FeedRecord& feed, const Filter& filter) {
+  std::vector<Choice> choices;
   for (const auto& follower : feed.followers) {
     const auto& lists = follower.following.lists;
     if (!lists || follower.stale) continue;
-    if (best.follower != nullptr && detail_of(*lists) <= detail_of(*best.follower->following.lists)) continue;
     // The rows that followers make in the table are in no list.
     const bool others = std::ranges::any_of(feed.followers, [&lists](const auto& each) {
       return each.following.own_rows && may_be_meant(*each.following.own_rows, *lists);
     });
     if (others) continue;
-    if (auto groups = groups_for(filter, *lists)) best = {&follower, std::move(*groups)};
+    if (auto groups = groups_for(filter, *lists)) choices.push_back({&follower, std::move(*groups)});
   }
-  return best;
+  std::ranges::stable_sort(choices, std::greater(), [](const Choice& one) { return detail_of(one.lists()); });
+  return choices;
 }
 
 Result<bool> is_complete(const TableViews& views, std::string_view account, const EntityLists& lists) {
@@ -140,6 +144,60 @@ Result<bool> same_rows(const kv::Reader& one, const kv::Reader& other, const kv:
   return !a->valid() && !b->valid();
 }
 
+struct Reading {
+  const TableShards& shards;
+  const TableViews& views;
+  const TableViews& later;
+  std::string_view account;
+  const Query& query;
+  std::string feed_key;
+};
+
+/// What was seen of a choice's lists before the logs.
+struct Before {
+  bool complete = false;
+  TableViews::Entities lists;  // without rows: their table is not there
+};
+
+Result<Before> see_before(const Reading& reading, const TableViews& earlier, const Choice& choice) {
+  const auto& lists = choice.lists();
+  Before before;
+  before.complete = TRY(is_complete(earlier, reading.account, lists));
+  before.lists = TRY(entities_if_there(earlier, reading.account, lists.table));
+  for (const auto& [group, rows] : choice.groups) {
+    std::ignore = earlier.of(reading.shards.of(reading.account, lists.table, rows.partition_key).number);
+  }
+  return before;
+}
+
+Task<Result<std::optional<ListedCandidates>>> find_by(const Reading& reading, const Choice& choice,
+                                                      const Before& before) {
+  const auto& lists = choice.lists();
+  const bool divided = reading.shards.divided();
+  if (!before.complete || !before.lists.rows) co_return std::nullopt;
+  const auto& name = choice.follower->following.follower;
+  const auto unsettled = CO_TRY(Unsettled::of(reading.views, reading.feed_key, name, kMostChanges));
+  if (!unsettled.known()) co_return std::nullopt;
+  Candidates candidates(*choice.follower, reading.query.keys_in);
+  for (const auto& waiting : unsettled.keys()) candidates.add(waiting);
+  const auto after = CO_TRY(entities_if_there(reading.later, reading.account, lists.table));
+  if (!after.rows || after.generation != before.lists.generation) co_return std::nullopt;
+  const auto executor = co_await asio::this_coro::executor;
+  for (const auto& [group, rows] : choice.groups) {
+    const auto range = range_of(after.generation, rows);
+    if (divided && !CO_TRY(same_rows(*before.lists.rows, *after.rows, range))) co_return std::nullopt;
+    bool first = true;
+    for (const auto cursor = after.rows->scan(range);; cursor->next(), first = false) {
+      CO_TRY(cursor->status());
+      if (!cursor->valid()) break;
+      if (!CO_TRY(candidates.add(group, first, cursor->key(), cursor->value()))) co_return std::nullopt;
+      if (!first) co_await asio::post(executor, asio::use_awaitable);
+    }
+  }
+  if (divided && !CO_TRY(is_complete(reading.later, reading.account, lists))) co_return std::nullopt;
+  co_return candidates.finish();
+}
+
 }  // namespace
 
 /// Of one shard, all is of one moment. Of several, the lists are seen before and after the logs and the entities: those
@@ -150,38 +208,17 @@ Task<Result<std::optional<ListedCandidates>>> find_candidates(const TableShards&
   const TableViews later_views(shards);
   const auto& earlier = shards.divided() ? earlier_views : views;
   const auto& later = shards.divided() ? later_views : views;
-  const auto key = feed_key(account, query.table);
-  const auto feed = CO_TRY(read_feed(earlier.catalogue(), key));
+  const Reading reading{shards, views, later, account, query, feed_key(account, query.table)};
+  const auto feed = CO_TRY(read_feed(earlier.catalogue(), reading.feed_key));
   if (!feed || !feed->has_lists()) co_return std::nullopt;
-  const auto [follower, groups] = choose(*feed, query.filter);
-  if (follower == nullptr) co_return std::nullopt;
-  const auto& lists = *follower->following.lists;
-  if (!CO_TRY(is_complete(earlier, account, lists))) co_return std::nullopt;
-  const auto before = CO_TRY(entities_if_there(earlier, account, lists.table));
-  if (!before.rows) co_return std::nullopt;
-  for (const auto& group : groups) {
-    std::ignore = earlier.of(shards.of(account, lists.table, group.rows.partition_key).number);
+  const auto choices = choices_for(*feed, query.filter);
+  std::vector<Before> before;
+  for (const auto& choice : choices) before.push_back(CO_TRY(see_before(reading, earlier, choice)));
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    auto found = CO_TRY(co_await find_by(reading, choices[i], before[i]));
+    if (found) co_return found;
   }
-  const auto unsettled = CO_TRY(Unsettled::of(views, key, follower->following.follower, kMostChanges));
-  if (!unsettled.known()) co_return std::nullopt;
-  Candidates candidates(*follower, query.keys_in);
-  for (const auto& waiting : unsettled.keys()) candidates.add(waiting);
-  const auto after = CO_TRY(entities_if_there(later, account, lists.table));
-  if (!after.rows || after.generation != before.generation) co_return std::nullopt;
-  const auto executor = co_await asio::this_coro::executor;
-  for (const auto& [group, rows] : groups) {
-    const auto range = range_of(after.generation, rows);
-    if (shards.divided() && !CO_TRY(same_rows(*before.rows, *after.rows, range))) co_return std::nullopt;
-    bool first = true;
-    for (const auto cursor = after.rows->scan(range);; cursor->next(), first = false) {
-      CO_TRY(cursor->status());
-      if (!cursor->valid()) break;
-      if (!CO_TRY(candidates.add(group, first, cursor->key(), cursor->value()))) co_return std::nullopt;
-      if (!first) co_await asio::post(executor, asio::use_awaitable);
-    }
-  }
-  if (shards.divided() && !CO_TRY(is_complete(later, account, lists))) co_return std::nullopt;
-  co_return candidates.finish();
+  co_return std::nullopt;
 }
 
 }  // namespace tidemark::table_store

@@ -144,6 +144,9 @@ TEST_F(IndexQueries, TrustNoListsThatAreIncomplete) {
   EXPECT_THAT(used("Colour eq 'blue'"), ElementsAre("by-colour"));
   ASSERT_TRUE(run_beside(tables_.delete_table("Colours")).has_value());
   EXPECT_THAT(used("Colour eq 'blue'"), ElementsAre(""));
+  wait_until_ready(declare("by-size", R"({"kind":"lists","source":"Source","by":["Size"],"destination":"Sizes",
+      "answersQueries":true})"));
+  EXPECT_THAT(used("Colour eq 'blue' and Size eq 7"), ElementsAre("by-size")) << "the next that can";
 }
 
 TEST_F(IndexQueries, LeaveLargeGroupsToAWalk) {

@@ -359,6 +359,16 @@ TEST_F(WorkersRekey, MergeSkipsWhatWouldBeTooLarge) {
   EXPECT_NE(job.skips.find("too large"), std::string::npos) << job.skips;
 }
 
+/// Whoever died had made changes that no filter finds any more.
+TEST_F(WorkersRekey, AMergeCountsWhatItNoLongerSelects) {
+  survives_a_loss_anywhere(
+      R"({"kind":"merge","source":"Source","filter":"Number lt 5","set":{"Number":5}})",
+      [&] {
+        for (int i = 0; i < 6; ++i) put("p" + std::to_string(i % 2), std::to_string(i), i);
+      },
+      [&](const jobs::JobRecord& job) { EXPECT_EQ(job.done, 5U); });
+}
+
 TEST_F(WorkersRekey, MergeSurvivesALossAnywhere) {
   survives_a_loss_anywhere(
       R"({"kind":"merge","source":"Source","filter":"Number lt 3","set":{"Department":"sales"}})",

@@ -66,7 +66,7 @@ std::vector<Entity> Merger::unfinished(std::vector<Entity> entities) {
       continue;
     }
     if (jobs::has_values(entity, spec_.set)) {
-      did(1);
+      find_done();
       continue;
     }
     auto changed = entity;
@@ -101,7 +101,7 @@ Task<Result<std::vector<std::string>>> Merger::write(const std::vector<Entity>& 
   if (outcomes.size() != group.size()) co_return fail(ErrorCode::kInternalError);
   std::vector<std::string> changed;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    if (outcomes[i].kind == WriteOutcome::kApplied) did(1);
+    if (outcomes[i].kind == WriteOutcome::kApplied) did_in_ledger(1);
     if (outcomes[i].kind == WriteOutcome::kMissing) pass_over();
     if (outcomes[i].kind == WriteOutcome::kConflict) changed.push_back(group[i].row_key);
   }

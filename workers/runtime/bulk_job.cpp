@@ -20,6 +20,7 @@ Task<Result<JobOutcome>> BulkJob::run() {
     continuation_ = saved.value("continuation", std::string());
     skips_ = SkipLog::from_json(saved.value("skips", json::array()));
     if (!traits_.ledger_counts) done_ = saved.value("done", std::uint64_t{0});
+    heard_ = saved.value("heard", done_);
   }
   JobContext::Work work = [this](OperationLedger before) { return carry_out(std::move(before)); };
   const auto ledger = CO_TRY(co_await context_.complete(std::move(work)));
@@ -30,6 +31,7 @@ Task<Result<JobOutcome>> BulkJob::run() {
 
 Task<Result<void>> BulkJob::carry_out(OperationLedger before) {
   if (traits_.ledger_counts) done_ = before.counter(kDone);
+  unheard_ = before.counter(kDone) - std::min(before.counter(kDone), heard_);
   skipped_before_ = before.counter(kSkipped) > 0;
   if (CO_TRY(co_await open())) co_return Result<void>{};
   // The job of a single entity finds out on its way whether the table is there.
@@ -65,11 +67,19 @@ Task<Result<void>> BulkJob::walk() {
     }
     passes = 1;
     skips_.add(page_skips_);
+    if (!traits_.ledger_counts) count_unheard();
     continuation_ = std::move(page.continuation);
     if (continuation_.empty()) co_return Result<void>{};
     CO_TRY(co_await report(false));
     context_.save(checkpoint());
   }
+}
+
+/// What an earlier delivery did in the page, and could not say any more: it is found done, or no longer selected.
+void BulkJob::count_unheard() {
+  did(unheard_ - std::min(unheard_, found_done_));
+  heard_ += std::exchange(unheard_, 0);
+  found_done_ = 0;
 }
 
 Task<Result<Page>> BulkJob::next_page() {
@@ -118,7 +128,7 @@ Task<Result<void>> BulkJob::account() {
 
 json BulkJob::checkpoint() const {
   json out = {{"continuation", continuation_}, {"skips", skips_.to_json()}};
-  if (!traits_.ledger_counts) out["done"] = done_;
+  if (!traits_.ledger_counts) out.update({{"done", done_}, {"heard", heard_}});
   return out;
 }
 

@@ -3,10 +3,9 @@
 // operation. The kind supplies the work on a page.
 //   pages        The position never passes unfinished work: if entities change under the job, their page is read again.
 //   maxAffected  Changes in progress count as made until their page is finished, so the job never changes more.
-//   crash        The next delivery repeats the page from its beginning. A kind that needs to know more than the
-//   position
+//   crash        The next delivery repeats the page from its beginning. A kind that needs to know more than the position
 //                notes it before its first effect, and finishes it in resume().
-//   checkpoint   {"continuation":C,"skips":[...]}, "done":N if the ledger does not count, and the kind's note
+//   checkpoint   {"continuation":C,"skips":[...]}, "done":N and "heard":N if the ledger does not count, and the kind's note
 // It belongs to one delivery and runs on its strand.
 #pragma once
 #include <functional>
@@ -72,6 +71,16 @@ class BulkJob {
   /// Makes the changes side by side, each as soon as the job's limits allow it.
   Task<Result<void>> make(std::vector<Change> changes);
   void did(std::uint64_t entities) { done_ += entities; }
+  /// Where the checkpoint has the figure: what the ledger counts besides.
+  void did_in_ledger(std::uint64_t entities) {
+    did(entities);
+    heard_ += entities;
+  }
+  /// Likewise: what needed nothing more.
+  void find_done() {
+    did(1);
+    ++found_done_;
+  }
   [[nodiscard]] std::uint64_t done() const { return done_; }
   /// Neither done nor skipped, though it was selected.
   void pass_over() { ++passed_over_; }
@@ -98,6 +107,7 @@ class BulkJob {
   Task<Result<void>> walk();
   Task<Result<Page>> next_page();
   Task<Result<void>> admit_and_make(Change& change);
+  void count_unheard();
   Task<Result<void>> account();
   Task<Result<void>> report(bool force);
   [[nodiscard]] nlohmann::json checkpoint() const;
@@ -106,6 +116,8 @@ class BulkJob {
   BulkTraits traits_;
   std::string continuation_;
   std::uint64_t done_ = 0;
+  std::uint64_t heard_ = 0, unheard_ = 0;  // of what the ledger counts: what the checkpoint knows, and what it does not
+  std::uint64_t found_done_ = 0;           // in the current page
   std::uint64_t passed_over_ = 0;
   std::uint64_t admitted_ = 0;  // what is done, and what was admitted since the page began
   SkipLog skips_;
