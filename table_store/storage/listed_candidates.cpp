@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <tuple>
+#include <utility>
 
 #include "table_store/storage/change_records.h"
 #include "table_store/storage/list_plan.h"
@@ -183,6 +184,7 @@ Task<Result<std::optional<ListedCandidates>>> find_by(const Reading& reading, co
   const auto after = CO_TRY(entities_if_there(reading.later, reading.account, lists.table));
   if (!after.rows || after.generation != before.lists.generation) co_return std::nullopt;
   const auto executor = co_await asio::this_coro::executor;
+  bool begun = false;
   for (const auto& [group, rows] : choice.groups) {
     const auto range = range_of(after.generation, rows);
     if (divided && !CO_TRY(same_rows(*before.lists.rows, *after.rows, range))) co_return std::nullopt;
@@ -191,7 +193,7 @@ Task<Result<std::optional<ListedCandidates>>> find_by(const Reading& reading, co
       CO_TRY(cursor->status());
       if (!cursor->valid()) break;
       if (!CO_TRY(candidates.add(group, first, cursor->key(), cursor->value()))) co_return std::nullopt;
-      if (!first) co_await asio::post(executor, asio::use_awaitable);
+      if (std::exchange(begun, true)) co_await asio::post(executor, asio::use_awaitable);
     }
   }
   if (divided && !CO_TRY(is_complete(reading.later, reading.account, lists))) co_return std::nullopt;
