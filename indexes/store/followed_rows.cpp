@@ -6,7 +6,7 @@
 namespace tidemark::indexes {
 
 table_store::ListedPlace place_of_progress(const std::string& index_id) {
-  return {std::string(kIndexTable), std::string(kProgressPartition), index_id};
+  return {std::string(kIndexTable), kProgressPartition, index_id};
 }
 
 std::optional<table_store::EntityLists> lists_for_queries(const Index& index) {

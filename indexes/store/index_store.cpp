@@ -212,13 +212,13 @@ Task<Result<Version>> IndexStore::changes() {
 }
 
 Task<Result<std::optional<Progress>>> IndexStore::progress(std::string id) {
-  const auto row = CO_TRY(co_await read_row(tables_, std::string(kProgressPartition), std::move(id)));
+  const auto row = CO_TRY(co_await read_row(tables_, kProgressPartition, std::move(id)));
   if (!row) co_return std::nullopt;
   co_return progress_of(*row);
 }
 
 Task<Result<std::vector<std::pair<std::string, Progress>>>> IndexStore::all_progress() {
-  const auto rows = CO_TRY(co_await read_rows(tables_, std::string(kProgressPartition)));
+  const auto rows = CO_TRY(co_await read_rows(tables_, kProgressPartition));
   std::vector<std::pair<std::string, Progress>> out;
   for (const auto& row : rows) out.emplace_back(row.row_key, progress_of(row));
   co_return out;
@@ -230,7 +230,7 @@ Task<Result<void>> IndexStore::write_progress(std::string id, Progress progress,
   mutation.kind = MutationKind::kInsertOrReplace;
   mutation.row_key = std::move(id);
   jobs::add_properties(mutation.properties, progress, kProgressFields);
-  CO_TRY(co_await change(tables_, std::string(kProgressPartition), std::move(mutation), std::move(fence)));
+  CO_TRY(co_await change(tables_, kProgressPartition, std::move(mutation), std::move(fence)));
   co_return Result<void>{};
 }
 
@@ -309,7 +309,7 @@ Task<Result<void>> IndexStore::forget_violations(std::string id) {
 // The owner's row goes last: without it the next owner would begin with the first epoch, and be fenced for ever.
 Task<Result<void>> IndexStore::forget(Index index) {
   CO_TRY(co_await forget_violations(index.id));
-  CO_TRY(co_await change(tables_, std::string(kProgressPartition), erasure_of(index.id, {})));
+  CO_TRY(co_await change(tables_, kProgressPartition, erasure_of(index.id, {})));
   const auto found = CO_TRY(co_await find(index.name));
   if (found && found->id == index.id) {
     const auto gone = CO_TRY(co_await change(tables_, kDefinitions, erasure_of(index.name, found->version)));

@@ -53,7 +53,7 @@ inline constexpr std::string_view kStale = "stale";  // fell too far behind, and
 inline constexpr std::string_view kDropping = "dropping";
 
 /// The partition of the rows 'progress' / ID.
-inline constexpr std::string_view kProgressPartition = "progress";
+inline constexpr const char* kProgressPartition = "progress";
 
 struct Progress {
   std::string state{kBuilding};

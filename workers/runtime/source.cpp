@@ -62,7 +62,7 @@ Task<Result<Page>> TableSource::read(std::string continuation) {
     auto found = CO_TRY(co_await tables_->query(std::move(wanted)));
     std::size_t key_bytes = 0;
     for (const auto& entity : found.entities) {
-      key_bytes += entity.partition_key.size() + entity.row_key.size() + 8;
+      key_bytes += entity.partition_key.size() + entity.row_key.size() + kBesideNotedKey;
       if (selected_.noted_bytes) key_bytes += selected_.noted_bytes(entity);
     }
     if (key_bytes <= kPageKeyBytes || page_size_ == 1) {

@@ -15,6 +15,8 @@ using table_store::Entity;
 
 /// The keys of a page must fit into the note that goes into the message.
 inline constexpr std::size_t kPageKeyBytes = 40'000;
+/// Brackets, quotes and commas of a key in a note.
+inline constexpr std::size_t kBesideNotedKey = 8;
 /// The most that one transaction changes.
 inline constexpr std::size_t kGroupEntities = 100;
 inline constexpr std::size_t kGroupBytes = 3UL << 20;

@@ -35,7 +35,7 @@ Task<Result<Page>> DocumentSide::read(std::string continuation) {
     if (exists && !entity) page.foreign.push_back(names.names[i]);
     if (!entity) continue;
     // The keys of a page must fit into a note.
-    key_bytes += entity->partition_key.size() + entity->row_key.size() + 8 + kNotedVersionBytes;
+    key_bytes += entity->partition_key.size() + entity->row_key.size() + kBesideNotedKey + kNotedVersionBytes;
     if (key_bytes > kPageKeyBytes && i > 0) {
       page.continuation = names.names[i];
       break;
