@@ -175,6 +175,28 @@ TEST_F(WorkersDenormalised, SurviveLostRequestsAndAnswers) {
   }
 }
 
+TEST_F(WorkersDenormalised, ThePositionNeverGoesBackWhenCallsFail) {
+  const auto names = declare("names", kDepartmentNames);
+  start_keeper("w1");
+  wait_until_ready(names);
+  table_link_.before = [&](std::string call) -> Task<Result<void>> {
+    if (call == "table.find_rows" && random_->below(3) == 0) co_return fail(ErrorCode::kUnavailable);
+    co_return Result<void>{};
+  };
+  auto last = progress(names).position;
+  for (int round = 0; round < 30; ++round) {
+    write_at_random(5);
+    const auto until = clock_->monotonic() + 20ms;
+    while (clock_->monotonic() < until) {
+      const auto position = progress(names).position;
+      ASSERT_GE(position, last) << "round " << round;
+      last = position;
+    }
+  }
+  table_link_.before = nullptr;
+  expect_true(names);
+}
+
 TEST_F(WorkersDenormalised, AnOwnerThatWasReplacedChangesNothing) {
   const auto names = declare("names", kDepartmentNames);
   std::vector<std::shared_ptr<IndexOwner>> owners;

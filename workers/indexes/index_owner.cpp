@@ -92,8 +92,16 @@ Task<void> IndexOwner::tell_failure(Error error) {
   progress_.last_error = error.message;
   progress_.last_error_at = services_.clock.now();
   ++progress_.errors;
-  progress_.walk = walk_text();  // the state may be that of a walk which has begun since the progress was written
+  note_place();
   std::ignore = co_await services_.store.write_progress(index_.id, progress_, fences_.next());
+}
+
+/// Of the same moment, all three: whoever goes on from the position also makes the visits that it waits for.
+void IndexOwner::note_place() {
+  progress_.walk = walk_text();
+  if (!follows_) return;
+  if (refers()) progress_.visits = visits_.text(referred_log_ ? referred_position_ : position_);
+  progress_.position = reached().everywhere();
 }
 
 Task<Result<void>> IndexOwner::serve() {
@@ -114,6 +122,7 @@ Task<Result<void>> IndexOwner::serve() {
 }
 
 Task<Result<void>> IndexOwner::begin() {
+  loaded_ = follows_ = false;
   rows_are_of_position_ = false;
   ahead_.reset();
   // From now on, what an earlier owner or this one has sent and given up is refused.
@@ -147,6 +156,7 @@ Task<Result<void>> IndexOwner::begin() {
 Task<Result<void>> IndexOwner::follow(bool anew) {
   const auto& definition = index_.definition;
   co_await await_readers();
+  follows_ = false;
   if (anew) visits_.clear();
   rows_are_of_position_ = false;
   // What was acknowledged is in the rows, even if the progress could not be written any more.
@@ -166,8 +176,7 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
     entities_log_ = ChangeReader::create(services_.tables, definition.entities(), index_.id, {});
     referred_log_ = ChangeReader::create(services_.tables, referred, index_.id, taken_);
   }
-  progress_.position = reached().everywhere();
-  dirty_ = true;
+  follows_ = dirty_ = true;
   co_return Result<void>{};
 }
 
@@ -203,7 +212,6 @@ Task<Result<void>> IndexOwner::step() {
   if (turn && !visits_.empty()) CO_TRY(co_await visit_some());
   if (turn && !walk_.ended && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
   const auto reached_now = reached();
-  progress_.position = reached_now.everywhere();
   if (!(position_told_ >= last_change_) && reached_now >= last_change_) dirty_ = true;
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.count > 0) {
@@ -386,10 +394,8 @@ std::string IndexOwner::walk_text() const {
 }
 
 Task<Result<void>> IndexOwner::flush() {
-  progress_.walk = walk_text();
+  note_place();
   const auto reached_now = reached();
-  progress_.position = reached_now.everywhere();
-  if (refers()) progress_.visits = visits_.text(referred_log_ ? referred_position_ : position_);
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
   auto written = services_.store.write_progress(index_.id, progress_, fences_.next());
   CO_TRY(co_await fail_points::kFollowProgress.around(std::move(written)));

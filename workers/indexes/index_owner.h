@@ -78,6 +78,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
   static Task<void> run(std::shared_ptr<IndexOwner> self);
   Task<void> tell_failure(Error error);
+  void note_place();
   Task<Result<void>> serve();
   Task<Result<void>> begin();
   Task<Result<void>> follow(bool anew);
@@ -132,6 +133,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
   bool loaded_ = false;        // the progress is that of the index
+  bool follows_ = false;       // the positions and visits are those that it follows from
   bool answers_told_ = false;  // the table store was told that the index answers queries
   Walk walk_;
   std::optional<Ahead> ahead_;  // no change of an entity was taken from the log since it was read

@@ -97,7 +97,7 @@ void IndexOwner::begin_walk() {
   const bool after_loss = walk_.after_loss;
   walk_ = {};
   walk_.after_loss = after_loss;
-  walk_.from = progress_.position;
+  walk_.from = reached().everywhere();
   walk_.asked = index_.scrubs_asked;
   walk_at_ = services_.clock.monotonic();
   progress_.walk_began = services_.clock.now();
