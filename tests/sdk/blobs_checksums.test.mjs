@@ -29,6 +29,12 @@ describe("put blob", () => {
     isRefused(await put("wrong", { "x-ms-content-crc64": crc.AAA, "Content-MD5": md5("AAA") }, "AAA"), 400, "BothCrc64AndMd5HeaderPresent");
     assert.equal(await blob("wrong").exists(), false);
   });
+  test("checks the MD5 of the blob in place of that of the request", async () => {
+    const declared = (blob, request) => put("two", { "x-ms-blob-content-md5": md5(blob), "Content-MD5": md5(request) }, "AAA");
+    isRefused(await declared("BBB", "AAA"), 400, "Md5Mismatch");
+    assert.equal((await declared("AAA", "BBB")).status, 201);
+    assert.equal((await blob("two").getProperties()).contentMD5.toString("base64"), md5("AAA"));
+  });
 });
 
 describe("blocks", () => {
