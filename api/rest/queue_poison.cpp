@@ -121,7 +121,8 @@ Answer QueuePoison::edit(std::string id, std::string body) const {
   const auto message = CO_TRY(co_await find(std::move(id)));
   const auto poison = poison_queue_of(queue_);
   // From the queue to itself: one transaction, and the note stays.
-  CO_TRY(or_not_found(co_await queues_.redrive(poison, message.id, poison, std::move(text), message.annotation)));
+  CO_TRY(or_not_found(
+      co_await queues_.redrive(poison, message.id, poison, std::move(text), message.annotation, message.epoch)));
   co_return co_await show(message.id);
 }
 
@@ -129,7 +130,7 @@ Answer QueuePoison::redrive(std::string id, std::string body) const {
   std::optional<std::string> text;
   if (!body.empty()) text = CO_TRY(text_from(body));
   auto message = CO_TRY(co_await find(std::move(id)));
-  CO_TRY(co_await poison_.send_back(queue_, message.id, text));
+  CO_TRY(co_await poison_.send_back(queue_, message.id, text, message.epoch));
   if (text) message.text = std::move(*text);
   co_return json_response(202, to_json(message));
 }

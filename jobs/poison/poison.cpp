@@ -213,19 +213,20 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
   co_return out;
 }
 
-Task<Result<Message>> PoisonStore::message_of(std::string id) {
+Task<Result<Message>> PoisonStore::message_of(std::string id, std::optional<std::uint64_t> epoch) {
   if (is_job_id(id)) {
     auto record = CO_TRY(co_await jobs_.find(std::move(id)));
     if (!record.has_value()) co_return fail(ErrorCode::kPoisonNotFound);
     id = record->message_id;
   }
   auto message = CO_TRY(or_not_found(co_await queues_.find(std::string(kPoisonQueue), std::move(id))));
-  if (!message) co_return fail(ErrorCode::kPoisonNotFound);
+  const bool is_meant = message && (!epoch || message->epoch == *epoch);
+  if (!is_meant) co_return fail(ErrorCode::kPoisonNotFound);
   co_return std::move(*message);
 }
 
-Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
-  const auto message = CO_TRY(co_await message_of(std::move(id)));
+Task<Result<PoisonRecord>> PoisonStore::find(std::string id, std::optional<std::uint64_t> epoch) {
+  const auto message = CO_TRY(co_await message_of(std::move(id), epoch));
   co_return poison_record_of(message);
 }
 
@@ -250,12 +251,13 @@ Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std
   auto text = CO_TRY(co_await replace_text(poison, edited, std::move(by)));
   // From the queue to itself: one transaction, and the story stays.
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
-                                               std::move(text), poison_annotation(poison))));
+                                               std::move(text), poison_annotation(poison), message.epoch)));
   co_return co_await find(message.id);
 }
 
-Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited, std::string by) {
-  auto poison = CO_TRY(co_await find(std::move(id)));
+Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited, std::string by,
+                                                std::optional<std::uint64_t> epoch) {
+  auto poison = CO_TRY(co_await find(std::move(id), epoch));
   const auto message_id = poison.message_id;
 
   // The record is read before the message moves: a worker may take the message at once, and its claim must win over
@@ -273,7 +275,8 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
   const bool own_record = record && record->message_id == message_id;
   if (own_record) record = CO_TRY(co_await jobs_.place(std::move(*record), std::string(name_of_queue(queue))));
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
-                                               annotation.dump(-1, ' ', false, json::error_handler_t::ignore))));
+                                               annotation.dump(-1, ' ', false, json::error_handler_t::ignore),
+                                               poison.epoch)));
   if (own_record) {
     auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.edited_epoch, poison.attempts);
     // The message is on its way, so the redrive has happened whatever became of the note.
@@ -282,9 +285,9 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
   co_return std::move(poison);
 }
 
-Task<Result<void>> PoisonStore::remove(std::string id) {
-  auto message = CO_TRY(co_await message_of(std::move(id)));
-  co_return or_not_found(co_await queues_.remove(std::string(kPoisonQueue), std::move(message.id)));
+Task<Result<void>> PoisonStore::remove(std::string id, std::optional<std::uint64_t> epoch) {
+  auto message = CO_TRY(co_await message_of(std::move(id), epoch));
+  co_return or_not_found(co_await queues_.remove(std::string(kPoisonQueue), std::move(message.id), message.epoch));
 }
 
 Task<Result<std::optional<PoisonRecord>>> PoisonStore::named(std::string queue, std::string id) {
@@ -344,14 +347,15 @@ Task<Result<PoisonCount>> PoisonStore::count(PoisonSelection which) {
   co_return out;
 }
 
-Task<Result<void>> PoisonStore::send_back(std::string queue, std::string id, std::optional<std::string> text) {
+Task<Result<void>> PoisonStore::send_back(std::string queue, std::string id, std::optional<std::string> text,
+                                          std::optional<std::uint64_t> epoch) {
   auto from = queue_service::poison_queue_of(queue);
   co_return or_not_found(
-      co_await queues_.redrive(std::move(from), std::move(id), std::move(queue), std::move(text), {}));
+      co_await queues_.redrive(std::move(from), std::move(id), std::move(queue), std::move(text), {}, epoch));
 }
 
-Task<Result<void>> PoisonStore::remove_from(std::string queue, std::string id) {
-  co_return or_not_found(co_await queues_.remove(queue_service::poison_queue_of(queue), std::move(id)));
+Task<Result<void>> PoisonStore::remove_from(std::string queue, std::string id, std::optional<std::uint64_t> epoch) {
+  co_return or_not_found(co_await queues_.remove(queue_service::poison_queue_of(queue), std::move(id), epoch));
 }
 
 }  // namespace tidemark::jobs

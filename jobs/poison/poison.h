@@ -89,15 +89,17 @@ class PoisonStore {
   Task<Result<PoisonPage>> list(std::uint32_t limit, std::string continuation, PoisonFilter which = {});
   /// Those that match, counted by fingerprint, the most frequent first.
   Task<Result<PoisonGroups>> groups(PoisonFilter which);
-  /// Here and below `id` is the message's, or that of its job. kPoisonNotFound.
-  Task<Result<PoisonRecord>> find(std::string id);
+  /// Here and below `id` is the message's, or that of its job. kPoisonNotFound. With an epoch, only the message as it
+  /// was then, not one that was sent back and has failed again.
+  Task<Result<PoisonRecord>> find(std::string id, std::optional<std::uint64_t> epoch = {});
   /// Sends the message back to the jobs queue with the same id and its attempts reset, with another spec if one is
   /// given. `by`: who does it, for the history. kPoisonNotFound.
-  Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited, std::string by);
+  Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited, std::string by,
+                                     std::optional<std::uint64_t> epoch = {});
   /// Keeps the message where it is, with another spec. kPoisonNotFound.
   Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited, std::string by);
   /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
-  Task<Result<void>> remove(std::string id);
+  Task<Result<void>> remove(std::string id, std::optional<std::uint64_t> epoch = {});
 
   // The same for a job over many messages, which may be those of a queue of people's own: of them, there is the
   // message, and a note if the queue moved it itself.
@@ -106,12 +108,13 @@ class PoisonStore {
   Task<Result<PoisonPage>> select(std::uint32_t limit, std::string continuation, PoisonSelection which);
   Task<Result<PoisonCount>> count(PoisonSelection which);
   /// Sends a message of such a queue back to it, to be taken anew; with another text if one is given. kPoisonNotFound.
-  Task<Result<void>> send_back(std::string queue, std::string id, std::optional<std::string> text);
+  Task<Result<void>> send_back(std::string queue, std::string id, std::optional<std::string> text,
+                               std::optional<std::uint64_t> epoch);
   /// Forgets it. kPoisonNotFound.
-  Task<Result<void>> remove_from(std::string queue, std::string id);
+  Task<Result<void>> remove_from(std::string queue, std::string id, std::optional<std::uint64_t> epoch = {});
 
  private:
-  Task<Result<queue_service::Message>> message_of(std::string id);
+  Task<Result<queue_service::Message>> message_of(std::string id, std::optional<std::uint64_t> epoch = {});
   /// That of a selection; nothing if it is not there.
   Task<Result<std::optional<PoisonRecord>>> named(std::string queue, std::string id);
   /// Its text from now on. If that asks for something else, the job is another operation, and its history tells what

@@ -125,6 +125,7 @@ struct Remove {
   static constexpr std::string_view kMethod = "queue.remove";
   using Reply = void;
   std::string account, queue, message_id;
+  std::optional<std::uint64_t> epoch;
 };
 
 struct Redrive {
@@ -132,6 +133,7 @@ struct Redrive {
   using Reply = void;
   std::string account, queue, message_id;
   MoveRequest move;
+  std::optional<std::uint64_t> epoch;
 };
 
 struct Figures {

@@ -139,13 +139,19 @@ Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::str
   co_return Result<void>{};
 }
 
+Task<Result<void>> QueueClient::remove(std::string queue, std::string message_id, std::optional<std::uint64_t> epoch) {
+  return rpc::call(caller_, calls::Remove{caller_.account, std::move(queue), std::move(message_id), epoch});
+}
+
 Task<Result<void>> QueueClient::redrive(std::string queue, std::string message_id, std::string to_queue,
-                                        std::optional<std::string> text, std::string annotation) {
+                                        std::optional<std::string> text, std::string annotation,
+                                        std::optional<std::uint64_t> epoch) {
   MoveRequest move{.to_queue = std::move(to_queue),
                    .annotation = std::move(annotation),
                    .reset_dequeue_count = true,
                    .text = std::move(text)};
-  return rpc::call(caller_, calls::Redrive{caller_.account, std::move(queue), std::move(message_id), std::move(move)});
+  return rpc::call(caller_,
+                   calls::Redrive{caller_.account, std::move(queue), std::move(message_id), std::move(move), epoch});
 }
 
 }  // namespace tidemark::queue_service

@@ -67,14 +67,16 @@ class QueueClient {
   rpc::Method<calls::Withdraw> withdraw{caller_};
 
   /// For people: list() gives all messages of a queue in order, visible or not. The others work on a message of a
-  /// poison queue by its id, without a lease (kInvalidInput for another queue).
+  /// poison queue by its id, without a lease (kInvalidInput for another queue). With the epoch that the message had
+  /// when it was looked at, they leave it alone if it was delivered since, and has come back (kMessageNotFound).
   rpc::Method<calls::ListMessages> list{caller_};
   rpc::Method<calls::Find> find{caller_};
-  rpc::Method<calls::Remove> remove{caller_};
+  Task<Result<void>> remove(std::string queue, std::string message_id, std::optional<std::uint64_t> epoch = {});
   /// Moves a message from `queue` to `to_queue` in one transaction, with the same id and dequeue_count 0. The
   /// annotation is empty unless one is given; the text is replaced if one is given.
   Task<Result<void>> redrive(std::string queue, std::string message_id, std::string to_queue,
-                             std::optional<std::string> text, std::string annotation);
+                             std::optional<std::string> text, std::string annotation,
+                             std::optional<std::uint64_t> epoch = {});
   rpc::Method<calls::Figures> figures{caller_};
   /// The figures of all queues of the account, up to `limit` (1..1000) on a page.
   rpc::Method<calls::AllFigures> all_figures{caller_};

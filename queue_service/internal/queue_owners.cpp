@@ -79,11 +79,13 @@ Task<Result<std::vector<Placed>>> QueueOwners::finish(LeaseKey holder, std::vect
 Task<Result<Placed>> QueueOwners::move(LeaseKey holder, MoveRequest request) {
   return of_part(holder.account, holder.queue, calls::Move{holder, std::move(request)});
 }
-Task<Result<void>> QueueOwners::remove(std::string account, std::string part, std::string id) {
-  return of_part(account, part, calls::Remove{account, part, std::move(id)});
+Task<Result<void>> QueueOwners::remove(std::string account, std::string part, std::string id,
+                                       std::optional<std::uint64_t> epoch) {
+  return of_part(account, part, calls::Remove{account, part, std::move(id), epoch});
 }
-Task<Result<void>> QueueOwners::redrive(std::string account, std::string part, std::string id, MoveRequest request) {
-  return of_part(account, part, calls::Redrive{account, part, std::move(id), std::move(request)});
+Task<Result<void>> QueueOwners::redrive(std::string account, std::string part, std::string id, MoveRequest request,
+                                        std::optional<std::uint64_t> epoch) {
+  return of_part(account, part, calls::Redrive{account, part, std::move(id), std::move(request), epoch});
 }
 
 Task<void> QueueOwners::cancel_wait(std::string token) {

@@ -28,8 +28,10 @@ class QueueOwners final : public OtherOwners {
   Task<Result<void>> give_back(LeaseKey holder) override;
   Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups) override;
   Task<Result<Placed>> move(LeaseKey holder, MoveRequest request) override;
-  Task<Result<void>> remove(std::string account, std::string part, std::string id) override;
-  Task<Result<void>> redrive(std::string account, std::string part, std::string id, MoveRequest request) override;
+  Task<Result<void>> remove(std::string account, std::string part, std::string id,
+                            std::optional<std::uint64_t> epoch) override;
+  Task<Result<void>> redrive(std::string account, std::string part, std::string id, MoveRequest request,
+                             std::optional<std::uint64_t> epoch) override;
   Task<void> cancel_wait(std::string token) override;
 
  private:

@@ -35,8 +35,10 @@ class OtherOwners {
   virtual Task<Result<void>> give_back(LeaseKey holder) = 0;
   virtual Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups) = 0;
   virtual Task<Result<Placed>> move(LeaseKey holder, MoveRequest request) = 0;
-  virtual Task<Result<void>> remove(std::string account, std::string part, std::string id) = 0;
-  virtual Task<Result<void>> redrive(std::string account, std::string part, std::string id, MoveRequest request) = 0;
+  virtual Task<Result<void>> remove(std::string account, std::string part, std::string id,
+                                    std::optional<std::uint64_t> epoch) = 0;
+  virtual Task<Result<void>> redrive(std::string account, std::string part, std::string id, MoveRequest request,
+                                     std::optional<std::uint64_t> epoch) = 0;
   /// The wait may be anywhere.
   virtual Task<void> cancel_wait(std::string token) = 0;
 };

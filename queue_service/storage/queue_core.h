@@ -21,8 +21,8 @@ Result<void> check_listed(std::string_view queue);
 Result<void> check_put(const PutRequest& request);
 /// The message its holder speaks of: kLeaseLost by epoch; kMessageNotFound, kPopReceiptMismatch by receipt.
 Result<FoundMessage> find_held(const QueueRows& rows, const LeaseKey& holder);
-/// kMessageNotFound.
-Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id);
+/// kMessageNotFound, also if it has another epoch than the one that is given.
+Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id, std::optional<std::uint64_t> epoch);
 /// Names the part of a spread queue that the holder's receipt names, in place of the queue.
 void name_part(LeaseKey& holder);
 /// What an idempotency key stands for.

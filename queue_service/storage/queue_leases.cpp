@@ -33,9 +33,10 @@ Result<void> check_listed(std::string_view queue) {
   return fail(ErrorCode::kInvalidInput, "Only messages of a poison queue can be named by their id alone.");
 }
 
-Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id) {
+Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id, std::optional<std::uint64_t> epoch) {
   auto found = TRY(rows.find(id));
-  if (!found) return fail(ErrorCode::kMessageNotFound);
+  const bool is_meant = found && (!epoch || found->record.message.epoch == *epoch);
+  if (!is_meant) return fail(ErrorCode::kMessageNotFound);
   return std::move(*found);
 }
 
@@ -123,15 +124,16 @@ Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::
   co_return withdrawn;
 }
 
-Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id) {
+Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id,
+                                        std::optional<std::uint64_t> epoch) {
   CO_TRY(check_listed(queue));
   auto part = CO_TRY(part_with(account, queue, id));
   if (auto* const other = core_->elsewhere(account, part)) {
-    co_return co_await other->remove(std::move(account), std::move(part), std::move(id));
+    co_return co_await other->remove(std::move(account), std::move(part), std::move(id), epoch);
   }
   co_return co_await change_queue(kRemoveStep, std::move(account), std::move(part),
                                   [&](QueueRows& rows) -> Result<void> {
-                                    const auto found = TRY(find_listed(rows, id));
+                                    const auto found = TRY(find_listed(rows, id, epoch));
                                     ++rows.figures().finished;
                                     return rows.remove(found);
                                   });

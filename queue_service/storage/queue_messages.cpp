@@ -412,14 +412,15 @@ Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {
                               [&](QueueRows& rows) { return find_held(rows, holder); });
 }
 
-Task<Result<void>> QueueService::redrive(std::string account, std::string queue, std::string id, MoveRequest request) {
+Task<Result<void>> QueueService::redrive(std::string account, std::string queue, std::string id, MoveRequest request,
+                                         std::optional<std::uint64_t> epoch) {
   CO_TRY(check_listed(queue));
   auto part = CO_TRY(part_with(account, queue, id));
   if (auto* const other = core_->elsewhere(account, part)) {
-    co_return co_await other->redrive(std::move(account), std::move(part), std::move(id), std::move(request));
+    co_return co_await other->redrive(std::move(account), std::move(part), std::move(id), std::move(request), epoch);
   }
   CO_TRY(co_await transfer(kRedriveStep, std::move(account), std::move(part), std::move(request),
-                           [&](QueueRows& rows) { return find_listed(rows, id); }));
+                           [&](QueueRows& rows) { return find_listed(rows, id, epoch); }));
   co_return Result<void>{};
 }
 

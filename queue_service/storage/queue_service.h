@@ -149,12 +149,14 @@ class QueueService : public kv::AccountProperties {
   Result<bool> holds(const std::string& account, const std::vector<std::string>& queues, const MessageName& message);
   Task<Result<bool>> withdraw(std::string account, std::vector<std::string> queues, MessageName message);
 
-  // Messages, for people; single ones, by id, only in poison queues.
+  // Messages, for people; single ones, by id, only in poison queues. With an epoch, only as long as the message has it.
   Result<MessagePage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
                            std::string_view continuation);
   Result<std::optional<Message>> find(std::string_view account, std::string_view queue, std::string_view id);
-  Task<Result<void>> remove(std::string account, std::string queue, std::string id);
-  Task<Result<void>> redrive(std::string account, std::string queue, std::string id, MoveRequest request);
+  Task<Result<void>> remove(std::string account, std::string queue, std::string id,
+                            std::optional<std::uint64_t> epoch = {});
+  Task<Result<void>> redrive(std::string account, std::string queue, std::string id, MoveRequest request,
+                             std::optional<std::uint64_t> epoch = {});
 
   // Figures.
   Task<Result<QueueFigures>> figures(std::string account, std::string queue);

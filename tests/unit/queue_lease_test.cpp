@@ -256,6 +256,19 @@ TEST_F(QueueLease, AnIdAloneNamesAMessageOfAPoisonQueue) {
   EXPECT_EQ(count("jobs-poison"), 0U);
 }
 
+TEST_F(QueueLease, WhatIsDoneToAPoisonMessageThatWasSeenIsNotDoneOnceItHasComeBack) {
+  const auto id = put("x");
+  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  const auto seen = run(client_.find("jobs-poison", id)).value()->epoch;
+  ASSERT_TRUE(run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "", seen)));
+  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  EXPECT_TRUE(run(client_.remove("jobs-poison", id, seen)).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_TRUE(
+      run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "", seen)).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_EQ(count("jobs-poison"), 1U);
+  EXPECT_TRUE(run(client_.remove("jobs-poison", id, seen + 1)));
+}
+
 TEST_F(QueueLease, MalformedPayloadIsRefused) {
   auto reply = run(transport_.call("queue.put", "\x03", {}));
   EXPECT_TRUE(reply.failed_with(ErrorCode::kInvalidInput));

@@ -308,8 +308,10 @@ class Owners : public OtherOwners {
   MOCK_METHOD(Task<Result<void>>, give_back, (LeaseKey), (override));
   MOCK_METHOD(Task<Result<std::vector<Placed>>>, finish, (LeaseKey, std::vector<FollowUp>), (override));
   MOCK_METHOD(Task<Result<Placed>>, move, (LeaseKey, MoveRequest), (override));
-  MOCK_METHOD(Task<Result<void>>, remove, (std::string, std::string, std::string), (override));
-  MOCK_METHOD(Task<Result<void>>, redrive, (std::string, std::string, std::string, MoveRequest), (override));
+  MOCK_METHOD(Task<Result<void>>, remove, (std::string, std::string, std::string, std::optional<std::uint64_t>),
+              (override));
+  MOCK_METHOD(Task<Result<void>>, redrive,
+              (std::string, std::string, std::string, MoveRequest, std::optional<std::uint64_t>), (override));
   MOCK_METHOD(Task<void>, cancel_wait, (std::string), (override));
 };
 

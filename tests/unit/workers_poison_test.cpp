@@ -40,6 +40,7 @@ class WorkersRedrive : public WorkersFixture {
     }
     return RunEnd::kAbandoned;
   }
+  void expect_left_alone(Duration later);
 };
 
 TEST_F(WorkersRedrive, GroupsFiltersAndEdits) {
@@ -178,7 +179,8 @@ TEST_F(WorkersRedrive, WhatAPersonDealtWithMeanwhileIsNotCounted) {
   EXPECT_EQ(record(job.id).done, 0U);
 }
 
-TEST_F(WorkersRedrive, WhatFailsAnewWhileASlowSweepGoesOnStaysWhereItIs) {
+/// One of three is sent back and fails again before the sweep comes to it, which it does so much later.
+void WorkersRedrive::expect_left_alone(Duration later) {
   poison_some(3, "Missing");
   const auto job = submit(R"({"kind":"redrive","perSecond":20})");  // one after the other
   AdvancingClock clock(*clock_);
@@ -194,7 +196,7 @@ TEST_F(WorkersRedrive, WhatFailsAnewWhileASlowSweepGoesOnStaysWhereItIs) {
     const auto report = co_await runner.run(std::move(*message), clock_->now(), std::make_shared<const bool>(false),
                                             std::string(jobs::kJobQueue));
     EXPECT_EQ(report.end, RunEnd::kPoisoned);
-    clock.ahead += std::chrono::seconds(6);
+    clock.ahead += later;
     co_return Result<void>{};
   };
   JobRunner sweeper(options_, {tables_, queues_, jobs_, clock, *random_}, gate);
@@ -209,6 +211,9 @@ TEST_F(WorkersRedrive, WhatFailsAnewWhileASlowSweepGoesOnStaysWhereItIs) {
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].message_id, anew);
 }
+
+TEST_F(WorkersRedrive, WhatFailsAnewWhileASlowSweepGoesOnStaysWhereItIs) { expect_left_alone(std::chrono::seconds(6)); }
+TEST_F(WorkersRedrive, WhatFailsAnewBeforeASweepComesToItStaysWhereItIs) { expect_left_alone({}); }
 
 /// A worker that dies leaves a note of what it may have dealt with; the answer to one of its calls is lost.
 TEST_F(WorkersRedrive, WhatWasNotedIsLookedAtAnewAndCountedOnce) {
@@ -303,6 +308,33 @@ TEST_F(WorkersPurge, ThoseOfAQueueOfOnesOwnAreSentBackAndForgotten) {
   EXPECT_EQ(record(job.id).done, 25U);
   EXPECT_EQ(messages("orders-poison"), 1U) << "it came later";
   EXPECT_EQ(finish(R"({"kind":"purge","poisonQueue":"nobody"})").done, 0U);
+}
+
+/// Its call is on the way while the message is sent back and fails again.
+TEST_F(WorkersPurge, WhatFailsAnewAfterItWasLookedAtStaysWhereItIs) {
+  poison_some(2, "Missing");
+  const auto purge = submit(R"({"kind":"purge","poisonKind":"delete"})");
+  auto message = receive();
+  ASSERT_TRUE(message.has_value());
+  LimitGate gate(tables_, *clock_, options_.lease);
+  JobRunner runner(options_, services(), gate);
+  std::string anew;
+  queue_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method != "queue.remove" || !anew.empty()) co_return Result<void>{};
+    anew = CO_TRY(co_await poison_.list(10, {})).records.at(0).message_id;
+    CO_TRY(co_await poison_.redrive(anew, std::nullopt, "me"));
+    auto again = CO_TRY(co_await queues_.receive("tidemark-jobs", std::chrono::seconds(30), Duration::zero()));
+    const auto report = co_await runner.run(std::move(*again), clock_->now(), std::make_shared<const bool>(false),
+                                            std::string(jobs::kJobQueue));
+    EXPECT_EQ(report.end, RunEnd::kPoisoned);
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work(std::move(*message)).end, RunEnd::kSucceeded);
+  queue_link_.before = nullptr;
+  EXPECT_EQ(record(purge.id).done, 1U);
+  const auto left = run(poison_.list(10, {})).value().records;
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].message_id, anew);
 }
 
 TEST_F(WorkersPurge, StopsInTheMiddleWhenItIsCancelled) {

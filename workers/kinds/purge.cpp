@@ -6,8 +6,9 @@ namespace tidemark::workers {
 
 Task<Result<JobOutcome>> run(JobContext& context, jobs::PurgeSpec spec) {
   PoisonWork work{spec.which, 0, "deleting", "deleted", {}};
-  work.deal = [queue = spec.which.queue](jobs::PoisonStore& poison, std::string id) {
-    return queue.empty() ? poison.remove(std::move(id)) : poison.remove_from(queue, std::move(id));
+  work.deal = [queue = spec.which.queue](jobs::PoisonStore& poison, jobs::PoisonRecord seen) {
+    return queue.empty() ? poison.remove(std::move(seen.message_id), seen.epoch)
+                         : poison.remove_from(queue, std::move(seen.message_id), seen.epoch);
   };
   co_return co_await sweep_poison(context, std::move(work));
 }

@@ -18,7 +18,7 @@ constexpr std::uint32_t kBatchesPerSecond = 10;
 // Of a batch, so many go at once that the pace is held: the next wave comes when its time has.
 constexpr std::uint32_t kWavesPerSecond = 20;
 constexpr std::uint32_t kPage = 200;
-// What was read before is not dealt with unseen: by then a message may have failed anew.
+// What was read before is not dealt with unseen: by then somebody may have edited it, and it does not match any more.
 constexpr Duration kFresh = std::chrono::seconds(5);
 constexpr std::int64_t kCanaryPollMs = 1000;
 
@@ -44,17 +44,21 @@ bool is_wanted(const jobs::PoisonSelection& which, const jobs::JobRecord& job, c
 }
 
 /// Of messages that a delivery had noted, those that it has not dealt with.
-Task<Result<std::vector<std::string>>> left_of(jobs::PoisonStore& poison, jobs::PoisonSelection which,
-                                               const jobs::JobRecord& job, std::vector<std::string> pending) {
-  if (pending.empty()) co_return pending;
+Task<Result<std::vector<jobs::PoisonRecord>>> left_of(jobs::PoisonStore& poison, jobs::PoisonSelection which,
+                                                      const jobs::JobRecord& job, std::vector<std::string> pending) {
+  if (pending.empty()) co_return std::vector<jobs::PoisonRecord>();
   auto named = which;
-  named.ids = pending;
-  const auto found = CO_TRY(co_await poison.select(static_cast<std::uint32_t>(pending.size()), {}, std::move(named)));
-  std::vector<std::string> left;
-  for (const auto& record : found.records) {
-    if (is_wanted(which, job, record)) left.push_back(record.message_id);
-  }
+  named.ids = std::move(pending);
+  const auto count = static_cast<std::uint32_t>(named.ids.size());
+  auto left = CO_TRY(co_await poison.select(count, {}, std::move(named))).records;
+  std::erase_if(left, [&](const jobs::PoisonRecord& record) { return !is_wanted(which, job, record); });
   co_return left;
+}
+
+std::vector<std::string> ids_of(const std::vector<jobs::PoisonRecord>& messages) {
+  std::vector<std::string> ids;
+  for (const auto& message : messages) ids.push_back(message.message_id);
+  return ids;
 }
 
 /// One run of such a job. Lives in run()'s frame.
@@ -77,8 +81,8 @@ class PoisonSweep {
   /// Reads on until some are found, or the end.
   Task<Result<void>> find_more();
   /// `seen`: when they were looked at.
-  Task<Result<void>> deal_with(std::vector<std::string> ids, Time seen);
-  Task<Result<void>> deal_with_one(std::string id);
+  Task<Result<void>> deal_with(std::vector<jobs::PoisonRecord> messages, Time seen);
+  Task<Result<void>> deal_with_one(jobs::PoisonRecord message);
   [[nodiscard]] bool is_stale(Time seen) const { return context_.clock.now() - seen > kFresh; }
   [[nodiscard]] bool awaits_canaries() const { return !passed_ && work_.canary > 0 && done_ >= work_.canary; }
   [[nodiscard]] json checkpoint(const std::vector<std::string>& pending) const {
@@ -124,13 +128,11 @@ Task<Result<void>> PoisonSweep::go_through() {
     CO_TRY(context_.check());
     auto batch = CO_TRY(co_await next_batch());
     if (batch.empty()) co_return Result<void>{};
-    std::vector<std::string> ids;
     for (const auto& record : batch) {
-      ids.push_back(record.message_id);
       if (!passed_ && work_.canary > 0 && !record.job_id.empty()) canaries_.push_back(record.job_id);
     }
-    CO_TRY(co_await fail_points::kSweepPlan.around(context_.save_now(checkpoint(ids))));
-    CO_TRY(co_await deal_with(std::move(ids), found_at_));
+    CO_TRY(co_await fail_points::kSweepPlan.around(context_.save_now(checkpoint(ids_of(batch)))));
+    CO_TRY(co_await deal_with(std::move(batch), found_at_));
   }
 }
 
@@ -176,33 +178,33 @@ Task<Result<void>> PoisonSweep::find_more() {
   }
 }
 
-Task<Result<void>> PoisonSweep::deal_with(std::vector<std::string> ids, Time seen) {
-  if (ids.empty()) co_return Result<void>{};
+Task<Result<void>> PoisonSweep::deal_with(std::vector<jobs::PoisonRecord> messages, Time seen) {
+  if (messages.empty()) co_return Result<void>{};
   const auto per_second = work_.which.per_second;
   const auto gap = Duration(std::chrono::seconds(1)) / per_second;
   const auto wave = std::max(1U, per_second / kWavesPerSecond);
-  while (!ids.empty()) {
+  while (!messages.empty()) {
     CO_TRY(context_.check());
     const auto now = context_.clock.now();
     next_turn_ = std::max(next_turn_, now);
     if (next_turn_ > now) co_await sleep_for(context_.clock, next_turn_ - now);
     if (is_stale(seen)) {
       seen = context_.clock.now();
-      ids = CO_TRY(co_await left_of(poison_, work_.which, context_.record(), std::move(ids)));
+      messages = CO_TRY(co_await left_of(poison_, work_.which, context_.record(), ids_of(messages)));
     }
-    const auto count = std::min<std::size_t>(wave, ids.size());
+    const auto count = std::min<std::size_t>(wave, messages.size());
     next_turn_ += gap * static_cast<std::int64_t>(count);
-    Step step = [&](std::size_t number) { return deal_with_one(std::move(ids[number])); };
+    Step step = [&](std::size_t number) { return deal_with_one(std::move(messages[number])); };
     CO_TRY(co_await side_by_side(context_.clock, count, std::move(step)));
-    ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count));
+    messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count));
     CO_TRY(co_await report(work_.doing, false));
   }
   context_.save(checkpoint({}));
   co_return Result<void>{};
 }
 
-Task<Result<void>> PoisonSweep::deal_with_one(std::string id) {
-  auto dealt = co_await fail_points::kSweepDeal.around(work_.deal(poison_, std::move(id)));
+Task<Result<void>> PoisonSweep::deal_with_one(jobs::PoisonRecord message) {
+  auto dealt = co_await fail_points::kSweepDeal.around(work_.deal(poison_, std::move(message)));
   if (dealt) ++done_;
   // Gone: somebody else was faster.
   if (!dealt && dealt.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(dealt.error()));

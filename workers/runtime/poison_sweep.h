@@ -1,7 +1,7 @@
 // What jobs over poison messages have in common (redrive, purge). A sweep finds those that are selected and were poison
 // when the job was submitted, notes a batch of them in its message, and does its work on each at the job's pace. So a
 // worker that takes the job over knows which messages may have been dealt with, and what came back to the poison queue
-// meanwhile is left alone.
+// meanwhile is left alone: the work is done on a message only as long as it has the epoch that the sweep saw.
 //   canary      so many go first; then the job waits until all of their jobs have ended, without holding a worker, and
 //               goes on only if every one succeeded: kCanaryFailed
 //   checkpoint  {"canaries":[job ids],"pending":[message ids],"sent":N,"passed":B}
@@ -19,8 +19,8 @@ struct PoisonWork {
   std::uint32_t canary = 0;
   const char* doing;  // the phase in the record: "sending"
   const char* did;    // "sent"
-  /// Deals with a message, by its id, in one transaction. kPoisonNotFound if it is gone.
-  std::function<Task<Result<void>>(jobs::PoisonStore& poison, std::string id)> deal;
+  /// Deals with a message in one transaction. kPoisonNotFound if it is gone, or has come back since it was seen.
+  std::function<Task<Result<void>>(jobs::PoisonStore& poison, jobs::PoisonRecord seen)> deal;
 };
 
 Task<Result<JobOutcome>> sweep_poison(JobContext& context, PoisonWork work);
