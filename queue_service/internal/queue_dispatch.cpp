@@ -73,9 +73,9 @@ Task<Result<Arrived>> arrive(QueueService& service, calls::Arrive call) {
 
 calls::Arrive::Reply outcomes_of(Arrived arrived) {
   calls::Arrive::Reply outcomes;
-  for (auto& [number, placed] : arrived) {
-    outcomes.push_back(
-        {number, placed ? std::nullopt : std::optional(placed.error().code), placed ? std::move(*placed) : Placed()});
+  for (auto& [number, arrival] : arrived) {
+    outcomes.push_back({number, arrival ? std::nullopt : std::optional(arrival.error().code),
+                        arrival ? std::get<Placed>(std::move(*arrival)) : Placed()});
   }
   return outcomes;
 }

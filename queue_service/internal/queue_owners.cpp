@@ -31,7 +31,7 @@ Task<Result<Arrived>> QueueOwners::arrive(std::size_t to_shard, std::size_t from
   auto outcomes = CO_TRY(co_await call_owner(router_, to_shard, std::move(call)));
   Arrived arrived;
   for (auto& [number, refused, placed] : outcomes) {
-    arrived.emplace_back(number, refused ? Result<Placed>(fail(*refused)) : Result<Placed>(std::move(placed)));
+    arrived.emplace_back(number, refused ? Result<Arrival>(fail(*refused)) : Result<Arrival>(std::move(placed)));
   }
   co_return arrived;
 }

@@ -108,14 +108,9 @@ Result<Arrived> arrive(kv::Transaction& txn, std::size_t from_shard, const std::
   Arrived arrived;
   for (const auto& [number, departure] : departed) {
     if (number <= arrived_before && !test_switches::arrive_again) continue;
-    auto placed = put(departure);
-    if (placed) {
-      arrived.emplace_back(number, *placed ? Result<Placed>(std::move(**placed)) : fail(ErrorCode::kServerBusy));
-    } else if (is_final(departure, placed.error())) {
-      arrived.emplace_back(number, fail(std::move(placed.error())));
-    } else {
-      return fail(std::move(placed.error()));
-    }
+    auto arrival = put(departure);
+    if (!arrival && !is_final(departure, arrival.error())) return fail(std::move(arrival.error()));
+    arrived.emplace_back(number, std::move(arrival));
   }
   if (!arrived.empty()) txn.put(queue_keys::last_arrived(from_shard), kv::key(arrived.back().first));
   return arrived;
@@ -146,7 +141,7 @@ void Carriers::note(std::size_t to_shard, Arrived arrived) {
   while (latest.size() > kRemembered) latest.pop_front();
 }
 
-std::optional<Result<Placed>> Carriers::outcome(std::size_t to_shard, std::uint64_t number) const {
+std::optional<Result<Arrival>> Carriers::outcome(std::size_t to_shard, std::uint64_t number) const {
   MutexLock lock(mutex_);
   const auto way = ways_.find(to_shard);
   if (way == ways_.end()) return std::nullopt;

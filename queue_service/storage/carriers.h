@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "common/base/async.h"
 #include "queue_service/model/message_requests.h"
@@ -51,11 +52,16 @@ Result<Departure> decode_departure(std::string_view row);
 /// Also what is in it.
 Result<void> check_departure(std::string_view row);
 
+/// Where a message went that departed again from where it arrived.
+struct Onward {
+  std::size_t to_shard = 0;
+  std::uint64_t number = 0;
+};
+using Arrival = std::variant<Placed, Onward>;
 /// What became of departed messages. kQueueNotFound, kIdempotencyKeyReused: a follow-up that can never be put.
-/// kServerBusy: it has departed again.
-using Arrived = std::deque<std::pair<std::uint64_t, Result<Placed>>>;
-/// Puts one of them into its queue. Nothing if it departed again.
-using PutDeparted = std::function<Result<std::optional<Placed>>(const Departure& departure)>;
+using Arrived = std::deque<std::pair<std::uint64_t, Result<Arrival>>>;
+/// Puts one of them into its queue.
+using PutDeparted = std::function<Result<Arrival>(const Departure& departure)>;
 /// In a transaction of the other shard: puts those that have not arrived yet.
 Result<Arrived> arrive(kv::Transaction& txn, std::size_t from_shard, const std::vector<Departed>& departed,
                        const PutDeparted& put);
@@ -72,7 +78,7 @@ class Carriers {
 
   void note(std::size_t to_shard, Arrived arrived);
   /// Nothing if it did not arrive lately.
-  std::optional<Result<Placed>> outcome(std::size_t to_shard, std::uint64_t number) const;
+  std::optional<Result<Arrival>> outcome(std::size_t to_shard, std::uint64_t number) const;
 
  private:
   static constexpr std::size_t kRemembered = 1024;

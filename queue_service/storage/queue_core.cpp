@@ -13,6 +13,8 @@ const FailStep kArriveStep("queue.arrive");
 const FailStep kForgetDepartedStep("queue.forget_departed");
 
 constexpr std::size_t kCarriedTogether = 64;
+/// Each is a queue that was spread, deleted or made anew while the message was on its way.
+constexpr int kMostTurnings = 3;
 constexpr Duration kTurnPatience = std::chrono::seconds(5);
 
 }  // namespace
@@ -52,20 +54,18 @@ Task<Result<void>> QueueService::Shard::collect(std::shared_ptr<Shard> shard) {
   co_return co_await kv::collect_generations(shard->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
 
-Result<std::optional<Placed>> QueueService::Core::put_departed(kv::Transaction& txn, Effects& effects,
-                                                               const Shard& here, Departure departure,
-                                                               const ArrivedBefore& arrived, Moment at) const {
+Result<Arrival> QueueService::Core::put_departed(kv::Transaction& txn, Effects& effects, const Shard& here,
+                                                 Departure departure, const ArrivedBefore& arrived, Moment at) const {
   auto& [account, queue, id, put, moved] = departure;
   auto record = put ? MessageRecord() : TRY(decode_message(moved));
   const auto by = put ? Sorting{put->group, put->idempotency_key} : Sorting{record.message.group, {}};
   queue = TRY(part_by_now(txn, here, account, std::move(queue), by));
   if (const auto& next = of(account, queue); &next != &here) {
-    TRY(depart(txn, next.number, departure, arrived));
-    return std::optional<Placed>();
+    return Onward{next.number, TRY(depart(txn, next.number, departure, arrived))};
   }
   if (!put) {
     auto rows = TRY(QueueRows::open_or_create(txn, effects, account, queue, at));
-    return insert_moved(rows, std::move(record));
+    return TRY(insert_moved(rows, std::move(record)));
   }
   auto rows = TRY(QueueRows::open(txn, effects, account, queue, at));
   auto placed = TRY(put_in(rows, *put, id, hash_of(*put)));
@@ -80,10 +80,10 @@ Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_sha
   const auto at = to.moment();
   CO_TRY(co_await to.transact(kArriveStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     departed_again = false;
-    const auto put = [&](const Departure& departure) -> Result<std::optional<Placed>> {
-      auto placed = TRY(put_departed(txn, effects, to, departure, before, at));
-      departed_again = departed_again || !placed;
-      return placed;
+    const auto put = [&](const Departure& departure) -> Result<Arrival> {
+      auto arrival = TRY(put_departed(txn, effects, to, departure, before, at));
+      departed_again = departed_again || std::holds_alternative<Onward>(arrival);
+      return arrival;
     };
     arrived = TRY(queue_service::arrive(txn, from_shard, departed, put));
     return {};
@@ -130,6 +130,22 @@ Task<Result<void>> QueueService::Core::carry_from(Shard& from) {
 }
 
 Task<Result<Placed>> QueueService::Core::carry_one(Shard& from, Shard& to, std::uint64_t number) {
+  co_return co_await follow(to, CO_TRY(co_await arrival_of(from, to, number)));
+}
+
+Task<Result<Placed>> QueueService::Core::follow(Shard& at, Arrival arrival) {
+  auto* from = &at;
+  int turnings = 0;
+  while (const auto* const onward = std::get_if<Onward>(&arrival)) {
+    if (++turnings > kMostTurnings) co_return fail(ErrorCode::kServerBusy);
+    auto* const to = shards[onward->to_shard].get();
+    arrival = CO_TRY(co_await arrival_of(*from, *to, onward->number));
+    from = to;
+  }
+  co_return std::get<Placed>(std::move(arrival));
+}
+
+Task<Result<Arrival>> QueueService::Core::arrival_of(Shard& from, Shard& to, std::uint64_t number) {
   for (;;) {
     const auto ticket = from.carriers.ended.ticket();
     if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);

@@ -43,7 +43,15 @@ void QueueService::lost(std::size_t shard) { core_->shards[shard]->arrivals.chan
 
 Task<Result<Arrived>> QueueService::arrive(std::size_t to_shard, std::size_t from_shard,
                                            std::vector<Departed> departed) {
-  return core_->arrive(*core_->shards[to_shard], from_shard, std::move(departed));
+  auto& to = *core_->shards[to_shard];
+  auto arrived = CO_TRY(co_await core_->arrive(to, from_shard, std::move(departed)));
+  // What goes on from here is followed here: the process that carries it may not serve this shard.
+  for (auto& [number, arrival] : arrived) {
+    if (!arrival) continue;
+    auto placed = co_await core_->follow(to, std::move(*arrival));
+    arrival = placed ? Result<Arrival>(std::move(*placed)) : fail(std::move(placed.error()));
+  }
+  co_return arrived;
 }
 
 void QueueService::begin_shutdown() {

@@ -89,7 +89,8 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> gained(std::size_t shard);
   /// It does not any more: long polls of its queues end.
   void lost(std::size_t shard);
-  /// What departed from another shard for one that is here, and is carried by that one's process.
+  /// What departed from another shard for one that is here, and is carried by that one's process. Tells where it was
+  /// put in the end.
   Task<Result<Arrived>> arrive(std::size_t to_shard, std::size_t from_shard, std::vector<Departed> departed);
 
   // Queues.

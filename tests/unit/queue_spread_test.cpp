@@ -491,6 +491,50 @@ TEST_F(QueueSpread, WhatComesToAQueueThatWasSpreadMeanwhileGoesIntoItsPart) {
   expect_sound();
 }
 
+TEST_F(QueueSpread, WhoeverMovesAMessageToAQueueThatIsSpreadMeanwhileIsToldWhereItIs) {
+  const auto spread = [this](QueueService& queues) {
+    return queues.patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}});
+  };
+  for (int i = 0; i < 8; ++i) {
+    const auto name = std::to_string(i);
+    const auto lease = put_and_take_of_group(on(0), "text", "group " + name);
+    meanwhile(1, spread);
+    const auto moved = run(queues_->move(lease, {.to_queue = on(1)}));
+    ASSERT_TRUE(moved) << moved.error().message;
+    EXPECT_TRUE(run(queues_->erase({"acc", on(1), moved->id, 0, moved->receipt})));
+    ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
+    ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
+
+    const auto other_lease = put_and_take(on(0));
+    meanwhile(1, spread);
+    const auto put = run(queues_->finish(other_lease, {{on(1), {.text = "once", .idempotency_key = name}}}));
+    ASSERT_TRUE(put) << put.error().message;
+    EXPECT_TRUE(run(queues_->erase({"acc", on(1), put->front().id, 0, put->front().receipt})));
+    ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
+    ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
+  }
+  EXPECT_EQ(on_their_way(), 0U);
+  expect_sound();
+}
+
+TEST_F(QueueSpread, AnotherProcessIsToldWhereItsMessagesWerePutInTheEnd) {
+  engines_[1].refusing = true;
+  for (int i = 0; i < 8; ++i) {
+    const auto lease = put_and_take_of_group(on(0), "text", "group " + std::to_string(i));
+    EXPECT_FALSE(run(queues_->move(lease, {.to_queue = on(1)})));
+  }
+  engines_[1].refusing = false;
+  ASSERT_TRUE(run(queues_->patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}})));
+  const auto arrived = run(queues_->arrive(1, 0, read_departed(*engines_[0].snapshot(), 1, 8).value()));
+  ASSERT_TRUE(arrived);
+  EXPECT_EQ(arrived->size(), 8U);
+  for (const auto& [number, arrival] : *arrived) EXPECT_TRUE(arrival && std::holds_alternative<Placed>(*arrival));
+  EXPECT_EQ(count(on(1)), 8U);
+  ASSERT_TRUE(run(queues_->carry_on()));
+  EXPECT_EQ(on_their_way(), 0U);
+  EXPECT_EQ(count(on(1)), 8U) << "none arrived twice";
+}
+
 TEST_F(QueueSpread, WhatComesFromTheSameShardGoesIntoItsPartToo) {
   const auto source = another_on(1);
   const auto spread = [this](QueueService& queues) {
