@@ -122,7 +122,7 @@ Task<Result<void>> IndexOwner::serve() {
 }
 
 Task<Result<void>> IndexOwner::begin() {
-  loaded_ = follows_ = false;
+  follows_ = false;
   rows_are_of_position_ = false;
   ahead_.reset();
   // From now on, what an earlier owner or this one has sent and given up is refused.
