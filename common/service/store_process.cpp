@@ -151,7 +151,7 @@ http::ServerOptions http_options(const StoreSettings& settings, std::shared_ptr<
   return {.host = settings.host,
           .port = static_cast<std::uint16_t>(settings.port),
           .listener = process::listener_before(),
-          .threads = io_threads(settings),
+          .threads = static_cast<unsigned>(settings.threads),
           .max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections)),
           .max_connections_of_address = static_cast<std::size_t>(settings.max_connections_of_address),
           .max_body_memory = static_cast<std::size_t>(settings.max_body_memory_mib) << 20,
@@ -303,7 +303,7 @@ StoreContext RunningStore::context() {
            .trust_forwarded_proto = settings_.trust_forwarded_proto,
            .tokens = ground_.tokens ? ground_.tokens->check() : nullptr},
           server_.executor(),
-          io_threads(settings_),
+          static_cast<std::size_t>(settings_.threads),
           ground_.folder,
           ground_.syncs(),
           sharing_ ? &sharing_->router() : nullptr};

@@ -24,10 +24,8 @@ void declare_place(process::Settings& settings, StoreSettings& s) {
   settings.add("allowed_hosts", s.allowed_hosts,
                "names for accounts with the development key, beside addresses, localhost and names without a dot: "
                "name,name");
-  settings.add(
-      "threads", s.threads, 0, 64,
-      "I/O threads; at most half of them, but at least one, scan tables at a time; 0: two, or four with engine "
-      "postgres, whose reads wait for the database");
+  settings.add("threads", s.threads, 1, 64,
+               "I/O threads; at most half of them, but at least one, scan tables at a time");
 }
 
 void declare_bounds(process::Settings& settings, StoreSettings& s, const std::string& unit) {
@@ -135,13 +133,6 @@ void declare(process::Settings& settings, StoreSettings& values, const std::stri
                "check what is stored instead of serving it, and print what is wrong as JSON, one finding a line; the "
                "exit code is 1 if anything is (see tidemark fsck)");
   process::declare(settings, values.log);
-}
-
-unsigned io_threads(const StoreSettings& settings) {
-  constexpr unsigned kThreads = 2;
-  constexpr unsigned kThreadsThatWait = 4;
-  if (settings.threads > 0) return static_cast<unsigned>(settings.threads);
-  return settings.engine == "postgres" ? kThreadsThatWait : kThreads;
 }
 
 Result<std::vector<auth::Account>> load_accounts(const StoreSettings& settings) {

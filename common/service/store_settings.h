@@ -34,7 +34,7 @@ struct StoreSettings {
   std::int64_t shards = 0;
   bool share_shards = false;
   std::string peer_address;
-  std::int64_t threads = 0;
+  std::int64_t threads = 2;
   std::int64_t max_connections = 4096;
   std::int64_t max_connections_of_address = 2048;
   std::int64_t max_body_memory_mib = 512;
@@ -63,10 +63,6 @@ struct StoreSettings {
   bool fsck = false;
   process::LogOptions log;
 };
-
-/// How many I/O threads there are.
-unsigned io_threads(const StoreSettings& settings);
-
 /// `unit`: what the store has, "table".
 void declare(process::Settings& settings, StoreSettings& values, const std::string& unit);
 
