@@ -6,10 +6,10 @@
 namespace tidemark::kv {
 namespace {
 
-constexpr std::size_t kOverhead = 96;  // of a row in memory, beside its bytes: about
+constexpr std::size_t kKnownRowOverhead = 96;  // of a row in memory, beside its bytes: about
 
 std::size_t size_of(std::string_view key, const KnownRows::Value& value) {
-  return kOverhead + key.size() + (value ? value->size() : 0);
+  return kKnownRowOverhead + key.size() + (value ? value->size() : 0);
 }
 
 /// Whether an end comes before a key; an empty end is behind every key.
@@ -193,10 +193,10 @@ void KnownRows::add(KeyRange range) {
   while (at != ranges_.end() && (range.upper.empty() || at->first <= range.upper)) {
     range.lower = std::min(range.lower, at->first);
     range.upper = later_end(range.upper, at->second);
-    bytes_ -= kOverhead + at->first.size() + at->second.size();
+    bytes_ -= kKnownRowOverhead + at->first.size() + at->second.size();
     at = ranges_.erase(at);
   }
-  bytes_ += kOverhead + range.lower.size() + range.upper.size();
+  bytes_ += kKnownRowOverhead + range.lower.size() + range.upper.size();
   ranges_.emplace(std::move(range.lower), std::move(range.upper));
 }
 

@@ -5,14 +5,14 @@
 namespace tidemark::kv {
 namespace {
 
-constexpr std::size_t kOverhead = 160;      // of a row in memory, beside its bytes: about
-constexpr std::size_t kMaxRowBytes = 4096;  // larger ones cost more to keep than to find
+constexpr std::size_t kRecentRowOverhead = 160;  // of a row in memory, beside its bytes: about
+constexpr std::size_t kMaxRowBytes = 4096;       // larger ones cost more to keep than to find
 
 std::size_t byte_of(char c) { return static_cast<unsigned char>(c); }
 
 }  // namespace
 
-std::size_t RecentRows::Row::bytes() const { return kOverhead + key.size() + (value ? value->size() : 0); }
+std::size_t RecentRows::Row::bytes() const { return kRecentRowOverhead + key.size() + (value ? value->size() : 0); }
 
 const RecentRows::Row* RecentRows::Part::find(const Name& name) {
   if (const auto found = young.rows.find(name); found != young.rows.end()) return &*found;
