@@ -113,7 +113,7 @@ class Link {
   }
 
  private:
-  /// False once the client is being destroyed.
+  /// False once the client is being closed.
   bool take_submitted() {
     std::vector<Call> submitted;
     bool stopping = false;
@@ -311,14 +311,7 @@ class ZmqTransport final : public Transport {
       : patience_(patience), endpoint_error_(std::move(wrong)) {
     thread_ = std::thread([inbox = inbox_, to = std::move(to)]() mutable { Link(inbox, std::move(to)).run(); });
   }
-  ~ZmqTransport() override {
-    {
-      MutexLock lock(inbox_->mutex);
-      inbox_->stopping = true;
-    }
-    inbox_->wake.notify();
-    thread_.join();
-  }
+  ~ZmqTransport() override { ZmqTransport::close(); }
 
   Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline) override {
     if (endpoint_error_) co_return fail(*endpoint_error_);
@@ -348,6 +341,15 @@ class ZmqTransport final : public Transport {
     auto operation =
         asio::async_initiate<decltype(asio::use_awaitable), void(Result<std::string>)>(initiate, asio::use_awaitable);
     co_return co_await std::move(operation);
+  }
+
+  void close() override {
+    {
+      MutexLock lock(inbox_->mutex);
+      inbox_->stopping = true;
+    }
+    inbox_->wake.notify();
+    if (thread_.joinable()) thread_.join();
   }
 
  private:

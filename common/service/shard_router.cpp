@@ -186,8 +186,13 @@ std::shared_ptr<rpc::Transport> ShardRouter::link(const std::string& address) {
 
 void ShardRouter::close() {
   std::map<std::string, std::shared_ptr<rpc::Transport>> links;
-  const MutexLock lock(mutex_);
-  links.swap(links_);
+  {
+    const MutexLock lock(mutex_);
+    links.swap(links_);
+  }
+  for (const auto& [address, link] : links) {
+    if (link) link->close();
+  }
 }
 
 rpc::Dispatch ShardRouter::around(rpc::Dispatch own, PlaceOf place_of) {

@@ -268,5 +268,24 @@ TEST_F(Rpc, DestroyingTheClientCancelsItsCalls) {
   EXPECT_EQ(failure(std::move(pending)), ErrorCode::kCancelled);
 }
 
+Task<void> hang_on(std::shared_ptr<Transport> client) {
+  std::ignore = co_await client->call("hang", "", milliseconds(20000));
+}
+
+TEST_F(Rpc, AClosedClientDoesNotOutliveTheExecutorOfACallThatOwnsIt) {
+  start_server();
+  std::shared_ptr<Transport> client = connect(options_.endpoint);
+  const std::weak_ptr<Transport> watched = client;
+  {
+    asio::io_context callers;
+    asio::co_spawn(callers, hang_on(client), asio::detached);
+    while (server_->counters().calls < 1) callers.poll();
+    client->close();
+    client.reset();
+    EXPECT_FALSE(watched.expired());
+  }
+  EXPECT_TRUE(watched.expired());
+}
+
 }  // namespace
 }  // namespace tidemark::rpc
