@@ -7,7 +7,6 @@
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
-#include "common/service/forwarded_request.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -141,7 +140,23 @@ Result<void> check_log_access(const Call& call, const Route& operation) {
   return fail(ErrorCode::kInsufficientAccountPermissions, "Logs of storage analytics can be read and deleted only.");
 }
 
-Answer answer(Call& call) {
+}  // namespace
+
+BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
+    : StoreFront({auth::Service::kBlob, protocol::StoreKind::kBlob,
+                  auth::authentication_failed("The query of the URL has a broken percent escape."), kNewestVersion},
+                 clock, std::move(accounts), with_anybody(policy), service),
+      service_(service) {}
+
+Task<Result<service::Place>> BlobRoutes::place_of(Call& call, http::BodyReadBefore&) {
+  CO_TRY(split_resource(call));
+  if (!call.blob.empty()) co_return service_.shard_of(call.blob_ref());
+  // What reads containers, or has parts that go their own ways, is answered anywhere.
+  if (call.reads() || call.http.method == "POST") co_return std::nullopt;
+  co_return service::kCatalogue;
+}
+
+Answer BlobRoutes::answer(Call& call) {
   if (call.resource.secondary && !call.reads()) co_return fail(ErrorCode::kInsufficientAccountPermissions);
   CO_TRY(split_resource(call));
   CO_TRY(read_snapshot(call));
@@ -157,42 +172,6 @@ Answer answer(Call& call) {
     co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
   if (operation.level == On::kBlob) call.note_part(call.container, call.blob);
   co_return co_await operation.run(call);
-}
-
-}  // namespace
-
-BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
-    : Front({auth::Service::kBlob, protocol::StoreKind::kBlob,
-             auth::authentication_failed("The query of the URL has a broken percent escape."), kNewestVersion},
-            clock, std::move(accounts), with_anybody(policy), service),
-      service_(service) {}
-
-Task<http::Response> BlobRoutes::serve(http::Request& request) {
-  return forwarder() == nullptr ? serve_here(request) : serve_or_forward(request);
-}
-
-/// What reads containers, or has parts that go their own ways, is answered anywhere.
-Task<Result<std::optional<http::Response>>> BlobRoutes::serve_elsewhere(Call& call) {
-  CO_TRY(split_resource(call));
-  const bool anywhere = call.blob.empty() && (call.reads() || call.http.method == "POST");
-  if (anywhere) co_return std::optional<http::Response>();
-  co_return co_await forwarder()->forward(call.blob.empty() ? 0 : service_.shard_of(call.blob_ref()), call.http);
-}
-
-Task<http::Response> BlobRoutes::serve_or_forward(http::Request& request) {
-  Call call(*this, request, service_);
-  if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
-  auto elsewhere = co_await serve_elsewhere(call);
-  if (!elsewhere) co_return finish(call, fail(std::move(elsewhere.error())));
-  if (*elsewhere) co_return relay(call, std::move(**elsewhere));
-  co_return finish(call, co_await answer(call));
-}
-
-Task<http::Response> BlobRoutes::serve_here(http::Request& request) {
-  Call call(*this, request, service_);
-  auto answered = admit(call);
-  if (!answered) answered = co_await answer(call);
-  co_return finish(call, std::move(*answered));
 }
 
 Result<StoredPolicies> BlobRoutes::policies_of(const service::Call& call, std::string_view resource) const {

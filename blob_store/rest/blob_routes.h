@@ -2,21 +2,19 @@
 // Thread safe.
 #pragma once
 #include "blob_store/rest/blob_call.h"
+#include "common/service/store_front.h"
 
 namespace tidemark::blob_store {
 
-class BlobRoutes final : public service::Front {
+class BlobRoutes final : public service::StoreFront<Call> {
  public:
   /// Service and clock must outlive the routes.
   BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy);
 
-  Task<http::Response> serve(http::Request& request) override;
-  Task<http::Response> serve_here(http::Request& request) override;
-
  private:
-  Task<http::Response> serve_or_forward(http::Request& request);
-  /// The answer of the process that has what an admitted request names; nothing: it is answered here.
-  Task<Result<std::optional<http::Response>>> serve_elsewhere(Call& call);
+  Call begin(http::Request& request) override { return {*this, request, service_}; }
+  Task<Result<service::Place>> place_of(Call& call, http::BodyReadBefore& body) override;
+  Answer answer(Call& call) override;
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;

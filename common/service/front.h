@@ -1,11 +1,7 @@
 // The front that the three stores share: it finds out who asks, for which resource and with which parameters, answers
-// preflights, adds CORS and common headers, keeps service properties, and renders and logs errors. The routes of a
-// store derive from it and add what its URLs mean. Thread safe, with one coroutine for each request.
-//
-//   Call call(...);
-//   auto answered = admit(call);                       a preflight or a refusal
-//   if (!answered) answered = co_await answer(call);   the store's own part
-//   co_return finish(call, std::move(*answered));
+// preflights, adds CORS and common headers, keeps service properties, and renders and logs errors. StoreFront has a
+// request's way through it, and the routes of a store add what its URLs mean. Thread safe, with one coroutine for each
+// request.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -100,7 +96,7 @@ class Front {
 
   virtual Task<http::Response> serve(http::Request& request) = 0;
   /// The same, and nothing of it is passed on to another process, which may be where it comes from.
-  virtual Task<http::Response> serve_here(http::Request& request) { return serve(request); }
+  virtual Task<http::Response> serve_here(http::Request& request) = 0;
   /// For errors that occur outside of serve().
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
   [[nodiscard]] Time now() const { return clock_.now(); }

@@ -2,7 +2,6 @@
 
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
-#include "common/service/forwarded_request.h"
 #include "queue_service/rest/queue_operations.h"
 
 namespace tidemark::queue_service::rest {
@@ -99,7 +98,22 @@ Result<Route> find_operation(const Call& call) {
   return operation;
 }
 
-Answer answer(Call& call) {
+}  // namespace
+
+QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
+    : StoreFront({auth::Service::kQueue, protocol::StoreKind::kQueue, make_error(ErrorCode::kInvalidUri)}, clock,
+                 std::move(accounts), policy, service),
+      service_(service) {}
+
+Task<Result<service::Place>> QueueRoutes::place_of(Call& call, http::BodyReadBefore&) {
+  const auto target = parse_target(call.resource.rest);
+  if (!target) co_return std::nullopt;
+  if (!target->queue.empty()) co_return service_.shard_of(call.account(), target->queue);
+  if (call.reads()) co_return std::nullopt;
+  co_return service::kCatalogue;
+}
+
+Answer QueueRoutes::answer(Call& call) {
   call.target = CO_TRY(parse_target(call.resource.rest));
   call.read = true;
   const auto operation = CO_TRY(find_operation(call));
@@ -107,41 +121,6 @@ Answer answer(Call& call) {
   if (operation.run == operations::get_messages) CO_TRY(call.front.check_source(call));
   if (call.target.messages) CO_TRY(call.take_items({call.target.queue}, 1));
   co_return co_await operation.run(call);
-}
-
-}  // namespace
-
-QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
-    : Front({auth::Service::kQueue, protocol::StoreKind::kQueue, make_error(ErrorCode::kInvalidUri)}, clock,
-            std::move(accounts), policy, service),
-      service_(service) {}
-
-Task<Result<std::optional<http::Response>>> QueueRoutes::serve_elsewhere(const Call& call) {
-  const auto target = parse_target(call.resource.rest);
-  if (!target) co_return std::optional<http::Response>();  // which is answered anywhere
-  const bool of_account = target->queue.empty();
-  if (of_account && call.reads()) co_return std::optional<http::Response>();
-  co_return co_await forwarder()->forward(of_account ? 0 : service_.shard_of(call.account(), target->queue), call.http);
-}
-
-Task<http::Response> QueueRoutes::serve(http::Request& request) {
-  return forwarder() == nullptr ? serve_here(request) : serve_or_forward(request);
-}
-
-Task<http::Response> QueueRoutes::serve_or_forward(http::Request& request) {
-  Call call(*this, request, service_);
-  if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
-  auto elsewhere = co_await serve_elsewhere(call);
-  if (!elsewhere) co_return finish(call, fail(std::move(elsewhere.error())));
-  if (*elsewhere) co_return relay(call, std::move(**elsewhere));
-  co_return finish(call, co_await answer(call));
-}
-
-Task<http::Response> QueueRoutes::serve_here(http::Request& request) {
-  Call call(*this, request, service_);
-  auto answered = admit(call);
-  if (!answered) answered = co_await answer(call);
-  co_return finish(call, std::move(*answered));
 }
 
 Result<StoredPolicies> QueueRoutes::policies_of(const service::Call& call, std::string_view resource) const {

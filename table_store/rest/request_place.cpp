@@ -6,9 +6,7 @@
 namespace tidemark::table_store {
 namespace {
 
-using Place = std::optional<std::size_t>;
-
-constexpr std::size_t kCatalogue = 0;
+using service::Place;
 
 Place of_partition(const Call& call, std::string_view table, std::string_view partition_key) {
   return call.service.shard_of(call.account(), table, partition_key);
@@ -42,12 +40,12 @@ Place place_by_head(const Call& call) {
   if (url.kind == UrlKind::kEntity) return of_partition(call, url.table, url.partition_key);
   if (reads) return std::nullopt;
   if (url.kind == UrlKind::kOperation) return of_operation(call);
-  return kCatalogue;
+  return service::kCatalogue;
 }
 
 }  // namespace
 
-Task<Result<Place>> place_of(const Call& call, http::BodyReadBefore& body) {
+Task<Result<Place>> place_of_request(const Call& call, http::BodyReadBefore& body) {
   if (call.url.kind == UrlKind::kBatch) co_return of_batch(call, CO_TRY(co_await body.read(kMaxBody)));
   if (is_insert(call)) co_return of_insert(call, CO_TRY(co_await body.read(kMaxBody)));
   co_return place_by_head(call);

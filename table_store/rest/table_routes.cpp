@@ -1,7 +1,6 @@
 #include "table_store/rest/table_routes.h"
 
 #include "common/base/encoding.h"
-#include "common/service/forwarded_request.h"
 #include "table_store/model/limits.h"
 #include "table_store/rest/batch_routes.h"
 #include "table_store/rest/entity_routes.h"
@@ -102,62 +101,33 @@ Route find_route(const Call& call) {
 
 bool is_point_read(const Call& call) { return call.url.kind == UrlKind::kEntity && call.method == "GET"; }
 
-/// What can be answered without waiting, point reads above all.
-std::optional<Result<http::Response>> answer_at_once(Call& call) {
+}  // namespace
+
+TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, std::vector<auth::Account> accounts,
+                         auth::Policy policy)
+    : StoreFront({auth::Service::kTable, protocol::StoreKind::kTable,
+                  make_error(ErrorCode::kInvalidInput, "The query of the URL cannot be read.")},
+                 clock, std::move(accounts), policy, service),
+      service_(service),
+      random_(random) {}
+
+Task<Result<service::Place>> TableRoutes::place_of(Call& call, http::BodyReadBefore& body) {
+  CO_TRY(read_request(call));
+  co_return co_await place_of_request(call, body);
+}
+
+/// Point reads, above all.
+std::optional<Result<http::Response>> TableRoutes::answer_at_once(Call& call) {
   if (auto read = read_request(call); !read) return fail(std::move(read.error()));
   if (is_point_read(call)) return get_entity(call);
   return std::nullopt;
 }
 
-/// What was asked for is known already.
-Answer answer(Call& call) {
+Answer TableRoutes::answer(Call& call) {
   if (is_point_read(call)) co_return get_entity(call);
   const auto route = find_route(call);
   if (route == nullptr) co_return fail(ErrorCode::kMethodNotAllowed);
   co_return co_await route(call);
-}
-
-}  // namespace
-
-TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, std::vector<auth::Account> accounts,
-                         auth::Policy policy)
-    : Front({auth::Service::kTable, protocol::StoreKind::kTable,
-             make_error(ErrorCode::kInvalidInput, "The query of the URL cannot be read.")},
-            clock, std::move(accounts), policy, service),
-      service_(service),
-      random_(random) {}
-
-Task<http::Response> TableRoutes::serve(http::Request& request) {
-  return forwarder() == nullptr ? serve_here(request) : serve_or_forward(request);
-}
-
-Task<http::Response> TableRoutes::serve_here(http::Request& request) {
-  Call call(*this, request, service_, random_);
-  auto answered = admit(call);
-  if (!answered) answered = answer_at_once(call);
-  if (!answered) answered = co_await answer(call);
-  co_return finish(call, std::move(*answered));
-}
-
-Task<http::Response> TableRoutes::serve_or_forward(http::Request& request) {
-  Call call(*this, request, service_, random_);
-  if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
-  if (auto read = read_request(call); !read) co_return finish(call, fail(std::move(read.error())));
-  auto answered = co_await answer_or_forward(call);
-  if (answered.elsewhere) co_return relay(call, std::move(*answered.response));
-  co_return finish(call, std::move(answered.response));
-}
-
-Task<TableRoutes::Answered> TableRoutes::answer_or_forward(Call& call) {
-  http::BodyReadBefore body(call.http);
-  const auto place = co_await place_of(call, body);
-  if (!place) co_return Answered{fail(place.error())};
-  if (*place) {
-    auto elsewhere = co_await forwarder()->forward(**place, call.http);
-    if (!elsewhere) co_return Answered{fail(std::move(elsewhere.error()))};
-    if (*elsewhere) co_return Answered{std::move(**elsewhere), true};
-  }
-  co_return Answered{co_await answer(call)};
 }
 
 Result<StoredPolicies> TableRoutes::policies_of(const service::Call& call, std::string_view resource) const {
