@@ -147,7 +147,9 @@ Task<Result<ReceivedBody>> copy_content(ContentReader reader, PayloadWriter& wri
 
 Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& source, std::uint64_t limit) {
   const auto opened = CO_TRY(open_source(call, source));
-  const auto range = CO_TRY(parse_range(call.header("x-ms-source-range"), opened.blob.size));
+  const auto text = call.header("x-ms-source-range");
+  const auto range = CO_TRY(parse_range(text, opened.blob.size));
+  if (!range && !text.empty()) co_return fail(protocol::invalid_header("x-ms-source-range", text));
   const auto part = range.value_or(ByteRange{0, opened.blob.size});
   if (part.length > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
   auto wanted = CO_TRY(wanted_of_source(call));

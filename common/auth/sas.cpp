@@ -318,7 +318,7 @@ Result<SasFields> parse_sas(const QueryParameters& parameters) {
   std::uint64_t seen = 0;
   for (const auto& [name, value] : parameters) {
     for (std::size_t i = 0; i < kFields.size(); ++i) {
-      if (name != kFields[i].first) continue;
+      if (!iequals_ascii(name, kFields[i].first)) continue;  // as the operations read their parameters
       if ((seen >> i & 1U) != 0) return fail(authentication_failed("A field of the SAS is given twice."));
       if (has_control(value)) return fail(authentication_failed("A field of the SAS is malformed."));
       seen |= 1ULL << i;

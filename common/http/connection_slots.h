@@ -1,9 +1,12 @@
-// How many connections are open, in all and from each address. Thread-safe.
+// How many connections are open, in all and from each address; the addresses of one IPv6 network count as one.
+// Thread-safe.
 #pragma once
 #include <boost/asio/ip/address.hpp>
 #include <map>
+#include <string>
 
 #include "common/base/mutex.h"
+#include "common/http/host_name.h"
 
 namespace tidemark::http {
 
@@ -16,22 +19,19 @@ class ConnectionSlots {
   /// Call leave() for each that was taken. `over` takes one even if all slots are taken, instead of one that closes.
   Verdict take(const boost::asio::ip::address& address, bool over = false) {
     MutexLock lock(mutex_);
-    auto& of_address = by_address_[address];
-    auto verdict = Verdict::kTaken;
-    if (of_address >= most_of_address_) verdict = Verdict::kTooManyOfAddress;
-    if (open_ >= most_ && !over) verdict = Verdict::kFull;
-    if (verdict == Verdict::kTaken) {
-      ++open_;
-      ++of_address;
-    }
-    if (of_address == 0) by_address_.erase(address);
-    return verdict;
+    const auto network = network_of(address.to_string());
+    const auto found = by_network_.find(network);
+    if (found != by_network_.end() && found->second >= most_of_address_) return Verdict::kTooManyOfAddress;
+    if (open_ >= most_ && !over) return Verdict::kFull;
+    ++open_;
+    ++by_network_[network];
+    return Verdict::kTaken;
   }
   void leave(const boost::asio::ip::address& address) {
     MutexLock lock(mutex_);
     --open_;
-    const auto found = by_address_.find(address);
-    if (--found->second == 0) by_address_.erase(found);
+    const auto found = by_network_.find(network_of(address.to_string()));
+    if (--found->second == 0) by_network_.erase(found);
   }
   [[nodiscard]] std::size_t open() const {
     MutexLock lock(mutex_);
@@ -43,7 +43,7 @@ class ConnectionSlots {
   const std::size_t most_of_address_;
   mutable Mutex mutex_;
   std::size_t open_ GUARDED_BY(mutex_) = 0;
-  std::map<boost::asio::ip::address, std::size_t> by_address_ GUARDED_BY(mutex_);
+  std::map<std::string, std::size_t> by_network_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::http

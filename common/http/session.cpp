@@ -62,6 +62,20 @@ Error parse_failure(const boost::system::error_code& error) {
   return make_error(ErrorCode::kMalformedRequest, "The request is not valid HTTP: " + error.message() + ".");
 }
 
+// What Beast lets pass, and a proxy in front may read in another way: where the body ends (RFC 9112, 6.3), and for whom
+// the request is.
+std::optional<Error> ambiguity(const Parser& parser) {
+  using enum boost::beast::http::field;
+  const auto& fields = parser.get();
+  const auto coding = fields.find(transfer_encoding);
+  const bool coded = coding != fields.end();
+  if (coded && (!iequals_ascii(coding->value(), "chunked") || fields.count(transfer_encoding) > 1)) {
+    return make_error(ErrorCode::kMalformedRequest, "The only transfer coding that is understood is chunked.");
+  }
+  if (fields.count(host) > 1) return make_error(ErrorCode::kMalformedRequest, "There is more than one Host header.");
+  return std::nullopt;
+}
+
 // True when the head is complete or malformed, false when more must come.
 bool parse_head(Parser& parser, boost::beast::flat_buffer& input, boost::system::error_code& malformed) {
   if (input.size() == 0) return false;
@@ -109,7 +123,12 @@ Task<void> Session::run() {
   std::pmr::monotonic_buffer_resource head_memory(head_room.data(), head_room.size());
   bool more = context_.options.certificate == nullptr || co_await secure();
   while (more && !context_.stopping.load(std::memory_order_relaxed)) {
-    more = co_await serve_one(head_memory);
+    try {
+      more = co_await serve_one(head_memory);
+    } catch (const std::exception& thrown) {
+      spdlog::error("connection ended request_id={} what=\"{}\"", request_.request_id, thrown.what());
+      more = false;
+    }
   }
   if (stream_.tls()) {
     set_deadline(kLongestHangUp);
@@ -206,6 +225,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   }
   idle_ = false;
   if (malformed) co_return co_await refuse(parse_failure(malformed));
+  if (auto ambiguous = ambiguity(parser)) co_return co_await refuse(std::move(*ambiguous));
   fill_request(request_, parser);
   request_.request_id = context_.random.guid();
   const auto expect = request_.header("expect");

@@ -34,15 +34,15 @@ class TextBody final : public BodyReader {
 };
 
 /// For whoever must read a request's body to see where the request belongs: the text takes the body's place, so that it
-/// can be read again, as long as this lives.
+/// can be read again, until it is put back.
 class BodyReadBefore {
  public:
-  /// The request must outlive it.
   explicit BodyReadBefore(Request& request) : request_(request), body_(request.body) {}
-  ~BodyReadBefore() { request_.body = body_; }
   BodyReadBefore(const BodyReadBefore&) = delete;
   BodyReadBefore& operator=(const BodyReadBefore&) = delete;
 
+  /// Not by a destructor: at shutdown a request's frames may end after the request.
+  void put_back() { request_.body = body_; }
   /// All of it, once. kRequestBodyTooLarge.
   Task<Result<std::string_view>> read(std::size_t limit) {
     auto text = co_await body_->read_all(limit);

@@ -264,10 +264,14 @@ Waited wait_for_shutdown(const std::function<void()>& reload) {
     if (received == SIGHUP && reload) reload();
   } while (received == SIGUSR1 || received == SIGHUP);
   spdlog::info("shutting down signal={}", received == SIGINT ? "SIGINT" : "SIGTERM");
-  // The default action from here on: a second signal ends the process even if draining hangs.
+  // The default action from here on: a second signal ends the process even if draining hangs. The others stay blocked.
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
-  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGINT);
+  ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
   return Waited::kSignal;
 }
 

@@ -144,6 +144,7 @@ void CorsPolicies::take(std::string_view account, std::string_view stored) {
     auto properties = parse_service_properties(StoreKind::kBlob, stored);
     if (properties && properties->cors) rules = std::move(*properties->cors);
   }
+  const MutexLock lock(mutex_);
   if (rules.empty()) {
     rules_.erase(std::string(account));
   } else {

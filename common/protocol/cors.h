@@ -27,12 +27,12 @@ void add_cors_headers(const CorsRules& rules, const http::Request& request, http
 /// the database only to learn that there are none.
 class CorsPolicies {
  public:
-  /// Takes over the rules of the stored document that `read` gives, or none if it cannot be parsed. `read` is called
-  /// with the lock held, so that of two concurrent changes the one that is later in the store wins.
+  /// Takes over the rules of the stored document that `read` gives, or none if it cannot be parsed. One at a time
+  /// reads, so that of two concurrent changes the one that is later in the store wins; answers do not wait for it.
   template <class Read>
   void refresh(std::string_view account, Read read) {
-    MutexLock lock(mutex_);
-    Result<std::string> stored = read();
+    const MutexLock turn(refreshing_);
+    const Result<std::string> stored = read();
     if (stored) take(account, *stored);
   }
   /// Whether any account has rules.
@@ -47,9 +47,10 @@ class CorsPolicies {
   [[nodiscard]] Result<http::Response> preflight(std::string_view account, const http::Request& request) const;
 
  private:
-  void take(std::string_view account, std::string_view stored) REQUIRES(mutex_);
+  void take(std::string_view account, std::string_view stored);
 
   std::atomic<bool> any_ = false;  // so that most answers need no lock
+  Mutex refreshing_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<const CorsRules>, std::less<>> rules_ GUARDED_BY(mutex_);
 };

@@ -95,6 +95,10 @@ Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
       return fail(ErrorCode::kConfigInvalid, "accounts: account " + account.name + " needs one or two keys");
     }
     while (words >> bound) TRY(read_bound(bound, account));
+    if (std::ranges::contains(accounts, account.name, &auth::Account::name)) {
+      return fail(ErrorCode::kConfigInvalid,
+                  "accounts: account " + account.name + " is there twice; a second key follows the first: name:key:key2");
+    }
     accounts.push_back(std::move(account));
   }
   return accounts;

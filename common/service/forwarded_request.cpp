@@ -137,7 +137,7 @@ Task<void> tell(ShardRouter& router, std::string address, std::string payload) {
 }  // namespace
 
 void RequestForwarder::drop(const std::string& address, const std::string& name) {
-  spawn(executor_, tell(router_, address, wire::encode(forwarded::Drop{name})));
+  if (!ended_) spawn(executor_, tell(router_, address, wire::encode(forwarded::Drop{name})));
 }
 
 rpc::Dispatch RequestForwarder::beside(rpc::Dispatch store) {

@@ -2,6 +2,7 @@
 // came, with its credentials, and checked again there: processes need not believe each other. A short body goes with
 // it; a longer one, or that of an answer, goes piece by piece. Whatever becomes of it, it is passed on once.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <optional>
 
@@ -30,8 +31,12 @@ class RequestForwarder {
   rpc::Dispatch beside(rpc::Dispatch store);
   /// If it is such a request: where it belongs.
   static std::optional<CallPlace> place_of(std::string_view method, std::string_view payload);
-  /// Ends what other processes have passed on in pieces.
-  void end() { bodies_.end(); }
+  /// Ends what other processes have passed on in pieces, and tells them of nothing any more: the executors are about to
+  /// go.
+  void end() {
+    ended_ = true;
+    bodies_.end();
+  }
 
  private:
   class RestOfBody;
@@ -53,6 +58,7 @@ class RequestForwarder {
   const std::size_t most_bytes_;
   ForwardedBodies bodies_;
   const ForwardedBodies::Serve serve_;
+  std::atomic<bool> ended_ = false;
 };
 
 }  // namespace tidemark::service

@@ -49,13 +49,14 @@ class StoreFront : public Front {
   Task<http::Response> serve_or_forward(http::Request& request) {
     StoreCall call = begin(request);
     if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
-    auto answered = co_await answer_or_forward(call);
+    http::BodyReadBefore body(request);
+    auto answered = co_await answer_or_forward(call, body);
+    body.put_back();
     if (answered.elsewhere) co_return relay(call, std::move(*answered.response));
     co_return finish(call, std::move(answered.response));
   }
 
-  Task<Answered> answer_or_forward(StoreCall& call) {
-    http::BodyReadBefore body(call.http);
+  Task<Answered> answer_or_forward(StoreCall& call, http::BodyReadBefore& body) {
     auto place = co_await place_of(call, body);
     if (!place) co_return Answered{fail(std::move(place.error()))};
     if (*place) {

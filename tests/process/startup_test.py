@@ -3,6 +3,7 @@ import email.utils
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
+from sas import account_sas  # noqa: E402
 from stack import SOURCE, Child, Stack, clean_environment, program, wait_until  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
@@ -84,6 +86,7 @@ class StartupTest(unittest.TestCase):
                 self.refuse(name, "--accounts", "UPPER:AAAA", says=["accounts", "lower-case"])
                 self.refuse(name, "--accounts", "mine:not-base64!", says=["accounts", "mine", "base64"])
                 self.refuse(name, "--accounts", "mine", says=["accounts", "mine", "key"])
+                self.refuse(name, "--accounts", ",".join(["mine:" + "A" * 24] * 2), says=["accounts", "mine", "twice"])
 
     def test_secrets_are_not_repeated(self):
         error = self.refuse("table_store", "--accounts", "mine:c2hvcnQtc2VjcmV0!", says=["mine"])
@@ -381,6 +384,26 @@ class ShutdownTest(unittest.TestCase):
                 for client in clients:
                     client.close()
                 self.assertEqual([f for f in os.listdir(os.path.join(stack.data, "run")) if f.endswith(".pid")], [])
+
+    def test_a_reload_while_it_stops(self):
+        """What is in progress is answered, whatever else is asked of the process meanwhile."""
+        with Stack() as stack:
+            store = stack.start("queue_service")
+            port = stack.ports["queue_service"]
+            QueueClient(port).create("things")
+            body = b"<QueueMessage><MessageText>a</MessageText></QueueMessage>"
+            head = (f"POST /devstoreaccount1/things/messages?{account_sas()} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+                    f"Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n").encode()
+            with socket.create_connection(("127.0.0.1", port), 10) as connection:
+                connection.sendall(head)
+                self.assertRegex(connection.recv(65536), rb"^HTTP/1\.1 100 ")
+                store.signal(signal.SIGTERM)
+                wait_until(lambda: "shutting down" in store.log(), "it stops")
+                for number in (signal.SIGHUP, signal.SIGUSR1):
+                    store.signal(number)
+                connection.sendall(body)
+                self.assertRegex(connection.recv(65536), rb"^HTTP/1\.1 201 ")
+            self.assertEqual(store.wait(), 0, store.log())
 
     def test_sigterm_while_stores_are_away(self):
         for name in ("worker", "api"):

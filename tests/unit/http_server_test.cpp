@@ -10,6 +10,7 @@
 #include <boost/asio/write.hpp>
 
 #include "common/base/query.h"
+#include "common/http/connection_slots.h"
 #include "common/http/patience.h"
 #include "common/http/server.h"
 #include "tests/support/seeded_random.h"
@@ -183,6 +184,19 @@ TEST_F(HttpServer, AHeaderValueCannotStartAnotherHeader) {
 TEST_F(HttpServer, MalformedRequestsGet400) {
   EXPECT_NE(exchange("nonsense\r\n\r\n").find("HTTP/1.1 400"), std::string::npos);
   EXPECT_NE(exchange("GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n").find("HTTP/1.1 400"), std::string::npos);
+}
+
+// A proxy in front may see another end of the body, or another host.
+TEST_F(HttpServer, WhatCanBeReadInTwoWaysEndsTheConnection) {
+  for (const std::string lines :
+       {"Transfer-Encoding: identity\r\n", "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: xchunked\r\nContent-Length: 4\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "Host: other\r\n"}) {
+    const auto all =
+        exchange("PUT /a HTTP/1.1\r\nHost: h\r\n" + lines + "\r\n0\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(all.starts_with("HTTP/1.1 400")) << lines << all;
+    EXPECT_EQ(all.find("GET /b"), std::string::npos) << lines;
+  }
 }
 
 TEST_F(HttpServer, LargeHeadersGet431) {
@@ -397,6 +411,22 @@ TEST_F(HttpServer, AnAddressHasSoManyConnections) {
   auto three = connect();
   const auto refused = read_to_end(three);
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 503")) << refused;
+}
+
+TEST(ConnectionSlots, WhoHasTooManyTakesNobodysPlaceAndANetworkCountsAsOne) {
+  using enum ConnectionSlots::Verdict;
+  const auto address = [](const char* text) { return boost::asio::ip::make_address(text); };
+  ConnectionSlots slots(3, 2);
+  EXPECT_EQ(slots.take(address("2001:db8::1")), kTaken);
+  EXPECT_EQ(slots.take(address("2001:db8::2")), kTaken);
+  EXPECT_EQ(slots.take(address("2001:db8::3")), kTooManyOfAddress);
+  EXPECT_EQ(slots.take(address("10.0.0.1")), kTaken);
+  EXPECT_EQ(slots.take(address("10.0.0.2")), kFull);
+  EXPECT_EQ(slots.take(address("2001:db8::3")), kTooManyOfAddress) << "of those who may close an idle one";
+  EXPECT_EQ(slots.take(address("10.0.0.2"), true), kTaken);
+  slots.leave(address("2001:db8::1"));
+  slots.leave(address("10.0.0.1"));
+  EXPECT_EQ(slots.take(address("2001:db8::3")), kTaken);
 }
 
 TEST_F(HttpServer, ANewConnectionTakesThePlaceOfAnIdleOne) {
