@@ -78,7 +78,7 @@ Result<void> check_part(const Call& call, const Part& part) {
   if ((!erases && !sets_tier) || slash == std::string_view::npos || slash + 1 == resource.size()) {
     return protocol::malformed_batch("a part deletes a blob or sets its tier");
   }
-  if (!call.container.empty() && resource.substr(0, slash) != call.container) {
+  if (!call.container.empty() && percent_decode(resource.substr(0, slash), false) != call.container) {
     return protocol::malformed_batch("a part is outside of the container");
   }
   return {};

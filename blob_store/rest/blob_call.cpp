@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "blob_store/rest/checksums.h"
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
 #include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store {
 namespace {
-constexpr std::size_t kMaxPage = 5000;
-
 /// "version!name" in base64, without a version for a place that is not one of what is kept.
 std::optional<ListPlace> read_marker(std::string_view marker) {
   const auto text = base64_decode(marker);
@@ -88,7 +87,28 @@ bool speaks_before(const Call& call, std::string_view version) {
   return !spoken.empty() && spoken < version;
 }
 
-ContentHeaders read_content_headers(const Call& call, bool plain) {
+Result<void> check_offered(const Call& call) {
+  constexpr std::string_view kKept[] = {
+      "x-ms-encryption-key",       "x-ms-encryption-scope", "x-ms-source-encryption-", "x-ms-default-encryption-scope",
+      "x-ms-immutability-policy-", "x-ms-legal-hold",       "x-ms-structured-body"};
+  for (const auto& [name, value] : call.http.headers) {
+    if (!iequals_ascii(std::string_view(name).substr(0, 5), "x-ms-")) continue;
+    const auto wants = [&](std::string_view start) {
+      return iequals_ascii(std::string_view(name).substr(0, start.size()), start);
+    };
+    if (std::ranges::any_of(kKept, wants)) {
+      return fail(ErrorCode::kNotImplemented, "What the header " + std::string(name) + " asks for is not offered.");
+    }
+  }
+  return {};
+}
+
+Error refusal_of_anybody(const Call& call) {
+  return make_error(speaks_before(call, "2019-12-12") ? ErrorCode::kResourceNotFound
+                                                      : ErrorCode::kNoAuthenticationInformation);
+}
+
+Result<ContentHeaders> read_content_headers(const Call& call, bool plain) {
   const auto pick = [&](std::string_view own, std::string_view standard) {
     auto value = call.header(own);
     return value.empty() && plain ? call.header(standard) : value;
@@ -100,17 +120,18 @@ ContentHeaders read_content_headers(const Call& call, bool plain) {
   headers.disposition = pick("x-ms-blob-content-disposition", "Content-Disposition");
   headers.cache_control = pick("x-ms-blob-cache-control", "Cache-Control");
   headers.md5 = pick("x-ms-blob-content-md5", "Content-MD5");
+  TRY(check_declared_sums({headers.md5, {}}, {}));
   return headers;
 }
 
-Result<ListRequest> read_list_request(const Call& call) {
+Result<ListRequest> read_list_request(const Call& call, std::size_t most) {
   ListRequest list;
   list.prefix = call.parameter("prefix");
   if (const auto text = call.parameter("maxresults"); !text.empty()) {
     const auto number = parse_number<std::int64_t>(text);
     if (!number) return fail(ErrorCode::kInvalidQueryParameterValue);
     if (*number <= 0) return fail(ErrorCode::kOutOfRangeQueryParameterValue);
-    list.limit = std::min(static_cast<std::size_t>(*number), kMaxPage);
+    list.limit = std::min(static_cast<std::size_t>(*number), most);
   }
   if (const auto marker = call.parameter("marker"); !marker.empty()) {
     auto place = read_marker(marker);

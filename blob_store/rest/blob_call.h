@@ -48,12 +48,17 @@ Result<void> read_snapshot(Call& call);
 Result<TagCondition> read_tag_condition(const Call& call, std::string_view header);
 /// x-ms-access-tier; empty if there is none. kInvalidHeaderValue.
 Result<std::string> read_tier(const Call& call);
+/// kNotImplemented if the request wants what would have to be kept for it and is not, such as encryption by its own
+/// key.
+Result<void> check_offered(const Call& call);
+/// The answer to a stranger who may not do this.
+Error refusal_of_anybody(const Call& call);
 /// Whether the caller speaks a version before this one. Without a version, he speaks the newest.
 bool speaks_before(const Call& call, std::string_view version);
-/// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent.
-ContentHeaders read_content_headers(const Call& call, bool plain);
+/// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent. kInvalidMd5.
+Result<ContentHeaders> read_content_headers(const Call& call, bool plain);
 /// prefix, marker, maxresults.
-Result<ListRequest> read_list_request(const Call& call);
+Result<ListRequest> read_list_request(const Call& call, std::size_t most = 5000);
 std::string write_marker(const ListPlace& next);
 bool includes(const Call& call, std::string_view what);
 /// <EnumerationResults> with what was asked for.

@@ -72,7 +72,7 @@ constexpr Route kOperations[] = {
     {On::kBlob, "PUT", "", "appendblock", {kObject, "aw"}, operations::append_block},
     {On::kBlob, "PUT", "", "seal", {kObject, "w"}, operations::seal_blob},
     {On::kBlob, "PUT", "", "page", {kObject, "w"}, operations::put_page},
-    {On::kBlob, "GET", "", "pagelist", {kObject, "r"}, operations::read_page_ranges, true},
+    {On::kBlob, "GET", "", "pagelist", {kObject, "r"}, operations::read_page_ranges, true, Open::kBlob},
     {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
     {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
     {On::kBlob, "PUT", "", "lease", {kObject, "wd"}, operations::lease_blob},
@@ -125,8 +125,7 @@ Result<void> admit_anybody(const Call& call, const Route& operation) {
     const auto access = container ? std::string_view(container->public_access) : std::string_view();
     if (access == "container" || (access == "blob" && operation.open == Open::kBlob)) return {};
   }
-  return fail(speaks_before(call, "2019-12-12") ? ErrorCode::kResourceNotFound
-                                                : ErrorCode::kNoAuthenticationInformation);
+  return fail(refusal_of_anybody(call));
 }
 
 auth::Policy with_anybody(auth::Policy policy) {
@@ -168,6 +167,7 @@ Answer BlobRoutes::answer(Call& call) {
   const bool anybody = call.identity.scheme == auth::Scheme::kAnonymous;
   CO_TRY(anybody ? admit_anybody(call, operation) : call.authorize(operation.need));
   CO_TRY(check_log_access(call, operation));
+  CO_TRY(check_offered(call));
   if (call.snapshot && !operation.of_snapshots)
     co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
   if (operation.level == On::kBlob) call.note_part(call.container, call.blob);

@@ -28,11 +28,30 @@ Task<Result<CopyRequest>> copy_request(const Call& call, bool checks_md5) {
 }
 
 /// The content headers of the request, if the source's are not to be taken.
-std::optional<ContentHeaders> own_headers(const Call& call) {
-  if (!iequals_ascii(call.header("x-ms-copy-source-blob-properties"), "false")) return std::nullopt;
-  auto headers = read_content_headers(call, false);
+Result<std::optional<ContentHeaders>> own_headers(const Call& call) {
+  if (!iequals_ascii(call.header("x-ms-copy-source-blob-properties"), "false")) return std::optional<ContentHeaders>();
+  auto headers = TRY(read_content_headers(call, false));
   if (headers.type.empty()) headers.type = "application/octet-stream";
-  return headers;
+  return std::optional(std::move(headers));
+}
+
+/// A block blob has no holes, so it gets the bytes of a page blob, not its content.
+Task<Result<CopyOutcome>> put_pages(Call& call, CopyRequest request) {
+  constexpr std::uint64_t kMost = 5000ULL << 20;
+  const CopySource source{std::move(request.source_url), std::move(request.source),
+                          std::move(request.source_conditions)};
+  auto received = CO_TRY(co_await receive_source(call, source, kMost));
+  auto& from = received.blob;
+  NewContent content{std::move(request.headers).value_or(from.headers),
+                     std::move(request.metadata).value_or(from.metadata),
+                     request.copy_tags ? from.tags : std::move(request.tags).value_or(Tags()), request.tier};
+  if (!received.body.md5.empty()) content.headers.md5 = received.body.md5;
+  const auto md5 = content.headers.md5;
+  const auto payload = received.body.payload.id;
+  const auto version = co_await call.service.put_blob(call.blob_ref(), std::move(content),
+                                                      std::move(received.body.payload), write_conditions(call));
+  if (!version && payload != 0) co_await call.service.abandon(payload);
+  co_return CopyOutcome{CO_TRY(version), {}, md5};
 }
 
 }  // namespace
@@ -56,9 +75,12 @@ Answer copy_blob(Call& call) {
 Answer put_blob_from_url(Call& call) {
   auto request = CO_TRY(co_await copy_request(call, true));
   request.as_new_block_blob = true;
-  request.headers = own_headers(call);
+  request.headers = CO_TRY(own_headers(call));
+  const auto source = call.service.get_blob(request.source, {});
+  const bool has_holes = source && source->type == BlobType::kPage;
   const auto outcome =
-      CO_TRY(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
+      CO_TRY(has_holes ? co_await put_pages(call, std::move(request))
+                       : co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
   auto response = empty_response(201);
   add_version(response, outcome.version);
   if (!outcome.md5.empty()) response.set("Content-MD5", outcome.md5);

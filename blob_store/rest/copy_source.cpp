@@ -145,12 +145,15 @@ Task<Result<ReceivedBody>> copy_content(ContentReader reader, PayloadWriter& wri
   co_return ReceivedBody{std::move(payload), std::move(sums.md5), std::move(sums.crc64)};
 }
 
-Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& source, std::uint64_t limit) {
-  const auto opened = CO_TRY(open_source(call, source));
+Result<ByteRange> part_of_source(const Call& call, const Blob& source) {
   const auto text = call.header("x-ms-source-range");
-  const auto range = CO_TRY(parse_range(text, opened.blob.size));
-  if (!range && !text.empty()) co_return fail(protocol::invalid_header("x-ms-source-range", text));
-  const auto part = range.value_or(ByteRange{0, opened.blob.size});
+  if (text.empty()) return ByteRange{0, source.size};
+  const auto range = TRY(parse_range(text, source.size));
+  if (!range) return fail(protocol::invalid_header("x-ms-source-range", text));
+  return *range;
+}
+
+Task<Result<ReceivedBody>> receive_opened(Call& call, const OpenedBlob& opened, ByteRange part, std::uint64_t limit) {
   if (part.length > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
   auto wanted = CO_TRY(wanted_of_source(call));
   auto writer = call.service.new_payload(call.blob_ref());
@@ -202,7 +205,15 @@ Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit) {
                                             "With a copy source, the request has no body."));
   }
   const auto source = CO_TRY(read_copy_source(call));
-  co_return co_await receive_from_source(call, source, limit);
+  const auto opened = CO_TRY(open_source(call, source));
+  const auto part = CO_TRY(part_of_source(call, opened.blob));
+  co_return co_await receive_opened(call, opened, part, limit);
+}
+
+Task<Result<ReceivedSource>> receive_source(Call& call, const CopySource& source, std::uint64_t limit) {
+  auto opened = CO_TRY(open_source(call, source));
+  auto body = CO_TRY(co_await receive_opened(call, opened, {0, opened.blob.size}, limit));
+  co_return ReceivedSource{std::move(opened.blob), std::move(body)};
 }
 
 Task<Result<ReceivedBody>> receive_block(Call& call, std::uint64_t limit) {

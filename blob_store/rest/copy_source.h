@@ -22,6 +22,12 @@ Task<Result<void>> check_source_md5(const Call& call, CopySource& source);
 Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit);
 /// Likewise a block, which has at least one byte.
 Task<Result<ReceivedBody>> receive_block(Call& call, std::uint64_t limit);
+/// All that the source has, holes as zeros, and the source as it was then.
+struct ReceivedSource {
+  Blob blob;
+  ReceivedBody body;
+};
+Task<Result<ReceivedSource>> receive_source(Call& call, const CopySource& source, std::uint64_t limit);
 /// The hash that answers such a write.
 void add_part_hash(http::Response& response, const Call& call, const ReceivedBody& part);
 

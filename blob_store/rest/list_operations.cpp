@@ -103,6 +103,7 @@ Answer list_blobs(Call& call) {
   if (request.with_snapshots && !request.delimiter.empty()) {
     co_return fail(protocol::invalid_parameter("include", call.parameter("include")));
   }
+  if (includes(call, "tags")) CO_TRY(call.authorize({auth::ResourceType::kContainer, "t"}));
   const auto page = CO_TRY(call.service.list_blobs(call.container_ref(), request));
   const Wanted wanted{includes(call, "metadata"), includes(call, "tags"), includes(call, "copy")};
   protocol::XmlWriter out;

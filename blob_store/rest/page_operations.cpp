@@ -109,10 +109,11 @@ Result<PageRangesRequest> read_ranges_request(const Call& call) {
   }
   if (const auto text = call.parameter("prevsnapshot"); !text.empty()) {
     request.previous = Stamp::parse_snapshot(text);
-    const bool older = request.previous && (!call.snapshot || request.previous->ticks <= call.snapshot->ticks);
-    if (!older) return fail(protocol::invalid_parameter("prevsnapshot", text));
+    if (!request.previous) return fail(protocol::invalid_parameter("prevsnapshot", text));
+    const bool newer = call.snapshot && request.previous->ticks > call.snapshot->ticks;
+    if (newer) return fail(ErrorCode::kPreviousSnapshotCannotBeNewer);
   }
-  const auto list = TRY(read_list_request(call));
+  const auto list = TRY(read_list_request(call, kMaxRanges));
   request.limit = list.limit;
   if (call.parameter("maxresults").empty()) request.limit = kMaxRanges;
   if (list.from.name.empty()) return request;
@@ -157,7 +158,7 @@ Answer set_page_properties(Call& call) {
   properties.size = CO_TRY(number_header(call, "x-ms-blob-content-length"));
   if (properties.size) CO_TRY(checked_size(*properties.size));
   properties.sequence = CO_TRY(read_sequence_change(call));
-  auto headers = read_content_headers(call, false);
+  auto headers = CO_TRY(read_content_headers(call, false));
   if (has_content_headers(headers)) properties.headers = std::move(headers);
   co_return changed_pages(200, CO_TRY(co_await call.service.set_page_properties(call.blob_ref(), std::move(properties),
                                                                                 read_conditions(call))));

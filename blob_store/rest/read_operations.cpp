@@ -149,7 +149,12 @@ Answer read_block_list(Call& call) {
   if (type.empty()) type = "committed";
   if (type != "committed" && type != "uncommitted" && type != "all")
     co_return fail(ErrorCode::kInvalidQueryParameterValue);
-  auto lists = CO_TRY(call.service.get_block_lists(call.blob_ref()));
+  const bool anybody = call.identity.scheme == auth::Scheme::kAnonymous;
+  if (anybody && type != "committed") co_return fail(refusal_of_anybody(call));
+  Conditions conditions;  // it knows no others
+  conditions.lease_id = to_lower_ascii(call.header("x-ms-lease-id"));
+  conditions.if_tags = call.if_tags;
+  auto lists = CO_TRY(call.service.get_block_lists(call.blob_ref(), conditions));
   protocol::XmlWriter out;
   out.begin("BlockList");
   const auto write_block = [&out](const std::string& id, std::uint64_t size) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMaxPutBlob = 5000ULL << 20;
 constexpr std::uint64_t kMaxPutBlock = 4000ULL << 20;
-constexpr std::size_t kMaxBlockListBytes = 16UL << 20;
+constexpr std::size_t kMaxBlockListBytes = 8UL << 20;  // 50,000 ids take less than 6 MiB
 
 http::Response changed(unsigned status, const Stamp& version) {
   auto response = empty_response(status);
@@ -23,11 +23,18 @@ http::Response changed(unsigned status, const Stamp& version) {
 }
 
 Result<NewContent> read_new_content(const Call& call, bool plain) {
-  NewContent content{read_content_headers(call, plain), read_metadata(call.http),
+  NewContent content{TRY(read_content_headers(call, plain)), read_metadata(call.http),
                      TRY(parse_tag_header(call.header("x-ms-tags"))), TRY(read_tier(call))};
   if (!content.tags.empty()) TRY(call.authorize({auth::ResourceType::kObject, "t"}));
   if (content.headers.type.empty()) content.headers.type = "application/octet-stream";
   return content;
+}
+
+/// Append blobs and page blobs have none here, nor have they in standard accounts.
+Result<void> refuse_tier(const Call& call) {
+  const auto tier = call.header("x-ms-access-tier");
+  if (tier.empty()) return {};
+  return fail(protocol::invalid_header("x-ms-access-tier", tier, "Only block blobs have a tier."));
 }
 
 Task<void> discard(Call& call, std::uint64_t payload) {
@@ -44,6 +51,7 @@ Answer put_blob(Call& call) {
     co_return new_blob ? co_await put_blob_from_url(call) : co_await copy_blob(call);
   }
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
+  CO_TRY(type == "BlockBlob" ? Result<void>() : refuse_tier(call));
   if (type == "AppendBlob") {
     co_return co_await create_append_blob(call, CO_TRY(read_new_content(call, false)), std::move(conditions));
   }
@@ -97,16 +105,22 @@ Answer put_block_list(Call& call) {
 
 Answer set_blob_headers(Call& call) {
   if (sets_page_properties(call)) co_return co_await set_page_properties(call);
-  co_return changed(200, CO_TRY(co_await call.service.set_headers(call.blob_ref(), read_content_headers(call, false),
-                                                                  read_conditions(call))));
+  auto headers = CO_TRY(read_content_headers(call, false));
+  const auto blob =
+      CO_TRY(co_await call.service.set_headers(call.blob_ref(), std::move(headers), read_conditions(call)));
+  auto response = changed(200, blob.version);
+  if (blob.type == BlobType::kPage) response.set("x-ms-blob-sequence-number", std::to_string(blob.sequence_number));
+  co_return response;
 }
 
 Answer set_blob_metadata(Call& call) {
-  co_return changed(200, CO_TRY(co_await call.service.set_metadata(call.blob_ref(), read_metadata(call.http),
-                                                                   read_conditions(call))));
+  const auto blob =
+      CO_TRY(co_await call.service.set_metadata(call.blob_ref(), read_metadata(call.http), read_conditions(call)));
+  co_return changed(200, blob.version);
 }
 
 Answer delete_blob(Call& call) {
+  if (!call.parameter("deletetype").empty()) co_return fail(ErrorCode::kNotImplemented);
   const auto header = to_lower_ascii(call.header("x-ms-delete-snapshots"));
   auto snapshots = DeleteSnapshots::kNone;
   if (header == "include") snapshots = DeleteSnapshots::kInclude;

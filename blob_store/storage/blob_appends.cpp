@@ -46,7 +46,7 @@ Task<Result<Stamp>> BlobService::create_empty(BlobRef ref, Blob blob, Conditions
 }
 
 Task<Result<Blob>> BlobService::change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
-                                             const FailStep& step) {
+                                             const FailStep& step, Versioned versioned) {
   Blob changed;
   CO_TRY(co_await transact(
       ref,
@@ -56,7 +56,7 @@ Task<Result<Blob>> BlobService::change_typed(BlobRef ref, BlobType type, Conditi
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         if (current.blob->type != type) return fail(ErrorCode::kInvalidBlobType);
         TRY(change(txn, place.ids(), *current.blob));
-        current.blob->version = TRY(next_version(txn));
+        if (versioned == Versioned::kNew) current.blob->version = TRY(next_version(txn));
         put_blob_row(txn, current.generation, ref.name, current.blob->tags, *current.blob);
         changed = std::move(*current.blob);
         return {};
@@ -93,8 +93,8 @@ Task<Result<Stamp>> BlobService::seal_blob(BlobRef ref, AppendConditions wanted,
     blob.sealed = true;
     return {};
   };
-  const auto blob =
-      CO_TRY(co_await change_typed(std::move(ref), BlobType::kAppend, std::move(conditions), seal, kSealStep));
+  const auto blob = CO_TRY(co_await change_typed(std::move(ref), BlobType::kAppend, std::move(conditions), seal,
+                                                 kSealStep, Versioned::kAsBefore));
   co_return blob.version;
 }
 

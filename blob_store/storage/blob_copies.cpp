@@ -29,6 +29,9 @@ Result<void> check_target(const CopyRequest& request, const Blob& source, const 
   TRY(admit_write(conditions, current, true, now));
   const auto type = request.as_new_block_blob ? BlobType::kBlock : source.type;
   if (current && current->type != type && !request.as_new_block_blob) return fail(ErrorCode::kInvalidBlobType);
+  if (!request.tier.empty() && type != BlobType::kBlock) {
+    return fail(ErrorCode::kInvalidHeaderValue, "Only block blobs have a tier.");
+  }
   // A block blob has no holes.
   if (request.as_new_block_blob && source.type == BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
   return {};
@@ -45,7 +48,7 @@ Blob copy_of(const CopyRequest& request, const Blob& source, const std::string& 
   blob.content = source.content;
   blob.appended_blocks = source.appended_blocks;
   blob.sequence_number = source.sequence_number;
-  blob.sealed = request.sealed.value_or(source.sealed && !request.as_new_block_blob);
+  blob.sealed = blob.type == BlobType::kAppend && request.sealed.value_or(source.sealed);
   if (!request.as_new_block_blob) blob.copy = CopyState{id, request.source_url, now};
   if (blob.headers.md5.empty()) blob.headers.md5 = source.headers.md5;
   return blob;

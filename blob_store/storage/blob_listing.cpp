@@ -1,6 +1,6 @@
 // Lists: the blobs of a container in the order of their names, together with what is kept of them and with names that
-// have only staged blocks. A page costs what is in it, however much folds into a common prefix. It ends early, even
-// empty, if it came past much that is kept of blobs and was not asked for.
+// have only staged blocks. A page costs what is in it, however much folds into a common prefix. It ends early if its
+// rows are large, and even empty if it came past much that is kept of blobs and was not asked for.
 #include <algorithm>
 #include <array>
 
@@ -74,6 +74,9 @@ std::string_view common_prefix(std::string_view name, const ListRequest& request
 /// Rows that a page comes past without listing them.
 constexpr std::size_t kMostPassed = 5000;
 
+/// Of the rows of a page: many of them may have much metadata.
+constexpr std::size_t kMostBytes = 4UL << 20;
+
 constexpr std::array kKeptKinds{blob_keys::kSnapshot, blob_keys::kDeleted};
 
 class Listing {
@@ -96,8 +99,10 @@ class Listing {
   Result<ListPage<ListedBlob>> page() {
     while (const auto name = first()) {
       if (const auto folded = common_prefix(*name, request_); !folded.empty()) {
-        if (full()) return stop({std::string(folded), {}});
+        // Nothing that is kept under the name of the prefix itself was listed before.
+        if (full()) return stop({std::string(folded), Stamp{}});
         page_.items.push_back({.name = std::string(folded), .folded = true});
+        bytes_ += folded.size();
         skip(folded);
         continue;
       }
@@ -111,7 +116,7 @@ class Listing {
   }
 
  private:
-  [[nodiscard]] bool full() const { return page_.items.size() == request_.limit; }
+  [[nodiscard]] bool full() const { return page_.items.size() == request_.limit || bytes_ >= kMostBytes; }
   ListPage<ListedBlob> stop(ListPlace place) {
     page_.next = std::move(place);
     return std::move(page_);
@@ -166,7 +171,8 @@ class Listing {
     for (; names != nullptr; names->next(), names = oldest_kept(name)) {
       const Stamp version{version_of(*names)};
       if (passed_ == kMostPassed) return page_.next = {name, version}, false;
-      auto kept = seen_through(mark, version, TRY(records::kKeptBlob.decode(names->value())));
+      const auto row = names->value();
+      auto kept = seen_through(mark, version, TRY(records::kKeptBlob.decode(row)));
       if (!kept || (kept->deleted ? !request_.with_deleted : !request_.with_snapshots)) {
         ++passed_;
         continue;
@@ -177,6 +183,7 @@ class Listing {
       item.deleted = kept->deleted;
       item.retained_days = kept->retained_days;
       page_.items.push_back(std::move(item));
+      bytes_ += name.size() + row.size();
     }
     return true;
   }
@@ -184,7 +191,9 @@ class Listing {
   Result<bool> add_blob(const std::string& name) {
     if (!blobs_->valid() || blobs_->name() != name) return true;
     if (full()) return page_.next = {name, {}}, false;
-    page_.items.push_back({.name = name, .blob = TRY(records::kBlob.decode(blobs_->value()))});
+    const auto row = blobs_->value();
+    page_.items.push_back({.name = name, .blob = TRY(records::kBlob.decode(row))});
+    bytes_ += name.size() + row.size();
     blobs_->next();
     if (staged_ && staged_->valid() && staged_->name() == name) staged_->next();
     return true;
@@ -194,6 +203,7 @@ class Listing {
     if (!staged_ || !staged_->valid() || staged_->name() != name) return true;
     if (full()) return page_.next = {name, {}}, false;
     page_.items.push_back({.name = name, .blob = Blob{}, .uncommitted = true});
+    bytes_ += name.size();
     staged_->next();
     return true;
   }
@@ -202,7 +212,7 @@ class Listing {
   const ListRequest& request_;
   std::optional<Names> blobs_, staged_;
   std::vector<Names> kept_;  // in the order of kKeptKinds
-  std::size_t passed_ = 0;
+  std::size_t passed_ = 0, bytes_ = 0;
   ListPage<ListedBlob> page_;
 };
 
@@ -211,16 +221,18 @@ class Listing {
 Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string& account,
                                                               const ListRequest& request) const {
   ListPage<NamedContainer> page;
+  std::size_t bytes = 0;
   const auto snapshot = catalogue().snapshot();
   const auto cursor = snapshot->scan(blob_keys::containers(account, request.prefix, request.from.name));
   for (; cursor->valid(); cursor->next()) {
     auto name = blob_keys::container_name(cursor->key());
     if (!name) return fail(ErrorCode::kCorruption);
     if (*name == kLogContainer && !request.with_system) continue;
-    if (page.items.size() == request.limit) {
+    if (page.items.size() == request.limit || bytes >= kMostBytes) {
       page.next.name = std::move(*name);
       break;
     }
+    bytes += name->size() + cursor->value().size();
     page.items.push_back({std::move(*name), TRY(records::kContainer.decode(cursor->value()))});
   }
   TRY(cursor->status());

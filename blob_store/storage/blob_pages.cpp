@@ -196,6 +196,7 @@ Task<Result<Blob>> BlobService::set_page_properties(BlobRef ref, PageProperties 
   const auto change = [&](Blob& blob) -> Result<void> {
     blob.size = properties.size.value_or(blob.size);
     if (properties.headers) blob.headers = *properties.headers;
+    blob.copy.reset();
     return properties.sequence ? change_sequence(*properties.sequence, blob) : Result<void>();
   };
   co_return co_await clear_range(std::move(ref), tail, change, std::move(conditions));
@@ -206,21 +207,19 @@ Result<PageRanges> BlobService::get_page_ranges(const BlobRef& ref, const PageRa
   const auto& shard = of(ref);
   const auto rows = shard.engine.snapshot();
   const auto generation = TRY(generation_in(*rows, shard, ref.parent()));
-  const auto find = [&](const BlobRef& which) -> Result<Blob> {
-    auto blob = TRY(find_version(*rows, generation, which));
-    if (!blob) return fail(ErrorCode::kBlobNotFound);
-    return std::move(*blob);
-  };
-  PageRanges found{TRY(find(ref)), {}, {}};
+  auto blob = TRY(find_version(*rows, generation, ref));
+  if (!blob) return fail(ErrorCode::kBlobNotFound);
+  PageRanges found{std::move(*blob), {}, {}};
   TRY(admit_read(conditions, found.blob, clock_.now()));
   if (found.blob.type != BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
   Content old;
   if (request.previous) {
     auto older = ref;
     older.snapshot = request.previous;
-    const auto previous = TRY(find(older));
-    if (previous.type != BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
-    old = previous.content;
+    const auto previous = TRY(find_version(*rows, generation, older));
+    if (!previous) return fail(ErrorCode::kPreviousSnapshotNotFound);
+    if (previous->type != BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
+    old = previous->content;
   }
   const auto window = TRY(window_of(request, found.blob.size));
   if (request.previous && old.id == found.blob.content.id) return found;

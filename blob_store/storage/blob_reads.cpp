@@ -57,7 +57,7 @@ Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& 
   return opened;
 }
 
-Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref) const {
+Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref, const Conditions& conditions) const {
   const auto& shard = of(ref);
   const auto snapshot = shard.engine.snapshot();
   const auto generation = TRY(generation_in(*snapshot, shard, ref.parent()));
@@ -65,8 +65,9 @@ Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref) const {
   lists.blob = TRY(find_version(*snapshot, generation, ref));
   if (!ref.snapshot) lists.staged = TRY(find_staged(*snapshot, generation, ref.name));
   if (!lists.blob && lists.staged.empty()) return fail(ErrorCode::kBlobNotFound);
-  if (lists.blob && lists.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
   if (lists.blob) {
+    TRY(admit_read(conditions, *lists.blob, clock_.now()));
+    if (lists.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
     lists.committed = TRY(read_extents(*snapshot, lists.blob->content, lists.blob->size, 0, kMaxBlocksInList));
     std::erase_if(lists.committed, [](const Extent& extent) { return extent.block_id.empty(); });
   }

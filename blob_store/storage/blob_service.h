@@ -210,17 +210,18 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// More than a transaction can clear is cleared in several, from the front to the end.
   Task<Result<Blob>> clear_pages(BlobRef ref, ByteRange range, SequenceConditions wanted, Conditions conditions);
   Task<Result<Blob>> set_page_properties(BlobRef ref, PageProperties properties, Conditions conditions);
-  /// Errors: kInvalidBlobType, kInvalidRange, kBlobNotFound also for the previous snapshot.
+  /// Errors: kInvalidBlobType, kInvalidRange, kPreviousSnapshotNotFound.
   Result<PageRanges> get_page_ranges(const BlobRef& ref, const PageRangesRequest& request,
                                      const Conditions& conditions) const;
 
-  Result<BlockLists> get_block_lists(const BlobRef& ref) const;
+  Result<BlockLists> get_block_lists(const BlobRef& ref, const Conditions& conditions = {}) const;
   /// The properties, without reading the extents.
   Result<Blob> get_blob(const BlobRef& ref, const Conditions& conditions) const;
   /// `archived`: whether what is archived may be read.
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions, bool archived = false) const;
-  Task<Result<Stamp>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
-  Task<Result<Stamp>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
+  /// This and the next answer with the blob as it is then.
+  Task<Result<Blob>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
+  Task<Result<Blob>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
   /// Of a snapshot, if the reference names one. True if it is gone for good, false if undelete brings it back.
   /// Errors: kSnapshotsPresent.
   Task<Result<bool>> delete_blob(BlobRef ref, DeleteSnapshots snapshots, Conditions conditions);
@@ -294,13 +295,14 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                                            const Conditions& conditions) const;
   Result<Stamp> next_version(kv::Transaction& txn) const;
   Task<Result<Stamp>> change_container(ContainerRef ref, Conditions conditions, std::function<void(Container&)> change);
-  Task<Result<Stamp>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
+  Task<Result<Blob>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
   /// Stores a blob of the type that it has, without content.
   Task<Result<Stamp>> create_empty(BlobRef ref, Blob blob, Conditions conditions);
   using TypedChange = std::function<Result<void>(kv::Transaction&, Ids, Blob&)>;
-  /// Changes a blob of this type, content and all, and gives it a new version. Errors: kInvalidBlobType.
+  enum class Versioned : bool { kAsBefore, kNew };
+  /// Changes a blob of this type, content and all. Errors: kInvalidBlobType.
   Task<Result<Blob>> change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
-                                  const FailStep& step);
+                                  const FailStep& step, Versioned versioned = Versioned::kNew);
   /// Of the cells where the range begins and ends, the bytes that are in files, if the cells may have to be rewritten.
   std::vector<FileBytes> read_cells(const BlobRef& ref, const ByteRange& range) const;
   /// Makes a hole of the range and calls `last` with what is then the blob; all of it in one transaction if it can be.

@@ -129,7 +129,8 @@ Task<Result<void>> BlobService::undelete_blob(BlobRef ref) {
     if (!known) return fail(ErrorCode::kBlobNotFound);
     if (!current.blob) {
       const auto blob = TRY(kept.take_deleted(txn));
-      if (blob) put_blob_row(txn, current.generation, ref.name, {}, *blob);
+      if (!blob) return fail(ErrorCode::kBlobNotFound);  // snapshots are those of a blob
+      put_blob_row(txn, current.generation, ref.name, {}, *blob);
     }
     return kept.change_all(txn, {KeptMark::What::kRestore});
   };

@@ -178,8 +178,8 @@ Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockCh
   co_return blob.version;
 }
 
-Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
-  Stamp version;
+Task<Result<Blob>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
+  Blob changed;
   CO_TRY(co_await transact(
       ref,
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
@@ -187,21 +187,25 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         if (is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
-        current.blob->version = version = TRY(next_version(txn));
+        current.blob->version = TRY(next_version(txn));
         const auto before = current.blob->tags;
         change(*current.blob);
         put_blob_row(txn, current.generation, ref.name, before, *current.blob);
+        changed = std::move(*current.blob);
         return {};
       },
       &kChangeBlobStep));
-  co_return version;
+  co_return changed;
 }
 
-Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
-  co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.headers = headers; });
+Task<Result<Blob>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
+  co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) {
+    blob.headers = headers;
+    blob.copy.reset();  // it is not what was copied any more
+  });
 }
 
-Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
+Task<Result<Blob>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
   CO_TRY(check_metadata(metadata));
   co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.metadata = metadata; });
 }

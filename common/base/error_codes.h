@@ -157,6 +157,9 @@
   X(341, SnapshotOperationRateExceeded, 409, "The blob is written by too many pieces to take another snapshot of it.") \
   X(342, InfiniteLeaseDurationRequired, 412,                                                                           \
     "The lease ID matched, but the specified lease must be an infinite-duration lease.")                               \
+  X(343, PreviousSnapshotNotFound, 409, "The previous snapshot is not found.")                                         \
+  X(344, PreviousSnapshotCannotBeNewer, 400,                                                                           \
+    "The prevsnapshot query parameter value cannot be newer than snapshot query parameter value.")                     \
   /* Tidemark: between processes, and the jobs api */                                                                  \
   X(900, DeadlineExceeded, 504, "The operation did not complete before its deadline.")                                 \
   X(901, Unavailable, 503, "The service cannot be reached. Is it running?")                                            \

@@ -95,7 +95,7 @@ Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
       return fail(ErrorCode::kConfigInvalid, "accounts: account " + account.name + " needs one or two keys");
     }
     while (words >> bound) TRY(read_bound(bound, account));
-    if (std::ranges::contains(accounts, account.name, &auth::Account::name)) {
+    if (std::ranges::count(accounts, account.name, &auth::Account::name) > 0) {
       return fail(ErrorCode::kConfigInvalid,
                   "accounts: account " + account.name + " is there twice; a second key follows the first: name:key:key2");
     }

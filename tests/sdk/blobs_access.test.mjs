@@ -34,6 +34,15 @@ describe("blob", () => {
     assert.equal((await anonymous("GET", "/open-blob/a/b?comp=metadata")).headers["x-ms-meta-m"], "1");
     await refused(container.getBlobClient("missing").download(), 404, "BlobNotFound");
   });
+  test("of its blocks, those that are committed, and its pages", { azurite: "blob-anonymous-codes" }, async () => {
+    await service.getContainerClient("open-blob").getBlockBlobClient("a/b").stageBlock(btoa("one"), "x", 1);
+    await service.getContainerClient("open-blob").getPageBlobClient("pages").create(512);
+    assert.equal((await anonymous("GET", "/open-blob/a/b?comp=blocklist")).status, 200);
+    for (const type of ["uncommitted", "all"]) {
+      isRefused(await anonymous("GET", `/open-blob/a/b?comp=blocklist&blocklisttype=${type}`), 401, "NoAuthenticationInformation");
+    }
+    assert.equal((await anonymous("GET", "/open-blob/pages?comp=pagelist")).status, 200);
+  });
   test("the container is not", { azurite: "blob-anonymous-codes" }, async () => {
     await refused(container.getProperties(), 401);
     await refused(collect(container.listBlobsFlat()), 401, "NoAuthenticationInformation");

@@ -146,7 +146,7 @@ test("append from a URL: a part of the source, all of it, and conditions", { azu
   await log.create();
   const first = await log.appendBlockFromURL(from, 1000, 300_000);
   assert.deepEqual([first.blobAppendOffset, first.blobCommittedBlockCount], ["0", 1]);
-  const second = await log.appendBlockFromURL(blob("append-origin").url, undefined, undefined, { conditions: { appendPosition: 300_000 } });
+  const second = await log.appendBlockFromURL(blob("append-origin").url, 0, 600_000, { conditions: { appendPosition: 300_000 } });
   assert.deepEqual([second.blobAppendOffset, second.blobCommittedBlockCount], ["300000", 2]);
   assert.deepEqual(await log.downloadToBuffer(), Buffer.concat([content.subarray(1000, 301_000), content]));
   const again = (options) => log.appendBlockFromURL(from, 0, 10, options);

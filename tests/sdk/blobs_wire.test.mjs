@@ -1,7 +1,7 @@
 // Answers to the letter: texts, headers, and what becomes of names.
 import assert from "node:assert/strict";
 import { BlobSASPermissions, generateBlobSASQueryParameters } from "@azure/storage-blob";
-import { credential, isRefused, service, url, wire } from "./blobs_support.mjs";
+import { accountSas, credential, isRefused, service, url, wire } from "./blobs_support.mjs";
 import { all as collect, before, inOneHour, request, test } from "./support.mjs";
 
 const container = service.getContainerClient("letters");
@@ -56,4 +56,77 @@ test("a rule with a star in its host covers the hosts below", async () => {
   assert.deepEqual([allowed.status, allowed.headers["access-control-allow-origin"]], [200, "http://www.contoso.com"]);
   isRefused(await ask("http://contoso.com"), 403, "CorsPreflightFailure");
   await service.setProperties({ cors: [] });
+});
+
+test("what would have to be kept for a request is not taken for done", { azurite: "blob-not-offered" }, async () => {
+  const key = { "x-ms-encryption-key": "a2V5", "x-ms-encryption-key-sha256": "aGFzaA==", "x-ms-encryption-algorithm": "AES256" };
+  for (const headers of [key, { "x-ms-encryption-scope": "mine" }, { "x-ms-legal-hold": "true" }, { "x-ms-structured-body": "XSM/1.0; properties=crc64" },
+    { "x-ms-immutability-policy-until-date": "Fri, 01 Jan 2099 00:00:00 GMT", "x-ms-immutability-policy-mode": "Locked" }]) {
+    isRefused(await wire("PUT", "/letters/kept", { headers: { "x-ms-blob-type": "BlockBlob", ...headers }, body: "x" }), 501, "NotImplemented");
+  }
+  isRefused(await wire("GET", "/letters/kept"), 404, "BlobNotFound");
+  isRefused(await wire("DELETE", "/letters/kept?snapshot=2026-01-01T00:00:00.0000000Z&deletetype=permanent"), 501, "NotImplemented");
+});
+
+test("a signature for a snapshot is for no other, however the parameter is spelled", { azurite: "blob-auth-errors" }, async () => {
+  const blob = container.getBlockBlobClient("signed");
+  await blob.upload("old", 3);
+  const { snapshot } = await blob.createSnapshot();
+  await blob.upload("new", 3);
+  const sas = generateBlobSASQueryParameters({ containerName: "letters", blobName: "signed", snapshotTime: snapshot,
+    permissions: BlobSASPermissions.parse("rwd"), expiresOn: inOneHour() }, credential);
+  const at = (text) => `${url}/letters/signed?${text}${sas}`;
+  const own = `snapshot=${encodeURIComponent(snapshot)}&`;
+  assert.equal((await request(at(own))).text, "old");
+  assert.equal((await request(at(own.replace("snapshot", "Snapshot")))).text, "old");
+  for (const other of ["", "Snapshot=&", "SNAPSHOT=2026-01-01T00%3A00%3A00.0000000Z&"]) {
+    isRefused(await request(at(other + (other ? own : ""))), 403, "AuthenticationFailed");
+    isRefused(await request(at(other + (other ? own : "")), { method: "DELETE" }), 403, "AuthenticationFailed");
+  }
+  assert.equal((await blob.downloadToBuffer()).toString(), "new");
+});
+
+test("a range of a source that is none is refused", { azurite: "blob-from-url" }, async () => {
+  const source = container.getBlockBlobClient("source");
+  await source.upload("0123456789", 10);
+  for (const range of ["0-3", "bytes=-3", "bytes=5-2", "bytes=0-1,4-5"]) {
+    const headers = { "x-ms-copy-source": source.url, "x-ms-source-range": range };
+    const sas = generateBlobSASQueryParameters({ containerName: "letters", blobName: "source", permissions: BlobSASPermissions.parse("r"),
+      expiresOn: inOneHour() }, credential);
+    headers["x-ms-copy-source"] += `?${sas}`;
+    isRefused(await wire("PUT", `/letters/part?comp=block&blockid=${btoa("a")}`, { headers }), 400, "InvalidHeaderValue");
+  }
+});
+
+test("only block blobs have a tier", { azurite: "blob-tier-codes" }, async () => {
+  for (const type of ["AppendBlob", "PageBlob"]) {
+    const headers = { "x-ms-blob-type": type, "x-ms-blob-content-length": "512", "x-ms-access-tier": "Archive" };
+    isRefused(await wire("PUT", "/letters/cold", { headers }), 400, "InvalidHeaderValue");
+  }
+});
+
+test("an MD5 that is none is not stored", { azurite: "blob-error-codes" }, async () => {
+  const headers = { "x-ms-blob-content-md5": "none" };
+  isRefused(await wire("PUT", "/letters/found?comp=properties", { headers }), 400, "InvalidMd5");
+  isRefused(await wire("PUT", "/letters/listed?comp=blocklist", { headers, body: "<BlockList/>" }), 400, "InvalidMd5");
+  isRefused(await wire("PUT", "/letters/grown", { headers: { ...headers, "x-ms-blob-type": "AppendBlob" } }), 400, "InvalidMd5");
+});
+
+test("tags are listed for whoever may read them", { azurite: "blob-error-codes" }, async () => {
+  const list = (permissions) => request(`${url}/letters?restype=container&comp=list&include=tags&${accountSas(permissions)}`);
+  isRefused(await list("rl"), 403, "AuthorizationPermissionMismatch");
+  assert.equal((await list("rlt")).status, 200);
+});
+
+test("a block blob is made of a page blob, with zeros for its holes", { azurite: "blob-from-url" }, async () => {
+  const pages = container.getPageBlobClient("pages");
+  await pages.create(1536, { metadata: { k: "v" } });
+  await pages.uploadPages("x".repeat(512), 512, 512);
+  const sas = generateBlobSASQueryParameters({ containerName: "letters", blobName: "pages", permissions: BlobSASPermissions.parse("r"),
+    expiresOn: inOneHour() }, credential);
+  const made = container.getBlockBlobClient("made");
+  await made.syncUploadFromURL(`${pages.url}?${sas}`);
+  assert.equal((await made.downloadToBuffer()).toString(), "\0".repeat(512) + "x".repeat(512) + "\0".repeat(512));
+  const told = await made.getProperties();
+  assert.deepEqual([told.blobType, told.metadata], ["BlockBlob", { k: "v" }]);
 });

@@ -57,7 +57,8 @@ TEST_F(AppendBlobTest, ASealedBlobDoesNotGrow) {
   append("a", "x");
   EXPECT_TRUE(
       run(service_.seal_blob(ref("a"), {.position = 0}, {})).failed_with(ErrorCode::kAppendPositionConditionNotMet));
-  EXPECT_TRUE(run(service_.seal_blob(ref("a"), {.position = 1}, {})));
+  const auto before = service_.get_blob(ref("a"), {})->version;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(service_.seal_blob(ref("a"), {.position = 1}, {}))->ticks, before.ticks);
   EXPECT_TRUE(try_append("a", "y").failed_with(ErrorCode::kBlobIsSealed));
   EXPECT_TRUE(run(service_.set_metadata(ref("a"), {{"k", "v"}}, {})));
   EXPECT_TRUE(service_.get_blob(ref("a"), {})->sealed);

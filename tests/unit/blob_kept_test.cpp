@@ -102,6 +102,36 @@ TEST_F(KeptBlobsTest, ManyAreRetainedAndComeBackAtOnce) {
   for (const char kind : {'Z', 'V', 'E'}) EXPECT_TRUE(keys_of(kind).empty()) << kind;
 }
 
+TEST_F(KeptBlobsTest, APrefixIsListedThoughItsOwnNameWasDeleted) {
+  retain(1);
+  for (const std::string name : {"0", "a/"}) put(name, "x");
+  ASSERT_FALSE(*erase("a/"));
+  ListRequest request;
+  request.with_deleted = true;
+  request.delimiter = "/";
+  request.limit = 1;
+  const auto first = service_.list_blobs({"acc", "box"}, request);
+  ASSERT_EQ(first->items.at(0).name, "0");
+  request.from = first->next;
+  const auto second = service_.list_blobs({"acc", "box"}, request);
+  ASSERT_EQ(second->items.size(), 1U);
+  EXPECT_EQ(second->items[0].name, "a/");
+  EXPECT_TRUE(second->items[0].folded);
+  EXPECT_TRUE(second->next.name.empty());
+}
+
+TEST_F(KeptBlobsTest, WithoutTheBlobItselfNothingComesBack) {
+  retain(1);
+  for (const std::string text : {"old", "new"}) put("b", text);
+  retain(0);
+  ASSERT_TRUE(*erase("b", DeleteSnapshots::kNone));
+  EXPECT_TRUE(run(service_.undelete_blob(ref("b"))).failed_with(ErrorCode::kBlobNotFound));
+  EXPECT_EQ(list(), (Listed{0, 0, 1}));
+  put("b", "newest");
+  ASSERT_TRUE(run(service_.undelete_blob(ref("b"))));
+  EXPECT_EQ(list(), (Listed{1, 1, 0}));
+}
+
 TEST_F(KeptBlobsTest, WhatIsBroughtBackIsNotPurged) {
   retain(1);
   const auto taken = take_snapshots("b", kMany);

@@ -321,7 +321,7 @@ TEST_F(PageBlobTest, WhatIsBehindTheEndOrOfAnotherTypeIsRefused) {
   EXPECT_TRUE(service_.get_block_lists(ref("p")).failed_with(ErrorCode::kInvalidBlobType));
   PageRangesRequest since;
   since.previous = Stamp{1};
-  EXPECT_TRUE(service_.get_page_ranges(ref("p"), since, {}).failed_with(ErrorCode::kBlobNotFound));
+  EXPECT_TRUE(service_.get_page_ranges(ref("p"), since, {}).failed_with(ErrorCode::kPreviousSnapshotNotFound));
 }
 
 TEST_F(PageBlobTest, ASparseBlobOfAnySizeCostsNothing) {

@@ -196,11 +196,11 @@ class BlobProperty : public BlobServiceTest,
   void undelete(const std::string& name) {
     auto& blob = model_[name];
     const auto done = run(service_.undelete_blob(ref(name)));
-    ASSERT_EQ(done.has_value(), blob.there || !blob.kept.empty());
-    if (!done) return;
     const auto newest = std::ranges::find_if(blob.kept.rbegin(), blob.kept.rend(),
                                              [](const ModelKept& kept) { return kept.deleted && kept.was_blob; });
-    if (!blob.there && newest != blob.kept.rend()) {
+    ASSERT_EQ(done.has_value(), blob.there || newest != blob.kept.rend());
+    if (!done) return;
+    if (!blob.there) {
       blob.content = newest->content;
       blob.there = true;
       blob.kept.erase(std::next(newest).base());

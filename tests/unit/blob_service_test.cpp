@@ -103,6 +103,24 @@ TEST_F(BlobServiceTest, DamageToAFileIsNoticed) {
   EXPECT_TRUE(read("b", 0, 10).failed_with(ErrorCode::kStorageFailure));
 }
 
+TEST_F(BlobServiceTest, APageEndsWhereItsRowsAreLarge) {
+  for (int i = 0; i < 700; ++i) {
+    NewContent made;
+    made.metadata = {{"k", std::string(8000, 'v')}};
+    ASSERT_TRUE(run(service_.create_append_blob(ref("blob " + std::to_string(1000 + i)), made, {})));
+  }
+  ListRequest request;
+  std::size_t listed = 0, pages = 0;
+  do {
+    const auto page = service_.list_blobs({"acc", "box"}, request);
+    listed += page->items.size();
+    ++pages;
+    request.from = page->next;
+  } while (!request.from.name.empty());
+  EXPECT_EQ(listed, 700U);
+  EXPECT_EQ(pages, 2U);
+}
+
 TEST_F(BlobServiceTest, ListsAgreeWithANaiveModel) {
   std::set<std::string> names;
   const std::string letters = "ab/\x7F\xC3\xA4";
