@@ -161,19 +161,22 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
 
 Result<QueuePage> QueueService::list_queues(std::string_view account, std::string_view prefix, std::string_view from,
                                             std::uint32_t limit) {
+  constexpr std::size_t kMostBytes = 4UL << 20;  // many of them may have much metadata
   const auto start = std::max(prefix, from);
   kv::KeyRange range{queue_keys::queue(account, start), kv::prefix_end(queue_keys::queues_of(account))};
   QueuePage page;
+  std::size_t bytes = 0;
   kv::MergedScan queues(kv::snapshots_of(core_->stored), range);
   for (; queues.valid(); queues.next()) {
     auto name = queue_keys::queue_name(queues.key(), account);
     if (!name) return fail(ErrorCode::kCorruption);
     if (!name->starts_with(prefix)) break;
     if (is_part(*name)) continue;
-    if (page.queues.size() == limit) {
+    if (page.queues.size() == limit || bytes >= kMostBytes) {
       page.next = std::move(name);
       break;
     }
+    bytes += name->size() + queues.value().size();
     auto record = TRY(kQueueRecord.decode(queues.value()));
     page.queues.push_back({std::move(*name), std::move(record.metadata)});
   }
