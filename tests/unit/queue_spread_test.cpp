@@ -1,11 +1,8 @@
 // Queues that are spread over several shards: to a client they are queues like any other.
 #include <gmock/gmock.h>
 
-#include <set>
-
-#include "queue_service/model/queue_parts.h"
 #include "queue_service/storage/other_owners.h"
-#include "tests/unit/queue_shards_fixture.h"
+#include "tests/unit/queue_spread_fixture.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -44,74 +41,6 @@ TEST(QueueParts, AreNamedByReceipts) {
   EXPECT_EQ(from_receipt(std::string(24, 'A')), std::nullopt);
   EXPECT_EQ(from_receipt(std::string(28, 'A')), std::nullopt);
 }
-
-class QueueSpread : public QueueShards {
- protected:
-  QueueSpread() { make(); }
-
-  void make(const std::string& name = "spread", std::uint32_t parts = kShards, Metadata more = {}) {
-    more.emplace_back(kPartsName, std::to_string(parts));
-    const auto made = run(queues_->create_queue("acc", name, more));
-    ASSERT_TRUE(made) << made.error().message;
-  }
-  void put(const std::string& text, const std::string& group = {}, const std::string& queue = "spread") {
-    ASSERT_TRUE(run(queues_->put("acc", queue, {.text = text, .group = group})));
-  }
-  std::vector<TakenMessage> take(std::uint32_t count, const std::string& queue = "spread", bool lease = false) {
-    auto taken = run(queues_->get("acc", queue, {.count = count, .visibility = seconds(30), .lease = lease}, {}));
-    EXPECT_TRUE(taken);
-    return taken ? std::move(*taken) : std::vector<TakenMessage>();
-  }
-  static LeaseKey receipt_of(const TakenMessage& taken, const std::string& queue = "spread") {
-    return {"acc", queue, taken.message.id, 0, taken.receipt};
-  }
-  static LeaseKey lease_of(const TakenMessage& taken) {
-    return {"acc", taken.message.part, taken.message.id, taken.message.epoch};
-  }
-  std::uint64_t count(const std::string& queue = "spread") {
-    const auto properties = run(queues_->get_properties("acc", queue));
-    EXPECT_TRUE(properties);
-    return properties ? properties->messages : 0;
-  }
-  std::size_t rows(const std::string& prefix) {
-    std::size_t count = 0;
-    for (auto& engine : engines_) count += kv::keys_under(engine, prefix).size();
-    return count;
-  }
-  /// At another connection, before the next transaction of the shard.
-  template <class Make>
-  void meanwhile(std::size_t shard, Make make_task) {
-    engines_[shard].before_next = [this, make_task] {
-      QueueService other(shards_, clock_, *random_);
-      asio::io_context io;
-      bool succeeded = false;
-      asio::co_spawn(io, make_task(other), [&](const std::exception_ptr&, auto done) { succeeded = done.has_value(); });
-      io.run();
-      EXPECT_TRUE(succeeded);
-    };
-  }
-  /// A queue beside the one that the fixture has there.
-  std::string another_on(std::size_t shard) {
-    std::string name;
-    for (int i = 0; name.empty() || shards_.placement.of({"acc", name}) != shard; ++i) {
-      name = "beside-" + std::to_string(i);
-    }
-    EXPECT_TRUE(run(queues_->create_queue("acc", name, {})));
-    return name;
-  }
-  LeaseKey put_and_take_of_group(const std::string& queue, const std::string& text, const std::string& group) {
-    put(text, group, queue);
-    return lease_of(take(1, queue, true).front(), queue);
-  }
-  static LeaseKey lease_of(const TakenMessage& taken, const std::string& queue) {
-    return {"acc", queue, taken.message.id, taken.message.epoch};
-  }
-  static std::set<std::string> texts_of(const std::vector<TakenMessage>& taken) {
-    std::set<std::string> texts;
-    for (const auto& each : taken) texts.insert(each.message.text);
-    return texts;
-  }
-};
 
 TEST_F(QueueSpread, HasItsMessagesOnAllShards) {
   for (int i = 0; i < 40; ++i) put("text " + std::to_string(i));
@@ -464,131 +393,6 @@ TEST_F(QueueSpread, NoQueueIsSpreadWhoseOrderOrKeysWouldBeLost) {
 
   ASSERT_TRUE(run(queues_->put("acc", on(2), {.text = "text", .idempotency_key = "key"})));
   EXPECT_TRUE(run(queues_->patch_metadata("acc", on(2), spread)).failed_with(ErrorCode::kInvalidMetadata));
-}
-
-/// Some groups and keys have their part on the queue's own shard, the others elsewhere.
-TEST_F(QueueSpread, WhatComesToAQueueThatWasSpreadMeanwhileGoesIntoItsPart) {
-  engines_[1].refusing = true;
-  for (int i = 0; i < 8; ++i) {
-    const auto name = std::to_string(i);
-    const auto lease = put_and_take_of_group(on(0), "first of " + name, "group " + name);
-    EXPECT_TRUE(run(queues_->move(lease, {.to_queue = on(1)})).failed_with(ErrorCode::kServerBusy));
-    EXPECT_TRUE(run(queues_->finish(put_and_take(on(0)), {{on(1), {.text = "once", .idempotency_key = name}}}))
-                    .failed_with(ErrorCode::kServerBusy));
-  }
-  engines_[1].refusing = false;
-  ASSERT_TRUE(run(queues_->patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}})));
-  for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->carry_on()));
-  EXPECT_EQ(on_their_way(), 0U);
-  EXPECT_EQ(count(on(1)), 16U);
-  for (int i = 0; i < 8; ++i) {
-    const auto name = std::to_string(i);
-    ASSERT_TRUE(run(queues_->put("acc", on(1), {.text = "once", .idempotency_key = name})));
-    put("second of " + name, "group " + name, on(1));
-  }
-  EXPECT_EQ(count(on(1)), 24U) << "no key is there twice";
-  EXPECT_EQ(take(32, on(1)).size(), 16U) << "of each group one";
-  expect_sound();
-}
-
-TEST_F(QueueSpread, WhoeverMovesAMessageToAQueueThatIsSpreadMeanwhileIsToldWhereItIs) {
-  const auto spread = [this](QueueService& queues) {
-    return queues.patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}});
-  };
-  for (int i = 0; i < 8; ++i) {
-    const auto name = std::to_string(i);
-    const auto lease = put_and_take_of_group(on(0), "text", "group " + name);
-    meanwhile(1, spread);
-    const auto moved = run(queues_->move(lease, {.to_queue = on(1)}));
-    ASSERT_TRUE(moved) << moved.error().message;
-    EXPECT_TRUE(run(queues_->erase({"acc", on(1), moved->id, 0, moved->receipt})));
-    ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
-    ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
-
-    const auto other_lease = put_and_take(on(0));
-    meanwhile(1, spread);
-    const auto put = run(queues_->finish(other_lease, {{on(1), {.text = "once", .idempotency_key = name}}}));
-    ASSERT_TRUE(put) << put.error().message;
-    EXPECT_TRUE(run(queues_->erase({"acc", on(1), put->front().id, 0, put->front().receipt})));
-    ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
-    ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
-  }
-  EXPECT_EQ(on_their_way(), 0U);
-  expect_sound();
-}
-
-TEST_F(QueueSpread, AnotherProcessIsToldWhereItsMessagesWerePutInTheEnd) {
-  engines_[1].refusing = true;
-  for (int i = 0; i < 8; ++i) {
-    const auto lease = put_and_take_of_group(on(0), "text", "group " + std::to_string(i));
-    EXPECT_FALSE(run(queues_->move(lease, {.to_queue = on(1)})));
-  }
-  engines_[1].refusing = false;
-  ASSERT_TRUE(run(queues_->patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}})));
-  const auto arrived = run(queues_->arrive(1, 0, read_departed(*engines_[0].snapshot(), 1, 8).value()));
-  ASSERT_TRUE(arrived);
-  EXPECT_EQ(arrived->size(), 8U);
-  for (const auto& [number, arrival] : *arrived) EXPECT_TRUE(arrival && std::holds_alternative<Placed>(*arrival));
-  EXPECT_EQ(count(on(1)), 8U);
-  ASSERT_TRUE(run(queues_->carry_on()));
-  EXPECT_EQ(on_their_way(), 0U);
-  EXPECT_EQ(count(on(1)), 8U) << "none arrived twice";
-}
-
-TEST_F(QueueSpread, WhatComesFromTheSameShardGoesIntoItsPartToo) {
-  const auto source = another_on(1);
-  const auto spread = [this](QueueService& queues) {
-    return queues.patch_metadata("acc", on(1), {{std::string(kPartsName), "4"}});
-  };
-  const auto lease = put_and_take_of_group(source, "first", "group");
-  meanwhile(1, spread);
-  static_cast<void>(run(queues_->move(lease, {.to_queue = on(1)})));
-  put("second", "group", on(1));
-  auto taken = take(32, on(1));
-  std::ranges::move(take(32, on(1)), std::back_inserter(taken));
-  EXPECT_EQ(texts_of(taken), std::set<std::string>{"first"});
-
-  ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
-  ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
-  const auto other_lease = put_and_take(source);
-  meanwhile(1, spread);
-  static_cast<void>(run(queues_->finish(other_lease, {{on(1), {.text = "once", .idempotency_key = "key"}}})));
-  ASSERT_TRUE(run(queues_->put("acc", on(1), {.text = "once", .idempotency_key = "key"})));
-  EXPECT_EQ(count(on(1)), 1U);
-  expect_sound();
-}
-
-TEST_F(QueueSpread, AMoveToAQueueThatIsDeletedMeanwhileLosesNothing) {
-  for (const std::uint32_t parts_by_then : {1U, 2U}) {
-    for (std::size_t shard = 1; shard < kShards; ++shard) engines_[shard].refusing = true;
-    for (int i = 0; i < 8; ++i) static_cast<void>(run(queues_->move(put_and_take(on(0)), {.to_queue = "spread"})));
-    const auto under_way = on_their_way();
-    EXPECT_EQ(under_way, 6U) << "the others are in a part that is here";
-    for (auto& engine : engines_) engine.refusing = false;
-    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
-    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread-poison")));
-    if (parts_by_then > 1) make("spread", parts_by_then);
-    for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->carry_on()));
-    EXPECT_EQ(on_their_way(), 0U);
-    EXPECT_EQ(count(), under_way);
-    expect_sound();
-    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
-    if (parts_by_then == 1) make();
-  }
-}
-
-TEST_F(QueueSpread, AMoveToAPartThatGoesMeanwhileOnTheSameShardLosesNothing) {
-  const auto& source = on(queues_->shard_of("acc", "spread#2.4"));
-  for (int i = 0; i < 4; ++i) {  // one of them to this part
-    const auto lease = put_and_take(source, "kept " + std::to_string(i));
-    meanwhile(queues_->shard_of("acc", source),
-              [](QueueService& queues) { return queues.delete_queue("acc", "spread"); });
-    static_cast<void>(run(queues_->move(lease, {.to_queue = "spread"})));
-    for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->carry_on()));
-    EXPECT_EQ(count(), 1U);
-    ASSERT_TRUE(run(queues_->delete_queue("acc", "spread")));
-    make();
-  }
 }
 
 TEST_F(QueueSpread, ManyMayMakeItAtOnce) {
