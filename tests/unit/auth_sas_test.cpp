@@ -121,6 +121,10 @@ TEST(Sas, ASnapshotIsPartOfWhatIsSigned) {
   EXPECT_FALSE(granted(sas("bs", "", sv)));
   EXPECT_FALSE(granted(sas("bs", time, sv) + "&snapshot=2026-11-28T02%3A00%3A00.0000002Z"));
   EXPECT_FALSE(granted(sas("bs", time, sv) + "&snapshot=" + escape(time) + "&snapshot=" + escape(time)));
+  EXPECT_TRUE(granted(sas("bs", time, sv) + "&Snapshot=" + escape(time)));
+  for (const std::string other : {"", "2026-11-28T02%3A00%3A00.0000002Z"}) {
+    EXPECT_FALSE(granted("Snapshot=" + other + "&" + sas("bs", time, sv) + "&snapshot=" + escape(time))) << other;
+  }
   EXPECT_TRUE(granted(sas("b", "", sv) + "&snapshot=" + escape(time))) << "whoever reads a blob reads its snapshots";
 }
 
