@@ -5,7 +5,14 @@
 namespace tidemark::blob_store {
 namespace {
 constexpr std::int64_t kTicksFromYear1To1970 = 621'355'968'000'000'000;
+
+/// The time in the text has a finer fraction than a tick.
+bool was_rounded(std::string_view text) {
+  constexpr std::size_t kPoint = 19, kEnd = 27;
+  return text.size() > kEnd && text[kPoint] == '.' && text.find_first_not_of("0123456789", kPoint + 1) > kEnd;
 }
+
+}  // namespace
 
 std::string_view name_of(BlobType type) {
   return type == BlobType::kAppend ? "AppendBlob" : type == BlobType::kPage ? "PageBlob" : "BlockBlob";
@@ -15,7 +22,7 @@ Time Stamp::time() const { return Time(Ticks(static_cast<std::int64_t>(ticks) - 
 std::string Stamp::snapshot() const { return to_iso8601_7digits(time()); }
 std::optional<Stamp> Stamp::parse_snapshot(std::string_view text) {
   const auto time = parse_iso8601(text);
-  return time ? std::optional(at(*time)) : std::nullopt;
+  return time && !was_rounded(text) ? std::optional(at(*time)) : std::nullopt;
 }
 std::string Stamp::etag() const { return fmt::format("0x{:015X}", ticks); }
 Stamp Stamp::at(Time time) {

@@ -70,17 +70,23 @@ unsigned number(std::string_view digits) {
   return value;
 }
 
+/// What follows the seventh digit rounds it, and an exact half makes it even. The outcome may be a whole second.
 bool take_fraction(std::string_view& text, unsigned& fraction) {
-  unsigned digits = 0;
-  fraction = 0;
-  while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-    if (++digits > 7) return false;
-    fraction = fraction * 10 + static_cast<unsigned>(text.front() - '0');
-    text.remove_prefix(1);
-  }
-  if (digits == 0) return false;
-  for (; digits < 7; ++digits) fraction *= 10;
+  constexpr std::size_t kDigits = 7;
+  const auto digits = text.substr(0, text.find_first_not_of("0123456789"));
+  if (digits.empty()) return false;
+  text.remove_prefix(digits.size());
+  fraction = number(digits.substr(0, kDigits));
+  for (auto count = digits.size(); count < kDigits; ++count) fraction *= 10;
+  if (digits.size() <= kDigits || digits[kDigits] < '5') return true;
+  const bool half = digits[kDigits] == '5' && digits.find_first_not_of('0', kDigits + 1) == std::string_view::npos;
+  if (!half || fraction % 2 == 1) ++fraction;
   return true;
+}
+
+bool is_in_calendar(Time time) {
+  using std::chrono::sys_days, std::chrono::year;
+  return time >= sys_days{year{1} / 1 / 1} && time < sys_days{year{10000} / 1 / 1};
 }
 
 // "Z", "+hh:mm", "-hh:mm" or nothing: minutes east of UTC.
@@ -149,9 +155,10 @@ std::optional<Time> parse_iso8601(std::string_view text) {
     }
   }
   const auto zone = zone_of(text);
-  const auto time = from_civil(c);
-  if (!zone || !time) return std::nullopt;
-  return *time - std::chrono::minutes(*zone);
+  const auto local = from_civil(c);
+  if (!zone || !local) return std::nullopt;
+  const auto time = *local - std::chrono::minutes(*zone);
+  return is_in_calendar(time) ? std::optional(time) : std::nullopt;
 }
 
 std::optional<Time> parse_rfc1123(std::string_view text) {

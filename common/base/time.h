@@ -30,7 +30,9 @@ class Iso8601Text {
 std::string to_iso8601_7digits(Time time);
 /// "Sat, 21 Nov 2026 11:35:19 GMT"
 std::string to_rfc1123(Time time);
-/// Accepts YYYY-MM-DD, YYYY-MM-DDThh:mm[:ss[.fffffff]] with Z, an offset, or no zone (then UTC).
+/// Accepts YYYY-MM-DD, YYYY-MM-DDThh:mm[:ss[.f]] with Z, an offset, or no zone (then UTC). The fraction may have any
+/// number of digits and is rounded to a tick, to the even one of two that are equally near. Nothing if the outcome is
+/// not in the years 1 to 9999.
 std::optional<Time> parse_iso8601(std::string_view text);
 std::optional<Time> parse_rfc1123(std::string_view text);
 

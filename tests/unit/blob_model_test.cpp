@@ -87,6 +87,17 @@ TEST(BlobModel, ALeaseIsKnownByItsGuidWithBracesOrWithout) {
   }
 }
 
+TEST(BlobModel, ASnapshotIsNamedExactly) {
+  const auto version = Stamp::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
+  EXPECT_EQ(version.snapshot(), "2023-11-14T22:13:20.0000005Z");
+  for (const auto* const text : {"2023-11-14T22:13:20.0000005Z", "2023-11-14T22:13:20.0000005+00:00"}) {
+    EXPECT_EQ(Stamp::parse_snapshot(text), version) << text;
+  }
+  for (const auto* const text : {"2023-11-14T22:13:20.00000050Z", "2023-11-14T22:13:20.00000051"}) {
+    EXPECT_FALSE(Stamp::parse_snapshot(text)) << text;
+  }
+}
+
 TEST(BlobModel, Conditions) {
   const auto version = Stamp::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
   Conditions none;

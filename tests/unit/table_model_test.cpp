@@ -78,6 +78,8 @@ TEST(Filter, Table) {
       {"n lt INF", true},
       {"n gt -INF", true},
       {"when eq datetime'1970-01-01T00:00:00Z'", true},
+      {"when eq datetime'1970-01-01T00:00:00.000000049Z'", true},
+      {"when eq datetime'1970-01-01T00:00:00.000000051Z'", false},
       {"Timestamp eq datetime'1970-01-01T00:00:01Z'", true},
       {"PartitionKey eq 'p' and RowKey ge 'q'", true},
       {"PartitionKey eq 'p'and(n eq 5)and(l eq 7)", true},

@@ -35,6 +35,12 @@ TEST(ETag, TagOfAnotherSpellingNeverMatches) {
   EXPECT_EQ(*parsed, std::optional<Version>{kNoSuchVersion});
 }
 
+TEST(ETag, WhatWouldHaveToBeRoundedNeverMatches) {
+  const auto parsed = parse_if_match("W/\"datetime'2020-08-20T22%3A20%3A23.75138104Z'\"");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(*parsed, std::optional<Version>{kNoSuchVersion});
+}
+
 TEST(ETag, RefusesWhatIsNotATag) {
   for (const char* text : {"", "abc", "\"abc\"", "W/", "W/\"", "W/abc", "X/\"abc\"", "W\"abc\""}) {
     EXPECT_TRUE(parse_if_match(text).failed_with(ErrorCode::kInvalidInput)) << text;

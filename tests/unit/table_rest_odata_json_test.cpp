@@ -86,6 +86,8 @@ TEST(ODataJson, AnnotationsDecideAndMayStandBefore) {
   EXPECT_EQ(value_of(R"("n":"NaN")"), Value{std::string("NaN")});
   EXPECT_EQ(value_of(R"("n":"2020-01-01T03:02:00+02:00","n@odata.type":"Edm.DateTime")"),
             Value{*parse_iso8601("2020-01-01T01:02:00Z")});
+  EXPECT_EQ(value_of(R"("n":"2020-01-01T01:02:00.123456789Z","n@odata.type":"Edm.DateTime")"),
+            Value{*parse_iso8601("2020-01-01T01:02:00.1234568Z")});
   EXPECT_EQ(value_of("\"s\":\"a\\u0041\\n\\\"\""), Value{std::string("aA\n\"")});
 }
 
