@@ -26,15 +26,17 @@ void trim_one_line_end(std::string_view& text) {
 
 enum class Mark { kNone, kOpen, kClose };
 
-Mark mark_of(std::string_view line, std::string_view boundary) {
-  if (!line.starts_with("--")) return Mark::kNone;
-  line.remove_prefix(2);
-  if (!line.starts_with(boundary)) return Mark::kNone;
-  line.remove_prefix(boundary.size());
-  while (line.ends_with(' ') || line.ends_with('\t')) line.remove_suffix(1);
-  if (line.empty()) return Mark::kOpen;
-  return line == "--" ? Mark::kClose : Mark::kNone;
-}
+struct Marks {
+  explicit Marks(std::string_view boundary) : open("--" + std::string(boundary)), close(open + "--") {}
+  /// The mark that ends a line, and where it begins.
+  [[nodiscard]] std::pair<Mark, std::size_t> find_in(std::string_view line) const {
+    line = line.substr(0, line.find_last_not_of(" \t\r\n") + 1);
+    if (line.ends_with(close)) return {Mark::kClose, line.size() - close.size()};
+    if (line.ends_with(open)) return {Mark::kOpen, line.size() - open.size()};
+    return {Mark::kNone, 0};
+  }
+  const std::string open, close;
+};
 
 /// An HTTP request inside a part whose MIME headers are read already.
 Result<BatchPart> parse_request(std::string_view text) {
@@ -67,17 +69,16 @@ void skip_empty_lines(std::string_view& text) {
 }
 
 std::vector<std::string_view> split_parts(std::string_view text, std::string_view boundary, std::size_t limit) {
+  const Marks marks(boundary);
   std::vector<std::string_view> parts;
   std::optional<std::size_t> begin;
   std::size_t at = 0;
   while (at < text.size() && parts.size() < limit) {
     auto end = text.find('\n', at);
     auto next = end == std::string_view::npos ? text.size() : end + 1;
-    auto line = text.substr(at, next - at);
-    while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
-    auto mark = mark_of(line, boundary);
+    const auto [mark, offset] = marks.find_in(text.substr(at, next - at));
     if (mark != Mark::kNone) {
-      if (begin) parts.push_back(text.substr(*begin, at - *begin));
+      if (begin) parts.push_back(text.substr(*begin, at + offset - *begin));
       begin.reset();
       if (mark == Mark::kClose) return parts;
       begin = next;

@@ -1,6 +1,8 @@
 // Multipart bodies whose parts are HTTP requests: batches of tables and of blobs. Parts are found only by their
-// boundary lines. Lines may end with CRLF or LF, there may be empty lines before boundaries and bodies, and
-// Content-Length is ignored. Views point into the body. Pure. Errors: kInvalidInput.
+// boundaries, each of which ends a line but need not begin it: some clients write no line break behind a body. That
+// cuts no body, since a string of JSON has no line breaks, and blobs' parts have no bodies. Lines may end with CRLF or
+// LF, there may be empty lines before boundaries and bodies, and Content-Length is ignored. Views point into the body.
+// Pure. Errors: kInvalidInput.
 #pragma once
 #include <optional>
 #include <string>
@@ -30,7 +32,7 @@ struct BatchPart {
 std::optional<std::string> multipart_boundary(std::string_view content_type);
 std::unexpected<Error> malformed_batch(std::string_view what);
 
-/// The texts between the boundary lines, at most `limit`. A missing closing boundary is tolerated: documentation
+/// The texts between the boundaries, at most `limit`. A missing closing boundary is tolerated: documentation
 /// samples lack it.
 std::vector<std::string_view> split_parts(std::string_view text, std::string_view boundary, std::size_t limit);
 void skip_empty_lines(std::string_view& text);

@@ -136,6 +136,70 @@ TEST(BatchMime, ReadsALoneQuery) {
   EXPECT_EQ(batch->query->uri, "http://h/a/t()?$filter=x%20eq%201");
 }
 
+// The form of the C++ client: no line break between a body and the next boundary, and none of the batch is closed.
+constexpr std::string_view kCpp = R"(--batch_1
+Content-Type: multipart/mixed; boundary=changeset_1
+
+--changeset_1
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+
+POST http://127.0.0.1:22002/devstoreaccount1/People HTTP/1.1
+Content-Type: application/json
+Accept: application/json;odata=minimalmetadata
+Prefer: return-no-content
+DataServiceVersion: 3.0;
+
+{"PartitionKey":"P1","RowKey":"R1","Text":"--changeset_1"}--changeset_1
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+
+DELETE http://127.0.0.1:22002/devstoreaccount1/People(PartitionKey='P1',RowKey='R2') HTTP/1.1
+Accept: application/json;odata=minimalmetadata
+DataServiceVersion: 3.0;
+If-Match: *
+--changeset_1
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+
+MERGE http://127.0.0.1:22002/devstoreaccount1/People(PartitionKey='P1',RowKey='R3') HTTP/1.1
+Content-Type: application/json
+Accept: application/json;odata=minimalmetadata
+DataServiceVersion: 3.0;
+
+{"PartitionKey":"P1","RowKey":"R3"}
+
+--changeset_1--
+--batch_1
+)";
+
+void expect_cpp(std::string_view text) {
+  const auto batch = parse_batch(text, "batch_1");
+  ASSERT_TRUE(batch);
+  ASSERT_EQ(batch->changes.size(), 3U);
+  EXPECT_EQ(batch->later_change_sets, 0U);
+  EXPECT_EQ(batch->changes[0].body, R"({"PartitionKey":"P1","RowKey":"R1","Text":"--changeset_1"})");
+  EXPECT_EQ(batch->changes[1].method, "DELETE");
+  EXPECT_EQ(batch->changes[1].header("if-match"), "*");
+  EXPECT_EQ(batch->changes[1].body, "");
+  EXPECT_EQ(batch->changes[2].method, "MERGE");
+  EXPECT_TRUE(batch->changes[2].body.starts_with(R"({"PartitionKey":"P1","RowKey":"R3"})"));
+}
+
+TEST(BatchMime, ReadsTheCppForm) {
+  expect_cpp(kCpp);
+  expect_cpp(with_crlf(kCpp));
+}
+
+TEST(BatchMime, ABoundaryEndsItsLine) {
+  const auto parts = [](std::string_view text) { return protocol::split_parts(text, "b", 10); };
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(parts("--b\none--b \t\r\ntwo--b-- \nthree--b\n"), (Parts{"one", "two"}));
+  EXPECT_EQ(parts("--b\none --b two\n--bc\n--b-\n--b--c\n-b\n--b--"), (Parts{"one --b two\n--bc\n--b-\n--b--c\n-b\n"}));
+  EXPECT_EQ(parts("--b\none----b"), (Parts{"one--"}));
+  EXPECT_EQ(protocol::split_parts("---\none---\ntwo-----", "-", 10), (Parts{"one", "two"}));
+}
+
 TEST(BatchMime, CountsToOneHundred) {
   auto batch_of = [](int count) {
     std::string text = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n";
