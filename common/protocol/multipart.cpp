@@ -1,5 +1,7 @@
 #include "common/protocol/multipart.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
 #include "common/base/text.h"
 
@@ -8,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxHeaders = 64;
 constexpr std::size_t kMaxBoundary = 200;
+constexpr std::size_t kMaxContentId = 256;
 
 /// Takes a line off the front, without its line end. False at the end of the text.
 bool take_line(std::string_view& text, std::string_view& line) {
@@ -37,6 +40,14 @@ struct Marks {
   }
   const std::string open, close;
 };
+
+/// Content-ID comes back in the answer, so it must be harmless there.
+std::string_view content_id_of(const HeaderList& request, const HeaderList& part) {
+  auto id = find_header(request, "content-id");
+  if (!id) id = find_header(part, "content-id");
+  if (!id || id->size() > kMaxContentId) return {};
+  return std::ranges::all_of(*id, [](char c) { return c > ' ' && c < '\x7F'; }) ? *id : std::string_view{};
+}
 
 /// An HTTP request inside a part whose MIME headers are read already.
 Result<BatchPart> parse_request(std::string_view text) {
@@ -109,7 +120,8 @@ Result<BatchPart> parse_http_part(std::string_view text, HeaderList* part_header
   if (!type || !to_lower_ascii(*type).starts_with("application/http")) {
     return malformed_batch("a part is not application/http");
   }
-  auto part = parse_request(text);
+  auto part = TRY(parse_request(text));
+  part.content_id = content_id_of(part.headers, headers);
   if (part_headers != nullptr) *part_headers = std::move(headers);
   return part;
 }

@@ -23,6 +23,7 @@ struct BatchPart {
   std::string_view uri;  // absolute or relative, with its query
   HeaderList headers;
   std::string_view body;
+  std::string_view content_id;  // of the request, else of the part around it; empty if it is not fit for an answer
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const {
     return find_header(headers, name);
   }

@@ -26,17 +26,20 @@ struct BatchOperation {
   MetadataLevel level = MetadataLevel::kMinimal;
   // What the answer needs, the write itself being gone by then.
   std::string row_key;
+  std::string_view content_id;
   MutationKind kind = MutationKind::kInsert;
   bool tell_outcome = false;
 };
 
-void append_status(std::string& out, unsigned status) {
-  out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(http::reason_phrase(status)).append("\r\n");
-  out += kCommonHeaders;
-}
-
 void append_header(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\r\n");
+}
+
+/// The content id is the operation's own.
+void append_status(std::string& out, unsigned status, std::string_view content_id) {
+  out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(http::reason_phrase(status)).append("\r\n");
+  if (!content_id.empty()) append_header(out, "Content-ID", content_id);
+  out += kCommonHeaders;
 }
 
 /// Table, keys and query of a part, from the path alone; in path style the account stands in front.
@@ -89,6 +92,7 @@ Result<BatchOperation> read_operation(const Call& call, const BatchPart& part) {
   TRY(apply_source_version(fencing, out.write.mutation));
   out.tell_outcome = fencing.asked();
   out.row_key = out.write.mutation.row_key;
+  out.content_id = part.content_id;
   out.kind = out.write.mutation.kind;
   return out;
 }
@@ -109,7 +113,7 @@ void append_success(std::string& out, const Call& call, const BatchOperation& op
                     const MutationOutcome& outcome) {
   bool insert = op.kind == MutationKind::kInsert;
   bool content = insert && op.prefer != Prefer::kNoContent;
-  append_status(out, content ? 201 : 204);
+  append_status(out, content ? 201 : 204, op.content_id);
   if (insert && op.prefer != Prefer::kNone) {
     append_header(out, "Preference-Applied", content ? "return-content" : "return-no-content");
   }
@@ -132,9 +136,10 @@ void append_success(std::string& out, const Call& call, const BatchOperation& op
   out += "\r\n";
 }
 
-/// The batch is well-formed, so the failure of an operation is told inside a 202.
-void append_failure(std::string& out, const Call& call, const MutationError& failure, Prefer prefer) {
-  append_status(out, http_status_of(failure.code));
+/// The batch is well-formed, so the failure of an operation is told inside a 202. `of`: null if it was not read.
+void append_failure(std::string& out, const Call& call, const MutationError& failure, const BatchPart* of) {
+  append_status(out, http_status_of(failure.code), of != nullptr ? of->content_id : std::string_view{});
+  const auto prefer = of != nullptr ? parse_prefer(of->header("prefer")) : Prefer::kNone;
   if (prefer != Prefer::kNone) {
     append_header(out, "Preference-Applied", prefer == Prefer::kContent ? "return-content" : "return-no-content");
   }
@@ -175,7 +180,7 @@ http::Response change_set_response(const Call& call, const Batch& batch, const s
     const auto later =
         make_error(ErrorCode::kInvalidInput, "A batch has one change set. This one came later and was not executed.");
     std::vector<std::string> refusal(1);
-    append_failure(refusal[0], call, later, Prefer::kNone);
+    append_failure(refusal[0], call, later, nullptr);
     for (std::size_t i = 0; i < batch.later_change_sets; ++i) append_change_set(response.body, call, boundary, refusal);
   }
   response.body.append("--").append(boundary).append("--\r\n");
@@ -191,10 +196,8 @@ void hide_from_metrics(Call& call) {
 http::Response failed_change_set(Call& call, const Batch& batch, const MutationError& failure) {
   hide_from_metrics(call);
   const auto index = failure.index.value_or(0);
-  const auto prefer =
-      index < batch.changes.size() ? parse_prefer(batch.changes[index].header("prefer")) : Prefer::kNone;
   std::vector<std::string> parts(1);
-  append_failure(parts[0], call, failure, prefer);
+  append_failure(parts[0], call, failure, index < batch.changes.size() ? &batch.changes[index] : nullptr);
   return change_set_response(call, batch, parts);
 }
 
@@ -255,12 +258,12 @@ Answer apply_changes(Call& call, const Batch& batch) {
 }
 
 /// The answer to a query stands directly under the batch boundary.
-http::Response query_response(const Call& call, http::Response inner) {
+http::Response query_response(const Call& call, std::string_view content_id, http::Response inner) {
   const auto boundary = new_boundary(call);
   auto response = begin_response(boundary);
   auto& out = response.body;
   out.append("--").append(boundary).append("\r\n").append(kPartHead);
-  append_status(out, inner.status);
+  append_status(out, inner.status, content_id);
   append_header(out, "DataServiceVersion", "3.0;");
   for (const auto& [name, value] : inner.headers) {
     if (name != "X-Content-Type-Options") append_header(out, name, value);
@@ -296,9 +299,9 @@ Answer answer_query(Call& call, const BatchPart& part) {
     if (concerns_whole_batch(error.code) || http_status_of(error.code) == 403) co_return fail(std::move(error));
     error.message.insert(0, "0:");
     hide_from_metrics(call);
-    co_return query_response(call, error_response(error, ErrorForm::kJson, call.http.request_id, call.front.now()));
+    inner = error_response(error, ErrorForm::kJson, call.http.request_id, call.front.now());
   }
-  co_return query_response(call, std::move(*inner));
+  co_return query_response(call, part.content_id, std::move(*inner));
 }
 
 }  // namespace

@@ -261,6 +261,37 @@ TEST_F(TableBatch, HoldsAQueryInsteadOfChanges) {
   EXPECT_FALSE(exists("1"));
 }
 
+TEST_F(TableBatch, ContentIdComesBackFirst) {
+  const auto with_id = [](std::string text, const std::string& id) { return "Content-ID: " + id + "\r\n" + text; };
+  const auto first = [](const std::string& status, const std::string& id) {
+    return "HTTP/1.1 " + status + "\r\nContent-ID: " + id + "\r\nX-Content-Type-Options: nosniff\r\n";
+  };
+  const std::vector<std::string> parts = {
+      post("1", "content-id: 0\r\nPrefer: return-no-content\r\n"), with_id(post("2"), "outer"),
+      with_id(post("3", "Content-ID: in(ner)\r\n"), "outer"), with_id(post("4"), std::string(256, 'x'))};
+  const auto done = batch(parts);
+  EXPECT_THAT(done.body, HasSubstr(first("204 No Content", "0")));
+  EXPECT_THAT(done.body, HasSubstr(first("204 No Content", "outer")));
+  EXPECT_THAT(done.body, HasSubstr(first("201 Created", "in(ner)")));
+  EXPECT_THAT(done.body, HasSubstr(first("204 No Content", std::string(256, 'x'))));
+  const auto refused = batch({post("5"), with_id(post("1"), "7")});
+  EXPECT_THAT(refused.body, HasSubstr(first("409 Conflict", "7")));
+  const auto query = [&](const std::string& row) {
+    return send_batch("--batch_b\r\n" + with_id(part("GET " + url(one(row)), ""), "q") + "--batch_b--\r\n").body;
+  };
+  EXPECT_THAT(query("1"), HasSubstr(first("200 OK", "q")));
+  EXPECT_THAT(query("none"), HasSubstr(first("404 Not Found", "q")));
+}
+
+TEST_F(TableBatch, AContentIdThatCouldDoHarmIsLeftOut) {
+  int row = 0;
+  for (const auto& id : {std::string("a\rSet-Cookie: b"), std::string("a b"), std::string("h\xC3\xA9"),
+                         std::string("\x7F"), std::string(257, 'x'), std::string()}) {
+    const auto answer = batch({post(std::to_string(++row), "Content-ID: " + id + "\r\n")});
+    EXPECT_THAT(answer.body, HasSubstr("HTTP/1.1 201 Created\r\nX-Content-Type-Options")) << id;
+  }
+}
+
 TEST_F(TableBatch, LaterChangeSetsAreRefusedAndTheFirstIsExecuted) {
   const auto three = [](const std::string& first) {
     const auto set = [](const std::string& name, const std::string& text) {
