@@ -47,6 +47,7 @@ Result<void> read_request(Call& call) {
   TRY(check_metrics_access(call));
   if (speaks_xml_only(call)) return {};
   call.base = call.endpoint();
+  if (call.batch) return {};  // the operations say for themselves what they accept
   call.level = TRY(metadata_level(call.parameter("$format"), call.http.header("accept")));
   return {};
 }

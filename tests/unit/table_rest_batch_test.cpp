@@ -292,6 +292,18 @@ TEST_F(TableBatch, AContentIdThatCouldDoHarmIsLeftOut) {
   }
 }
 
+TEST_F(TableBatch, WhatItAcceptsIsSaidByItsOperations) {
+  int row = 0;
+  for (const char* accept : {"multipart/mixed", "application/http", "application/atom+xml", "text/plain"}) {
+    const auto answer = batch({post(std::to_string(++row), "")}, {{"Accept", accept}});
+    EXPECT_EQ(answer.status, 202U) << accept;
+    EXPECT_THAT(answer.body, HasSubstr("application/json;odata=minimalmetadata;")) << accept;
+  }
+  const auto refused = batch({post("5", "Accept: application/atom+xml\r\n")});
+  EXPECT_EQ(refused.status, 202U);
+  EXPECT_THAT(refused.body, HasSubstr("HTTP/1.1 415 "));
+}
+
 TEST_F(TableBatch, LaterChangeSetsAreRefusedAndTheFirstIsExecuted) {
   const auto three = [](const std::string& first) {
     const auto set = [](const std::string& name, const std::string& text) {
