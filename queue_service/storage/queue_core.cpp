@@ -7,6 +7,9 @@ namespace tidemark::queue_service {
 namespace {
 // Bounds both the tombstones that an idle queue's look walks over and how often a look costs a transaction.
 constexpr Duration kWorthTidying = std::chrono::milliseconds(250);
+// A Peek looks no further past what has expired: it holds an I/O thread meanwhile.
+constexpr std::size_t kMaxExpiredSeen = 4096;
+constexpr std::size_t kMaxExpiredBytesSeen = 16UL << 20;
 
 const FailStep kCollectStep("queue.collect");
 const FailStep kArriveStep("queue.arrive");
@@ -195,9 +198,14 @@ Result<std::vector<Message>> QueueService::Shard::visible(std::string_view accou
   auto figures = TRY(read_figures(*snapshot, record.generation));
   const auto [now, age] = moment();
   PlacedRows rows(*snapshot, record.generation, figures, now);
+  std::size_t passed = 0, bytes = 0;
   for (; rows.valid() && messages.size() < count; rows.next()) {
+    if (TRY(glance_at(rows.value())).expires <= age) {
+      bytes += rows.value().size();
+      if (++passed == kMaxExpiredSeen || bytes > kMaxExpiredBytesSeen) break;
+      continue;
+    }
     auto found = TRY(decode_message(rows.value()));
-    if (found.message.expires <= age) continue;
     found.message.next_visible = rows.place().visible_at;
     messages.push_back(std::move(found.message));
   }

@@ -30,6 +30,9 @@ Result<void> check_same(const IdempotencyRecord& before, const std::string& text
 
 /// To put a message, while its queue gets other parts.
 constexpr int kAttempts = 3;
+/// Each removes up to 256 messages that expired, or moves some that failed too often. Nobody is told that a queue is
+/// empty while there may be something visible in it, so the bound is far above what is there in practice.
+constexpr int kMaxTakeTurns = 256;
 /// Nobody tells of messages that come to parts which other processes serve. So often one of those who wait asks for
 /// them.
 constexpr Duration kLookElsewhere = std::chrono::milliseconds(200);
@@ -122,13 +125,13 @@ Task<Result<Placed>> QueueService::put(std::string account, std::string queue, P
 }
 
 Task<Result<Taken>> QueueService::take(std::string account, std::string queue, TakeRequest request) {
-  for (;;) {
+  for (int turn = 0; turn < kMaxTakeTurns; ++turn) {
     auto taken =
         CO_TRY(co_await change_queue(kTakeStep, account, queue, [&](QueueRows& rows) { return rows.take(request); }));
-    // Nothing to give out so far: what comes after it may be.
-    if (taken.more && taken.messages.empty()) continue;
-    co_return taken;
+    // If there is nothing to give out so far, what comes after it may be.
+    if (!taken.more || !taken.messages.empty()) co_return taken;
   }
+  co_return fail(ErrorCode::kServerBusy, "Many messages at the front of the queue have to go first. Try again.");
 }
 
 Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, std::string queue, TakeRequest request,

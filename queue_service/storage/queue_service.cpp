@@ -17,6 +17,9 @@ const FailStep kSetAclStep("queue.set_acl");
 const FailStep kSetServicePropertiesStep("queue.set_service_properties");
 const FailStep kTidyStep("queue.tidy");
 
+/// Of one request; each removes up to 256 messages that expired. Upkeep removes the rest.
+constexpr int kMaxTidyTurns = 16;
+
 }  // namespace
 
 QueueService::QueueService(const kv::Shards& shards, Clock& clock, Random& random, ServiceLimits limits)
@@ -252,7 +255,8 @@ Task<Result<void>> QueueService::set_acl(std::string account, std::string queue,
 
 Task<Result<void>> QueueService::tidy(std::string account, std::string queue) {
   const auto tidy_some = [](QueueRows& rows) { return rows.tidy(); };
-  while (CO_TRY(co_await change_queue(kTidyStep, account, queue, tidy_some))) {
+  for (int turn = 0; turn < kMaxTidyTurns; ++turn) {
+    if (!CO_TRY(co_await change_queue(kTidyStep, account, queue, tidy_some))) break;
   }
   co_return Result<void>{};
 }

@@ -103,6 +103,7 @@ class QueueService : public kv::AccountProperties {
   /// In order, from `from` on, at most `limit` (1..5000).
   Result<QueuePage> list_queues(std::string_view account, std::string_view prefix, std::string_view from,
                                 std::uint32_t limit);
+  /// The count has expired messages that are not removed yet.
   Task<Result<QueueProperties>> get_properties(std::string account, std::string queue);
   Task<Result<void>> set_metadata(std::string account, std::string queue, Metadata metadata);
   /// Sets these entries and leaves the others; an empty value removes an entry.
@@ -118,13 +119,16 @@ class QueueService : public kv::AccountProperties {
 
   // Messages.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
-  /// Takes visible messages; if there are none, waits for at most 30 s. kServerBusy if too many callers wait.
+  /// Takes visible messages; if there are none, waits for at most 30 s. kServerBusy if too many callers wait, and if so
+  /// many expired messages stood before the first visible one that they could not all be removed: the next call goes on
+  /// from there.
   Task<Result<std::vector<TakenMessage>>> get(std::string account, std::string queue, TakeRequest request,
                                               WaitRequest wait);
   /// Ends the wait that was begun with this token, if there is one.
   void cancel_wait(const std::string& token);
   /// The same on whichever process the wait may be.
   Task<Result<void>> cancel_wait_anywhere(std::string token);
+  /// Looks past a bounded number of expired messages, so it may miss what is behind more of them until upkeep comes.
   Task<Result<std::vector<Message>>> peek(std::string account, std::string queue, std::uint32_t count);
   /// Makes the message visible again after `visibility`; its holder stays the same. With a lease this is a renewal, or,
   /// if `visibility` is zero, a release.
@@ -193,7 +197,7 @@ class QueueService : public kv::AccountProperties {
   /// What its parts have, beginning with the next one in turn.
   Task<Result<std::vector<TakenMessage>>> take_from_parts(const std::string& account, const std::string& queue,
                                                           const QueueOptions& options, TakeRequest request);
-  /// The queue and its parts, once what has expired at the front of those that are here is gone. kQueueNotFound.
+  /// The queue and its parts, once those that are here are tidied. kQueueNotFound.
   Task<Result<std::vector<std::string>>> tidied(const std::string& account, const std::string& queue);
   struct InPart {
     std::string part;
@@ -218,6 +222,7 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> forget_old_notes(Shard& shard);
   Task<Result<Placed>> transfer(const FailStep& step, std::string account, std::string from, MoveRequest request,
                                 Choice choose);
+  /// Removes what has expired at the front, up to a bound.
   Task<Result<void>> tidy(std::string account, std::string queue);
   Task<Result<void>> settle(std::string account, std::string queue);
   /// What is to be done with one queue.

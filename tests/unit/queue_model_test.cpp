@@ -176,5 +176,57 @@ TEST_F(QueueTest, ThousandsOfExpiredMessagesDoNotHideTheLiveOne) {
   EXPECT_EQ(run(service_.get_properties("acc", "q-1"))->messages, 1U);
 }
 
+struct ManyExpired : QueueTest {
+  void SetUp() override { ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {}))); }
+  void put(const char* text) { ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = text}))); }
+  void put_what_expires(int count) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "old", .time_to_live = seconds(5)})));
+    }
+  }
+  std::size_t seen(std::uint32_t count) { return run(service_.peek("acc", "q-1", count))->size(); }
+  std::uint64_t counted() { return run(service_.get_properties("acc", "q-1"))->messages; }
+};
+
+TEST_F(ManyExpired, APeekPassesOverSomeOfThem) {
+  put("first");
+  put_what_expires(5000);
+  put("last");
+  advance(seconds(6));
+  EXPECT_EQ(seen(2), 1U);
+  ASSERT_TRUE(run(service_.upkeep()));
+  EXPECT_EQ(seen(2), 2U);
+}
+
+TEST_F(ManyExpired, ARequestDropsSomeOfThem) {
+  put_what_expires(10'000);
+  put("last");
+  advance(seconds(6));
+  EXPECT_EQ(counted(), 10'001U - 4096);
+  EXPECT_EQ(counted(), 10'001U - 8192);
+  EXPECT_EQ(counted(), 1U);
+  EXPECT_EQ(seen(1), 1U);
+}
+
+TEST_F(ManyExpired, AGetFindsWhatIsBehindThem) {
+  put_what_expires(10'000);
+  put("last");
+  advance(seconds(6));
+  const auto taken = run(service_.get("acc", "q-1", {1, seconds(30)}, {}));
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->size(), 1U);
+  EXPECT_EQ(taken->front().message.text, "last");
+}
+
+TEST_F(ManyExpired, AGetThatMetNothingElseDoesNotSayThatTheQueueIsEmpty) {
+  put_what_expires(66'000);
+  put("last");
+  advance(seconds(6));
+  EXPECT_TRUE(run(service_.get("acc", "q-1", {1, seconds(30)}, {})).failed_with(ErrorCode::kServerBusy));
+  const auto taken = run(service_.get("acc", "q-1", {1, seconds(30)}, {}));
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->size(), 1U);
+}
+
 }  // namespace
 }  // namespace tidemark::queue_service
