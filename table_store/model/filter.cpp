@@ -86,8 +86,16 @@ class Parser {
     std::move(child->children.begin(), child->children.end(), std::back_inserter(parent.children));
   }
 
+  /// What is open here holds one operand of a comparison, as in "(a) eq 5".
+  bool opens_operand() const {
+    auto ahead = lexer_;
+    const auto inside = ahead.next();
+    const bool may_be_one = inside.kind == TokenKind::kWord || inside.kind == TokenKind::kLiteral;
+    return may_be_one && ahead.next().kind == TokenKind::kClose && op_of(ahead.next());
+  }
+
   Result<Node> unary() {
-    if (!is_word("not") && token_.kind != TokenKind::kOpen) return comparison();
+    if (!is_word("not") && (token_.kind != TokenKind::kOpen || opens_operand())) return comparison();
     if (++depth_ > kMaxDepth) return fail(ErrorCode::kInvalidInput, "The filter is nested too deeply.");
     const bool negate = is_word("not");
     take();
@@ -104,7 +112,17 @@ class Parser {
     return node;
   }
 
+  /// It may have parentheses of its own.
   Result<FilterToken> operand() {
+    if (token_.kind != TokenKind::kOpen) return bare_operand();
+    take();
+    auto inside = TRY(bare_operand());
+    if (token_.kind != TokenKind::kClose) return syntax_error(token_);
+    take();
+    return inside;
+  }
+
+  Result<FilterToken> bare_operand() {
     auto token = take();
     const bool reserved = op_of(token) || (token.kind == TokenKind::kWord &&
                                            (iequals_ascii(token.text, "and") || iequals_ascii(token.text, "or")));

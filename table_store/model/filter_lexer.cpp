@@ -1,5 +1,6 @@
 #include "table_store/model/filter_lexer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "common/base/encoding.h"
@@ -17,11 +18,16 @@ std::optional<Value> made_of(std::optional<T> parsed) {
   return parsed ? std::optional<Value>(std::move(*parsed)) : std::nullopt;
 }
 
+bool is_prefix(std::string_view word) {
+  constexpr std::string_view kPrefixes[] = {"datetime", "guid", "x", "binary"};
+  return std::ranges::any_of(kPrefixes, [&](auto prefix) { return iequals_ascii(prefix, word); });
+}
+
+/// Without a prefix it is a string.
 std::optional<Value> typed_value(std::string_view prefix, std::string text) {
   if (prefix.empty()) return Value(std::move(text));
   if (iequals_ascii(prefix, "datetime")) return made_of(parse_iso8601(text));
   if (iequals_ascii(prefix, "guid")) return made_of(parse_guid(text));
-  if (!iequals_ascii(prefix, "x") && !iequals_ascii(prefix, "binary")) return std::nullopt;
   auto bytes = hex_decode(text);
   return bytes ? std::optional<Value>(Binary{std::move(*bytes)}) : std::nullopt;
 }
@@ -86,7 +92,7 @@ FilterToken FilterLexer::number(std::size_t start) {
 FilterToken FilterLexer::word(std::size_t start) {
   while (at_ < text_.size() && is_word(text_[at_])) ++at_;
   const auto text = text_.substr(start, at_ - start);
-  if (at_ < text_.size() && text_[at_] == '\'') return quoted(start, text);
+  if (at_ < text_.size() && text_[at_] == '\'' && is_prefix(text)) return quoted(start, text);
   if (iequals_ascii(text, "true")) return literal(true, start);
   if (iequals_ascii(text, "false")) return literal(false, start);
   // Exact case: `nan` and `inf` are ordinary property names in the wild.

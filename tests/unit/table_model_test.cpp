@@ -90,6 +90,16 @@ TEST(Filter, Table) {
       {"n gt -2147483648", true},
       {"n lt 1e1", true},
       {"l lt 9223372036854775807L", true},
+      {"n eq (5)", true},
+      {"( n ) eq 5", true},
+      {"(5) lt (n)", false},
+      {"not (n) eq 5", false},
+      {"((n) eq 5)", true},
+      {"(t)", true},
+      {"(t) and (n) ge (5)", true},
+      {"(PartitionKey) eq 'p' and RowKey ge ('q')", true},
+      {"s eq'it''s'and t", true},
+      {"s eq'it''s'or(f)", true},
   };
   for (const auto& [text, expected] : cases) {
     auto filter = Filter::parse(text);
@@ -122,10 +132,21 @@ TEST(Filter, Refused) {
                            "not",
                            "()",
                            "n eq 5 n eq 6",
+                           "n eq (5",
+                           "n eq ()",
+                           "n eq (5 or t)",
+                           "(n eq) 5",
+                           "(n) eq",
+                           "(n",
+                           "(RowKey)",
+                           "('text')",
+                           "n eq datetimeoffset'2020-01-01'",
+                           "true'x'",
                            "\xFF"}) {
     EXPECT_TRUE(Filter::parse(text).failed_with(ErrorCode::kInvalidInput)) << text;
   }
-  for (const char* text : {"startswith(s,'i')", "n add 1 eq 6", "6 eq n sub 1", "length(s) eq 4"}) {
+  for (const char* text :
+       {"startswith(s,'i')", "n add 1 eq 6", "n eq (5 add 1)", "(n add 1) eq 6", "6 eq n sub 1", "length(s) eq 4"}) {
     EXPECT_TRUE(Filter::parse(text).failed_with(ErrorCode::kNotImplemented)) << text;
   }
   EXPECT_EQ(Filter::parse("aaa bbb ccc").error().message, "Syntax error at position 7 in 'aaa bbb ccc'.");
