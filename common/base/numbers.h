@@ -1,7 +1,10 @@
 // Numbers in text. Pure.
 #pragma once
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace tidemark {
@@ -15,7 +18,17 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
-/// The same within limits.
+/// The Double that is nearest to a decimal number: a zero if it is too small, nothing if it is too large.
+inline std::optional<double> parse_double(std::string_view text) {
+  double value{};
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size() || status == std::errc::invalid_argument) return std::nullopt;
+  if (status == std::errc()) return value;
+  value = std::strtod(std::string(text).c_str(), nullptr);  // from_chars does not tell which of the two it is
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+/// The same as parse_number() within limits.
 template <class T>
 std::optional<T> parse_number(std::string_view text, T min, T max) {
   const auto value = parse_number<T>(text);

@@ -32,18 +32,13 @@ std::optional<Value> typed_value(std::string_view prefix, std::string text) {
   return bytes ? std::optional<Value>(Binary{std::move(*bytes)}) : std::nullopt;
 }
 
-template <class T>
-std::optional<T> whole(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  return parse_number<T>(text);
-}
-
 std::optional<Value> number_value(std::string_view text) {
   const char last = text.back();
-  if (last == 'L' || last == 'l') return made_of(whole<std::int64_t>(text.substr(0, text.size() - 1)));
-  if (text.find_first_of(".eEdDfF") == std::string_view::npos) return made_of(whole<std::int32_t>(text));
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (last == 'L' || last == 'l') return made_of(parse_number<std::int64_t>(text.substr(0, text.size() - 1)));
+  if (text.find_first_of(".eEdDfF") == std::string_view::npos) return made_of(parse_number<std::int32_t>(text));
   if (last == 'd' || last == 'D' || last == 'f' || last == 'F') text.remove_suffix(1);
-  return made_of(whole<double>(text));
+  return made_of(parse_double(text));
 }
 
 }  // namespace

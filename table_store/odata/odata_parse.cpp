@@ -2,7 +2,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "common/base/encoding.h"
@@ -16,6 +15,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr std::string_view kAnnotation = "@odata.type";
+constexpr int kMaxIgnoredDepth = 64;
 constexpr std::size_t kMaxMembers = 4096;  // far above 252 properties with annotations; bounds the work
 
 enum class RawKind { kNull, kBoolean, kNumber, kString };
@@ -87,13 +87,51 @@ bool read_scalar(ondemand::value value, RawMember& member) {
   return false;
 }
 
+bool is_json(ondemand::value value, int depth);
+
+bool are_json(ondemand::array items, int depth) {
+  for (auto item : items) {
+    ondemand::value value;
+    if (item.get(value) != simdjson::SUCCESS || !is_json(value, depth)) return false;
+  }
+  return true;
+}
+
+bool are_json(ondemand::object members, int depth) {
+  for (auto member : members) {
+    std::string_view name;
+    ondemand::value value;
+    if (member.unescaped_key().get(name) != simdjson::SUCCESS || member.value().get(value) != simdjson::SUCCESS ||
+        !is_json(value, depth)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// For values that are not kept: reads to the end of one, of whatever type.
+bool is_json(ondemand::value value, int depth) {
+  if (depth > kMaxIgnoredDepth) return false;
+  ondemand::array items;
+  if (value.get_array().get(items) == simdjson::SUCCESS) return are_json(items, depth + 1);
+  ondemand::object members;
+  if (value.get_object().get(members) == simdjson::SUCCESS) return are_json(members, depth + 1);
+  RawMember scalar;
+  return read_scalar(value, scalar);
+}
+
+/// Annotations of the whole entity, and what the server writes itself unless it is to be kept.
+bool is_ignored(std::string_view name, std::string_view keep) {
+  return name.starts_with("odata.") || (name == "Timestamp" && name != keep);
+}
+
 struct Members {
   std::vector<RawMember> members;
   std::vector<RawMember> annotations;  // name without the suffix, text is the type
 };
 
 /// Splits the document into members and annotations; everything is checked to the last byte.
-Result<void> read_members(ondemand::document& document, Members& out) {
+Result<void> read_members(ondemand::document& document, std::string_view keep, Members& out) {
   ondemand::object object;
   if (document.get_object().get(object) != simdjson::SUCCESS) return invalid();
   for (auto field : object) {
@@ -101,7 +139,7 @@ Result<void> read_members(ondemand::document& document, Members& out) {
     ondemand::value value;
     if (field.unescaped_key().get(member.name) != simdjson::SUCCESS) return invalid();
     if (field.value().get(value) != simdjson::SUCCESS) return invalid();
-    if (!read_scalar(value, member)) {
+    if (is_ignored(member.name, keep) ? !is_json(value, 0) : !read_scalar(value, member)) {
       return invalid("The value of property '" + std::string(member.name) + "' is not a valid JSON scalar.");
     }
     if (out.members.size() + out.annotations.size() >= kMaxMembers) return fail(ErrorCode::kTooManyProperties);
@@ -159,9 +197,7 @@ Result<Value> read_double(const RawMember& member) {
   } else if (member.kind != RawKind::kNumber) {
     return bad_value(member);
   }
-  auto value = parse_number<double>(member.text);
-  if (!value || !std::isfinite(*value)) return bad_value(member);
-  return Value{*value};
+  return made_of(member, parse_double(member.text));
 }
 
 /// Without an annotation the JSON type decides. Integers that do not fit Int32 are Doubles, as on the service.
@@ -218,7 +254,7 @@ bool is_known_type(std::string_view type) {
 }
 
 Result<void> take_member(const RawMember& member, EntityBody& out, std::string_view keep) {
-  if (member.name == "Timestamp" && member.name != keep) return {};
+  if (is_ignored(member.name, keep)) return {};
   bool partition = member.name == "PartitionKey";
   if (partition || member.name == "RowKey") {
     if (member.kind == RawKind::kNull) return {};
@@ -237,9 +273,10 @@ Result<void> take_member(const RawMember& member, EntityBody& out, std::string_v
   return {};
 }
 
-/// Reads a whole document and gives its members to `take`; the views die with the next document on this thread.
+/// Reads a whole document and gives its members to `take`; the views die with the next document on this thread. Those
+/// that are ignored come without their value, or not at all.
 template <class Take>
-Result<void> for_each_member(std::string_view json, Take take) {
+Result<void> for_each_member(std::string_view json, std::string_view keep, Take take) {
   thread_local ondemand::parser parser;
   thread_local std::string padded;
   padded.reserve(json.size() + simdjson::SIMDJSON_PADDING);
@@ -252,7 +289,7 @@ Result<void> for_each_member(std::string_view json, Take take) {
   }
   Members raw;
   raw.members.reserve(32);
-  TRY(read_members(document, raw));
+  TRY(read_members(document, keep, raw));
   TRY(pair_annotations(raw));
   for (const auto& member : raw.members) {
     TRY(take(member));
@@ -265,13 +302,13 @@ Result<void> for_each_member(std::string_view json, Take take) {
 Result<EntityBody> parse_entity_json(std::string_view json, std::string_view keep) {
   EntityBody out;
   out.properties.reserve(16);
-  TRY(for_each_member(json, [&](const RawMember& member) { return take_member(member, out, keep); }));
+  TRY(for_each_member(json, keep, [&](const RawMember& member) { return take_member(member, out, keep); }));
   return out;
 }
 
 Result<std::string> parse_table_json(std::string_view json) {
   std::optional<std::string> name;
-  TRY(for_each_member(json, [&](const RawMember& member) -> Result<void> {
+  TRY(for_each_member(json, {}, [&](const RawMember& member) -> Result<void> {
     if (member.name != "TableName" || member.kind == RawKind::kNull) return {};
     if (member.kind != RawKind::kString) return bad_value(member);
     name = std::string(member.text);

@@ -100,6 +100,8 @@ TEST(Filter, Table) {
       {"(PartitionKey) eq 'p' and RowKey ge ('q')", true},
       {"s eq'it''s'and t", true},
       {"s eq'it''s'or(f)", true},
+      {"d gt 1e-400", true},
+      {"d lt -1e-400", false},
   };
   for (const auto& [text, expected] : cases) {
     auto filter = Filter::parse(text);
@@ -140,6 +142,7 @@ TEST(Filter, Refused) {
                            "(n",
                            "(RowKey)",
                            "('text')",
+                           "n eq 1e400",
                            "n eq datetimeoffset'2020-01-01'",
                            "true'x'",
                            "\xFF"}) {

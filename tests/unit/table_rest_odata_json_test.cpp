@@ -99,6 +99,37 @@ TEST(ODataJson, IgnoresWhatTheServerOwns) {
   EXPECT_EQ(body->partition_key, "p");
 }
 
+TEST(ODataJson, IgnoresWhateverStandsThere) {
+  const auto body = parse_entity_json(
+      R"({"odata.etag":{"a":[1,{"b":null}],"c":"\u0041"},"odata.x":[],"PartitionKey":"p","Timestamp":{"t":[true,{}]}})");
+  ASSERT_TRUE(body);
+  EXPECT_TRUE(body->properties.empty());
+  EXPECT_EQ(body->partition_key, "p");
+  const std::string deep(100'000, '[');
+  for (const auto& json :
+       {std::string(R"({"odata.e":{"a":nul}})"), std::string(R"({"odata.e":[1,]})"),
+        std::string(R"({"odata.e":{"a" 1}})"), std::string(R"({"odata.e":[1})"), std::string(R"({"odata.e":{"a":[1]})"),
+        std::string(R"({"Timestamp":[01]})"), std::string("{\"odata.e\":[\"\xFF\"]}"), R"({"odata.e":)" + deep,
+        R"({"odata.e":)" + deep + std::string(deep.size(), ']') + "}"}) {
+    EXPECT_TRUE(parse_entity_json(json).failed_with(ErrorCode::kInvalidInput)) << json.substr(0, 40);
+  }
+  EXPECT_TRUE(
+      parse_entity_json(R"({"Timestamp":1,"Timestamp":[]})").failed_with(ErrorCode::kDuplicatePropertiesSpecified));
+  EXPECT_FALSE(parse_entity_json(R"({"Timestamp":{"a":1}})", "Timestamp"));
+  EXPECT_EQ(parse_entity_json(R"({"Timestamp":"then"})", "Timestamp")->properties.size(), 1U);
+}
+
+TEST(ODataJson, WhatIsTooSmallForADoubleIsZero) {
+  EXPECT_EQ(value_of(R"("n":1e-400)"), Value{0.0});
+  EXPECT_EQ(value_of(R"("n":"1e-400","n@odata.type":"Edm.Double")"), Value{0.0});
+  EXPECT_EQ(value_of(R"("n":5e-324)"), Value{5e-324});
+  const auto negative = value_of(R"("n":-0.000001e-400)");
+  ASSERT_TRUE(std::holds_alternative<double>(negative));
+  EXPECT_EQ(std::get<double>(negative), 0.0);
+  EXPECT_TRUE(std::signbit(std::get<double>(negative)));
+  EXPECT_EQ(value_of("\"n\":0." + std::string(400, '0') + "1"), Value{0.0});
+}
+
 TEST(ODataJson, NullIsNoProperty) {
   auto body = parse_entity_json(R"({"PartitionKey":null,"a":null,"b":null,"b@odata.type":"Edm.Int64"})");
   ASSERT_TRUE(body);
