@@ -243,6 +243,27 @@ describe("on the wire", () => {
     assert.equal(answer.status, 202);
     assert.deepEqual(await rowsOf(pk), ["1"]);
   });
+  test("no line break between a body and the next boundary, as the C++ client writes them", async () => {
+    const pk = partition();
+    const one = (rk) => `--changeset_x\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nPOST ${endpoint}/${client.tableName} HTTP/1.1\nContent-Type: application/json\nAccept: application/json;odata=minimalmetadata\nPrefer: return-no-content\nDataServiceVersion: 3.0;\n\n{"PartitionKey":"${pk}","RowKey":"${rk}"}`;
+    const body = `--batch_x\nContent-Type: multipart/mixed; boundary=changeset_x\n\n${one("1")}${one("2")}\n\n--changeset_x--\n--batch_x\n`;
+    const answer = await raw("POST", "/$batch", { body, headers: { "Content-Type": "multipart/mixed; boundary=batch_x", Accept: "application/json;odata=fullmetadata" } });
+    assert.equal(answer.status, 202);
+    assert.deepEqual(await rowsOf(pk), ["1", "2"]);
+  });
+  test("the Content-ID of an operation is the first header of its answer", { azurite: "table-batch-content-id" }, async () => {
+    const pk = partition();
+    const twice = () => post(changeset(insert(pk, "1", "\r\nPrefer: return-no-content\r\nContent-ID: 7")));
+    assert.match((await twice()).text, /HTTP\/1\.1 204 No Content\r\nContent-ID: 7\r\n/);
+    assert.match((await twice()).text, /HTTP\/1\.1 409 Conflict\r\nContent-ID: 7\r\n/);
+  });
+  test("a batch may say that it accepts multipart/mixed", async () => {
+    const pk = partition();
+    const body = `--batch_x\r\n${changeset(insert(pk, "1"))}\r\n--batch_x--\r\n`;
+    const answer = await raw("POST", "/$batch", { body, headers: { "Content-Type": "multipart/mixed; boundary=batch_x", Accept: "multipart/mixed" } });
+    assert.equal(answer.status, 202);
+    assert.deepEqual(await rowsOf(pk), ["1"]);
+  });
   test("a single query outside a change set", async () => {
     const pk = partition();
     await client.createEntity({ partitionKey: pk, rowKey: "1", n: 7 });
