@@ -22,6 +22,16 @@ struct SubmitArguments {
   bool wait = false, dry_run = false, batch = false;
 };
 
+/// What cannot be given together.
+std::optional<std::string> contradiction(const SubmitArguments& a) {
+  if (a.batch && a.dry_run) return "--dry-run is for one job: the jobs of a batch are submitted at once";
+  if (a.batch && a.wait) return "--wait is for one job, not for those of a batch";
+  if (a.batch && a.file.empty()) return "--batch needs --file, which has the jobs";
+  if (!a.group.empty() && !a.batch) return "--group is for the jobs of a --batch";
+  if (!a.file.empty() && describes_job(a.job)) return "--file has all of the job: no other option can say what it is";
+  return std::nullopt;
+}
+
 Result<std::string> specification(const SubmitArguments& a) {
   if (!a.file.empty()) return read_file(a.file);
   return TRY(job_of(a.job)).dump();
@@ -90,6 +100,7 @@ Result<int> submit_batch(const GlobalOptions& options, ApiClient& api, const std
 }
 
 Result<int> submit(const GlobalOptions& options, const SubmitArguments& a) {
+  if (const auto why = contradiction(a)) return wrong_arguments(options, *why);
   auto api = TRY(ApiClient::create(options));
   const auto spec = TRY(specification(a));
   if (a.batch) return submit_batch(options, api, spec, a.group);

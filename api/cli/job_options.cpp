@@ -206,6 +206,11 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.get_formatter()->column_width(column);
 }
 
+bool describes_job(const JobArguments& a) {
+  const bool filters = a.filter_option != nullptr && a.filter_option->count() > 0;
+  return filters || a.body || !a.kind.empty() || !a.given.empty() || !a.headers.empty() || !a.on_end.empty();
+}
+
 Result<nlohmann::json> job_of(const JobArguments& a) {
   auto job = nlohmann::json::object();
   if (!a.kind.empty()) job["kind"] = a.kind;

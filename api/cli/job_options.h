@@ -30,6 +30,8 @@ struct JobArguments {
 /// With the kind as a positional argument; after it, --help shows the options of that kind alone. The arguments must
 /// live as long as the command.
 void add_job_options(CLI::App& command, JobArguments& arguments);
+/// Whether any of the options was given.
+bool describes_job(const JobArguments& arguments);
 /// kConfigInvalid if two options contradict each other.
 Result<nlohmann::json> job_of(const JobArguments& arguments);
 

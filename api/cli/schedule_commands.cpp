@@ -46,6 +46,11 @@ struct ScheduleArguments {
   JobArguments job;
 };
 
+bool describes_schedule(const ScheduleArguments& a) {
+  const bool times = !a.cron.empty() || !a.zone.empty() || !a.start_after.empty() || a.max_late_s > 0;
+  return times || !a.catch_up.empty() || !a.overlap.empty();
+}
+
 Result<std::string> schedule_definition(const ScheduleArguments& a) {
   if (!a.file.empty()) return read_file(a.file);
   json out{{"cron", a.cron}, {"job", TRY(job_of(a.job))}};
@@ -60,6 +65,9 @@ Result<std::string> schedule_definition(const ScheduleArguments& a) {
 }
 
 Result<int> put(const GlobalOptions& options, const ScheduleArguments& a) {
+  if (!a.file.empty() && (describes_schedule(a) || describes_job(a.job))) {
+    return wrong_arguments(options, "--file has all of the schedule: no other option can say what it is");
+  }
   HttpHeaders headers;
   if (a.create) headers.emplace_back("If-None-Match", "*");
   if (!a.if_match.empty()) headers.emplace_back("If-Match", a.if_match);

@@ -95,8 +95,7 @@ json audit_json(const jobs::AuditEntry& entry) {
 }
 
 Answer list_audit(Api& api, http::Request& request, std::string) {
-  auto parameters =
-      CO_TRY(Parameters::read(request, {"limit", "continuation", "since", "actor", "operation", "target"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   jobs::AuditFilter filter{{}, parameters.text("actor"), parameters.text("operation"), parameters.text("target")};
   if (const auto since = parameters.text("since"); !since.empty()) {

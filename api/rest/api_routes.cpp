@@ -3,6 +3,7 @@
 #include <map>
 
 #include "api/rest/console_files.h"
+#include "api/rest/described_parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/shard_routes.h"
 #include "api/rest/trail.h"
@@ -166,6 +167,7 @@ Answer ApiRoutes::carry_out(const Route& route, Action action, http::Request& re
     co_await note_refusal(std::move(entry), allowed.error());
     co_return fail(std::move(allowed.error()));
   }
+  CO_TRY(check_parameters(route, request));
   if (!leaves_entry(route, request)) co_return co_await handle(api_, route, action, request);
   auto begun = co_await api_.audit.add(std::move(entry));
   if (!begun) co_return fail(not_noted(begun.error()));

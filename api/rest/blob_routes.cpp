@@ -46,7 +46,7 @@ nlohmann::json object_of(const std::vector<std::pair<std::string, std::string>>&
 }
 
 Answer list_containers(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"prefix", "limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto page =
       CO_TRY(co_await api.blobs->containers(parameters.text("prefix"), parameters.text("continuation"), limit));
@@ -66,15 +66,14 @@ Result<void> check_may_change_container(const std::string& container) {
               "The container " + container + " belongs to Tidemark itself: its blobs are not changed by hand.");
 }
 
-Answer make_container(Api& api, http::Request& request, std::string container) {
-  CO_TRY(Parameters::read(request, {}));
+Answer make_container(Api& api, http::Request&, std::string container) {
   CO_TRY(check_may_change_container(container));
   CO_TRY(co_await api.blobs->ensure_container(std::move(container)));
   co_return no_content();
 }
 
 Answer list_blobs(Api& api, http::Request& request, std::string container) {
-  auto parameters = CO_TRY(Parameters::read(request, {"prefix", "delimiter", "limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto page =
       CO_TRY(co_await api.blobs->browse(std::move(container), parameters.text("prefix"), parameters.text("delimiter"),
@@ -86,9 +85,8 @@ Answer list_blobs(Api& api, http::Request& request, std::string container) {
 }
 
 /// The blob that a request means, and what else it says.
-Result<std::pair<std::string, Parameters>> read_blob_name(const http::Request& request,
-                                                          std::initializer_list<std::string_view> known) {
-  auto parameters = TRY(Parameters::read(request, known));
+Result<std::pair<std::string, Parameters>> read_blob_name(const http::Request& request) {
+  auto parameters = TRY(Parameters::read(request));
   auto name = parameters.text("name");
   if (!name.empty()) return std::pair(std::move(name), std::move(parameters));
   return fail(ErrorCode::kInvalidQueryParameterValue, "name, the name of the blob, is needed.");
@@ -105,7 +103,7 @@ Answer show(Api& api, std::string container, std::string name, unsigned status =
 }
 
 Answer show_blob(Api& api, http::Request& request, std::string container) {
-  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name"}));
+  auto [name, parameters] = CO_TRY(read_blob_name(request));
   co_return co_await show(api, std::move(container), std::move(name));
 }
 
@@ -119,7 +117,7 @@ Result<std::string> wanted_tag(const http::Request& request) {
 }
 
 Answer erase_blob(Api& api, http::Request& request, Action& action, std::string container) {
-  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "snapshots"}));
+  auto [name, parameters] = CO_TRY(read_blob_name(request));
   action.target = container + "/" + name;
   CO_TRY(check_may_change_container(container));
   const bool snapshots = CO_TRY(parameters.flag("snapshots"));
@@ -176,7 +174,7 @@ http::Response attachment(const std::string& name, const BlobFacts& facts) {
 }
 
 Answer download(Api& api, http::Request& request, std::string container) {
-  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "offset", "length"}));
+  auto [name, parameters] = CO_TRY(read_blob_name(request));
   const auto from = CO_TRY(parameters.number("offset", 0, INT64_MAX)).value_or(0);
   const auto most = CO_TRY(parameters.number("length", 0, INT64_MAX)).value_or(INT64_MAX);
   auto slot = CO_TRY(take_transfer(api));
@@ -226,7 +224,7 @@ Task<Result<std::uint32_t>> send_pieces(Api& api, http::BodyReader& body, const 
 }
 
 Answer upload(Api& api, http::Request& request, Action& action, std::string container) {
-  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "contentType"}));
+  auto [name, parameters] = CO_TRY(read_blob_name(request));
   action.target = container + "/" + name;
   CO_TRY(check_may_change_container(container));
   const bool insert = request.header("if-none-match") == "*";

@@ -77,9 +77,8 @@ Answer put_consumer(Api& api, http::Request& request, std::string both) {
                                      std::move(stored.consumer));
 }
 
-Answer list_consumers(Api& api, http::Request& request, std::string table) {
+Answer list_consumers(Api& api, http::Request&, std::string table) {
   CO_TRY(check_table_name(table));
-  CO_TRY(Parameters::read(request, {}));
   auto found = CO_TRY(co_await api.consumers.all(table));
   co_return json_response(200, {{"consumers", CO_TRY(co_await show_all(api, std::move(table), std::move(found)))}});
 }

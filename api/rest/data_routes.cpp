@@ -29,7 +29,7 @@ http::Response json_text_response(std::string body) {
 }
 
 Answer list_tables(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto after = to_lower_ascii(parameters.text("continuation"));
   auto names = CO_TRY(co_await api.tables.list_tables());
@@ -50,14 +50,14 @@ Result<FilterAccess> access_of_text(const std::string& filter) {
 /// Whether a filter is one, and how much a query by it reads; does nothing.
 Answer plan_query(Api&, http::Request& request, std::string table) {
   CO_TRY(check_table_name(table));
-  auto parameters = CO_TRY(Parameters::read(request, {"filter"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto access = CO_TRY(access_of_text(parameters.text("filter")));
   co_return json_response(200, {{"access", access_name(access)}});
 }
 
 Answer query_entities(Api& api, http::Request& request, std::string table) {
   CO_TRY(check_table_name(table));
-  auto parameters = CO_TRY(Parameters::read(request, {"filter", "limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   table_store::QueryRequest query;
   query.table = std::move(table);
   query.filter = parameters.text("filter");
@@ -89,7 +89,7 @@ struct EntityName {
 };
 
 Result<EntityName> read_name(const http::Request& request) {
-  const auto parameters = TRY(Parameters::read(request, {"partitionKey", "rowKey"}));
+  const auto parameters = TRY(Parameters::read(request));
   EntityName name{parameters.text("partitionKey"), parameters.text("rowKey")};
   const bool both = parameters.has("partitionKey") && parameters.has("rowKey");
   if (both && is_valid_utf8(name.partition_key) && is_valid_utf8(name.row_key)) return name;
@@ -180,7 +180,7 @@ nlohmann::json message_json(const queue_service::Message& message, Time now) {
 }
 
 Answer list_messages(Api& api, http::Request& request, std::string queue) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto page = CO_TRY(co_await api.queues.list(std::move(queue), limit, parameters.text("continuation")));
   co_return page_response("messages", page.messages, page.continuation,

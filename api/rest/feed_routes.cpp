@@ -201,7 +201,7 @@ Result<http::Response> stream_of_changes(Api& api, const http::Request& request,
 
 Answer list_changes(Api& api, http::Request& request, std::string table) {
   CO_TRY(check_table_name(table));
-  const auto parameters = CO_TRY(Parameters::read(request, {"after", "limit", "old", "new", "select", "wait"}));
+  const auto parameters = CO_TRY(Parameters::read(request));
   auto asked = CO_TRY(read_asked(request, parameters, table));
   CO_TRY(check_values(asked.request, CO_TRY(co_await api.tables.feed(table, {})).feed));
   const bool stream = request.header("accept").value_or("").find("text/event-stream") != std::string_view::npos;

@@ -130,8 +130,7 @@ Answer put_index(Api& api, http::Request& request, std::string name) {
   co_return co_await answer_index(api, stored.created ? 201 : 200, std::move(stored.index));
 }
 
-Answer list_indexes(Api& api, http::Request& request, std::string) {
-  CO_TRY(Parameters::read(request, {}));
+Answer list_indexes(Api& api, http::Request&, std::string) {
   co_return co_await answer_indexes(api, CO_TRY(co_await api.indexes.all()));
 }
 
@@ -160,7 +159,7 @@ Answer drop_index(Api& api, http::Request&, std::string name) {
 }
 
 Answer list_violations(Api& api, http::Request& request, std::string name) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto index = CO_TRY(co_await find_index(api, std::move(name)));
   const auto page = CO_TRY(co_await api.indexes.violations(index.id, limit, parameters.text("continuation")));

@@ -97,7 +97,7 @@ std::optional<std::int64_t> most_of(const jobs::JobSpec& spec) {
 }
 
 Answer submit_job(Api& api, http::Request& request, Action& action, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"dryRun"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   auto dry = CO_TRY(parameters.flag("dryRun"));
   auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
   if (dry) co_return co_await api.plan(std::move(spec));
@@ -138,7 +138,7 @@ Answer submit_jobs(Api& api, http::Request& request, Action& action, std::string
 }
 
 Answer list_jobs(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "state", "queue"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   auto kind = parameters.text("kind");
   auto state = parameters.text("state");

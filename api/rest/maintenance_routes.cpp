@@ -92,7 +92,7 @@ Answer show_backup(Api& api, http::Request&, std::string name) {
 }
 
 Answer list_backups(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"directory"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   auto directory = CO_TRY(absolute(parameters.text("directory")));
   const auto found = CO_TRY(co_await api.backups->list(std::move(directory)));
   co_return json_response(200, {{"backups", list_json(found, [](const auto& one) { return backup_json(one); })}});

@@ -73,9 +73,8 @@ Answer put_on_change(Api& api, http::Request& request, std::string both) {
   co_return co_await answer_one(api, stored.created ? 201 : 200, std::move(stored.on_change));
 }
 
-Answer list_on_changes(Api& api, http::Request& request, std::string table) {
+Answer list_on_changes(Api& api, http::Request&, std::string table) {
   CO_TRY(check_table_name(table));
-  CO_TRY(Parameters::read(request, {}));
   auto list = json::array();
   for (auto& each : CO_TRY(co_await api.on_changes.all())) {
     if (iequals_ascii(each.table, table)) list.push_back(CO_TRY(co_await show(api, std::move(each))));

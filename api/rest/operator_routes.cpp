@@ -24,7 +24,7 @@ http::Response text_response(std::string body) {
 }
 
 Answer list_queues(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto found = CO_TRY(co_await api.queues.all_figures(limit, parameters.text("continuation")));
   co_return page_response("queues", found.queues, found.continuation);
@@ -53,7 +53,7 @@ Answer spread_queue(Api& api, http::Request& request, std::string name) {
 }
 
 Answer explain(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"table", "partitionKey", "rowKey"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   auto table = parameters.text("table");
   jobs::EntityKey key{parameters.text("partitionKey"), parameters.text("rowKey")};
   const bool whole = parameters.has("table") && parameters.has("partitionKey") && parameters.has("rowKey");
@@ -70,7 +70,7 @@ Answer explain(Api& api, http::Request& request, std::string) {
 }
 
 Answer list_workers(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto page = CO_TRY(co_await api.workers.list(limit, parameters.text("continuation")));
   co_return page_response("workers", page.workers, page.continuation, [&api](const jobs::WorkerInfo& worker) {

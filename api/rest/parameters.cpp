@@ -15,17 +15,11 @@ std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::kInvalid
 
 }  // namespace
 
-Result<Parameters> Parameters::read(const http::Request& request, std::initializer_list<std::string_view> known) {
+Result<Parameters> Parameters::read(const http::Request& request) {
   const auto given = QueryParameters::parse(request.query);
   if (!given) return refuse("The query string has a broken percent escape.");
   Parameters out;
   for (const auto& [name, value] : *given) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      std::string names;
-      for (const auto each : known) names += (names.empty() ? "" : ", ") + std::string(each);
-      return refuse("Unknown query parameter \"" + std::string(name) +
-                    "\"; known here: " + (names.empty() ? "none" : names) + ".");
-    }
     if (!out.values_.emplace(name, value).second) {
       return refuse("The query parameter " + std::string(name) + " is given twice.");
     }

@@ -1,6 +1,6 @@
-// Query parameters of the api: each known name once, of the right form; anything else is a problem that says so. Pure.
+// The query parameters of a request, each once and of the right form; anything else is a problem that says so. Which
+// ones an operation has is said by described_parameters.h. Pure.
 #pragma once
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,8 +13,8 @@ namespace tidemark::api {
 
 class Parameters {
  public:
-  /// kInvalidQueryParameterValue: broken escapes, an unknown name, a name twice.
-  static Result<Parameters> read(const http::Request& request, std::initializer_list<std::string_view> known);
+  /// kInvalidQueryParameterValue: broken escapes, a name twice.
+  static Result<Parameters> read(const http::Request& request);
 
   [[nodiscard]] bool has(std::string_view name) const { return values_.contains(name); }
   [[nodiscard]] std::string text(std::string_view name) const;  // empty if absent

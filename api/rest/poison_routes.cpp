@@ -8,8 +8,7 @@ namespace tidemark::api {
 namespace {
 
 Answer list_poison(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(
-      request, {"limit", "continuation", "kind", "source", "fingerprint", "movedAfter", "movedBefore", "queue"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   if (const auto queue = CO_TRY(QueuePoison::of(api, parameters))) {
     co_return co_await queue->list(limit, parameters.text("continuation"));
@@ -20,7 +19,7 @@ Answer list_poison(Api& api, http::Request& request, std::string) {
 }
 
 Answer group_poison(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   auto filter = CO_TRY(parameters.poison_filter());
   const auto sum = CO_TRY(co_await api.poison_summary->read(std::move(filter)));
   co_return json_response(200, {{"groups", list_json(sum.groups)},
@@ -33,7 +32,7 @@ Answer poisoned_queues(Api& api, http::Request& request, std::string) { return l
 
 /// The queue that the request names, if it is not one of the jobs.
 Result<std::optional<QueuePoison>> queue_of(Api& api, const http::Request& request) {
-  return QueuePoison::of(api, TRY(Parameters::read(request, {"queue"})));
+  return QueuePoison::of(api, TRY(Parameters::read(request)));
 }
 
 Answer show_poison(Api& api, http::Request& request, std::string id) {

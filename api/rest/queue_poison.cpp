@@ -34,7 +34,7 @@ Result<std::string> text_from(const std::string& body) {
 }  // namespace
 
 Answer list_poisoned_queues(Api& api, const http::Request& request) {
-  const auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  const auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   auto names = CO_TRY(co_await api.queues.list_queues({}));
   const auto after = parameters.text("continuation");

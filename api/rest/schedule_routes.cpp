@@ -58,7 +58,7 @@ Answer put_schedule(Api& api, http::Request& request, Action& action, std::strin
 }
 
 Answer list_schedules(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   auto page = CO_TRY(co_await api.schedules.list(limit, parameters.text("continuation")));
   nlohmann::json body{{"schedules", nlohmann::json::array()}};

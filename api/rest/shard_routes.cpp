@@ -153,7 +153,7 @@ json plan_json(const std::string& store, const SplitPlan& plan) {
 }
 
 Answer plan_shards(Api& api, http::Request& request, std::string name) {
-  auto parameters = CO_TRY(Parameters::read(request, {"carries"}));
+  auto parameters = CO_TRY(Parameters::read(request));
   const auto carries = CO_TRY(parameters.number("carries", 1, kMostCarried));
   const auto* const store = CO_TRY(find_store(api, name));
   const auto told = CO_TRY(co_await read_shards(*store));

@@ -727,6 +727,23 @@ class ApiTest(unittest.TestCase):
             self.refused(400, "InvalidQueryParameterValue", "GET", f"/v1/{path}?page=2")
         self.refused(413, "RequestBodyTooLarge", "POST", "/v1/jobs", {"kind": "x" * 100_000})
 
+    def test_a_dry_run_of_what_has_none_does_nothing(self):
+        self.fill("Dry")
+        job = {"kind": "delete", "source": "Dry", "filter": ""}
+        index = {"kind": "lists", "source": "Dry", "by": ["Number"], "destination": "DryRows"}
+        self.api.call("PUT", "/v1/schedules/wet", {"cron": "0 0 1 1 *", "job": job})
+        for method, path, body in (("POST", "/v1/jobs/batch", {"jobs": [job]}),
+                                   ("PUT", "/v1/schedules/dry", {"cron": "* * * * *", "job": job}),
+                                   ("POST", "/v1/schedules/wet/run", {}), ("PUT", "/v1/indexes/dry", index),
+                                   ("PUT", "/v1/tables/Dry/feed", {"values": "both"})):
+            problem = self.refused(400, "InvalidQueryParameterValue", method, path + "?dryRun=true", body)
+            self.assertIn('Unknown query parameter "dryRun"; known here: none', problem["detail"])
+        self.api.call("DELETE", "/v1/schedules/wet")
+        for kind, name in (("schedules", "dry"), ("indexes", "dry"), ("tables", "Dry/feed")):
+            self.assertEqual(self.api.send("GET", f"/v1/{kind}/{name}")[0], 404, kind)
+        self.assertEqual([job for job in self.api.jobs() if job["spec"].get("source") == "Dry"], [])
+        self.assertEqual(len(self.tables.scan("Dry")), len(ENTITIES))
+
     def test_what_is_no_request_is_a_problem_too(self):
         for text in (b"nonsense\r\n\r\n", b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
                      b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n"):

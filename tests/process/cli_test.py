@@ -160,6 +160,18 @@ class EveryOperationTest(unittest.TestCase):
             wrong = tidemark(*line.split())
             self.assertEqual(wrong.returncode, 2, line)
             self.assertRegex(wrong.stderr, r"^--(limit|top): it must be a whole number from 0 on, not ", line)
+        for line, says in (("job submit --file - --batch --dry-run", "--dry-run is for one job"),
+                           ("job submit --file - --batch --wait", "--wait is for one job"),
+                           ("job submit delete --batch", "--batch needs --file"),
+                           ("job submit delete --group g", "--group is for"),
+                           ("job submit delete --file -", "--file has all of the job"),
+                           ("job submit --file - --filter x", "--file has all of the job"),
+                           ("job submit --file - --not-before 2030-01-01", "--file has all of the job"),
+                           ("schedule put x --file - --cron @daily", "--file has all of the schedule"),
+                           ("schedule put x delete --file -", "--file has all of the schedule")):
+            wrong = tidemark(*line.split(), stdin="{}")
+            self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), line)
+            self.assertIn(says, wrong.stderr)
         gone = tidemark("--json", "--api", "http://127.0.0.1:1", "job", "list")
         self.assertEqual((gone.returncode, json.loads(gone.stderr)["error"]["code"]), (1, "Unavailable"))
 

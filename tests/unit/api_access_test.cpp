@@ -10,6 +10,7 @@
 #include "api/access/sessions.h"
 #include "api/access/strangers.h"
 #include "api/access/tokens.h"
+#include "api/rest/described_parameters.h"
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
 #include "tests/support/standing_clock.h"
@@ -273,6 +274,32 @@ TEST(Routes, NeedTheRolesThatTheDescriptionSays) {
     }
   }
   EXPECT_EQ(described, real);
+}
+
+TEST(Routes, HaveTheQueryParametersOfTheirDescription) {
+  http::Request request;
+  const auto refusal = [&](const Route& route, const char* query) {
+    request.query = query;
+    const auto checked = check_parameters(route, request);
+    return checked ? std::string() : checked.error().message;
+  };
+  for (const auto& area : all_routes()) {
+    for (const auto& route : area) {
+      const bool any = route.pattern == "v1/indexes/*/lookup";  // properties of the entities
+      EXPECT_EQ(refusal(route, "colour=red").empty(), any) << route.method << " " << route.pattern;
+      const bool dry = route.pattern == "v1/jobs" && route.method == "POST";
+      EXPECT_EQ(refusal(route, "dryRun=true").empty(), any || dry) << route.method << " " << route.pattern;
+      EXPECT_EQ(refusal(route, ""), "");
+      EXPECT_THAT(refusal(route, "a=%zz"), HasSubstr("percent"));
+    }
+  }
+  for (const auto& route : poison_routes()) {
+    if (route.method == "DELETE") EXPECT_EQ(refusal(route, "queue=x"), "") << "it is one of the path";
+  }
+  for (const auto& route : schedule_routes()) {
+    if (route.pattern == "v1/schedules")
+      EXPECT_EQ(refusal(route, "page=2"), "Unknown query parameter \"page\"; known here: limit, continuation.");
+  }
 }
 
 TEST(Routes, OfEverybodyChangeNothingButTheSession) {
