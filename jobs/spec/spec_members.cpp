@@ -113,6 +113,7 @@ bool SpecMembers::time(const char* name, std::optional<Time>& value) {
   if (!text(name, given)) return false;
   value = parse_iso8601(given);
   if (!value) problem(std::string(name) + " must be a time such as 2026-01-31T22:00:00Z");
+  if (value && !table_store::can_hold(*value)) problem(std::string(name) + " must be a time of the years 1601 to 9999");
   return value.has_value();
 }
 

@@ -51,6 +51,7 @@ class SpecMembers {
     return read;
   }
   bool flag(const char* name, bool& value);
+  /// One that a property of an entity can hold.
   bool time(const char* name, std::optional<Time>& value);
   /// One of the names.
   template <class Value, std::size_t N>

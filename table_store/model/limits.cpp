@@ -68,6 +68,8 @@ Result<void> check_property_name(std::string_view name) {
   return {};
 }
 
+bool can_hold(Time time) { return time >= kEarliest && time < kPastLatest; }
+
 Result<void> check_value(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     if (!is_valid_utf8(*text)) return fail(ErrorCode::kInvalidInput);
@@ -75,7 +77,7 @@ Result<void> check_value(const Value& value) {
   } else if (const auto* binary = std::get_if<Binary>(&value)) {
     if (binary->bytes.size() > kMaxBinaryBytes) return fail(ErrorCode::kPropertyValueTooLarge);
   } else if (const auto* time = std::get_if<Time>(&value)) {
-    if (*time < kEarliest || *time >= kPastLatest) return fail(ErrorCode::kOutOfRangeInput);
+    if (!can_hold(*time)) return fail(ErrorCode::kOutOfRangeInput);
   }
   return {};
 }

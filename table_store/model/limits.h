@@ -31,6 +31,8 @@ Result<void> check_key(std::string_view key);
 /// Of the character that the text begins with, if a key cannot hold it; otherwise 0.
 std::size_t forbidden_key_bytes(std::string_view text);
 Result<void> check_property_name(std::string_view name);
+/// Of the years 1601 to 9999.
+bool can_hold(Time time);
 Result<void> check_value(const Value& value);
 /// Checks all properties of one request or one entity, including the total size.
 Result<void> check_properties(std::string_view partition_key, std::string_view row_key,

@@ -53,6 +53,24 @@ TEST(JobSpec, RefusesTidemarksOwnTables) {
   EXPECT_TRUE(parse_job_spec(R"({"kind":"delete","source":"MyTidemark","wholeTable":true})"));
 }
 
+TEST(JobSpec, TimesAreThoseThatARecordCanHold) {
+  const auto at = [](const std::string& time, const char* kind = R"("delete","source":"Aaa","filter":"")") {
+    return parse_job_spec(std::string(R"({"kind":)") + kind + R"(,"notBefore":")" + time + "\"}");
+  };
+  for (const char* time :
+       {"1500-01-01T00:00:00Z", "0001-01-01", "1600-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59-01:00"}) {
+    const auto refused = at(time);
+    ASSERT_TRUE(refused.failed_with(ErrorCode::kJobInvalid)) << time;
+    EXPECT_THAT(refused.error().message, HasSubstr("notBefore must be a time of the years 1601 to 9999"));
+  }
+  EXPECT_TRUE(at("1601-01-01T00:00:00Z"));
+  EXPECT_TRUE(at("9999-12-31T23:59:59.9999999Z"));
+  const auto then = at("2030-01-01", R"("delete","source":"Aaa","filter":"","then":{"kind":"delete","source":"Aaa",
+      "filter":"","notBefore":"1500-01-01"})");
+  ASSERT_FALSE(then);
+  EXPECT_THAT(then.error().message, HasSubstr("then: notBefore must be a time of the years"));
+}
+
 TEST(JobSpec, RefusesWhatIsNoObject) {
   for (const char* text : {"", "[]", "7", "{", "null", R"({"kind":"fly"})", R"({"kind":1})", "{}"}) {
     EXPECT_TRUE(parse_job_spec(text).failed_with(ErrorCode::kJobInvalid)) << text;

@@ -266,6 +266,19 @@ TEST_F(WorkersRecords, AJobWhoseTableOfRecordsIsGoneEndsWhereAPersonSeesIt) {
   EXPECT_EQ(messages("tidemark-jobs-poison"), 1U);
 }
 
+TEST_F(WorkersRecords, AJobWhoseRecordIsRefusedForGoodBecomesPoison) {
+  queue_service::PutRequest message;
+  message.text = R"({"kind":"delete","source":"Source","filter":"","onEnd":{"url":"http://127.0.0.1/told"}})";
+  ASSERT_TRUE(run(queues_.put("tidemark-jobs", std::move(message))).has_value());
+  table_link_.before = without("table.mutate", ErrorCode::kUnavailable);
+  EXPECT_NE(work_next().end, RunEnd::kPoisoned) << "the store may be back soon";
+  table_link_.before = without("table.mutate", ErrorCode::kOutOfRangeInput);
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  table_link_.before = nullptr;
+  EXPECT_EQ(messages("tidemark-jobs-poison"), 1U);
+  EXPECT_EQ(messages_left(), 1U) << "the callback";
+}
+
 TEST_F(WorkersRecords, AJobThatSucceedsWithoutItsRecordHasOneAgain) {
   fill(10);
   const auto job = submit(kDeleteAll);

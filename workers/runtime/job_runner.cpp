@@ -53,6 +53,12 @@ constexpr Duration kLongestPause = std::chrono::seconds(30);
 /// Nobody needs the message any more; that of a poisoned job may be sent back.
 bool is_over(JobState state) { return state == JobState::kSucceeded || state == JobState::kCancelled; }
 
+/// No delivery will be able to write such a record.
+bool is_refused_for_good(const Error& error) {
+  const auto status = http_status_of(error.code);
+  return status == 400 || status == 413;
+}
+
 bool may_pass(const Error& error) {
   const auto error_class = classify(error.code);
   return error_class == ErrorClass::kTransient || error_class == ErrorClass::kThrottled;
@@ -374,6 +380,18 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string_view c
   co_return co_await move_to_poison(run, std::move(poison));
 }
 
+jobs::JobRecord JobRunner::record_instead(const Run& run, const jobs::PoisonRecord& poison) {
+  jobs::JobRecord record;
+  record.id = run.story.job_id;
+  record.kind = run.kind;
+  record.state = JobState::kPoisoned;
+  record.error = poison.reason;
+  record.attempts = run.message.dequeue_count;
+  record.submitted_at = run.message.inserted;
+  record.finished_at = poison.moved_at;
+  return record;
+}
+
 Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   co_await run.lease->stop();
   jobs::RecordChange change;
@@ -393,12 +411,12 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   fail_points::kPoisonRecordAfter.reach();
   if (!changed) {
     auto record = co_await services_.jobs.find(run.story.job_id);
-    if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
-    const auto state = (*record)->state;
-    if (is_over(state)) co_return co_await drop(run, std::move(*record));
+    if (!record) co_return RunEnd::kAbandoned;  // the note stays: tried again
+    if (*record && is_over((*record)->state)) co_return co_await drop(run, std::move(*record));
     // An earlier delivery set it and could not move the message any more.
-    if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
-    changed = std::move(**record);
+    const bool set_before = *record && (*record)->state == JobState::kPoisoned;
+    if (!set_before && !is_refused_for_good(changed.error())) co_return RunEnd::kAbandoned;
+    changed = set_before ? std::move(**record) : record_instead(run, poison);
   }
   if (run.spec && !co_await endings_.tell(std::move(*changed), *run.spec)) co_return RunEnd::kAbandoned;
   const auto moved = co_await services_.queues.move(run.lease->lease(), std::string(jobs::kPoisonQueue),

@@ -5,7 +5,8 @@
 //   retry     record queued; message back with a delay, the attempt noted in it
 //   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
 //   pass on   it belongs into another queue: the record names that one; message moved there, no attempt counted
-//   give up   note in the message; record poisoned; put what tells of the end; move the message
+//   give up   note in the message; record poisoned; put what tells of the end; move the message, even if the record is
+//             one that the store refuses
 // Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
 #pragma once
 #include <memory>
@@ -94,6 +95,8 @@ class JobRunner {
   Task<RunEnd> give_up(Run& run, std::string reason, std::string_view code);
   /// Ends a job that must not become poison.
   Task<RunEnd> stop(Run& run, std::string reason, std::string_view code);
+  /// What tells of the end of a job whose record cannot be written.
+  static jobs::JobRecord record_instead(const Run& run, const jobs::PoisonRecord& poison);
   Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
   /// Deletes the message; if the job has ended, puts the callbacks of its end in the same transaction.
   Task<Result<void>> end_message(Run& run, std::optional<jobs::JobRecord> ended);
