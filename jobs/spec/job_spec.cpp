@@ -17,6 +17,8 @@ using nlohmann::ordered_json;
 constexpr std::size_t kMaxSpecsBytes = 4UL << 20;
 constexpr std::size_t kMaxSpecs = 1000;
 constexpr std::size_t kMaxListedProblems = 100;
+constexpr std::size_t kMaxTraceBytes = 100 + 2 * kMaxTraceState;  // its quotes are escaped
+static_assert(kMaxMessageSpecBytes + kMaxTraceBytes <= table_store::kMaxStringUnits);
 constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).count();
 
 constexpr Names<Priority, 3> kPriorities{
@@ -66,25 +68,26 @@ JobSpec without_trace(JobSpec spec) {
   return spec;
 }
 
-Result<JobSpec> read_spec(const json& object, std::string* job_id, int following = 0, std::string queue = {});
+Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t most, int following = 0,
+                          std::string queue = {});
 
 /// The job that follows, whose problems are this one's; `following`: how many are before it.
-void read_then(SpecMembers& in, JobSpec& spec, int following) {
+void read_then(SpecMembers& in, JobSpec& spec, std::size_t most, int following) {
   const auto* given = in.any("then");
   if (given == nullptr) return;
   if (following == kMostFollowing) return in.problem("then: at most 5 jobs can follow one another");
   if (given->is_object() && given->contains("idempotencyKey")) {
     return in.problem("then: idempotencyKey cannot be given: the job before has one such job");
   }
-  const auto next = read_spec(*given, nullptr, following + 1, spec.queue);
+  const auto next = read_spec(*given, nullptr, most, following + 1, spec.queue);
   if (next) spec.then = canonical_text(*next);
   if (next) return;
   for (const auto& [name, problem] : next.error().fields) in.problem("then: " + problem);
 }
 
-/// `job_id`: where a message's jobId goes; a submission (null) must not have one. `queue`: of the job before it, in
-/// which it stays unless it says otherwise.
-Result<JobSpec> read_spec(const json& object, std::string* job_id, int following, std::string queue) {
+/// `job_id`: where a message's jobId goes; a submission (null) must not have one. `most`: bytes of its canonical text.
+/// `queue`: of the job before it, in which it stays unless it says otherwise.
+Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t most, int following, std::string queue) {
   if (!object.is_object()) return invalid_job({"it must be a JSON object"});
   SpecMembers in(object);
   JobSpec spec;
@@ -98,7 +101,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, int following
   read_common(in, spec);
   if (spec.queue.empty() && spec.priority == Priority::kNormal) spec.queue = std::move(queue);
   read_trace(in, spec);
-  read_then(in, spec, following);
+  read_then(in, spec, most, following);
   if (!is_kind(name)) {
     if (named) in.problem("kind must be one of " + joined(Kinds::kNames));
     return invalid_job(in.problems());  // what the other members should be is not known
@@ -114,8 +117,8 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, int following
     in.number("maxPerSecond", spec.max_per_second, 1, 1'000'000);
   }
   in.refuse_unknown();
-  if (in.problems().empty() && canonical_text(without_trace(spec)).size() > kMaxSpecBytes)
-    in.problem("it is longer than 30000 bytes");
+  if (in.problems().empty() && canonical_text(without_trace(spec)).size() > most)
+    in.problem("it is longer than " + std::to_string(most) + " bytes");
   if (!in.problems().empty()) return invalid_job(in.problems());
   return spec;
 }
@@ -125,6 +128,19 @@ Result<json> parse_json(std::string_view text, std::size_t limit) {
   auto parsed = read_json(text);
   if (!parsed) return invalid_job({std::move(parsed.error().message)});
   return std::move(*parsed);
+}
+
+/// As it is or in Base64.
+Result<json> parse_message_json(std::string_view text) {
+  std::string decoded;
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] != '{') {
+    if (auto bytes = base64_decode(text.substr(first))) {
+      decoded = std::move(*bytes);
+      text = decoded;
+    }
+  }
+  return parse_json(text, 2 * kMaxMessageSpecBytes);
 }
 
 ordered_json ordered(const JobSpec& spec) {
@@ -173,7 +189,7 @@ bool is_never_poison(const JobSpec& spec) {
 
 Result<JobSpec> parse_job_spec(std::string_view json_text) {
   auto parsed = TRY(parse_json(json_text, 2 * kMaxSpecBytes));
-  return read_spec(parsed, nullptr);
+  return read_spec(parsed, nullptr, kMaxSpecBytes);
 }
 
 Result<JobSpec> parse_stored_spec(std::string_view text) {
@@ -181,7 +197,7 @@ Result<JobSpec> parse_stored_spec(std::string_view text) {
   return std::move(message.spec);
 }
 
-Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr); }
+Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr, kMaxSpecBytes); }
 
 Result<JobBatch> parse_job_batch(std::string_view json_text) {
   auto parsed = TRY(parse_json(json_text, kMaxSpecsBytes));
@@ -202,7 +218,7 @@ Result<JobBatch> parse_job_batch(std::string_view json_text) {
   }
   for (std::size_t i = 0; i < list->size() && problems.size() < kMaxListedProblems; ++i) {
     const auto place = "jobs[" + std::to_string(i) + "]: ";
-    auto spec = read_spec((*list)[i], nullptr);
+    auto spec = read_spec((*list)[i], nullptr, kMaxSpecBytes);
     if (!spec) {
       for (const auto& [name, text] : spec.error().fields) problems.push_back(place + text);
       continue;
@@ -243,18 +259,17 @@ std::string job_message_text(std::string_view job_id, const JobSpec& spec) {
 }
 
 Result<JobMessage> parse_job_message(std::string_view text) {
-  std::string decoded;
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && text[first] != '{') {
-    if (auto bytes = base64_decode(text.substr(first))) {
-      decoded = std::move(*bytes);
-      text = decoded;
-    }
-  }
-  auto parsed = TRY(parse_json(text, 2 * kMaxSpecBytes));
+  const auto parsed = TRY(parse_message_json(text));
   JobMessage message;
-  message.spec = TRY(read_spec(parsed, &message.job_id));
+  message.spec = TRY(read_spec(parsed, &message.job_id, kMaxMessageSpecBytes));
   return message;
+}
+
+std::string job_id_in(std::string_view text) {
+  const auto parsed = parse_message_json(text);
+  const bool named = parsed && parsed->is_object() && parsed->contains("jobId") && (*parsed)["jobId"].is_string();
+  auto id = named ? (*parsed)["jobId"].get<std::string>() : std::string();
+  return is_job_id(id) ? id : std::string();
 }
 
 }  // namespace tidemark::jobs

@@ -45,8 +45,10 @@ inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
 inline constexpr auto kLongestRetry = std::chrono::hours(24);  // of retryBaseMs and retryCapMs
 inline constexpr std::uint32_t kMinKeepHours = 2;
 inline constexpr std::uint32_t kMaxKeepHours = 87'600;
-/// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.
+/// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record, whatever is
+/// added to it on the way: group, after, the key of a schedule, the queues of undone jobs, the trace.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
+inline constexpr std::size_t kMaxMessageSpecBytes = kMaxSpecBytes + 1'000;  // without the trace
 /// Jobs that follow one another, after the first.
 inline constexpr int kMostFollowing = 5;
 
@@ -82,7 +84,7 @@ std::vector<std::string> tables_of(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);
-/// Reads the text in a record, which may also have the group of the job.
+/// Reads a text that was made of a submission: it may also have the group of the job, and be longer by it.
 Result<JobSpec> parse_stored_spec(std::string_view text);
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
 /// Many jobs that are submitted together. With a group, they are counted together and one callback reports their end.
@@ -109,6 +111,8 @@ struct JobMessage {
 std::string job_message_text(std::string_view job_id, const JobSpec& spec);
 /// Accepts the JSON as it is or in Base64, as some SDKs write it. kJobInvalid.
 Result<JobMessage> parse_job_message(std::string_view text);
+/// Of a message that need not be a valid job; empty if it names none.
+std::string job_id_in(std::string_view text);
 
 /// 3..63 letters and digits, a letter first.
 bool is_table_name(std::string_view name);

@@ -107,7 +107,7 @@ Task<Result<std::vector<FollowUp>>> Endings::follow_ups(JobRecord ended, JobSpec
     CO_TRY(co_await add(out, ending_job_id(ended), std::move(callback)));
   }
   if (!spec.then.empty() && ended.state == JobState::kSucceeded) {
-    auto next = CO_TRY(parse_job_spec(spec.then));
+    auto next = CO_TRY(parse_stored_spec(spec.then));
     next.after = ended.id;
     next.trace = trace;
     CO_TRY(co_await add(out, following_job_id(ended), std::move(next)));

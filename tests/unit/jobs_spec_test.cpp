@@ -71,6 +71,36 @@ TEST(JobSpec, TimesAreThoseThatARecordCanHold) {
   EXPECT_THAT(then.error().message, HasSubstr("then: notBefore must be a time of the years"));
 }
 
+/// A merge whose canonical text has so many bytes.
+std::string merge_of(std::size_t bytes) {
+  const auto with = [](std::size_t letters) {
+    return R"({"kind":"merge","source":"Source","filter":"","set":{"Text":")" + std::string(letters, 'x') + "\"}}";
+  };
+  return with(bytes - canonical_text(*parse_job_spec(with(1))).size() + 1);
+}
+
+TEST(JobSpec, WhatIsAddedToALongOneLeavesItValid) {
+  EXPECT_THAT(parse_job_spec(merge_of(30'001)).error().message, HasSubstr("it is longer than 30000 bytes"));
+  auto spec = parse_job_spec(merge_of(30'000));
+  ASSERT_TRUE(spec) << spec.error().message;
+  spec->group = GroupMember{std::string(64, 'g'), 1'000'000};
+  spec->after = "0000000000000001-0123456789abcdef0123456789abcdef";
+  spec->idempotency_key = "schedule:" + std::string(63, 's') + ":2026-11-21T01:00:00.1234567Z";
+  spec->queue = std::string(40, 'q');
+  const auto stored = parse_stored_spec(canonical_text(*spec));
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_EQ(stored->group, spec->group);
+}
+
+TEST(JobSpec, AMessageThatIsNoJobMayStillNameOne) {
+  const std::string id = "0000000000000001-0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(job_id_in(R"({"jobId":")" + id + R"(","kind":"fly"})"), id);
+  EXPECT_EQ(job_id_in(base64_encode(R"({"jobId":")" + id + R"(","kind":"fly"})")), id);
+  for (const char* text : {"", "[]", "{", R"({"jobId":7})", R"({"jobId":"x"})", R"({"kind":"fly"})"}) {
+    EXPECT_EQ(job_id_in(text), "") << text;
+  }
+}
+
 TEST(JobSpec, RefusesWhatIsNoObject) {
   for (const char* text : {"", "[]", "7", "{", "null", R"({"kind":"fly"})", R"({"kind":1})", "{}"}) {
     EXPECT_TRUE(parse_job_spec(text).failed_with(ErrorCode::kJobInvalid)) << text;

@@ -266,6 +266,28 @@ TEST_F(WorkersRecords, AJobWhoseTableOfRecordsIsGoneEndsWhereAPersonSeesIt) {
   EXPECT_EQ(messages("tidemark-jobs-poison"), 1U);
 }
 
+TEST_F(WorkersRecords, ALongJobOfAGroupRuns) {
+  auto batch =
+      jobs::parse_job_batch(R"({"group":"long","jobs":[{"kind":"merge","source":"Source","filter":"","set":{"Text":")" +
+                            std::string(29'900, 'x') + "\"}}]}");
+  ASSERT_TRUE(batch) << batch.error().message;
+  const auto submitted = run(jobs_.submit_group(std::move(*batch)));
+  ASSERT_TRUE(submitted) << submitted.error().message;
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(submitted->front()->job.id).state, JobState::kSucceeded);
+}
+
+TEST_F(WorkersRecords, AMessageThatIsNoValidJobEndsTheRecordThatItNames) {
+  const auto job = submit(kDeleteAll);
+  auto message = receive();
+  ASSERT_TRUE(message);
+  message->text = R"({"jobId":")" + job.id + R"(","kind":"fly"})";
+  EXPECT_EQ(work(std::move(*message)).end, RunEnd::kPoisoned);
+  const auto ended = record(job.id);
+  EXPECT_EQ(ended.state, JobState::kPoisoned);
+  EXPECT_EQ(ended.kind, "delete");
+}
+
 TEST_F(WorkersRecords, AJobWhoseRecordIsRefusedForGoodBecomesPoison) {
   queue_service::PutRequest message;
   message.text = R"({"kind":"delete","source":"Source","filter":"","onEnd":{"url":"http://127.0.0.1/told"}})";

@@ -47,6 +47,20 @@ class WorkersSchedule : public WorkersFixture {
   jobs::ScheduleStore schedules_{tables_, manual_};
 };
 
+TEST_F(WorkersSchedule, ALongJobIsSubmittedAndRuns) {
+  const auto spec = jobs::parse_schedule(
+      R"({"cron":"0 * * * *","job":{"kind":"merge","source":"Source","filter":"","set":{"Text":")" +
+      std::string(29'900, 'x') + "\"}}}");
+  ASSERT_TRUE(spec) << spec.error().message;
+  ASSERT_TRUE(run(schedules_.put("long", *spec, {})));
+  manual_.time = *parse_iso8601("2026-11-21T01:00:00Z");
+  auto one = worker("one");
+  look(one);
+  EXPECT_EQ(schedule("long").state.last_problem, "");
+  EXPECT_EQ(jobs_of("long").size(), 1U);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+}
+
 TEST_F(WorkersSchedule, SubmitsWhenDueAndOnlyThen) {
   set("nightly");
   auto one = worker("one");

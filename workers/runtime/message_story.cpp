@@ -60,9 +60,10 @@ std::string giving_up_annotation(const jobs::PoisonRecord& record) {
 
 std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
                       const MessageStory& story) {
-  if (parsed && !parsed->job_id.empty() && jobs::is_job_id(parsed->job_id)) return parsed->job_id;
-  const bool noted = (!parsed || parsed->job_id.empty()) && jobs::is_job_id(story.job_id);
-  return noted ? story.job_id : jobs::job_id_of_message(message.inserted, message.id);
+  if (parsed && !parsed->job_id.empty()) return parsed->job_id;
+  if (jobs::is_job_id(story.job_id)) return story.job_id;
+  auto named = parsed ? std::string() : jobs::job_id_in(message.text);
+  return named.empty() ? jobs::job_id_of_message(message.inserted, message.id) : named;
 }
 
 jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,

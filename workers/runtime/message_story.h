@@ -39,7 +39,8 @@ MessageStory parse_story(std::string_view annotation);
 std::string story_text(const MessageStory& story);
 std::string giving_up_annotation(const jobs::PoisonRecord& record);
 
-/// The id in the text, or else the one that an earlier delivery noted, or else one derived from the message's id.
+/// The id in the text, or else the one that an earlier delivery noted, or else one derived from the message's id. Of a
+/// text that is no valid job, what was noted comes first.
 std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
                       const MessageStory& story);
 /// `spec` is absent if the message is not a job; `text` is the text of the spec, if it is known.

@@ -126,7 +126,7 @@ Task<Result<bool>> Scheduler::claim(Schedule& schedule, Time due) {
 
 Task<Result<bool>> Scheduler::submit(Schedule& schedule) {
   auto pending = *schedule.state.pending;
-  const auto spec = jobs::parse_job_spec(pending.job);
+  const auto spec = jobs::parse_stored_spec(pending.job);
   if (!spec) {
     co_return co_await note(schedule, std::move(pending), {}, spec.error().message);
   }
