@@ -4,6 +4,7 @@
 
 #include "table_store/model/entity_view.h"
 #include "table_store/model/group_text.h"
+#include "table_store/model/text_order.h"
 
 namespace tidemark::indexes {
 namespace {
@@ -134,7 +135,9 @@ class ListSearch final : public Search {
     auto piece = read_piece(row);
     if (!piece || !range().admits(piece->group, by_.size())) return;
     const bool same = resume && resume->group == piece->group;
-    if (resume && !same && rows_.in_partition() && row.row_key <= resume->row_key) return;
+    const bool seen =
+        resume && !same && rows_.in_partition() && table_store::compare_ordinal(row.row_key, resume->row_key) <= 0;
+    if (seen) return;
     const auto behind = [&](const ListEntry& entry) {
       const auto& before = resume->entry;
       if (entry.hash() != before.hash()) return entry.hash() > before.hash();

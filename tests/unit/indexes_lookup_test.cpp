@@ -254,6 +254,17 @@ TEST_F(IndexLookup, FindsInAPartition) {
   }
 }
 
+TEST_F(IndexLookup, GoesOnInAPartitionInTheOrderOfItsRows) {
+  const auto index = IndexFixture::put("by-a", lists(R"("A")", kInPartition));
+  // The first is before the second among rows, and behind it in UTF-8.
+  for (const std::string value : {"\U0001F600", "\uFF21", "\uFF22"}) {
+    put_list(index, value, {put("p", value, {{"A", value}})});
+  }
+  for (const auto* top : {"1", "2", "100"}) {
+    EXPECT_THAT(found(index, {{"partition", "p"}, {"top", top}}), ElementsAre("p/\U0001F600", "p/\uFF21", "p/\uFF22"));
+  }
+}
+
 TEST_F(IndexLookup, FindsCopies) {
   const auto index = IndexFixture::put("a", copies());
   const auto templates = *jobs::parse_key_templates("in_{Section}", "mail_{Mail}_{Number}");
