@@ -2,6 +2,7 @@
 
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/limits.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -171,21 +172,31 @@ Task<Result<Schedule>> ScheduleStore::set_paused(std::string name, bool paused) 
 }
 
 Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Time due) {
+  if (!table_store::can_hold(due))
+    co_return fail(ErrorCode::kInvalidInput, "dueTime must be in the years 1601 to 9999.");
   auto found = CO_TRY(co_await find(name));
   if (!found.has_value()) co_return unknown(name);
   auto spec = CO_TRY(job_of(found->spec, name, due));
   auto submission = CO_TRY(co_await jobs.submit(std::move(spec)));
-  for (int race = 0; race < kMaxRaces && found.has_value() && submission.created; ++race) {
-    auto& state = found->state;
-    state.last_job = submission.job.id;
+  // The job is there, whether the schedule comes to say so or not.
+  if (submission.created) std::ignore = co_await note_run(std::move(*found), due, submission.job);
+  co_return submission;
+}
+
+Task<Result<void>> ScheduleStore::note_run(Schedule seen, Time due, JobRecord job) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto& state = seen.state;
+    state.last_job = job.id;
     state.last_due = due;
-    state.last_at = submission.job.submitted_at;
+    state.last_at = job.submitted_at;
     state.last_problem.clear();
     ++state.runs;
-    if (CO_TRY(co_await swap(*found))) break;
-    found = CO_TRY(co_await find(name));
+    if (CO_TRY(co_await swap(seen))) co_return Result<void>{};
+    auto found = CO_TRY(co_await find(seen.name));
+    if (!found.has_value()) co_return Result<void>{};
+    seen = std::move(*found);
   }
-  co_return submission;
+  co_return contended(seen.name);
 }
 
 Task<Result<bool>> ScheduleStore::swap(Schedule& schedule) {

@@ -47,7 +47,7 @@ class ScheduleStore {
   /// What was due during a pause is not caught up. kScheduleNotFound.
   Task<Result<Schedule>> set_paused(std::string name, bool paused);
   /// Submits the job of `due`, which need not be a time of the timetable, at once and regardless of `overlap`. The same
-  /// time gives the same job. kScheduleNotFound, kIdempotencyKeyReused.
+  /// time gives the same job. kScheduleNotFound, kIdempotencyKeyReused; kInvalidInput: no row can hold the time.
   Task<Result<Submission>> run(JobStore& jobs, std::string name, Time due);
 
   /// Stores the schedule, new or by compare-and-swap, and gives it its new version; false if somebody else changed the
@@ -58,6 +58,7 @@ class ScheduleStore {
 
  private:
   Task<Result<void>> tell();
+  Task<Result<void>> note_run(Schedule seen, Time due, JobRecord job);
   table_store::TableClient& tables_;
   Clock& clock_;
 };

@@ -47,6 +47,25 @@ class WorkersSchedule : public WorkersFixture {
   jobs::ScheduleStore schedules_{tables_, manual_};
 };
 
+TEST_F(WorkersSchedule, IsRunForATimeThatCanBeToldAndAnswersOnceTheJobIsThere) {
+  set("nightly");
+  for (const char* due : {"1500-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00"}) {
+    const auto refused = run(schedules_.run(schedule_jobs_, "nightly", *parse_iso8601(due)));
+    EXPECT_TRUE(refused.failed_with(ErrorCode::kInvalidInput)) << due;
+  }
+  EXPECT_EQ(messages("tidemark-jobs"), 0U);
+  // Its record is the last that can be written.
+  table_link_.before = [written = std::make_shared<int>(0)](std::string method) -> Task<Result<void>> {
+    if (method == "table.mutate" && ++*written > 2) co_return fail(ErrorCode::kUnavailable);
+    co_return Result<void>{};
+  };
+  const auto job = run(schedules_.run(schedule_jobs_, "nightly", manual_.time));
+  table_link_.before = nullptr;
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_TRUE(run(jobs_.find(job->job.id))->has_value());
+  EXPECT_EQ(schedule("nightly").state.runs, 0U) << "that it could not be noted is what this is about";
+}
+
 TEST_F(WorkersSchedule, ALongJobIsSubmittedAndRuns) {
   const auto spec = jobs::parse_schedule(
       R"({"cron":"0 * * * *","job":{"kind":"merge","source":"Source","filter":"","set":{"Text":")" +
