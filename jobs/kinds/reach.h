@@ -44,6 +44,7 @@ struct Reach {
   PropertyValues sets = {};                    // properties, before the key is made
   std::string undoes = {};                     // the job to take back; resolve() tells the rest
   std::string url = {};                        // of an endpoint that is called
+  std::string container = {};                  // that must be there
   bool writes_blobs = false;
   [[nodiscard]] bool covers(const table_store::Entity& entity) const;
   /// The key of what becomes of the entity; nothing if it cannot be made, or if there are no templates.

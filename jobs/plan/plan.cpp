@@ -6,6 +6,7 @@
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/kinds/archive/plan_objects.h"
 #include "jobs/kinds/reach.h"
+#include "jobs/objects/blob_objects.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -166,6 +167,15 @@ Task<double> measured_rate(JobStore& store, std::string kind) {
   co_return kAssumedPerSecond;
 }
 
+Task<Result<void>> look_for_container(const PlanSources& sources, std::string container, JobPlan& plan) {
+  if (container.empty() || sources.access.blobs == nullptr) co_return Result<void>{};
+  BlobObjects objects(*sources.access.blobs, std::move(container));
+  const auto there = co_await objects.require();
+  if (!there.failed_with(ErrorCode::kContainerNotFound)) co_return there;
+  plan.problems.push_back(there.error().message);
+  co_return Result<void>{};
+}
+
 /// Of a kind that reaches entities.
 Task<Result<void>> plan_entities(PlanSources& sources, const JobSpec& spec, JobPlan& plan) {
   auto reach = co_await resolve(sources.store, reach_of(spec));
@@ -186,6 +196,7 @@ Task<Result<void>> plan_entities(PlanSources& sources, const JobSpec& spec, JobP
     co_return Result<void>{};
   }
   if (!looked) co_return fail(std::move(looked.error()));
+  CO_TRY(co_await look_for_container(sources, reach->container, plan));
   if (spec.max_affected && plan.keys > *spec.max_affected) {
     plan.problems.push_back("More entities are selected than maxAffected allows, which is " +
                             std::to_string(*spec.max_affected) + ".");

@@ -226,6 +226,8 @@ class StackTest(StackCase):
 
     def test_plans_are_for_people(self):
         self.fill("Planned", 3)
+        self.stack.start("blob_store")
+        self.command("container", "create", "photos")
         for arguments, says in (
                 (["delete", "--filter", ""], ["delete: 3 entities, ", " bytes, about 0 s", "if it still is the version of 20"]),
                 (["delete", "--whole-table"], ["removed together with the table Planned"]),
@@ -237,6 +239,9 @@ class StackTest(StackCase):
             plan = self.command("job", "submit", *arguments, "--source", "Planned", "--dry-run").stdout
             for text in says:
                 self.assertIn(text, plan)
+        plan = self.command("job", "submit", "discard", "--source", "Planned", "--filter", "", "--property", "Photo",
+                            "--container", "photoss", "--dry-run", code=1).stdout
+        self.assertIn("would fail: The container 'photoss' does not exist.\n", plan)
         self.assertEqual(len(self.tables.scan("Planned")), 3)
 
     def test_poison_by_the_id_that_the_submission_told(self):

@@ -1,6 +1,7 @@
 // Entities that go together with the blobs they point to, and blobs that nothing points to, end to end in one thread.
 #include <nlohmann/json.hpp>
 
+#include "jobs/plan/plan.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {
@@ -65,6 +66,47 @@ TEST_F(WorkersDiscard, RemovesWhatIsSelectedWithItsBlobs) {
   EXPECT_EQ(job.skipped, 1U);
   EXPECT_EQ(rows(), (Texts{"b", "d"}));
   EXPECT_EQ(blob_names(), (Texts{"p/b", "p/nobody"}));
+}
+
+TEST_F(WorkersDiscard, WithoutTheContainerNothingIsRemoved) {
+  for (int i = 0; i < 3; ++i) put_pair("a" + std::to_string(i), i);
+  const auto no_container = [&](const std::string& text, const std::string& name) {
+    const auto job = submit(text);
+    EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+    EXPECT_EQ(record(job.id).error, "The container '" + name + "' does not exist.");
+    EXPECT_EQ(rows().size(), 3U);
+  };
+  for (const std::string which : {R"("filter":"")", R"("partitionKey":"p","rowKey":"a0")"}) {
+    const auto text = R"({"kind":"discard","source":"Source","property":"Photo","container":"photoss",)" + which + "}";
+    no_container(text, "photoss");
+    const auto plan = run(jobs::plan_job({jobs_, poison_, tables_, {&blobs_, {}, {}}}, *jobs::parse_job_spec(text)));
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->problems, Texts{"The container 'photoss' does not exist."});
+  }
+  // One that somebody drops while the job runs.
+  bool listed = false;
+  blob_link_.before = [&](const std::string& method) -> Task<Result<void>> {
+    if (method == "blob.list") listed = true;
+    if (method == "blob.read" && std::exchange(listed, false)) {
+      CO_TRY(co_await blob_service_.delete_container({kAccount, "photos"}, {}));
+    }
+    co_return Result<void>{};
+  };
+  no_container(kDiscard, "photos");
+}
+
+TEST_F(WorkersDiscard, AContainerThatIsDroppedOnceAllIsDoneIsNoFailure) {
+  put_pair("a", 1);
+  const auto job = submit(kDiscard);
+  table_link_.before = [&, lost = std::make_shared<bool>(false)](const std::string& method) -> Task<Result<void>> {
+    // The blob store has closed the operation.
+    if (method != "table.close" || std::exchange(*lost, true)) co_return Result<void>{};
+    CO_TRY(co_await blob_service_.delete_container({kAccount, "photos"}, {}));
+    co_return fail(ErrorCode::kUnavailable);
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kRetried);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).done, 1U);
 }
 
 TEST_F(WorkersDiscard, NothingIsHalfDoneWhateverIsLost) {

@@ -33,13 +33,15 @@ class Discarder final : public BulkJob {
 
  private:
   Task<Result<bool>> open() override { co_return co_await objects().open(context_.fence({})); }
+  /// With a misspelt container, every entity would go as one without a blob, and its blob would stay.
+  Task<Result<void>> prepare() override { co_return co_await objects().require(); }
   Task<Result<void>> resume(json saved) override;
   Task<Result<void>> work_on(std::vector<Entity> entities) override;
   Task<Result<void>> close() override { co_return co_await objects().close(context_.fence({})); }
 
   Task<Result<void>> discard_chunk(std::vector<Pair> pairs);
   Task<Result<void>> discard(Pair pair);
-  /// Nothing if there is no such blob, or no such container.
+  /// Nothing if there is no such blob.
   Task<Result<std::optional<Stamp>>> version_of(std::string blob);
   Task<Result<void>> erase_blob(std::string blob, Stamp version);
   [[nodiscard]] jobs::BlobObjects objects() const { return {*context_.objects.blobs, spec_.container}; }
@@ -96,7 +98,8 @@ Task<Result<void>> Discarder::discard(Pair pair) {
 Task<Result<std::optional<Stamp>>> Discarder::version_of(std::string blob) {
   // From behind its end: no bytes are read.
   auto piece = co_await context_.objects.blobs->read(spec_.container, std::move(blob), UINT64_MAX, {});
-  if (piece.failed_with(ErrorCode::kContainerNotFound)) co_return std::optional<Stamp>();
+  // Somebody dropped the container since the job began. If that was a mistake, the entities are still of use.
+  if (piece.failed_with(ErrorCode::kContainerNotFound)) CO_TRY(co_await objects().require());
   const auto found = CO_TRY(std::move(piece));
   co_return found ? std::optional(found->version) : std::nullopt;
 }

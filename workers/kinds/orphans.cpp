@@ -88,9 +88,7 @@ Task<Result<Blobs>> OrphanSearch::next_blobs() {
   Blobs found;
   do {
     auto page = co_await blobs_.list_older(spec_.container, spec_.prefix, from_, before);
-    if (page.failed_with(ErrorCode::kContainerNotFound)) {
-      co_return fail(ErrorCode::kContainerNotFound, "The container '" + spec_.container + "' does not exist.");
-    }
+    if (page.failed_with(ErrorCode::kContainerNotFound)) CO_TRY(co_await objects_.require());
     auto older = CO_TRY(std::move(page));
     for (auto& blob : older.blobs) found.emplace(std::move(blob.name), blob.version);
     from_ = std::move(older.next);

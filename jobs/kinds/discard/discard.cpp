@@ -19,7 +19,8 @@ void DiscardSpec::members(SpecMembers& in) {
 Reach DiscardSpec::reach() const {
   return {.from = {source},
           .selection = *this,
-          .note = "removed, and then the blob in container " + container + " that its " + property + " names"};
+          .note = "removed, and then the blob in container " + container + " that its " + property + " names",
+          .container = container};
 }
 
 }  // namespace tidemark::jobs

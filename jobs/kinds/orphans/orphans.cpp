@@ -24,7 +24,8 @@ void OrphansSpec::members(SpecMembers& in) {
 
 Reach OrphansSpec::reach() const {
   return {.from = {source},
-          .note = "stays; the blob in container " + container + " that its " + property + " names too"};
+          .note = "stays; the blob in container " + container + " that its " + property + " names too",
+          .container = container};
 }
 
 }  // namespace tidemark::jobs
