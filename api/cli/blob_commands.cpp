@@ -19,6 +19,9 @@ namespace {
 
 using nlohmann::json;
 
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;
 constexpr const char* kTagHelp = "the ETag that it must have, or * for any";
 
 std::string size_of(const json& size) {
@@ -74,28 +77,53 @@ void add_lists(const Commands& blobs, const Commands& containers) {
 
 void print_blob(const json& blob) { std::cout << blob.dump(2) << "\n"; }
 
+/// What links lead to, be it there or not.
+Result<fs::path> followed(const std::string& file) {
+  fs::path path = file;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(path, error)); ++links) {
+    if (links == kMostLinks) return fail(ErrorCode::kInvalidInput, file + " is a link that leads nowhere");
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
+}
+
+Result<void> write_content(ApiClient& api, const Which& which, const std::string& file) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  if (!out) return fail(ErrorCode::kInvalidInput, file + " cannot be written");
+  TRY(api.stream(which.path("/content"), [&out](std::string_view piece) {
+    out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+  }));
+  out.close();
+  if (!out) return fail(ErrorCode::kInvalidInput, file + " cannot be written");
+  return {};
+}
+
 /// Into a file beside it first, so that what has its name is whole.
+Result<void> replace_file(ApiClient& api, const Which& which, const std::string& file) {
+  const auto part = file + ".part";
+  auto done = write_content(api, which, part);
+  if (done) {
+    std::error_code error;
+    fs::rename(part, file, error);
+    if (error) done = fail(ErrorCode::kInvalidInput, file + " cannot be written: " + error.message());
+  }
+  if (!done) std::remove(part.c_str());
+  return done;
+}
+
 Result<int> download(const GlobalOptions& options, const Which& which, const std::string& file) {
   auto api = TRY(ApiClient::create(options));
   if (file == "-") {
     TRY(api.stream(which.path("/content"), [](std::string_view piece) { std::cout << piece; }));
     return kOk;
   }
-  const auto part = file + ".part";
-  std::ofstream out(part, std::ios::binary | std::ios::trunc);
-  const TakePiece take = [&out](std::string_view piece) {
-    out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
-  };
-  auto done = api.stream(which.path("/content"), take);
-  out.close();
-  if (done && !out) done = fail(ErrorCode::kInvalidInput, part + " cannot be written");
-  if (done) {
-    std::error_code error;
-    std::filesystem::rename(part, file, error);
-    if (error) done = fail(ErrorCode::kInvalidInput, file + " cannot be written: " + error.message());
-  }
-  if (!done) std::remove(part.c_str());
-  TRY(done);
+  const auto target = TRY(followed(file));
+  std::error_code error;
+  const auto there = fs::status(target, error);
+  // A pipe or a device is written to; in its place, a file would be of no use.
+  const bool as_it_is = fs::exists(there) && !fs::is_regular_file(there);
+  TRY(as_it_is ? write_content(api, which, target) : replace_file(api, which, target));
   return kOk;
 }
 

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -224,9 +225,40 @@ class StackTest(StackCase):
             self.assertEqual(again["notBefore"], "2126-11-22T01:30:00Z")
             self.command("job", "cancel", again["id"])
 
+    def start_blob_store(self):
+        if "blob_store" not in self.stack.children:
+            self.stack.start("blob_store")
+
+    def test_a_download_leaves_pipes_and_links_what_they_are(self):
+        self.start_blob_store()
+        self.command("container", "create", "downloads")
+        self.command("blob", "upload", "downloads", "b", "--file", "-", stdin="content")
+        with tempfile.TemporaryDirectory() as directory:
+            pipe, file, link, loose, round_about = (os.path.join(directory, name) for name in
+                                                    ("pipe", "file", "link", "loose", "round"))
+            os.mkfifo(pipe)
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self.addCleanup(os.close, reader)
+            self.command("blob", "download", "downloads", "b", "--file", pipe)
+            self.assertEqual(os.read(reader, 100), b"content")
+            self.assertTrue(stat.S_ISFIFO(os.lstat(pipe).st_mode))
+            with open(file, "w") as out:
+                out.write("old")
+            os.symlink("file", link)
+            os.symlink("new", loose)
+            os.symlink("round", round_about)
+            for name, target in ((link, "file"), (loose, "new")):
+                self.command("blob", "download", "downloads", "b", "--file", name)
+                self.assertEqual(os.readlink(name), target)
+                with open(os.path.join(directory, target)) as written:
+                    self.assertEqual(written.read(), "content")
+            for wrong in (round_about, directory):
+                self.command("blob", "download", "downloads", "b", "--file", wrong, code=1)
+            self.assertEqual(sorted(os.listdir(directory)), ["file", "link", "loose", "new", "pipe", "round"])
+
     def test_plans_are_for_people(self):
         self.fill("Planned", 3)
-        self.stack.start("blob_store")
+        self.start_blob_store()
         self.command("container", "create", "photos")
         for arguments, says in (
                 (["delete", "--filter", ""], ["delete: 3 entities, ", " bytes, about 0 s", "if it still is the version of 20"]),
