@@ -68,12 +68,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_completion_command(app, program);
 }
 
-}  // namespace
-}  // namespace tidemark::cli
-
-int main(int argc, char** argv) {
-  using namespace tidemark;
-  using namespace tidemark::cli;
+int run_command(int argc, char** argv) {
   constexpr std::size_t kHelpColumn = 36;
   read_environment_file();
   GlobalOptions options;
@@ -103,4 +98,14 @@ int main(int argc, char** argv) {
   }
   const auto code = chosen(options);
   return code ? *code : report(options, code.error());
+}
+
+}  // namespace
+}  // namespace tidemark::cli
+
+int main(int argc, char** argv) {
+  const int code = tidemark::cli::run_command(argc, argv);
+  if (std::cout.flush()) return code;
+  std::cerr << "error: standard output cannot be written\n";
+  return code == tidemark::cli::kOk ? tidemark::cli::kFailed : code;
 }

@@ -151,6 +151,13 @@ class EveryOperationTest(unittest.TestCase):
         right = {"TIDEMARK_ENV_FILE": "/nowhere", "TIDEMARK_CA_FILE": "", "TIDEMARK_API": "http://127.0.0.1:1"}
         self.assertTrue(tidemark("job", "list", environment=right).stderr.startswith("error: "))
 
+    def test_what_cannot_be_printed_is_an_error(self):
+        for arguments in (["--version"], ["job", "--help"], ["completion", "bash"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([program("tidemark"), *arguments], env=clean_environment({}), stdout=full,
+                                      stderr=subprocess.PIPE, text=True)
+            self.assertEqual((done.returncode, done.stderr), (1, "error: standard output cannot be written\n"), arguments)
+
     def test_wrong_arguments(self):
         for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
                           ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):
