@@ -8,9 +8,12 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "api/cli/terminal.h"
 #include "common/base/encoding.h"
@@ -25,6 +28,7 @@ using nlohmann::json;
 
 constexpr const char* kLocalTime = "%Y-%m-%d %H:%M:%S";
 constexpr std::size_t kDateBytes = 10;
+constexpr std::size_t kPieceBytes = 1UL << 16;
 
 /// Null if it is absent.
 json at(const json& value, const json::json_pointer& where) { return value.contains(where) ? value.at(where) : json(); }
@@ -152,11 +156,25 @@ std::string query_of(std::initializer_list<std::pair<const char*, std::string>> 
 
 Result<std::string> read_file(const std::string& name) {
   const auto input = TRY(open_file(name));
-  return std::string(std::istreambuf_iterator<char>(*input), {});
+  std::ostringstream text;
+  for (std::array<char, kPieceBytes> piece{}; *input;) {
+    input->read(piece.data(), piece.size());
+    text.write(piece.data(), input->gcount());
+  }
+  TRY(check_read(*input));
+  return std::move(text).str();
+}
+
+Result<void> check_read(const std::istream& input) {
+  const bool failed = input.bad() || (&input == &std::cin && std::ferror(stdin) != 0);
+  if (failed) return fail(ErrorCode::kConfigInvalid, "the input cannot be read to its end");
+  return {};
 }
 
 Result<std::shared_ptr<std::istream>> open_file(const std::string& name) {
   if (name == "-") return std::shared_ptr<std::istream>(std::shared_ptr<void>(), &std::cin);
+  std::error_code error;
+  if (std::filesystem::is_directory(name, error)) return fail(ErrorCode::kConfigInvalid, name + " is a directory");
   auto opened = std::make_shared<std::ifstream>(name);
   if (!*opened) return fail(ErrorCode::kConfigInvalid, "cannot read " + name);
   return opened;
@@ -170,7 +188,7 @@ Result<void> read_json_lines(std::istream& input, const std::function<Result<voi
     if (!value) return fail(value.error().code, "line " + std::to_string(number) + ": " + value.error().message);
     TRY(each(std::move(*value)));
   }
-  return {};
+  return check_read(input);
 }
 
 std::string text_of(const json& value) {

@@ -32,6 +32,8 @@ std::string query_of(std::initializer_list<std::pair<const char*, std::string>> 
 Result<std::string> read_file(const std::string& name);
 /// The same, opened.
 Result<std::shared_ptr<std::istream>> open_file(const std::string& name);
+/// Whether it has ended because nothing was left of it. kConfigInvalid.
+Result<void> check_read(const std::istream& input);
 /// A JSON value for each line that is not blank; ends at the first error.
 Result<void> read_json_lines(std::istream& input, const std::function<Result<void>(nlohmann::json)>& each);
 

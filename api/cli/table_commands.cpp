@@ -118,13 +118,14 @@ Result<void> read_packages(std::istream& input, Importer& importer) {
     outcome = importer.add(std::move(entity));
     return outcome.has_value();
   });
-  return outcome;
+  TRY(outcome);
+  return check_read(input);
 }
 
 Result<int> import_entities(const GlobalOptions& options, const std::string& table, const std::string& format,
                             const std::string& file) {
-  auto tables = TRY(TableHttp::create(options));
   const auto input = TRY(open_file(file));
+  auto tables = TRY(TableHttp::create(options));
   TRY(tables.ensure_table(table));
   Importer importer(tables, table);
   auto outcome = format == "jsonl"

@@ -151,6 +151,17 @@ class EveryOperationTest(unittest.TestCase):
         right = {"TIDEMARK_ENV_FILE": "/nowhere", "TIDEMARK_CA_FILE": "", "TIDEMARK_API": "http://127.0.0.1:1"}
         self.assertTrue(tidemark("job", "list", environment=right).stderr.startswith("error: "))
 
+    def test_a_directory_is_no_file_to_read(self):
+        for line in ("job submit --file /tmp", "job submit --batch --file /tmp", "schedule put x --file /tmp",
+                     "table import People --file /tmp", "table import People --format debian-packages --file /tmp"):
+            wrong = tidemark(*line.split())
+            self.assertEqual((wrong.returncode, wrong.stdout, wrong.stderr), (1, "", "error: /tmp is a directory\n"), line)
+        directory = os.open("/tmp", os.O_RDONLY)
+        self.addCleanup(os.close, directory)
+        wrong = subprocess.run([program("tidemark"), "job", "submit", "--file", "-"], env=clean_environment({}),
+                               stdin=directory, capture_output=True, text=True)
+        self.assertEqual((wrong.returncode, wrong.stderr), (1, "error: the input cannot be read to its end\n"))
+
     def test_what_cannot_be_printed_is_an_error(self):
         for arguments in (["--version"], ["job", "--help"], ["completion", "bash"]):
             with open("/dev/full", "w") as full:
