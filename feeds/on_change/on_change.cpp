@@ -22,7 +22,10 @@ void webhook_member(jobs::SpecMembers& in, std::optional<jobs::CallbackEndpoint>
     if (webhook) in.put("webhook", jobs::on_end_json(*webhook));
     return;
   }
-  if (const auto* given = in.object("webhook")) in.nested("webhook", *given, webhook.emplace());
+  const auto* given = in.any("webhook");
+  if (given == nullptr) return;
+  if (!given->is_object()) return in.problem("webhook must be an object with a url");
+  in.nested("webhook", *given, webhook.emplace());
 }
 
 void queue_member(jobs::SpecMembers& in, OnChangeDefinition& definition) {

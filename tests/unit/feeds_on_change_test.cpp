@@ -30,8 +30,8 @@ TEST(OnChangeDefinition, IsReadAndWritten) {
 TEST(OnChangeDefinition, WhatIsNoneIsRefused) {
   for (const auto* bad :
        {"", "[]", "{}", R"({"queue":"Q"})", R"({"queue":"things","webhook":{"url":"https://a.org/"}})",
-        R"({"webhook":{}})", R"({"webhook":1})", R"({"queue":"things","filter":"("})",
-        R"({"queue":"things","maxAttempts":0})", R"({"queue":"things","x":1})"}) {
+        R"({"webhook":{}})", R"({"webhook":1})", R"({"queue":"things","webhook":"https://a.org/"})",
+        R"({"queue":"things","filter":"("})", R"({"queue":"things","maxAttempts":0})", R"({"queue":"things","x":1})"}) {
     const auto parsed = parse_on_change(bad);
     EXPECT_TRUE(parsed.failed_with(ErrorCode::kOnChangeInvalid)) << bad;
   }
