@@ -3,6 +3,7 @@
 #include "common/base/json.h"
 #include "feeds/definition/feed_json.h"
 #include "jobs/callbacks/callback_policy.h"
+#include "jobs/spec/job_queues.h"
 #include "jobs/spec/spec_members.h"
 #include "queue_service/model/queue_rules.h"
 #include "table_store/model/filter.h"
@@ -37,6 +38,15 @@ void queue_member(jobs::SpecMembers& in, OnChangeDefinition& definition) {
   if (in.problems().empty()) in.problem("either webhook or queue is needed");
 }
 
+/// What is put there would be taken for a job, or for one that failed. Declarations that are stored may have it.
+void check_queue(jobs::SpecMembers& in, std::string_view queue) {
+  const bool of_jobs = queue.starts_with(jobs::kJobQueue);
+  if (of_jobs || queue_service::is_poison_queue(queue)) {
+    in.problem("queue must not begin with " + std::string(jobs::kJobQueue) + ", as those of jobs do, or end with " +
+               std::string(queue_service::kPoisonSuffix));
+  }
+}
+
 void filter_member(jobs::SpecMembers& in, std::string& filter) {
   if (in.writes() && filter.empty()) return;
   if (!in.text("filter", filter)) return;
@@ -64,6 +74,7 @@ Result<OnChangeRequest> parse_on_change(std::string_view text) {
   jobs::SpecMembers in(*body);
   OnChangeRequest out;
   definition_members(in, out.definition);
+  check_queue(in, out.definition.queue);
   in.text("after", out.after);
   in.refuse_unknown();
   if (!in.problems().empty()) return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat, in.problems());

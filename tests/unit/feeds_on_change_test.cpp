@@ -37,6 +37,16 @@ TEST(OnChangeDefinition, WhatIsNoneIsRefused) {
   }
 }
 
+TEST(OnChangeDefinition, NamesNoQueueWhoseMessagesAreJobsOrPoison) {
+  for (const std::string queue : {"tidemark-jobs", "tidemark-jobs-high", "tidemark-jobs-own", "tidemark-jobs-poison",
+                                  "tidemark-jobs2", "things-poison"}) {
+    const auto text = R"({"queue":")" + queue + "\"}";
+    EXPECT_TRUE(parse_on_change(text).failed_with(ErrorCode::kOnChangeInvalid)) << queue;
+    EXPECT_TRUE(parse_on_change_definition(nlohmann::json::parse(text))) << "of a stored one";
+  }
+  EXPECT_TRUE(parse_on_change(R"({"queue":"tidemark-job"})"));
+}
+
 TEST(OnChangeDefinition, SaysWhatItsFeedMustKeep) {
   const table_store::ChangeFeed keys, old{.old_values = true}, both{.old_values = true, .new_values = true};
   const auto plain = definition_of(R"({"queue":"things"})");
