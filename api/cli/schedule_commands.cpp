@@ -113,7 +113,7 @@ void add_run(const Commands& schedules) {
             [](const json& job) { std::cout << cell(job, "id") << "\n"; }, body);
       });
   running.add_option("name", *name, "the schedule's name")->required();
-  running.add_option("--due", *due, "as if it were this time; the same time gives the same job");
+  accept_local_time(*running.add_option("--due", *due, "as if it were this time; the same time gives the same job"));
 }
 
 }  // namespace

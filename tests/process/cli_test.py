@@ -477,6 +477,9 @@ class StackTest(StackCase):
         self.assertIn("active", self.command("schedule", "resume", "daily").stdout)
         definition = json.loads(self.command("--json", "schedule", "show", "daily").stdout)
         self.assertEqual((definition["maxLateSeconds"], definition["lastRun"]["job"]), (60, job_id))
+        due = tidemark("schedule", "run", "daily", "--due", "2026-03-28 02:30",
+                       environment={**self.environment, "TZ": "XXX-5:30"}).stdout.strip()
+        self.assertEqual(self.api.job(due)["spec"]["idempotencyKey"], "schedule:daily:2026-03-27T21:00:00Z")
         self.command("schedule", "delete", "daily")
         self.command("schedule", "show", "daily", code=3)
 
