@@ -24,6 +24,9 @@ inline constexpr std::size_t kMaxNameBytes = 63;
 inline constexpr std::size_t kMaxGroupProperties = 4;
 inline constexpr std::size_t kMaxProjectedProperties = 64;
 inline constexpr std::size_t kMaxKeyProperties = 64;  // in keys and filter
+/// Of lookups in every index. Those in copies have the properties of the keys besides, by their names.
+inline constexpr std::string_view kLookupParameters[] = {"prefix",     "top",    "continuation", "select",
+                                                         "minVersion", "maxLag", "wait"};
 
 struct CopiesKind {
   static constexpr std::string_view kName = "copies";

@@ -139,7 +139,7 @@ class Reader {
   void problem(std::string text) { problems_.push_back(std::move(text)); }
   [[nodiscard]] bool has_range() const { return out_.prefix || out_.from || out_.to; }
   [[nodiscard]] std::string known() const {
-    const std::string common = "prefix, top, continuation, select, minVersion, maxLag, wait";
+    const auto common = jobs::joined(kLookupParameters);
     if (copies_ != nullptr) return jobs::joined(by_) + ", " + common;
     return std::string(in_partition() ? "partition, " : "") + "value, type, from, to, " + common;
   }

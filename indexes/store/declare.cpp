@@ -109,6 +109,20 @@ void add_shared_blobs(const Definition& definition, const Index& other, std::vec
                      "with the other");
 }
 
+/// A lookup could not say what their values should be.
+void add_hidden_properties(const Definition& definition, std::vector<std::string>& problems) {
+  const auto* copies = std::get_if<CopiesKind>(&definition.kind);
+  if (copies == nullptr) return;
+  for (const auto* text : {&copies->partition_key, &copies->row_key}) {
+    const auto parts = jobs::parse_key_template(*text);
+    if (!parts) continue;
+    for (const auto& part : *parts) {
+      if (!part.placeholder || std::ranges::find(kLookupParameters, part.text) == std::end(kLookupParameters)) continue;
+      problems.push_back("the keys must not be made of " + part.text + ", which is a parameter of every lookup");
+    }
+  }
+}
+
 void add_full_tables(const Definition& definition, const std::vector<Index>& others,
                      std::vector<std::string>& problems) {
   for (const auto& table : {definition.entities(), definition.referred()}) {
@@ -195,6 +209,7 @@ std::vector<std::string> conflicts_of(const std::string& name, const Definition&
                          ", which may have the same keys: give them another table, or keys with another beginning");
     }
   }
+  add_hidden_properties(definition, problems);
   add_full_tables(definition, others, problems);
   std::vector<std::string> seen;
   const auto back = way(definition, definition, others, seen);

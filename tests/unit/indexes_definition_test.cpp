@@ -228,6 +228,16 @@ TEST(IndexConflicts, RowsThatMayMeet) {
   EXPECT_TRUE(meet(copies("{A}", "two_{B}"), declared_lists("Abc", "Def", "partition")));
 }
 
+TEST(IndexConflicts, KeysOfWhatALookupCannotAskFor) {
+  for (const std::string name : {"prefix", "top", "continuation", "select", "minVersion", "maxLag", "wait"}) {
+    const auto problem = HasSubstr("must not be made of " + name + ",");
+    EXPECT_THAT(conflicts_of("one", read(copies("{" + name + "}", "{B}")), {}), ElementsAre(problem));
+    EXPECT_THAT(conflicts_of("one", read(copies("{A}", "b_{" + name + "}")), {}), ElementsAre(problem));
+    EXPECT_TRUE(parse_definition(std::string_view(copies("{" + name + "}", "{B}")))) << "it may be there already";
+  }
+  EXPECT_THAT(conflicts_of("one", read(copies("{Top}", "{value}")), {}), IsEmpty());
+}
+
 TEST(IndexConflicts, BlobsThatMayMeet) {
   const auto in = [](const std::string& container, const std::string& prefix) {
     return R"({"kind":"lists","by":["X"],"source":"Abc","where":"blobs","container":")" + container +
