@@ -48,6 +48,13 @@ void check_job_of_now(SpecMembers& in, const ScheduleSpec& spec, Time now) {
   if (job.error().fields.empty()) in.problem(at + job.error().message);
 }
 
+void check_is_due(SpecMembers& in, const ScheduleSpec& spec, Time now) {
+  const auto timetable = Timetable::of(spec);
+  if (!timetable || timetable->next(std::max(now, spec.start_after.value_or(now)))) return;
+  in.problem(spec.start_after ? "cron: no time after startAfter matches it"
+                              : "cron: no day matches it, in eight years");
+}
+
 /// Reads the job as it would be at some due time, for its problems.
 void job_member(SpecMembers& in, std::string& text, const std::string& time_zone) {
   if (in.writes()) return in.put("job", ordered_json::parse(text, nullptr, false));
@@ -88,6 +95,7 @@ Result<ScheduleSpec> parse_schedule(std::string_view json_text, std::optional<Ti
   ScheduleSpec spec;
   spec.members(in);
   in.refuse_unknown();
+  if (in.problems().empty() && now) check_is_due(in, spec, *now);
   if (in.problems().empty() && now) check_job_of_now(in, spec, *now);
   if (!in.problems().empty()) return invalid(ErrorCode::kScheduleInvalid, kWhat, in.problems());
   return spec;
@@ -109,6 +117,11 @@ void ScheduleSpec::members(SpecMembers& in) {
   if (max_late) late = std::chrono::duration_cast<std::chrono::seconds>(*max_late).count();
   if (in.number("maxLateSeconds", late, 1, kMaxLateSeconds)) max_late = std::chrono::seconds(*late);
   in.time("startAfter", start_after);
+}
+
+std::optional<Time> Timetable::next(Time after) const {
+  const auto due = cron.next(after, zone);
+  return due && table_store::can_hold(*due) ? due : std::nullopt;
 }
 
 ordered_json to_json(const ScheduleSpec& spec) { return members_json(spec); }

@@ -36,7 +36,8 @@ struct ScheduleSpec {
 /// The parsed cron expression and time zone of a schedule.
 struct Timetable {
   static Result<Timetable> of(const ScheduleSpec& spec);
-  [[nodiscard]] std::optional<Time> next(Time after) const { return cron.next(after, zone); }
+  /// Nothing if there is none in eight years, or none before the year 10000.
+  [[nodiscard]] std::optional<Time> next(Time after) const;
   CronExpression cron;
   TimeZone zone;
 };
@@ -72,8 +73,8 @@ struct Schedule {
 
 /// 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.
 bool is_schedule_name(std::string_view name);
-/// kScheduleInvalid with every problem, those of the job too. `now`: of a declaration, whose job must be a good one if
-/// it were due now.
+/// kScheduleInvalid with every problem, those of the job too. `now`: of a declaration, which must be due some time, and
+/// whose job must be a good one if it were due now.
 Result<ScheduleSpec> parse_schedule(std::string_view json_text, std::optional<Time> now = std::nullopt);
 nlohmann::ordered_json to_json(const ScheduleSpec& spec);
 std::string canonical_text(const ScheduleSpec& spec);

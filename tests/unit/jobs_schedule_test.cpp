@@ -72,6 +72,22 @@ TEST(Schedule, EveryProblemIsListed) {
   EXPECT_TRUE(problems(R"({"cron":"@daily","job":{"kind":"redrive","movedBefore":"{now-1d}"}})").empty());
 }
 
+TEST(Schedule, IsDueSomeTime) {
+  const auto declared = [](const std::string& cron, const std::string& start_after = "", bool stored = false) {
+    const auto text = R"({"cron":")" + cron + R"(","job":{"kind":"delete","source":"Abc","filter":""})" +
+                      (start_after.empty() ? "" : R"(,"startAfter":")" + start_after + '"') + "}";
+    const auto spec = parse_schedule(text, stored ? std::nullopt : std::optional(time_of("2026-11-21T10:30:15Z")));
+    return spec ? std::string() : spec.error().fields.front().second;
+  };
+  EXPECT_EQ(declared("0 0 30 2 *"), "cron: no day matches it, in eight years");
+  EXPECT_EQ(declared("0 0 31 4,6 *"), "cron: no day matches it, in eight years");
+  EXPECT_EQ(declared("0 0 30 2 *", "", true), "") << "one that is there stays";
+  EXPECT_EQ(declared("0 0 29 2 *"), "");
+  EXPECT_EQ(declared("0 0 29 2 *", "2096-02-29T00:00:00Z"), "");
+  EXPECT_EQ(declared("0 0 1 1 *", "9999-11-30T00:00:00Z"), "cron: no time after startAfter matches it");
+  EXPECT_EQ(declared("0 0 31 12 *", "9999-11-30T00:00:00Z"), "");
+}
+
 TEST(Schedule, ItsTextReadsBackAndTheJobHasItsDueTimeAsKey) {
   const auto spec = parse_schedule(
       R"({"cron":"0 3 * * *","timeZone":"Europe/Berlin","catchUp":"all","overlap":"wait","maxLateSeconds":90,
