@@ -143,6 +143,9 @@ Answer write_entity(Api& api, http::Request& request, std::string table) {
     co_return fail(ErrorCode::kInvalidInput, "The keys in the body are not those in the address.");
   }
   const bool insert = request.header("if-none-match") == "*";
+  if (insert && request.header("if-match")) {
+    co_return fail(ErrorCode::kInvalidInput, "If-Match and If-None-Match contradict each other: give one of them.");
+  }
   Mutation mutation;
   mutation.kind = insert ? MutationKind::kInsert : MutationKind::kReplace;
   mutation.row_key = name.row_key;

@@ -452,7 +452,7 @@ class ApiTest(unittest.TestCase):
         self.assertEqual((big["Big"], big["Big@odata.type"]), ("9007199254740993", "Edm.Int64"))
         read, _ = self.entity("GET", "partitionKey=p&rowKey=big")
         self.assertEqual(read, made)
-        for headers, status in (({"If-None-Match": "*"}, 409), ({}, 400), ({"If-Match": 'W/"datetime\'2020-01-01T00%3A00%3A00Z\'"'}, 412)):
+        for headers, status in (({"If-None-Match": "*"}, 409), ({"If-None-Match": "*", "If-Match": "*"}, 400), ({}, 400), ({"If-Match": 'W/"datetime\'2020-01-01T00%3A00%3A00Z\'"'}, 412)):
             self.assertEqual(self.api.send("PUT", "/v1/tables/Looked/entity?partitionKey=p&rowKey=big", {**JSON, **headers}, "{}")[0], status)
         changed, small = self.entity("PUT", "partitionKey=p&rowKey=big", '{"Small":1}', {"If-Match": made})
         self.assertNotIn("Big", small)
