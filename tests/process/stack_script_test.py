@@ -29,11 +29,12 @@ class StackScriptTest(unittest.TestCase):
         self.directory = tempfile.mkdtemp(prefix="tm", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
-    def stack(self, command, *arguments, data="d", code=0, environment=None):
+    def stack(self, command, *arguments, data="d", code=0, environment=None, user=None):
         line = [os.path.join(SOURCE, "scripts", "stack"), command, "--data", os.path.join(self.directory, data), *arguments]
-        ended = subprocess.run(line, capture_output=True, text=True, timeout=90,
+        ended = subprocess.run(line, capture_output=True, text=True, timeout=90, user=user,
                                env=clean_environment({"TIDEMARK_BIN": os.path.abspath(BIN), **(environment or {})}))
-        self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
+        if code is not None:
+            self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
         return ended
 
     def up(self, *arguments, data="d", code=0):
@@ -47,15 +48,23 @@ class StackScriptTest(unittest.TestCase):
 
     def test_from_up_to_down(self):
         self.assertEqual(self.stack("status", code=1).stdout, "not running\n")
-        self.stack("down")
+        self.assertEqual(self.stack("down").stdout, "not running\n")
         self.assertFalse(os.path.exists(os.path.join(self.directory, "d")), "asking makes no directory")
         base = free_port_base()
-        told = self.up("--port-base", str(base)).stdout
+        begun = self.up("--port-base", str(base))
+        told = begun.stdout
+        self.assertEqual(begun.stderr, "")
         self.assertEqual(ports_of(told), [base, base + 1, base + 2, base + 3])
         first = self.running()
         self.assertEqual(sorted(first), NAMES)
         # Another port base changes nothing that runs, and the answer says so.
-        self.assertEqual(self.up("--port-base", str(base + 10)).stdout, told)
+        again = self.up("--port-base", str(base + 10))
+        self.assertEqual(again.stdout, told)
+        self.assertEqual(again.stderr, "stack: it runs already, with its own ports; down first to change them\n")
+        fewer = self.up("--workers", "1")
+        self.assertEqual(fewer.stdout, told)
+        self.assertEqual(fewer.stderr, "stack: more workers run already; down first to have fewer\n")
+        self.assertEqual(self.up("--port-base", str(base), "--workers", "2").stderr, "")
         self.assertEqual(self.running(), first)
         # What died is started again, the others go on.
         os.kill(first["worker-2"], signal.SIGKILL)
@@ -65,10 +74,32 @@ class StackScriptTest(unittest.TestCase):
         again = self.running()
         self.assertNotEqual(again.pop("worker-2"), first.pop("worker-2"))
         self.assertEqual(again, first)
-        self.stack("down")
+        self.assertEqual(self.stack("down").stdout, "stopped 6 processes\n")
         self.assertEqual(self.stack("status", code=1).stdout, "not running\n")
         self.up("--port-base", str(base), "--workers", "0")
         self.assertEqual(sorted(self.running()), NAMES[:4])
+
+    def test_a_store_that_has_ended_is_missed(self):
+        """Who ends in order removes its pid file."""
+        self.up("--port-base", str(free_port_base()), "--workers", "0")
+        os.kill(self.running()["blob_store"], signal.SIGTERM)
+        wait_until(lambda: "blob_store not running\n" in self.stack("status", code=None).stdout, "the end of the blob store", interval_s=0.1)
+        self.assertEqual(sorted(self.running(code=1)), ["api", "queue_service", "table_store"])
+        self.up("--workers", "0")
+        self.assertEqual(sorted(self.running()), NAMES[:4])
+
+    def test_the_stack_of_another_user(self):
+        run = os.path.join(self.directory, "d", "run")
+        os.makedirs(run, mode=0o700)
+        os.chmod(self.directory, 0o755)
+        if os.getuid() != 0:
+            os.chmod(run, 0)
+        another = {"user": "nobody"} if os.getuid() == 0 else {}
+        for command in ("status", "down"):
+            with self.subTest(command=command):
+                refused = self.stack(command, code=1, **another)
+                self.assertEqual(refused.stdout, "")
+                self.assertIn(f"cannot read {run}; is it another user's stack?", refused.stderr)
 
     def test_two_side_by_side(self):
         one = free_port_base()
@@ -139,6 +170,7 @@ class StackScriptTest(unittest.TestCase):
         script = "\n".join(line for line in told.splitlines() if line.startswith("export "))
         # Debian's own client for queues does not understand UseDevelopmentStorage=true.
         used = subprocess.run(["bash", "-ec", script + f"""
+            test "$TIDEMARK_QUEUE_URL" = "$(sed 's/.*QueueEndpoint=\\([^;]*\\);.*/\\1/' <<<"$AZURE_STORAGE_CONNECTION_STRING")"
             {os.path.join(BIN, 'tidemark')} table list
             /usr/bin/python3 -c "import os
 from azure.storage.queue import QueueServiceClient
@@ -147,6 +179,7 @@ queues.create_queue('printed')
 print([q.name for q in queues.list_queues()])"
             """], env=clean_environment(), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(used.returncode, 0, used.stderr)
+        self.assertEqual(used.stderr, "", "all that is printed is known")
         self.assertIn("TidemarkJobs", used.stdout)
         self.assertIn("'printed'", used.stdout)
 
@@ -164,11 +197,11 @@ print([q.name for q in queues.list_queues()])"
         self.up("--port-base", str(base), "--workers", "1")
         before = self.running()
         os.kill(before["api"], signal.SIGTERM)
-        wait_until(lambda: "api" not in self.running(), "the end of the api", interval_s=0.1)
+        wait_until(lambda: "api" not in self.running(code=None), "the end of the api", interval_s=0.1)
         with socket.create_server(("127.0.0.1", base + 3)):
             self.assertIn(str(base + 3), self.up("--port-base", str(base), code=1).stderr)
         before.pop("api")
-        self.assertEqual(self.running(), before)
+        self.assertEqual(self.running(code=1), before)
 
     def test_wrong_accounts_are_told_at_once(self):
         """With what this start failed by, and nothing of an earlier one; nobody waits for stores that will not come."""
