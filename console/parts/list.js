@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { Busy, Empty, Failure } from "./basic.js";
-import { count } from "./text.js";
+import { count, many } from "./text.js";
 import { rowId } from "../net/live.js";
 
 /// `columns`: [{name, of: row => what is shown, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids, with `onSelect(set)`.
@@ -41,13 +41,14 @@ export function List({ label, columns, items, id = (each) => each[rowId] ?? each
       ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-/// What stands under a list that came by pages. `among`: where it was searched, such as "the newest".
+/// What stands under a list that came by pages, or why none came. `what`: the name of one item. `among`: where it was searched, such as "the newest".
 export function More({ pages, what, among }) {
-  if (!pages.items) return null;
+  const failure = html`<${Failure} error=${pages.error} retry=${pages.refresh} />`;
+  if (!pages.items) return failure;
   const shown = pages.items.length;
   const looked = among && pages.searched > shown ? ` among ${among} ${count(pages.searched)}` : "";
   const rest = pages.busy && pages.next ? "; looking on…" : pages.next ? "; there are more" : shown || looked ? ", that is all" : "";
-  return html`<${Failure} error=${pages.error} retry=${pages.refresh} /><div class="more" role="status">${(shown > 0 || looked) && html`<span class="dim">${count(shown)} ${what} shown${looked}${rest}${pages.still ? " · not updated while older ones are shown" : ""}</span>`}
+  return html`${failure}<div class="more" role="status">${(shown > 0 || looked) && html`<span class="dim">${many(shown, what)} shown${looked}${rest}${pages.still ? " · not updated while older ones are shown" : ""}</span>`}
     ${pages.next && html`<button type="button" disabled=${pages.busy} onClick=${pages.more}>${looked ? "Search on" : "Show more"}</button>`}
     ${pages.still && html`<button type="button" onClick=${pages.refresh}>Back to the newest</button>`}</div>`;
 }

@@ -42,6 +42,8 @@ function coloured(text) {
 }
 
 export const count = (number) => (number === undefined || number === null ? "–" : number.toLocaleString("en"));
+/// "1 entry", "2 entries".
+export const many = (number, one) => `${count(number)} ${Number(number) === 1 ? one : `${one.replace(/y$/, "ie")}s`}`;
 export const rate = (number) => (number === undefined ? "–" : number >= 100 ? Math.round(number).toLocaleString("en") : number >= 10 ? number.toFixed(0) : number > 0 ? number.toFixed(1) : "0");
 
 export function bytes(number) {
@@ -63,9 +65,11 @@ export async function copy(text) {
   area.remove();
 }
 
-export function Id({ value, href, short = 0 }) {
+/// `short`: only so many characters, of its beginning or, `byEnd`, of its end: jobs of one day begin alike.
+export function Id({ value, href, short = 0, byEnd = false }) {
   const text = value || "–";
-  const shown = short && text.length > short + 4 ? `${text.slice(0, short)}…` : text;
+  const part = byEnd ? `…${text.slice(-short)}` : `${text.slice(0, short)}…`;
+  const shown = short && text.length > short + 4 ? part : text;
   return href ? html`<a class="mono" href=${href} title=${visible(text)}><bdi>${visible(shown)}</bdi></a>` : html`<span class="mono" title=${visible(text)}><bdi>${visible(shown)}</bdi></span>`;
 }
 

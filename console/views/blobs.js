@@ -35,7 +35,7 @@ function All({ query }) {
     <${List} label="Containers" failed=${pages.error} items=${pages.items} href=${(row) => place(row.name)} empty="There is no such container." columns=${[
       { name: "Name", of: (row) => html`<a href=${place(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Public", of: (row) => (row.publicAccess ? html`<${Badge} tone="warn" state=${row.publicAccess} />` : "") },
       { name: "Lease", of: (row) => (row.leased ? html`<${Badge} tone="info" state="leased" />` : "") }, { name: "Changed", of: (row) => html`<${When} at=${row.changedAt} />` }]} />
-    <${More} pages=${pages} what="containers" />
+    <${More} pages=${pages} what="container" />
     ${making && html`<${NewContainer} onClose=${() => setMaking(false)} />`}`;
 }
 
@@ -60,11 +60,11 @@ function Container({ container, query }) {
   return html`<${Head} title=${folders.length ? folders.at(-1) || "(empty)" : container} crumbs=${crumbs} actions=${html`<${Toggle} label="Shown as" value=${flat ? "flat" : "folders"} options=${[["folders", "Folders"], ["flat", "All names"]]} onChange=${(to) => refine({ flat: to === "flat" ? "1" : "" })} />
       ${may && html`<button type="button" class="primary" onClick=${() => setUploading(true)}>Upload…</button>`}`} />
     <div class="filters"><${Search} label="Names that begin with" value=${prefix} onChange=${(to) => refine({ prefix: to })} /></div>
-    <${List} label="Blobs" failed=${pages.error} items=${pages.items} href=${href} empty="No blob has a name like this." columns=${[
+    <${List} label="Blobs" failed=${pages.error} items=${pages.items} href=${href} empty=${prefix ? "No blob has a name like this." : "This container is empty."} columns=${[
       { name: "Name", wide: true, of: (row) => html`<a href=${href(row)}>${row.folder ? "▸ " : ""}<${Text} value=${flat ? row.name : row.name.slice(folderOf(prefix.endsWith("/") ? `${prefix}x` : prefix).length)} most=${160} /></a>` },
       { name: "Size", number: true, of: (row) => (row.folder ? "" : bytes(row.size)) }, { name: "Type", of: (row) => html`<${Text} value=${row.contentType} most=${60} />` },
       { name: "Tier", of: (row) => row.tier || "" }, { name: "Changed", of: (row) => (row.folder ? "" : html`<${When} at=${row.changedAt} />`) }]} />
-    <${More} pages=${pages} what="names" />
+    <${More} pages=${pages} what="name" />
     ${uploading && html`<${Upload} container=${container} prefix=${prefix} onClose=${() => setUploading(false)} onDone=${(name) => go(place(container, { blob: name }))} />`}`;
 }
 

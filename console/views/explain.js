@@ -5,7 +5,7 @@ import { api, part } from "../net/api.js";
 import { useLive } from "../net/live.js";
 import { Badge, Card, Empty, Failure, Head } from "../parts/basic.js";
 import { When } from "../parts/time.js";
-import { bytes, count, Id, Text } from "../parts/text.js";
+import { bytes, Id, many, Text } from "../parts/text.js";
 import { go } from "../shell/router.js";
 
 const relations = { wouldTake: "would take it", gaveUp: "gave up; would take it if sent back", named: "was for this entity alone" };
@@ -15,14 +15,12 @@ const place = (each) => html`${each.archive ? html`archive <${Text} value=${each
 function storyOf(found) {
   const out = [];
   for (const each of found.places) {
-    if (each.timestamp) out.push({ at: each.timestamp, tone: each.present ? "good" : "", text: html`${each.present ? "is" : "was"} in ${place(each)} as <${Text} value=${each.partitionKey} most=${80} /> / <${Text} value=${each.rowKey} most=${80} />${each.job && html`, written by job <${Id} value=${each.job} short=${8} href=${`/jobs/${part(each.job)}`} /> ${each.jobState && html`<${Badge} state=${each.jobState} />`}`}${(each.blobs || []).map((blob) => html`<div class="small">${blob.property}: ${bytes(blob.bytes)} in blob <${Text} value=${`${blob.container}/${blob.name}`} />${blob.present ? "" : html` <${Badge} tone="bad" state="missing" />`}</div>`)}` });
+    if (each.timestamp) out.push({ at: each.timestamp, tone: each.present ? "good" : "", text: html`${each.present ? "is" : "was"} in ${place(each)} as <${Text} value=${each.partitionKey} most=${80} /> / <${Text} value=${each.rowKey} most=${80} />${each.job && html`, written by job <${Id} value=${each.job} short=${8} byEnd href=${`/jobs/${part(each.job)}`} /> ${each.jobState && html`<${Badge} state=${each.jobState} />`}`}${(each.blobs || []).map((blob) => html`<div class="small">${blob.property}: ${bytes(blob.bytes)} in blob <${Text} value=${`${blob.container}/${blob.name}`} />${blob.present ? "" : html` <${Badge} tone="bad" state="missing" />`}</div>`)}` });
   }
-  for (const job of found.jobs) out.push({ at: job.finishedAt || job.submittedAt, tone: job.state === "poisoned" ? "bad" : "info", text: html`job <${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} /> (${job.kind}) <${Badge} state=${job.state} /> ${relations[job.relation] || job.relation}` });
+  for (const job of found.jobs) out.push({ at: job.finishedAt || job.submittedAt, tone: job.state === "poisoned" ? "bad" : "info", text: html`job <${Id} value=${job.id} short=${8} byEnd href=${`/jobs/${part(job.id)}`} /> (${job.kind}) <${Badge} state=${job.state} /> ${relations[job.relation] || job.relation}` });
   for (const next of found.schedules) out.push({ at: next.dueTime, tone: "info", text: html`schedule <a href=${`/schedules/${part(next.name)}`}><${Text} value=${next.name} /></a> (${next.kind}) would take it` });
   return out.sort((a, b) => (a.at < b.at ? -1 : 1));
 }
-
-const many = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 
 export function Explain({ query }) {
   const [form, set] = useState({ table: query.table || "", partitionKey: query.partitionKey || "", rowKey: query.rowKey || "" });

@@ -5,7 +5,7 @@ import { useLive } from "../net/live.js";
 import { Act, Badge, Card, Facts, Failure } from "../parts/basic.js";
 import { List } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
-import { bytes, count, Text } from "../parts/text.js";
+import { bytes, many, Text } from "../parts/text.js";
 import { useMay } from "../shell/who.js";
 
 async function look(table, signal) {
@@ -24,9 +24,9 @@ export function Followers({ table }) {
   if (!live.value?.feed) return null;
   const { feed, followers } = live.value;
   const resume = (row) => async () => { await api.post(`/v1/tables/${part(table)}/onChange/${part(row.name)}/resume`); live.refresh(); };
-  return html`<${Card} title="Change feed"><${Facts} items=${[["Kept", `${count(feed.changes)} changes, ${bytes(feed.bytes)}`], ["For at most", `${duration(feed.retention)}, ${bytes(feed.maxBytes)}`], ["Values", feed.values], ["Oldest change", html`<${When} at=${feed.oldestChange} both />`]]} />
+  return html`<${Card} title="Change feed"><${Facts} items=${[["Kept", `${many(feed.changes, "change")}, ${bytes(feed.bytes)}`], ["For at most", `${duration(feed.retention)}, ${bytes(feed.maxBytes)}`], ["Values", feed.values], ["Oldest change", html`<${When} at=${feed.oldestChange} both />`]]} />
     <${List} label="Followers of the changes" items=${followers} id=${(row) => `${row.what} ${row.name}`} empty="Nobody reads the changes." columns=${[
       { name: "Name", of: (row) => html`<${Text} value=${row.name} most=${80} />` }, { name: "What", of: (row) => row.what }, { name: "State", of: (row) => html`<${Badge} tone=${row.expired || row.error ? "bad" : "good"} state=${row.expired ? "lost changes" : row.state || (row.reader ? "being read" : "idle")} />` },
-      { name: "Behind", number: true, of: (row) => (row.lag ? `${duration(row.lag.seconds)}, ${count(row.lag.changes)} changes` : "") }, { name: "Last error", wide: true, of: (row) => html`<${Text} value=${row.error} most=${200} />` },
+      { name: "Behind", number: true, of: (row) => (row.lag ? `${duration(row.lag.seconds)}, ${many(row.lag.changes, "change")}` : "") }, { name: "Last error", wide: true, of: (row) => html`<${Text} value=${row.error} most=${200} />` },
       { name: "", of: (row) => may && row.state === "stopped" && html`<${Act} run=${resume(row)}>Resume</${Act}>` }]} /></${Card}>`;
 }

@@ -7,7 +7,7 @@ import { useLive } from "../net/live.js";
 import { Act, Badge, Bar, Card, Confirm, Dialog, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
 import { List } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
-import { bytes, count, Id, Json, rate, Text, visible } from "../parts/text.js";
+import { bytes, count, Id, Json, many, rate, Text, visible } from "../parts/text.js";
 import { go } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
 
@@ -17,7 +17,7 @@ export function Indexes({ path }) {
 }
 
 const life = (index) => html`<${Badge} state=${index.state} />${index.paused && html` <${Badge} tone="warn" state="paused" />`}${index.lastError?.inARow > 0 && html` <${Badge} tone="bad" state="failing" />`}`;
-const lag = (index) => (index.lag ? html`${index.lag.seconds !== undefined ? duration(index.lag.seconds) : "given up"} <span class="dim small">${count(index.lag.changes)} changes</span>` : html`<span class="dim">not begun</span>`);
+const lag = (index) => (index.lag ? html`${index.lag.seconds !== undefined ? duration(index.lag.seconds) : "given up"} <span class="dim small">${many(index.lag.changes, "change")}</span>` : html`<span class="dim">not begun</span>`);
 
 function All() {
   const live = useLive((signal) => api.get("/v1/indexes", { signal }), [], 5_000);
@@ -43,7 +43,7 @@ function Index({ name }) {
       <button type="button" onClick=${() => setActing("rebuild")}>Rebuild…</button>${mayDrop && html`<button type="button" class="danger" onClick=${() => setActing("drop")}>Drop…</button>`}`}><div>${life(index)}</div></${Head}>
     <${Failure} error=${live.error} retry=${live.refresh} />
     ${index.lastError && html`<${Card} tone=${index.lastError.inARow ? "bad" : "warn"}><${Text} value=${index.lastError.message} most=${1000} /> <span class="dim"><${When} at=${index.lastError.at} both />${index.lastError.inARow ? `, ${count(index.lastError.inARow)} in a row` : ""}</span></${Card}>`}
-    <div class="figures"><${Figure} name="behind" value=${index.lag?.seconds !== undefined ? duration(index.lag.seconds) : "–"} note=${index.lag && `${count(index.lag.changes)} changes, ${bytes(index.lag.bytes)}`} tone=${index.lag?.seconds > 60 ? "warn" : ""} />
+    <div class="figures"><${Figure} name="behind" value=${index.lag?.seconds !== undefined ? duration(index.lag.seconds) : "–"} note=${index.lag && `${many(index.lag.changes, "change")}, ${bytes(index.lag.bytes)}`} tone=${index.lag?.seconds > 60 ? "warn" : ""} />
       <${Figure} name="entities dealt with" value=${count(index.changes)} /><${Figure} name="rows ever wrong" value=${count(index.wrongEver)} tone=${index.wrongEver ? "warn" : ""} />
       ${index.walk && html`<${Figure} name=${index.walk.total ? `walked of ${count(index.walk.total)}` : "walked"} value=${count(index.walk.walked)} note=${index.walk.perSecond !== undefined ? `${rate(index.walk.perSecond)} a second${index.walk.secondsLeft !== undefined ? `, ${duration(index.walk.secondsLeft)} left` : ""}` : ""} />`}</div>
     <div class="columns"><${Card} title="How it is"><${Facts} items=${[["True up to", html`<${When} at=${index.position} both />`], ["Declared", html`<${When} at=${index.createdAt} both />`], index.figuresAgeSeconds !== undefined && ["These figures are", `${duration(index.figuresAgeSeconds)} old`],

@@ -39,16 +39,16 @@ function JobList({ query }) {
   const filter = { kind: query.kind, state: query.state, queue: query.queue };
   const pages = usePages((continuation, signal, tell) => findJobs(filter, query.q || "", continuation, signal, tell), [query.kind, query.state, query.queue, query.q], 3_000);
   const may = useMay("operator");
-  const find = (q) => { if (/^[0-9a-f-]{36}$/.test(q)) go(`/jobs/${q}`); else refine({ q }); };
+  const find = (q) => { if (/^[0-9a-f]{16}-([0-9a-f]{8}|[0-9a-f]{32})$/.test(q)) go(`/jobs/${q}`); else refine({ q }); };
   return html`<${Head} title="Jobs" actions=${may && html`<a class="button primary" href="/jobs/new">Submit a job</a>`} />
     <div class="filters"><${Search} label="Search in specs, errors and ids" value=${query.q} onChange=${find} />
       <${Choice} label="state" value=${query.state} options=${states} onChange=${(state) => refine({ state })} /><${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} /></div>
     <${List} label="Jobs" failed=${pages.error} items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? (pages.next ? "No job matches so far." : "No job matches.") : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
-      { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "Queue", of: (job) => job.queue }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
+      { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} byEnd href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "Queue", of: (job) => job.queue }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
       { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.waiting && html`<div class="small dim">waits: <${Text} value=${job.waiting.text} most=${160} /></div>`}${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
       { name: "Done", number: true, of: (job) => html`${count(job.progress.done)}${job.progress.total !== undefined ? ` of ${count(job.progress.total)}` : ""}${job.state === "running" && job.progress.total ? html`<${Bar} done=${job.progress.done} total=${job.progress.total} />` : ""}` },
       { name: "Attempts", number: true, of: (job) => job.attempts }, { name: "Submitted", of: (job) => html`<${When} at=${job.submittedAt} />` }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }]} />
-    <${More} pages=${pages} what="jobs" among="the newest" />`;
+    <${More} pages=${pages} what="job" among="the newest" />`;
 }
 
 /// One job as it is, told by its events; asked for now and then where those cannot be had.

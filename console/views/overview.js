@@ -6,7 +6,7 @@ import { useLive } from "../net/live.js";
 import { Badge, Card, Empty, Failure, Figure, Head } from "../parts/basic.js";
 import { Chart } from "../parts/chart.js";
 import { duration, When } from "../parts/time.js";
-import { bytes, count, rate, Text } from "../parts/text.js";
+import { bytes, count, many, rate, Text } from "../parts/text.js";
 
 const isOfJobs = (queue) => queue.name.startsWith("tidemark-jobs") && queue.name !== "tidemark-jobs-poison";
 const patience = { oldest: 60, lag: 60 };  // seconds
@@ -35,7 +35,7 @@ export function wrongs({ notServing, jobs: ofJobs, remarkable, points, warnings,
   const rest = groups.slice(mostGroups);
   if (rest.length) say("bad", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
   for (const queue of queues) {
-    if (queue.poison && !isOfJobs(queue)) say("bad", html`${count(queue.poison)} poison ${queue.poison === 1 ? "message" : "messages"} of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
+    if (queue.poison && !isOfJobs(queue)) say("bad", html`${many(queue.poison, "poison message")} of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
     if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
@@ -56,7 +56,7 @@ export function wrongs({ notServing, jobs: ofJobs, remarkable, points, warnings,
     else say("warn", html`${what} is ${duration(reader.seconds)} behind`, where);
   }
   const refused = points.slice(-refusalPoints).reduce((sum, point) => sum + point.refused, 0);
-  if (refused) say("warn", `${count(refused)} requests to the api were refused in the last ten minutes: by rights, a limit, or for want of room`, "/audit");
+  if (refused) say("warn", `${refused === 1 ? "1 request to the api was" : `${count(refused)} requests to the api were`} refused in the last ten minutes: by rights, a limit, or for want of room`, "/audit");
   return out.sort((a, b) => (a.tone === b.tone ? 0 : a.tone === "bad" ? -1 : 1));
 }
 
@@ -91,13 +91,13 @@ export function Overview() {
     ${now.value && html`<div class="figures">
       <${Figure} name="jobs waiting" value=${count(sum("ready"))} note=${`${count(sum("delayed"))} delayed`} href="/jobs?state=queued" />
       <${Figure} name="jobs in flight" value=${count(sum("inFlight"))} href="/jobs?state=running" />
-      <${Figure} name="poison" value=${count(poison)} tone=${poison ? "bad" : "good"} note=${groups && `${groups.groups.length === 1 ? "1 group" : `${groups.groups.length} groups`}${groups.complete ? "" : ", not all counted"}`} href="/poison" />
+      <${Figure} name="poison" value=${count(poison)} tone=${poison ? "bad" : "good"} note=${groups && `${many(groups.groups.length, "group")}${groups.complete ? "" : ", not all counted"}`} href="/poison" />
       <${Figure} name="oldest waiting" value=${duration(oldest)} tone=${oldest > patience.oldest ? "warn" : ""} href="/queues" />
       <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
       <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />
       <${Figure} name="indexes" value=${count(now.value.indexes.length)} note=${`${now.value.indexes.filter((index) => index.state === "ready").length} ready`} href="/indexes" /></div>
       ${now.value.disks.map((disk) => html`<p class=${`small ${disk.low ? "" : "dim"}`}>Disk of ${disk.stores.join(", ")}: ${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free</p>`)}
-      ${now.value.remarkable.untold > 0 && html`<p class="dim small">${count(now.value.remarkable.untold)} more queues have something wrong. <a href="/queues">All ${count(now.value.remarkable.counted)} queues</a></p>`}`}
+      ${now.value.remarkable.untold > 0 && html`<p class="dim small">${now.value.remarkable.untold === 1 ? "1 more queue has" : `${count(now.value.remarkable.untold)} more queues have`} something wrong. <a href="/queues">All ${count(now.value.remarkable.counted)} queues</a></p>`}`}
     ${now.value?.points.length > 1 && html`<${LastHour} points=${now.value.points} />`}`;
 }
 

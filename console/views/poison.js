@@ -83,7 +83,7 @@ function Messages({ filter, text }) {
         { name: "Attempts", number: true, of: (row) => row.attempts.filter((each) => each.number).length }, { name: "Sent back", number: true, of: (row) => row.redrives || "" },
         { name: "Moved", of: (row) => html`<${When} at=${row.movedAt} />` },
         { name: "Group", of: (row) => html`<${Id} value=${row.fingerprint} short=${8} href=${at("/poison", { show: "messages", fingerprint: row.fingerprint })} />` }]} />
-    <${More} pages=${pages} what="messages" among="the first" />
+    <${More} pages=${pages} what="message" among="the first" />
     ${may && pages.items?.length > 0 && html`<div class="bulk" role="region" aria-label="Act on messages"><span>${selected.size ? `${chosen.length} selected` : "Nothing selected"}</span>
       <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => setActing({ verb: "Redrive", items: chosen })}>Redrive selected…</button>
       <button type="button" class="danger" disabled=${!chosen.length} onClick=${() => setActing({ verb: "Delete", items: chosen })}>Delete selected…</button>

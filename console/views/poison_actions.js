@@ -4,7 +4,7 @@ import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
 import { Confirm, Dialog, Failure, useAction } from "../parts/basic.js";
 import { exactTime } from "../parts/time.js";
-import { count, Id, Text, visible } from "../parts/text.js";
+import { count, Id, many, Text, visible } from "../parts/text.js";
 import { go } from "../shell/router.js";
 import { useSettings } from "../shell/settings.js";
 
@@ -24,7 +24,7 @@ export function Some({ verb, items, queue, one, onClose }) {
     return submit({ kind: kindOf[verb], poisonQueue: queue, poisonIds: items.map((each) => each.id) }, reason);
   };
   if (items.length > mostSelected) return html`<${Dialog} title="Too many are selected" onClose=${onClose}><p>At most ${mostSelected} messages can be selected one by one; use what acts on all that match.</p><footer><button type="button" onClick=${onClose}>Back</button></footer></${Dialog}>`;
-  return html`<${Confirm} title=${`${verb} ${items.length} ${items.length === 1 ? "message" : "messages"}?`} verb=${`${verb} ${items.length}`} tone=${verb === "Delete" ? "danger" : "primary"} needsReason run=${run} onClose=${onClose}>
+  return html`<${Confirm} title=${`${verb} ${many(items.length, "message")}?`} verb=${`${verb} ${items.length}`} tone=${verb === "Delete" ? "danger" : "primary"} needsReason run=${run} onClose=${onClose}>
     <p>${consequenceOf[verb]}</p>
     <ul class="small">${items.slice(0, 5).map((each) => html`<li><${Id} value=${each.id} short=${8} /> ${each.kind ? html`${visible(each.kind)}: ` : ""}<${Text} value=${each.reason || each.body} most=${80} /></li>`)}${items.length > 5 && html`<li>and ${items.length - 5} more</li>`}</ul></${Confirm}>`;
 }

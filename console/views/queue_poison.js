@@ -8,7 +8,7 @@ import { Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "
 import { Diff } from "../parts/diff.js";
 import { List, More } from "../parts/list.js";
 import { When } from "../parts/time.js";
-import { bodyOf, Copyable, count, Id, Json, Text } from "../parts/text.js";
+import { bodyOf, Copyable, count, Id, Json, many, Text } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
@@ -26,7 +26,7 @@ export function PoisonedQueues() {
   }, [], 15_000);
   return html`<${List} label="Queues with poison" failed=${pages.error} items=${pages.items} href=${(row) => listOf(row.name)} empty="No queue of yours has poison messages." columns=${[
       { name: "Queue", of: (row) => html`<a href=${listOf(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Poison messages", number: true, of: (row) => html`<strong>${count(row.messages)}</strong>` }]} />
-    <${More} pages=${pages} what="queues" />`;
+    <${More} pages=${pages} what="queue" />`;
 }
 
 export function QueueMessages({ queue }) {
@@ -44,7 +44,7 @@ export function QueueMessages({ queue }) {
         { name: "Message", of: (row) => html`<${Id} value=${row.id} short=${8} href=${at(`/poison/${part(row.id)}`, { queue })} />` }, { name: "Text", wide: true, of: (row) => html`<${Text} value=${row.body} most=${200} />` },
         { name: "Reason", of: (row) => html`<${Text} value=${row.reason} most=${160} />` }, { name: "Taken", number: true, of: (row) => count(row.dequeueCount) },
         { name: "Put", of: (row) => html`<${When} at=${row.insertedAt} />` }, { name: "Moved", of: (row) => html`<${When} at=${row.movedAt} />` }]} />
-    <${More} pages=${pages} what="messages" />
+    <${More} pages=${pages} what="message" />
     ${may && pages.items?.length > 0 && html`<div class="bulk" role="region" aria-label="Act on messages"><span>${selected.size ? `${chosen.length} selected` : "Nothing selected"}</span>
       <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => act("Redrive", chosen)}>Redrive selected…</button><button type="button" class="danger" disabled=${!chosen.length} onClick=${() => act("Delete", chosen)}>Delete selected…</button>
       <span class="dim">or</span><button type="button" onClick=${() => setActing({ verb: "Redrive" })}>Redrive all of this queue…</button>
@@ -64,7 +64,7 @@ export function QueueMessage({ queue, id }) {
   const leave = () => go(listOf(queue));
   return html`<${Head} title=${`Message of ${queue} given up`} crumbs=${crumbs} actions=${may && html`<button type="button" class="primary" onClick=${() => setActing("redrive")}>Redrive…</button><button type="button" onClick=${() => setActing("edit")}>Edit…</button><button type="button" class="danger" onClick=${() => setActing("delete")}>Delete…</button>`} />
     <${Card} tone="bad"><p class="reason"><${Text} value=${message.reason || "No reason is known: somebody put it there."} most=${2000} /></p>
-      <${Facts} items=${[["Message", html`<${Copyable} value=${message.id} />`], ["Taken", `${count(message.dequeueCount)} times`], ["Put", html`<${When} at=${message.insertedAt} both />`], ["Moved", html`<${When} at=${message.movedAt} both />`]]} /></${Card}>
+      <${Facts} items=${[["Message", html`<${Copyable} value=${message.id} />`], ["Taken", many(message.dequeueCount, "time")], ["Put", html`<${When} at=${message.insertedAt} both />`], ["Moved", html`<${When} at=${message.movedAt} both />`]]} /></${Card}>
     <${Card} title="Text"><${Json} value=${bodyOf(message.body)} /></${Card}>
     ${message.original !== undefined && html`<${Card} title="What was changed"><${Diff} before=${readable(message.original)} after=${readable(message.body)} /></${Card}>`}
     ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => api.post(of(queue, id, "/redrive"), undefined, reason).then(leave)} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and is taken anew.</p></${Confirm}>`}

@@ -24,7 +24,7 @@ function All({ query }) {
     <${List} label="Queues" failed=${pages.error} items=${pages.items?.filter((each) => each.name.includes(wanted))} href=${(row) => `/queues/${part(row.name)}`} empty="There is no such queue." columns=${[
       { name: "Name", of: (row) => html`<a href=${`/queues/${part(row.name)}`}><${Text} value=${row.name} /></a>${row.paused && html` <${Badge} tone="warn" state="paused" />`}` }, { name: "Ready", number: true, of: (row) => count(row.ready) }, { name: "Delayed", number: true, of: (row) => count(row.delayed) }, { name: "In flight", number: true, of: (row) => count(row.inFlight) }, { name: "Waiting", number: true, of: (row) => count(row.waiting) },
       { name: "Poison", number: true, of: (row) => (row.poison ? html`<a href=${`/poison?queue=${part(row.name)}`}><span class="badge bad">${count(row.poison)}</span></a>` : "") }, { name: "Next waits for", number: true, of: (row) => (row.messages ? duration(row.oldestAgeSeconds) : "") }, { name: "In/s", number: true, of: (row) => rate(row.inPerSecond) }, { name: "Out/s", number: true, of: (row) => rate(row.outPerSecond) }]} />
-    <${More} pages=${pages} what="queues" />`;
+    <${More} pages=${pages} what="queue" />`;
 }
 
 function Queue({ name, query }) {
@@ -44,5 +44,5 @@ function Queue({ name, query }) {
       { name: "Message", of: (row) => html`<button type="button" class="quiet mono" aria-expanded=${shown === row.id} onClick=${() => setShown(shown === row.id ? "" : row.id)}>${row.id.slice(0, 8)}…</button>` }, { name: "State", of: (row) => (row.visible ? html`<${Badge} tone="good" state="ready" />` : html`<${Badge} tone="info" state=${row.dequeueCount ? "in flight" : "delayed"} />`) },
       { name: "Text", wide: true, of: (row) => html`<${Text} value=${row.text} most=${200} />` }, { name: "Taken", number: true, of: (row) => count(row.dequeueCount) }, { name: "Put", of: (row) => html`<${When} at=${row.insertedAt} />` }, { name: "Visible", of: (row) => (row.visible ? "" : html`<${When} at=${row.nextVisibleAt} />`) }, { name: "Group", of: (row) => html`<${Text} value=${row.group} most=${60} />` }]} />
     ${message && html`<section class="card" aria-label="Message"><header><h2><${Id} value=${message.id} /></h2><button type="button" onClick=${() => setShown("")}>Close</button></header><${Json} value=${bodyOf(message.text)} /></section>`}
-    <${More} pages=${pages} what="messages" />`;
+    ${(queue || !live.error) && html`<${More} pages=${pages} what="message" />`}`;
 }

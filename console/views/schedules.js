@@ -31,7 +31,7 @@ function Schedules_() {
       { name: "Name", of: (row) => html`<${Id} value=${row.name} href=${`/schedules/${part(row.name)}`} />` }, { name: "State", of: state }, { name: "When", of: (row) => html`<code>${row.cron}</code> <span class="dim">${row.timeZone}</span>` }, { name: "Job", of: (row) => String(row.job?.kind || "") },
       { name: "Next run", of: (row) => html`<${When} at=${row.nextRun} />` }, { name: "Last run", of: (row) => html`<${When} at=${row.lastRun?.dueTime} /> ${row.lastRun?.jobState && html`<${Badge} state=${row.lastRun.jobState} />`}` },
       { name: "Runs", number: true, of: (row) => count(row.runs) }, { name: "Skipped", number: true, of: (row) => row.skipped || "" }, { name: "Missed", number: true, of: (row) => row.missed || "" }]} />
-    <${More} pages=${pages} what="schedules" />${making && html`<${EditSchedule} onClose=${() => setMaking(false)} />`}`;
+    <${More} pages=${pages} what="schedule" />${making && html`<${EditSchedule} onClose=${() => setMaking(false)} />`}`;
 }
 
 function Schedule({ name }) {

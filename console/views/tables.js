@@ -9,7 +9,7 @@ import { Diff } from "../parts/diff.js";
 import { List, More, Search } from "../parts/list.js";
 import { SavedFilters } from "../parts/saved.js";
 import { When } from "../parts/time.js";
-import { count, Id, Text, visible } from "../parts/text.js";
+import { Id, many, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
 import { Followers } from "./followers.js";
@@ -26,9 +26,9 @@ function All({ query }) {
     return { items: page.tables.map((each) => ({ id: each.name })), continuation: page.continuation };
   }, [], 15_000);
   const wanted = (query.q || "").toLowerCase();
-  return html`<${Head} title="Tables" /><div class="filters"><${Search} label="Filter by name" value=${query.q} onChange=${(q) => refine({ q })} /></div><${Failure} error=${pages.error} />
+  return html`<${Head} title="Tables" /><div class="filters"><${Search} label="Filter by name" value=${query.q} onChange=${(q) => refine({ q })} /></div>
     <${List} label="Tables" failed=${pages.error} items=${pages.items?.filter((each) => each.id.toLowerCase().includes(wanted))} href=${(row) => `/tables/${part(row.id)}`} empty="There is no such table." columns=${[{ name: "Name", of: (row) => html`<a href=${`/tables/${part(row.id)}`}>${row.id}</a>` }, { name: "Whose", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
-    <${More} pages=${pages} what="tables" />`;
+    <${More} pages=${pages} what="table" />`;
 }
 
 const costs = { point: ["good", "point: only entities whose keys are given are read"], rows: ["good", "range: some rows of a partition are read"], partition: ["info", "the whole partition is read"], partitions: ["warn", "a range of partitions is read"], table: ["warn", "scan: the whole table is read"] };
@@ -74,7 +74,7 @@ function Entities({ table, query }) {
       { name: "PartitionKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.PartitionKey === "" ? "(empty)" : row.PartitionKey} most=${80} /></a>` }, { name: "RowKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.RowKey === "" ? "(empty)" : row.RowKey} most=${80} /></a>` },
       ...names.slice(0, mostColumns).map((name) => ({ name: html`<bdi>${visible(name.length > 40 ? `${name.slice(0, 40)}…` : name)}</bdi>`, of: (row) => html`<${Text} value=${row[name]} most=${120} />` })),
       ...(names.length > mostColumns ? [{ name: `and ${names.length - mostColumns} more`, of: (row) => { const more = own(row).length - mostColumns; return more > 0 ? html`<a class="dim" href=${link(table, row)}>more</a>` : ""; } }] : []),
-      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" among="the first" /><${Followers} table=${table} />`;
+      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entity" among="the first" /><${Followers} table=${table} />`;
 }
 
 function save(name, text, type) {
@@ -115,7 +115,7 @@ function Entity({ table, partitionKey, rowKey }) {
   return html`<${Head} title="Entity" crumbs=${crumbs} actions=${html`${actions}${may && html`<button type="button" onClick=${() => setActing({ verb: "edit", entity, tag })}>Edit…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "delete", tag })}>Delete…</button>`}`} /><${Failure} error=${live.error} retry=${live.refresh} />
     <${Card}><div class="scroll" tabindex="0" role="region" aria-label="Properties"><table><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Value</th></tr></thead><tbody>
       <tr><td>PartitionKey</td><td class="dim">String</td><td><${Text} value=${entity.PartitionKey} /></td></tr><tr><td>RowKey</td><td class="dim">String</td><td><${Text} value=${entity.RowKey} /></td></tr><tr><td>Timestamp</td><td class="dim">DateTime</td><td><${When} at=${entity.Timestamp} both /> <span class="dim small mono">${entity.Timestamp}</span></td></tr>
-      ${names.map((name) => html`<tr key=${name}><td><${Text} value=${name} most=${100} /></td><td class="dim">${visible(typeOf(entity, name))}</td><td><${Text} value=${String(entity[name])} most=${1000} /></td></tr>`)}</tbody></table></div></${Card}><p class="dim small">${count(names.length)} properties${entity["tidemark.job"] ? html`, a copy that job <${Id} value=${entity["tidemark.job"]} href=${`/jobs/${part(entity["tidemark.job"])}`} /> wrote` : ""}</p>
+      ${names.map((name) => html`<tr key=${name}><td><${Text} value=${name} most=${100} /></td><td class="dim">${visible(typeOf(entity, name))}</td><td><${Text} value=${String(entity[name])} most=${1000} /></td></tr>`)}</tbody></table></div></${Card}><p class="dim small">${many(names.length, "property")}${entity["tidemark.job"] ? html`, a copy that job <${Id} value=${entity["tidemark.job"]} href=${`/jobs/${part(entity["tidemark.job"])}`} /> wrote` : ""}</p>
     ${acting?.verb === "edit" && html`<${EditEntity} address=${address} entity=${acting.entity} tag=${acting.tag} onClose=${() => { setActing(null); live.refresh(); }} />`}
     ${acting?.verb === "delete" && html`<${Confirm} title="Delete this entity?" verb="Delete" needsReason run=${(reason) => api.remove(address, reason, { "If-Match": acting.tag }).then(() => go(`/tables/${part(table)}`))} onClose=${() => setActing(null)}><p>It is deleted as it is shown; if somebody has changed it since, nothing happens.</p></${Confirm}>`}`;
 }

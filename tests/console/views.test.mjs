@@ -387,6 +387,8 @@ describe("jobs", () => {
     await until(() => /state=succeeded/.test(page.url()) && /kind=copy/.test(page.url()), "both in the address");
     await rows("Jobs").first().waitFor();
     await until(async () => (await rows("Jobs").allTextContents()).every((text) => text.includes("copy")), "only what the filters let through");
+    const link = rows("Jobs").first().getByRole("link");
+    assert.equal(await link.textContent(), `…${(await link.getAttribute("href")).slice(-8)}`);
     await page.keyboard.press("j");
     await page.locator("tr[aria-current=true]").waitFor();
     await page.keyboard.press("Enter");
@@ -496,7 +498,7 @@ describe("indexes and data", () => {
     await open("/tables/Orders");
     await rows("Followers of the changes").getByText("readers").waitFor();
     await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=feed&rowKey=1", "{}", { "If-None-Match": "*" });
-    await rows("Followers of the changes").getByText("1 changes").waitFor();
+    await rows("Followers of the changes").getByText("1 change").waitFor();
     await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");
     await stack.call("DELETE", "/v1/tables/Orders/feed");
   });
@@ -565,6 +567,7 @@ describe("containers", () => {
     await dialog().getByLabel("Name").fill("pictures");
     await button("Make it", dialog()).click();
     await heading("pictures");
+    await page.getByText("This container is empty.").waitFor();
     await button("Upload…").click();
     await dialog().getByLabel("File").setInputFiles({ name: "told.json", mimeType: "application/json", buffer: Buffer.from('{"big":9007199254740993}') });
     await dialog().getByLabel("Name of the blob").fill("notes/2026/told.json");
@@ -616,6 +619,9 @@ describe("containers", () => {
     await page.getByPlaceholder("Names that begin with").fill("a/d");
     await page.keyboard.press("Enter");
     await until(async () => (await rows("Blobs").count()) === 1, "one");
+    await page.getByText(/^1 name shown, that is all$/).waitFor();
+    await see("/containers/pictures?prefix=none");
+    await page.getByText("No blob has a name like this.").waitFor();
   });
 
   test("a picture is seen by its bytes, other bytes as such, and a page of a blob is never run", async () => {
@@ -864,6 +870,33 @@ test("pictures for the documentation", { skip: !screenshots }, async () => {
     await page.waitForLoadState("networkidle");
     await page.screenshot({ path: path.join(screenshots, `console-${name}.png`) });
   }
+});
+
+describe("a list that cannot be had", () => {
+  const lists = [["/jobs", "jobs"], ["/queues", "queues"], ["/audit", "audit"], ["/containers", "containers"], ["/schedules", "schedules"], ["/tables", "tables"], ["/poison?show=messages", "poison"],
+    ["/poison?show=queues", "poison/queues"]];
+
+  test("says why on its first page, and comes when it is tried again", async () => {
+    for (const [view, list] of lists) {
+      const asked = new RegExp(`/v1/${list}(\\?|$)`);
+      await page.route(asked, (route) => route.fulfill({ status: 503, json: { code: "Unavailable", detail: "the store is away" } }));
+      await see(view);
+      const told = page.getByRole("alert").filter({ hasText: "the store is away" });
+      await told.waitFor();
+      assert.equal(await told.count(), 1, view);
+      await page.unroute(asked);
+      await button("Try again", told).click();
+      await told.waitFor({ state: "detached" });
+    }
+  });
+
+  test("is told of once when what it belongs to is not there", async () => {
+    for (const [view, code] of [["/tables/Nosuch", /TableNotFound/], ["/queues/nosuch", /QueueNotFound/], ["/containers/nosuch", /ContainerNotFound/]]) {
+      await see(view);
+      await page.getByRole("alert").getByText(code).waitFor();
+      assert.equal(await page.getByRole("alert").count(), 1, view);
+    }
+  });
 });
 
 describe("a disk that is full", () => {
