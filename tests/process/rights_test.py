@@ -156,8 +156,10 @@ class RightsTest(unittest.TestCase):
         TableClient(self.stack.ports["table_store"]).create_table("Dry")
         self.assertEqual(self.send("POST", "/v1/jobs?dryRun=true", headers, {**job, "source": "Dry"})[0], 200)
         self.assertEqual(len(self.entries()), before, "a dry run does nothing")
-        # Only a route that has dry runs can have one.
-        self.send("POST", f"/v1/jobs/{made['id']}/cancel?dryRun=true", headers)
+        # Only an operation that has dry runs can have one.
+        self.assertEqual(self.send("POST", f"/v1/jobs/{made['id']}/cancel?dryRun=true", headers)[0], 400)
+        self.assertEqual(len(self.entries()), before)
+        self.assertEqual(self.send("POST", f"/v1/jobs/{made['id']}/cancel", headers)[0], 200)
         self.assertEqual(len(self.entries()), before + 1)
 
     def test_the_trail_is_read_by_pages_and_filters(self):
