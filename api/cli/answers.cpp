@@ -275,6 +275,12 @@ void accept_local_time(CLI::Option& option) {
       "");
 }
 
+std::string counted(std::uint64_t number, const std::string& one) {
+  const auto said = std::to_string(number) + " ";
+  if (number == 1) return said + one;
+  return said + (one.ends_with('y') ? one.substr(0, one.size() - 1) + "ies" : one + "s");
+}
+
 std::string one_decimal(const json& number) {
   return number.is_number() ? fmt::format("{:.1f}", number.get<double>()) : "?";
 }

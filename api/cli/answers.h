@@ -66,7 +66,8 @@ Print said(const char* text);
 /// Lets an option take a time of this machine's time zone, too; anything else goes to the api as it is.
 void accept_local_time(CLI::Option& option);
 
-std::string one_decimal(const nlohmann::json& number);   // "0.5"; "?" for what is no number
+std::string counted(std::uint64_t number, const std::string& one);  // "1 entity", "2 entities"
+std::string one_decimal(const nlohmann::json& number);              // "0.5"; "?" for what is no number
 std::string duration_of(const nlohmann::json& seconds);  // as readable_duration; nothing for what is no number
 std::string readable_duration(double seconds);           // "42 s", "7 min", "3 h 20 min"
 std::string readable_bytes(std::uint64_t bytes);         // "812 bytes", "47.5 KiB"

@@ -10,6 +10,7 @@
 #include "api/cli/run_program.h"
 #include "common/backup/restore.h"
 #include "common/base/json.h"
+#include "common/base/nearest_word.h"
 
 namespace tidemark::cli {
 namespace {
@@ -17,7 +18,16 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* kStores[] = {"table_store", "queue_service", "blob_store"};
+/// A store's program, and the folder of its database in the data directory.
+struct Store {
+  const char* program;
+  const char* folder;
+};
+constexpr Store kStores[] = {{"table_store", "table"}, {"queue_service", "queue"}, {"blob_store", "blob"}};
+
+CLI::Validator not_empty() {
+  return {[](const std::string& given) { return std::string(given.empty() ? "it names no directory" : ""); }, ""};
+}
 
 std::uint64_t sum_of(const json& manifest, const char* member) {
   std::uint64_t sum = 0;
@@ -31,9 +41,9 @@ void print_manifest(const std::string& path, const json& manifest) {
     longest = std::max(longest, part.at("heldMicroseconds").get<std::uint64_t>());
   }
   std::cout << path << "\n"
-            << sum_of(manifest, "files") << " files, " << readable_bytes(sum_of(manifest, "bytes")) << ", of which "
-            << readable_bytes(sum_of(manifest, "newBytes")) << " are new; writes waited for " << longest / 1000
-            << " ms\n";
+            << counted(sum_of(manifest, "files"), "file") << ", " << readable_bytes(sum_of(manifest, "bytes"))
+            << ", of which " << readable_bytes(sum_of(manifest, "newBytes")) << " are new; writes waited for "
+            << longest / 1000 << " ms\n";
 }
 
 Result<int> make_backup(const GlobalOptions& options, const std::string& directory, std::size_t keep) {
@@ -95,9 +105,9 @@ int report_total(const GlobalOptions& options, std::uint64_t found, std::uint64_
   if (options.json) {
     std::cout << json{{"found", found}, {"rows", rows}, {"files", files}}.dump() << "\n";
   } else if (found == 0) {
-    std::cout << "nothing is wrong in " << rows << " rows and " << files << " files\n";
+    std::cout << "nothing is wrong in " << counted(rows, "row") << " and " << counted(files, "file") << "\n";
   } else {
-    std::cout << found << (found == 1 ? " finding\n" : " findings\n");
+    std::cout << counted(found, "finding") << "\n";
   }
   return found == 0 ? kOk : kFailed;
 }
@@ -118,26 +128,50 @@ std::string program_path(const char* name) {
   return fs::exists(beside, unknown) ? beside.string() : name;
 }
 
-Result<int> check_offline(const GlobalOptions& options) {
+bool has_store(const fs::path& data, const Store& store) {
+  std::error_code unknown;
+  const auto folder = data / store.folder;
+  return fs::exists(folder / "tidemark.json", unknown) || fs::exists(folder / "CURRENT", unknown);
+}
+
+struct Totals {
   std::uint64_t found = 0, rows = 0, files = 0;
-  for (const auto* store : kStores) {
-    bool complete = false;
-    const auto code =
-        TRY(run_program({program_path(store), "--data", options.data, "--fsck", "true", "--log-level", "off"},
-                        [&](const std::string& line) {
-                          const auto parsed = json_or_discarded(line);
-                          if (!parsed.is_object()) return;
-                          if (parsed.contains("kind")) return print_finding(options, store, parsed);
-                          complete = true;
-                          found += parsed.at("found").get<std::uint64_t>();
-                          rows += parsed.at("rows").get<std::uint64_t>();
-                          files += parsed.at("files").get<std::uint64_t>();
-                        }));
-    if (complete) continue;
-    return fail(ErrorCode::kStorageFailure, std::string(store) + " could not check its data (exit code " +
-                                                std::to_string(code) + "): is the stack stopped?");
+};
+
+Result<void> check_store(const GlobalOptions& options, const char* store, Totals& totals) {
+  bool complete = false;
+  const auto code =
+      TRY(run_program({program_path(store), "--data", options.data, "--fsck", "true", "--log-level", "off"},
+                      [&](const std::string& line) {
+                        const auto parsed = json_or_discarded(line);
+                        if (!parsed.is_object()) return;
+                        if (parsed.contains("kind")) return print_finding(options, store, parsed);
+                        complete = true;
+                        totals.found += parsed.at("found").get<std::uint64_t>();
+                        totals.rows += parsed.at("rows").get<std::uint64_t>();
+                        totals.files += parsed.at("files").get<std::uint64_t>();
+                      }));
+  if (complete) return {};
+  return fail(ErrorCode::kStorageFailure, std::string(store) + " could not check its data (exit code " +
+                                              std::to_string(code) + "): is the stack stopped?");
+}
+
+/// A store that finds nothing would begin anew, so only those are run that have something there.
+Result<int> check_offline(const GlobalOptions& options) {
+  const auto is_there = [&](const Store& store) { return has_store(options.data, store); };
+  if (options.data.empty() || std::ranges::none_of(kStores, is_there)) {
+    return fail(ErrorCode::kConfigInvalid,
+                "\"" + options.data + "\" is no data directory of a stack: --data (TIDEMARK_DATA) names one");
   }
-  return report_total(options, found, rows, files);
+  Totals totals;
+  for (const auto& store : kStores) {
+    if (is_there(store)) {
+      TRY(check_store(options, store.program, totals));
+    } else {
+      std::cerr << "(" << options.data << " has nothing of the " << store.folder << " store)\n";
+    }
+  }
+  return report_total(options, totals.found, totals.rows, totals.files);
 }
 
 Result<int> check_online(const GlobalOptions& options) {
@@ -169,12 +203,28 @@ struct AskedBackup {
   std::function<Result<int>(const GlobalOptions&, const std::string&)> other;  // than making one
 };
 
+/// A misspelt command is not to fill the disk.
+std::optional<std::string> why_no_directory(const std::string& given) {
+  static const std::vector<std::string> kCommands{"list", "verify"};
+  if (given.empty()) return R"("tidemark backup" needs a directory, or a command: list, verify.)";
+  std::error_code unknown;
+  if (given.contains('/') || fs::exists(given, unknown)) return std::nullopt;
+  const auto meant = nearest_word(given, kCommands);
+  if (!meant) return std::nullopt;
+  return "\"tidemark backup\" has no command \"" + given + "\". Did you mean \"" + *meant +
+         "\"? For a directory of this name write ./" + given;
+}
+
+Result<int> back_up(const GlobalOptions& options, const AskedBackup& asked) {
+  if (asked.other) return asked.other(options, asked.directory);
+  if (const auto why = why_no_directory(asked.directory)) return wrong_arguments(options, *why);
+  return make_backup(options, asked.directory, asked.keep);
+}
+
 void add_backup(const Commands& program) {
   auto asked = std::make_shared<AskedBackup>();
-  auto& backup =
-      program.add("backup", "make a backup of the whole stack while it runs", [asked](const GlobalOptions& o) {
-        return asked->other ? asked->other(o, asked->directory) : make_backup(o, asked->directory, asked->keep);
-      });
+  auto& backup = program.add("backup", "make a backup of the whole stack while it runs",
+                             [asked](const GlobalOptions& options) { return back_up(options, *asked); });
   backup.add_option("directory", asked->directory,
                     "directory of backups on the stores' machine; made if it is not there");
   backup.add_option("--keep", asked->keep, "remove all but the newest so many backups of this stack there")
@@ -182,7 +232,7 @@ void add_backup(const Commands& program) {
   const auto add = [&](const char* name, const char* meaning, const char* argument, const char* argument_meaning,
                        auto action) {
     auto* command = backup.add_subcommand(name, meaning);
-    command->add_option(argument, asked->directory, argument_meaning)->required();
+    command->add_option(argument, asked->directory, argument_meaning)->required()->check(not_empty());
     command->callback([asked, action] { asked->other = action; });
   };
   add("list", "the backups in a directory", "directory", "directory of backups on the stores' machine", list_backups);
@@ -199,7 +249,8 @@ void add_maintenance_commands(const Commands& program) {
       .add("restore", "put a backup into the data directory (--data), which must be empty",
            [from](const GlobalOptions& options) { return restore(options, *from); })
       .add_option("backup", *from, "the backup's directory")
-      ->required();
+      ->required()
+      ->check(not_empty());
   auto offline = std::make_shared<bool>(false);
   program
       .add(
