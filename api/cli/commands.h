@@ -58,6 +58,7 @@ void add_limit_commands(const Commands& program);
 void add_maintenance_commands(const Commands& program);
 void add_on_change_commands(const Commands& program);
 void add_operator_commands(const Commands& program);
+void add_overview_command(const Commands& program);
 void add_poison_commands(const Commands& program);
 void add_queue_commands(const Commands& program);
 void add_schedule_commands(const Commands& program);

@@ -1,10 +1,10 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 
 #include "api/cli/commands.h"
 #include "api/cli/paged_list.h"
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 
 namespace tidemark::cli {
 namespace {
@@ -105,67 +105,6 @@ void add_plan(const Commands& entities) {
                               }));
 }
 
-std::string whole(const json& number) { return number.is_number() ? std::to_string(number.get<std::int64_t>()) : ""; }
-
-std::string seconds_of(const json& item, const char* member) { return whole(item.value(member, json(0))) + " s"; }
-
-/// A line for each thing that somebody should look at.
-void print_remarkable(const json& seen) {
-  for (const auto& queue : seen.value("queues", json::array())) {
-    std::string said;
-    const auto poison = queue.value("poison", 0);
-    if (poison > 0) said += ", " + cell(queue, "poison") + (poison == 1 ? " poison message" : " poison messages");
-    if (queue.value("paused", false)) said += ", paused";
-    const bool waits = queue.value("ready", 0) > 0;
-    if (waits) said += ", the next of " + cell(queue, "ready") + " has waited " + seconds_of(queue, "oldestAgeSeconds");
-    std::cout << "queue " << cell(queue, "name") << ":" << (said.empty() ? said : said.substr(1)) << "\n";
-  }
-  if (seen.value("untold", 0) > 0) std::cout << "and " << cell(seen, "untold") << " more queues\n";
-  for (const auto& reader : seen.value("readers", json::array())) {
-    std::cout << (cell(reader, "what") == "onChange" ? "on-change " : "consumer ") << cell(reader, "name")
-              << " of table " << cell(reader, "table") << ": "
-              << (reader.value("stopped", false)       ? "has stopped"
-                  : reader.value("lostChanges", false) ? "has lost changes"
-                                                       : seconds_of(reader, "seconds") + " behind")
-              << "\n";
-  }
-}
-
-/// What is wrong first.
-void print_disks(const json& disks) {
-  for (const auto& disk : disks) {
-    if (disk.value("low", false)) std::cout << cell(disk, "message") << "\n";
-  }
-  for (const auto& disk : disks) {
-    std::string stores;
-    for (const auto& store : disk.value("stores", json::array()))
-      stores += (stores.empty() ? "" : ", ") + text_of(store);
-    std::cout << "disk of " << stores << ": " << readable_bytes(disk.value("freeBytes", std::uint64_t{0})) << " of "
-              << readable_bytes(disk.value("totalBytes", std::uint64_t{0})) << " free\n";
-  }
-}
-
-void print_overview(const json& answer) {
-  if (answer.contains("notServing")) std::cout << "not serving: " << cell(answer, "notServing") << "\n";
-  print_disks(answer.value("disks", json::array()));
-  for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
-  print_remarkable(answer.value("remarkable", json::object()));
-  static const auto kPoints =
-      table_of({{"at", "/at", time_of},
-                {">ready", "/ready"},
-                {">in flight", "/inFlight"},
-                {">poison", "/poison"},
-                {">in/s", "/inPerSecond", whole},
-                {">out/s", "/outPerSecond", whole},
-                {">oldest s", "/oldestSeconds", whole},
-                {">requests", "/requests"},
-                {">refused", "/refused"}},
-               "nothing is known yet: the first figures come ten seconds after the api's start");
-  auto points = answer.value("points", json::array());
-  std::reverse(points.begin(), points.end());
-  kPoints(points);
-}
-
 }  // namespace
 
 void add_data_commands(const Commands& program) {
@@ -175,9 +114,6 @@ void add_data_commands(const Commands& program) {
   add_put_entity(entities);
   add_delete_entity(entities);
   add_plan(entities);
-  program.add(
-      "overview", "what somebody should look at, and the last hour in figures, every ten seconds, newest first",
-      [](const GlobalOptions& options) { return call_and_print(options, "GET", "/v1/overview", print_overview); });
 }
 
 }  // namespace tidemark::cli

@@ -60,6 +60,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_maintenance_commands(program);
   add_on_change_commands(program);
   add_operator_commands(program);
+  add_overview_command(program);
   add_poison_commands(program);
   add_queue_commands(program);
   add_schedule_commands(program);

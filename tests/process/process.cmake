@@ -1,5 +1,5 @@
 # The programs as processes: start, refusal, limits, stop, and what they cost.
-foreach(process_suite api backup blob_owners callback cli cli_completion cli_mistakes cli_poison cli_terminal disks feed hosts index jobs lists log metrics objects on_change owners past postgres pressure quotas recovery rights seed shard_tools shards startup stack_script table_owners tls trace footprint blob_footprint)
+foreach(process_suite api backup blob_owners callback cli cli_completion cli_mistakes cli_overview cli_poison cli_terminal disks feed hosts index jobs lists log metrics objects on_change owners past postgres pressure quotas recovery rights seed shard_tools shards startup stack_script table_owners tls trace footprint blob_footprint)
   add_test(NAME process_${process_suite}
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/${process_suite}_test.py)
   set_tests_properties(process_${process_suite} PROPERTIES LABELS process TIMEOUT 180
