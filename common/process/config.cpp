@@ -30,9 +30,9 @@ using Json = nlohmann::json;
 constexpr std::string_view kMask = "***";
 constexpr std::string_view kVariableBeginning = "TIDEMARK_";
 // TIDEMARK_ variables that are not settings of these programs: of the command line, scripts and the compose file.
-constexpr std::string_view kOtherVariables[] = {"api",        "api_port", "blob_port",  "ca_file",    "config",
-                                                "fail_point", "image",    "key",        "queue_port", "source",
-                                                "bin",        "env_file", "table_port", "table_url"};
+constexpr std::string_view kOtherVariables[] = {"api",        "api_port", "blob_port", "ca_file",    "config",
+                                                "fail_point", "image",    "key",       "queue_port", "queue_url",
+                                                "source",     "bin",      "env_file",  "table_port", "table_url"};
 
 bool contains(const auto& items, std::string_view wanted) {
   return std::ranges::find(items, wanted) != std::ranges::end(items);

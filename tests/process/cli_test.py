@@ -148,7 +148,7 @@ class EveryOperationTest(unittest.TestCase):
         for name, meant in (("TIDEMARK_TOKN", "TIDEMARK_TOKEN"), ("TIDEMARK_TABEL_URL", "TIDEMARK_TABLE_URL")):
             warned = tidemark("--api", "http://127.0.0.1:1", "job", "list", environment={name: "x"})
             self.assertTrue(warned.stderr.startswith(f"warning: {name} is not a setting; did you mean {meant}?\nerror: "), warned.stderr)
-        right = {"TIDEMARK_ENV_FILE": "/nowhere", "TIDEMARK_CA_FILE": "", "TIDEMARK_API": "http://127.0.0.1:1"}
+        right = {"TIDEMARK_ENV_FILE": "/nowhere", "TIDEMARK_CA_FILE": "", "TIDEMARK_API": "http://127.0.0.1:1", "TIDEMARK_QUEUE_URL": "http://127.0.0.1:1"}
         self.assertTrue(tidemark("job", "list", environment=right).stderr.startswith("error: "))
 
     def test_a_directory_is_no_file_to_read(self):
@@ -178,7 +178,7 @@ class EveryOperationTest(unittest.TestCase):
         for line in ("job list --limit -1", "table query People --top -1", "poison list --limit 1.5", "audit --limit many"):
             wrong = tidemark(*line.split())
             self.assertEqual(wrong.returncode, 2, line)
-            self.assertRegex(wrong.stderr, r"^--(limit|top): it must be a whole number from 0 on, not ", line)
+            self.assertRegex(wrong.stderr, r"^error: --(limit|top): it must be a whole number from 0 on, not ", line)
         for line, says in (("job submit --file - --batch --dry-run", "--dry-run is for one job"),
                            ("job submit --file - --batch --wait", "--wait is for one job"),
                            ("job submit delete --batch", "--batch needs --file"),
