@@ -47,6 +47,11 @@ Result<void> QueueService::Core::check_parts(std::string_view queue, std::uint32
                 "A poison queue has as many parts as its queue: set tidemark_parts there.");
   }
   if (parts <= shards.size()) return {};
+  if (shards.size() == 1) {
+    return fail(ErrorCode::kInvalidMetadata,
+                "This store has one shard, so no queue can be spread (the setting shards is chosen when the store is "
+                "made).");
+  }
   return fail(ErrorCode::kInvalidMetadata,
               "tidemark_parts must be a number from 1 to " + std::to_string(shards.size()) +
                   ", the number of this store's shards (the setting shards, chosen when the store is made).");
