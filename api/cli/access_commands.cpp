@@ -52,6 +52,15 @@ struct Order {
   std::uint64_t seconds = 3600;
 };
 
+/// As the stores know them, in the order in which a URL has them.
+const char* letters_for(const std::string& kind) {
+  if (kind == "table") return "letters of raud: read, add, update, delete";
+  if (kind == "queue") return "letters of raup: read, add, update, process";
+  if (kind == "container") return "letters of racwdxyltfmei, such as rl: read and list";
+  if (kind == "blob") return "letters of racwdxytmei, such as rw: read and write";
+  return "letters of rwdxylacuptfi, such as rl: read and list";
+}
+
 void add_sas_of(const Commands& sas, const std::string& kind, const char* meaning) {
   auto order = std::make_shared<Order>();
   const auto print = [](const json& answer) { std::cout << answer.value("url", "") << "\n"; };
@@ -69,7 +78,7 @@ void add_sas_of(const Commands& sas, const std::string& kind, const char* meanin
   if (!account) text("name", "name", kind == "blob" ? "CONTAINER/BLOB" : "its name")->required();
   if (account) text("--services", "services", "letters of bqt: blobs, queues, tables")->required();
   if (account) text("--resource-types", "resourceTypes", "letters of sco: service, container, object")->required();
-  text("--permissions", "permissions", "letters, such as raud of a table")->required();
+  text("--permissions", "permissions", letters_for(kind))->required();
   command.add_option("--expires-in", order->seconds, "seconds that it lasts")->capture_default_str();
   accept_local_time(*text("--expires-at", "expiresAt", "when it ends, instead"));
   accept_local_time(*text("--starts-at", "startsAt", "when it begins; without it, now"));

@@ -20,6 +20,14 @@ std::string_view host_of(std::string_view url) {
   return http::host_name(url.substr(user == std::string_view::npos ? 0 : user + 1));
 }
 
+/// The api's advice is a request; here there is a command for it.
+void name_command(std::string& message) {
+  constexpr std::string_view kRequest = "PUT /v1/tables/NAME/feed";
+  if (const auto at = message.find(kRequest); at != message.npos) {
+    message.replace(at, kRequest.size(), "tidemark feed put NAME");
+  }
+}
+
 /// What the api says of a refusal; its own name of the code goes along for report().
 Error problem_of(const HttpReply& reply, const std::string& url) {
   const auto body = nlohmann::json::parse(reply.body, nullptr, false);
@@ -29,6 +37,7 @@ Error problem_of(const HttpReply& reply, const std::string& url) {
   }
   auto error = make_error(code_of(reply.status), body.value("detail", ""));
   if (error.message.empty()) error.message = body.value("title", "");
+  name_command(error.message);
   error.fields.emplace_back("code", body.value("code", ""));
   return error;
 }
@@ -42,7 +51,8 @@ std::string token_for(const GlobalOptions& options) {
 }  // namespace
 
 Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
-  return ApiClient(TRY(HttpClient::create(options.api, options.ca_file)), token_for(options), options.reason);
+  return ApiClient(TRY(HttpClient::create(options.api, options.ca_file, "--api (TIDEMARK_API)")), token_for(options),
+                   options.reason);
 }
 
 Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,

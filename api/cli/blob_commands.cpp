@@ -175,6 +175,17 @@ Result<int> upload(const GlobalOptions& options, const Upload& what) {
   return kOk;
 }
 
+/// The api gives both the same answer, so it is asked before.
+Result<int> create_container(const GlobalOptions& options, const std::string& name) {
+  auto api = TRY(ApiClient::create(options));
+  const auto query = query_of({{"prefix", name}, {"limit", "1"}});
+  const auto like_it = TRY(api.call("GET", "/v1/containers" + query)).value("containers", json::array());
+  const bool there = !like_it.empty() && cell(like_it[0], "name") == name;
+  print_answer(options, TRY(api.call("PUT", item_path("containers", name))),
+               said(there ? "it was there already" : "created"));
+  return kOk;
+}
+
 void add_transfers(const Commands& blobs) {
   auto from = std::make_shared<std::pair<Which, std::string>>();
   auto& downloading = blobs.add("download", "the content of a blob", [from](const GlobalOptions& options) {
@@ -220,9 +231,12 @@ void add_blob_commands(const Commands& program) {
   add_lists(blobs, containers);
   add_for_one(blobs);
   add_transfers(blobs);
-  containers.add_for_one(
-      "containers", "container", "the container's name",
-      {{"create", "make a container; one that is there stays as it is", "PUT", "", said("it is there")}});
+  auto name = std::make_shared<std::string>();
+  containers
+      .add("create", "make a container; one that is there stays as it is",
+           [name](const GlobalOptions& options) { return create_container(options, *name); })
+      .add_option("container", *name, "the container's name")
+      ->required();
 }
 
 }  // namespace tidemark::cli

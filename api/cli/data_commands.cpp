@@ -40,6 +40,12 @@ void add_show_entity(const Commands& entities) {
   }));
 }
 
+/// Only the store knows the types, but what is no object is said here, and where it breaks off.
+Result<void> check_object(const std::string& body) {
+  if (TRY(read_json(body)).is_object()) return {};
+  return fail(ErrorCode::kInvalidInput, "an entity is a JSON object, such as {\"Name\": \"Jones\"}");
+}
+
 void add_put_entity(const Commands& entities) {
   struct Arguments {
     Keys keys;
@@ -49,6 +55,7 @@ void add_put_entity(const Commands& entities) {
   auto& putting =
       entities.add("put", "replace an entity, or make a new one", [a](const GlobalOptions& options) -> Result<int> {
         const auto body = TRY(read_file(a->file));
+        TRY(check_object(body));
         const HttpHeaders condition{a->if_match.empty() ? std::pair<std::string, std::string>("If-None-Match", "*")
                                                         : std::pair<std::string, std::string>("If-Match", a->if_match)};
         return call_and_print(options, "PUT", a->keys.path(), print_entity, body, condition);

@@ -72,8 +72,9 @@ void print(const json& explanation) {
               << where(schedule) << " at " << time_cell(schedule, "dueTime");
   }
   const auto looked = explanation.value("looked", json::object());
-  std::cout << (schedules.empty() ? "" : "\n") << "\nlooked at " << cell(looked, "jobs") << " jobs, "
-            << cell(looked, "schedules") << " schedules, " << cell(looked, "places") << " places"
+  std::cout << (schedules.empty() ? "" : "\n") << "\nlooked at " << counted(looked.value("jobs", 0ULL), "job") << ", "
+            << counted(looked.value("schedules", 0ULL), "schedule") << ", "
+            << counted(looked.value("places", 0ULL), "place")
             << (explanation.value("complete", true) ? "" : "; there is more that was not looked at") << "\n";
 }
 

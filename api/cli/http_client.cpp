@@ -53,28 +53,30 @@ struct Transfer {
 };
 
 /// What a person may try.
-const char* hint_for(CURLcode code) {
-  if (code == CURLE_COULDNT_CONNECT) return "; is the stack up? Try: scripts/stack up";
+std::string hint_for(CURLcode code, const std::string& setting) {
+  if (code == CURLE_COULDNT_CONNECT) {
+    return "; is the stack up, and at this address? scripts/stack status shows its ports; " + setting + " says where";
+  }
   if (code == CURLE_PEER_FAILED_VERIFICATION) return "; --ca-file (TIDEMARK_CA_FILE) names certificates to trust";
   return "";
 }
 
 }  // namespace
 
-HttpClient::HttpClient(std::string base_url, std::string ca_file, Handle handle)
-    : base_url_(std::move(base_url)), ca_file_(std::move(ca_file)), handle_(std::move(handle)) {
+HttpClient::HttpClient(std::string base_url, std::string ca_file, const char* setting, Handle handle)
+    : base_url_(std::move(base_url)), ca_file_(std::move(ca_file)), setting_(setting), handle_(std::move(handle)) {
   const auto slash = base_url_.find('/', base_url_.find("://") + 3);
   if (slash != std::string::npos) prefix_ = base_url_.substr(slash);
 }
 
-Result<HttpClient> HttpClient::create(std::string base_url, std::string ca_file) {
+Result<HttpClient> HttpClient::create(std::string base_url, std::string ca_file, const char* setting) {
   if (!base_url.starts_with("http://") && !base_url.starts_with("https://")) {
     return fail(ErrorCode::kConfigInvalid, "\"" + base_url + "\" is not an http:// or https:// URL");
   }
   while (base_url.ends_with('/')) base_url.pop_back();
   Handle handle(curl_easy_init(), &curl_easy_cleanup);
   if (!handle) return fail(ErrorCode::kInternalError, "libcurl cannot be set up");
-  return HttpClient(std::move(base_url), std::move(ca_file), std::move(handle));
+  return HttpClient(std::move(base_url), std::move(ca_file), setting, std::move(handle));
 }
 
 Result<HttpReply> HttpClient::send(const std::string& method, const std::string& path, const HttpHeaders& headers,
@@ -108,7 +110,7 @@ Result<HttpReply> HttpClient::send(const std::string& method, const std::string&
   set(CURLOPT_WRITEDATA, &transfer);
   if (const auto code = curl_easy_perform(transfer.easy); code != CURLE_OK) {
     const std::string why = what[0] != 0 ? what : curl_easy_strerror(code);
-    return fail(ErrorCode::kUnavailable, "cannot reach " + base_url_ + " (" + why + ")" + hint_for(code));
+    return fail(ErrorCode::kUnavailable, "cannot reach " + base_url_ + " (" + why + ")" + hint_for(code, setting_));
   }
   curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &transfer.reply.status);
   return std::move(transfer.reply);

@@ -24,8 +24,8 @@ using TakePiece = std::function<void(std::string_view)>;
 class HttpClient {
  public:
   /// `base_url`: "https://host:port/prefix"; kConfigInvalid if it is no http:// or https:// URL. `ca_file`:
-  /// certificates (PEM) to trust beside the system's; empty for none.
-  static Result<HttpClient> create(std::string base_url, std::string ca_file);
+  /// certificates (PEM) to trust beside the system's; empty for none. `setting`: what a person sets to change the URL.
+  static Result<HttpClient> create(std::string base_url, std::string ca_file, const char* setting);
 
   /// `path` is appended to the base. The reply has the body, or `each`, if given, gets it; of a refusal the reply has
   /// it always. kUnavailable if there is no answer.
@@ -38,9 +38,10 @@ class HttpClient {
 
  private:
   using Handle = std::unique_ptr<void, void (*)(void*)>;  // libcurl's
-  HttpClient(std::string base_url, std::string ca_file, Handle handle);
+  HttpClient(std::string base_url, std::string ca_file, const char* setting, Handle handle);
 
   std::string base_url_, prefix_, ca_file_;
+  const char* setting_;
   Handle handle_;
 };
 

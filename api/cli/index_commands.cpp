@@ -64,7 +64,7 @@ void print_index(const json& index) {
               << cell(scrub, "wrong") << " wrong and mended\n";
   }
   if (index.contains("inTheWay")) {
-    std::cout << "in the way: " << cell(index["inTheWay"], "rows") << " rows of others, such as "
+    std::cout << "in the way: " << counted(index["inTheWay"].value("rows", 0ULL), "row") << " of others, such as "
               << cell(index["inTheWay"], "examples") << "\n";
   }
   if (index.contains("lastError")) {

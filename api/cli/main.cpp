@@ -13,6 +13,11 @@
 namespace tidemark::cli {
 namespace {
 
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.";
+constexpr const char* kOptionsOfAll =
+    "Also: --api --token --data --table-url --account --key --ca-file --reason --json; see tidemark --help.\n";
+
 /// Prints "error: ..." (or {"error":...} with --json) on stderr and gives the exit code.
 int report(const GlobalOptions& options, const Error& error) {
   if (options.json) {
@@ -76,13 +81,13 @@ int run_command(int argc, char** argv) {
   CLI::App app("Jobs, poison messages, queues and tables of a Tidemark stack.", "tidemark");
   app.require_subcommand(1);
   app.fallthrough();
-  app.get_formatter()->column_width(kHelpColumn);  // inherited by the subcommands, so before them
-  app.footer(
-      "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.");
+  app.get_formatter()->column_width(kHelpColumn);       // inherited by the subcommands, so before them
+  app.footer(std::string(kOptionsOfAll) + kExitCodes);  // of the subcommands, which inherit it
   app.set_version_flag("--version", "tidemark " TIDEMARK_VERSION, "print the version and exit");
   add_options(app, options);
   Action chosen;
   add_commands(app, chosen);
+  app.footer(kExitCodes);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -91,6 +96,7 @@ int run_command(int argc, char** argv) {
       std::cerr << "error: " << *why << "\nRun with --help for more information.\n";
       return kUsage;
     }
+    if (error.get_exit_code() != 0) std::cerr << "error: ";
     const int code = app.exit(error);
     return code == 0 ? kOk : kUsage;
   }

@@ -19,7 +19,7 @@ constexpr std::size_t kShownFailures = 10;
 
 std::string now_text() { return to_iso8601(std::chrono::time_point_cast<Ticks>(std::chrono::system_clock::now())); }
 
-std::string messages(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " message" : " messages"); }
+std::string messages(std::uint64_t count) { return counted(count, "message"); }
 
 /// What became of messages that were sent back.
 struct Outcome {

@@ -35,7 +35,7 @@ void print_original(const json& message) {
 /// Of a queue that is not the jobs'.
 void print_message(const json& message) {
   std::cout << cell(message, "id") << "  from " << cell(message, "queue") << ", dequeued "
-            << message.value("dequeueCount", 0) << " times\n"
+            << counted(message.value("dequeueCount", 0ULL), "time") << "\n"
             << "put at: " << time_cell(message, "insertedAt") << "\nmoved at: " << time_cell(message, "movedAt") << "  "
             << cell(message, "reason") << "\nbody: " << shown_text(cell(message, "body")) << "\n";
   print_original(message);
@@ -46,7 +46,8 @@ void print_poison(const json& poison) {
   std::cout << cell(poison, "id") << "  job " << cell(poison, "jobId") << "  " << cell(poison, "kind") << "  "
             << cell(poison, "reason") << "\nfingerprint: " << cell(poison, "fingerprint")
             << "\nmoved at: " << time_cell(poison, "movedAt") << "\nfrom: " << cell(poison, "queue") << ", sent back "
-            << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump(2) << "\n";
+            << counted(poison.value("redrives", 0ULL), "time") << "\nbody: " << poison.value("body", json()).dump(2)
+            << "\n";
   print_original(poison);
   std::cout << "attempts:\n";
   for (const auto& attempt : poison.value("attempts", json::array())) {

@@ -8,6 +8,15 @@ namespace tidemark::cli {
 
 using nlohmann::json;
 
+namespace {
+
+const char* unit_of(const std::string& kind) {
+  if (kind == "redrive" || kind == "purge") return "message";
+  return kind == "callback" ? "call" : "entity";
+}
+
+}  // namespace
+
 int print_plan(const GlobalOptions& options, const json& plan) {
   const auto problems = plan.value("problems", json::array());
   if (options.json) {
@@ -15,12 +24,9 @@ int print_plan(const GlobalOptions& options, const json& plan) {
     return problems.empty() ? kOk : kFailed;
   }
   const auto kind = plan.value("kind", "");
-  std::cout << kind << ": " << (plan.value("complete", true) ? "" : "at least ") << plan.value("keys", 0ULL)
-            << (kind == "redrive" || kind == "purge" ? " messages, "
-                : kind == "callback"                 ? " call, "
-                                                     : " entities, ")
-            << readable_bytes(plan.value("bytes", 0ULL)) << ", about " << readable_duration(plan.value("seconds", 0.0))
-            << "\n";
+  std::cout << kind << ": " << (plan.value("complete", true) ? "" : "at least ")
+            << counted(plan.value("keys", 0ULL), unit_of(kind)) << ", " << readable_bytes(plan.value("bytes", 0ULL))
+            << ", about " << readable_duration(plan.value("seconds", 0.0)) << "\n";
   for (const auto& problem : problems) std::cout << "would fail: " << problem.get<std::string>() << "\n";
   for (const auto& sample : plan.value("samples", json::array())) {
     const bool of_an_entity = !cell(sample, "partitionKey").empty() || !cell(sample, "rowKey").empty();

@@ -90,7 +90,7 @@ class Importer {
     sent_ += group.entities.size();
     waiting_ -= group.entities.size();
     group = Group();
-    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K" << sent_ << " entities" << std::flush;
+    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K" << counted(sent_, "entity") << std::flush;
     return {};
   }
   /// The service names the entity by its place in the transaction: "CODE: 3:why".
@@ -103,7 +103,8 @@ class Importer {
       const auto& entity = group.entities[index];
       error.message += " (PartitionKey " + entity["PartitionKey"].dump() + ", RowKey " + entity["RowKey"].dump() + ")";
     }
-    error.message += " " + std::to_string(sent_) + " entities were imported before; importing again does no harm.";
+    error.message += " " + counted(sent_, "entity") + (sent_ == 1 ? " was" : " were") +
+                     " imported before; importing again does no harm.";
     return error;
   }
   TableHttp& tables_;
@@ -137,8 +138,9 @@ Result<int> import_entities(const GlobalOptions& options, const std::string& tab
   if (importer.sent() == 0 && format != "jsonl") {
     return fail(ErrorCode::kInvalidInput, "no package was found: is this what apt-cache dumpavail prints?");
   }
-  print_answer(options, {{"imported", importer.sent()}},
-               [&](const json&) { std::cout << "imported " << importer.sent() << " entities into " << table << "\n"; });
+  print_answer(options, {{"imported", importer.sent()}}, [&](const json&) {
+    std::cout << "imported " << counted(importer.sent(), "entity") << " into " << table << "\n";
+  });
   return kOk;
 }
 

@@ -10,15 +10,14 @@ namespace {
 
 Error error_of(const HttpReply& reply, const std::string& table) {
   auto error = make_error(reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidInput,
-                          "the table service answered with status " + std::to_string(reply.status));
+                          "the answer has status " + std::to_string(reply.status) +
+                              ", and is not a table service's: is --table-url right?");
   const auto body = nlohmann::json::parse(reply.body, nullptr, false);
-  if (body.is_object() && body.contains("odata.error")) {
-    const auto code = body["odata.error"].value("code", "");
-    const auto message = body["odata.error"].value("/message/value"_json_pointer, "");
-    error.message = code + ": " + message.substr(0, message.find('\n'));
-    error.fields.emplace_back("code", code);
-  }
-  error.message += " (table " + table + ")";
+  if (!body.is_object() || !body.contains("odata.error")) return error;
+  const auto code = body["odata.error"].value("code", "");
+  const auto message = body["odata.error"].value("/message/value"_json_pointer, "");
+  error.message = code + ": " + message.substr(0, message.find('\n')) + " (table " + table + ")";
+  error.fields.emplace_back("code", code);
   return error;
 }
 
@@ -47,7 +46,7 @@ std::string batch_body(const std::string& base_url, const std::string& table,
 }  // namespace
 
 Result<TableHttp> TableHttp::create(const GlobalOptions& options) {
-  auto http = TRY(HttpClient::create(options.table, options.ca_file));
+  auto http = TRY(HttpClient::create(options.table, options.ca_file, "--table-url (TIDEMARK_TABLE_URL)"));
   const auto development = auth::development_account();
   std::string key;
   if (!options.key.empty()) {

@@ -103,7 +103,7 @@ Result<int> print_past(const GlobalOptions& options, const std::string& table, c
   if (!moment) return fail(ErrorCode::kInvalidInput, "--at is no time: " + at);
   Past past(TRY(ApiClient::create(options)), TRY(TableHttp::create(options)), table, *moment);
   const auto count = TRY(past.print());
-  std::cerr << count << " entities\n";
+  std::cerr << counted(count, "entity") << "\n";
   return kOk;
 }
 

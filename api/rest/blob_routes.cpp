@@ -92,8 +92,22 @@ Result<std::pair<std::string, Parameters>> read_blob_name(const http::Request& r
   return fail(ErrorCode::kInvalidQueryParameterValue, "name, the name of the blob, is needed.");
 }
 
+/// The blob's name is no part of the path, so nobody else says it.
+Error with_name(Error error, const std::string& container, const std::string& name) {
+  if (error.code == ErrorCode::kBlobNotFound) {
+    error.message = "The specified blob does not exist: " + container + "/" + name;
+  }
+  return error;
+}
+
+Task<Result<BlobFacts>> facts_of(Api& api, const std::string& container, const std::string& name) {
+  auto facts = co_await api.blobs->inspect(container, name);
+  if (!facts) co_return fail(with_name(std::move(facts.error()), container, name));
+  co_return facts;
+}
+
 Answer show(Api& api, std::string container, std::string name, unsigned status = 200) {
-  const auto facts = CO_TRY(co_await api.blobs->inspect(std::move(container), name));
+  const auto facts = CO_TRY(co_await facts_of(api, container, name));
   auto body = blob_json(name, facts, api.clock.now());
   body["metadata"] = object_of(facts.metadata);
   body["tags"] = object_of(facts.tags);
@@ -121,7 +135,8 @@ Answer erase_blob(Api& api, http::Request& request, Action& action, std::string 
   action.target = container + "/" + name;
   CO_TRY(check_may_change_container(container));
   const bool snapshots = CO_TRY(parameters.flag("snapshots"));
-  CO_TRY(co_await api.blobs->remove(std::move(container), std::move(name), CO_TRY(wanted_tag(request)), snapshots));
+  auto removed = co_await api.blobs->remove(container, name, CO_TRY(wanted_tag(request)), snapshots);
+  if (!removed) co_return fail(with_name(std::move(removed.error()), container, name));
   co_return no_content();
 }
 
@@ -178,7 +193,7 @@ Answer download(Api& api, http::Request& request, std::string container) {
   const auto from = CO_TRY(parameters.number("offset", 0, INT64_MAX)).value_or(0);
   const auto most = CO_TRY(parameters.number("length", 0, INT64_MAX)).value_or(INT64_MAX);
   auto slot = CO_TRY(take_transfer(api));
-  const auto facts = CO_TRY(co_await api.blobs->inspect(container, name));
+  const auto facts = CO_TRY(co_await facts_of(api, container, name));
   const auto offset = std::min(static_cast<std::uint64_t>(from), facts.size);
   const auto length = std::min(static_cast<std::uint64_t>(most), facts.size - offset);
   auto response = attachment(name, facts);

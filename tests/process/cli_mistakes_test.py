@@ -6,10 +6,12 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from command_line import tidemark  # noqa: E402
+import shards  # noqa: E402
+from command_line import StackCase, tidemark  # noqa: E402
 from stack import Stack  # noqa: E402
 
 NOWHERE = "http://127.0.0.1:1"
+OPTIONS_OF_ALL = "Also: --api --token --data --table-url --account --key --ca-file --reason --json; see tidemark --help."
 
 
 class WithoutStackTest(unittest.TestCase):
@@ -46,6 +48,23 @@ class WithoutStackTest(unittest.TestCase):
                                  f'error: "{data}" is no data directory of a stack: --data (TIDEMARK_DATA) names one\n')
         self.assertEqual(os.listdir(self.directory.name), [], "asking makes nothing")
 
+    def test_an_address_where_nobody_is(self):
+        for arguments, setting in ((["--api", NOWHERE, "job", "list"], "--api (TIDEMARK_API) says where"),
+                                   (["--table-url", f"{NOWHERE}/x", "table", "list"], "--table-url (TIDEMARK_TABLE_URL) says where")):
+            told = self.refused(*arguments, code=1)
+            self.assertIn("is the stack up, and at this address? scripts/stack status shows its ports; " + setting, told)
+
+    def test_all_that_is_wrong_with_arguments_is_an_error(self):
+        for line in ("job show", "queue spread x", "shards move nosuch 1 x", "job list --limit x", "sas blob --permissions r"):
+            self.assertIn("Run with --help for more information.", self.refused(*line.split()), line)
+
+    def test_the_help_of_a_command_names_the_options_of_all(self):
+        self.assertIn(OPTIONS_OF_ALL, tidemark("job", "list", "--help").stdout)
+        self.assertNotIn(OPTIONS_OF_ALL, tidemark("--help").stdout)
+        for kind, letters in (("table", "raud"), ("queue", "raup"), ("container", "racwdxyltfmei"), ("blob", "racwdxytmei"),
+                              ("account", "rwdxylacuptfi")):
+            self.assertIn(f"letters of {letters}", tidemark("sas", kind, "--help").stdout)
+
 
 class OneStoreTest(unittest.TestCase):
     def test_an_offline_check_leaves_out_what_a_directory_does_not_have(self):
@@ -59,6 +78,48 @@ class OneStoreTest(unittest.TestCase):
             self.assertEqual([line.partition(" has ")[2] for line in done.stderr.splitlines()],
                              ["nothing of the queue store)", "nothing of the blob store)"])
             self.assertEqual(sorted(os.listdir(stack.data)), before)
+
+
+class StackTest(StackCase):
+    workers = 0
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.stack.start("blob_store")
+
+    def test_an_entity_that_is_no_json(self):
+        self.tables.create_table("Broken")
+        for body in ("{bad", "[1]", '"x"', ""):
+            told = self.command("entity", "put", "Broken", "p", "r", stdin=body, code=1).stderr
+            self.assertNotIn("while processing this request", told)
+            self.assertRegex(told, "JSON")
+
+    def test_what_is_not_there_is_named_as_it_was_asked_for(self):
+        for told in ("created\n", "it was there already\n"):
+            self.assertEqual(self.command("container", "create", "pictures").stdout, told)
+        for arguments in (["blob", "show", "pictures", "a/nosuch"], ["blob", "delete", "pictures", "a/nosuch", "--if-match", "*"],
+                          ["blob", "download", "pictures", "a/nosuch", "--file", "-"]):
+            self.assertEqual(self.command(*arguments, code=3).stderr, "error: The specified blob does not exist: pictures/a/nosuch\n")
+        self.assertIn("container does not exist: nosuch\n", self.command("blob", "show", "nosuch", "x", code=3).stderr)
+
+    def test_advice_is_a_command(self):
+        self.tables.create_table("Quiet")
+        self.assertIn("Declare one with tidemark feed put NAME: Quiet", self.command("changes", "Quiet", code=3).stderr)
+
+    @unittest.skipIf(shards.COUNT, "of a store with one shard")
+    def test_a_queue_of_a_store_that_is_not_divided(self):
+        told = self.command("queue", "spread", "tidemark-jobs", "--parts", "2", code=1).stderr
+        self.assertIn("This store has one shard, so no queue can be spread", told)
+
+    def test_the_url_of_something_else(self):
+        there = self.environment["TIDEMARK_API"] + "/devstoreaccount1"
+        self.assertIn("is --table-url right?", self.command("--table-url", there, "table", "list", code=1).stderr)
+
+    def test_one_is_not_several(self):
+        self.assertEqual(self.command("table", "import", "Single", stdin='{"PartitionKey":"p","RowKey":"r"}').stdout,
+                         "imported 1 entity into Single\n")
+        self.assertIn("delete: 1 entity, ", self.command("job", "submit", "delete", "--source", "Single", "--filter", "", "--dry-run").stdout)
 
 
 if __name__ == "__main__":
