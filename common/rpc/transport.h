@@ -26,8 +26,8 @@ class Transport {
  public:
   virtual ~Transport() = default;
   virtual Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline) = 0;
-  /// Ends the calls that are in flight, and takes no more: kCancelled. A call may own its link, which then lives as long
-  /// as the call; whoever is about to destroy the callers' executors closes it before. By one thread.
+  /// Ends the calls that are in flight, and takes no more: kCancelled. A call may own its link, which then lives as
+  /// long as the call; whoever is about to destroy the callers' executors closes it before. By one thread.
   virtual void close() {}
 };
 

@@ -96,8 +96,8 @@ Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
     }
     while (words >> bound) TRY(read_bound(bound, account));
     if (std::ranges::count(accounts, account.name, &auth::Account::name) > 0) {
-      return fail(ErrorCode::kConfigInvalid,
-                  "accounts: account " + account.name + " is there twice; a second key follows the first: name:key:key2");
+      return fail(ErrorCode::kConfigInvalid, "accounts: account " + account.name +
+                                                 " is there twice; a second key follows the first: name:key:key2");
     }
     accounts.push_back(std::move(account));
   }
