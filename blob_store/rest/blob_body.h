@@ -7,6 +7,8 @@ namespace tidemark::blob_store {
 /// What names a source in place of a body (copy_source.h).
 inline constexpr std::string_view kSourceHeader = "x-ms-copy-source";
 bool names_source(const Call& call);
+/// Of a block blob that one request makes, of its body or of a source.
+inline constexpr std::uint64_t kMaxPutBlob = 5000ULL << 20;
 /// Refuses content before it travels; see BlobService.
 Result<void> check_put(const Call& call, const Metadata& metadata = {});
 /// What is computed over a body; what the request declares is computed in any case.

@@ -37,10 +37,9 @@ Result<std::optional<ContentHeaders>> own_headers(const Call& call) {
 
 /// A block blob has no holes, so it gets the bytes of a page blob, not its content.
 Task<Result<CopyOutcome>> put_pages(Call& call, CopyRequest request) {
-  constexpr std::uint64_t kMost = 5000ULL << 20;
   const CopySource source{std::move(request.source_url), std::move(request.source),
                           std::move(request.source_conditions)};
-  auto received = CO_TRY(co_await receive_source(call, source, kMost));
+  auto received = CO_TRY(co_await receive_source(call, source, kMaxPutBlob));
   auto& from = received.blob;
   NewContent content{std::move(request.headers).value_or(from.headers),
                      std::move(request.metadata).value_or(from.metadata),

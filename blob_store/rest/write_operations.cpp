@@ -11,7 +11,6 @@
 namespace tidemark::blob_store::operations {
 namespace {
 
-constexpr std::uint64_t kMaxPutBlob = 5000ULL << 20;
 constexpr std::uint64_t kMaxPutBlock = 4000ULL << 20;
 constexpr std::size_t kMaxBlockListBytes = 8UL << 20;  // 50,000 ids take less than 6 MiB
 
@@ -30,7 +29,7 @@ Result<NewContent> read_new_content(const Call& call, bool plain) {
   return content;
 }
 
-/// Append blobs and page blobs have none here, nor have they in standard accounts.
+/// Append blobs and page blobs have no tier, as in the service's standard accounts.
 Result<void> refuse_tier(const Call& call) {
   const auto tier = call.header("x-ms-access-tier");
   if (tier.empty()) return {};
