@@ -81,8 +81,9 @@ struct ChangesPage {
   /// Pages end between transactions, except in one that is too large for a page: so many of its notes, which come after
   /// `through`, were in this page and those before. Give it to the next call.
   NotesRead skip;
-  bool more = false;   // there are changes after `through` already
-  bool stale = false;  // the log no longer has all changes after the position: the page is empty
+  bool more = false;                     // there are changes after `through` already
+  bool stale = false;                    // the log no longer has all changes after the position: the page is empty
+  std::uint64_t changes = 0, bytes = 0;  // of the log, in this page
 };
 
 }  // namespace tidemark::table_store

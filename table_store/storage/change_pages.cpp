@@ -73,7 +73,10 @@ class PageReader {
       return false;
     }
     ++lane_->read_of_version;
-    if (lane_->read_of_version > lane_->skip) TRY(add(*lane_, TRY(decode_note(lane_->cursor->value()))));
+    if (lane_->read_of_version > lane_->skip) {
+      page_.bytes += lane_->cursor->key().size() + lane_->cursor->value().size();
+      TRY(add(*lane_, TRY(decode_note(lane_->cursor->value()))));
+    }
     lane_->cursor->next();
     TRY(lane_->look());
     return true;
@@ -117,7 +120,7 @@ class PageReader {
       if (full) page_.skip = {static_cast<std::uint32_t>(&lane - lanes_.data()), lane.read_of_version};
       return !full;
     }
-    if (full || notes_ >= limit_) return false;
+    if (full || page_.changes >= limit_) return false;
     if (lane.version != lane.after) lane.skip = 0;
     lane.through = lane.version;
     lane.version = lane.next->version;
@@ -136,7 +139,7 @@ class PageReader {
   }
 
   Result<void> add(Lane& lane, Note note) {
-    ++notes_;
+    ++page_.changes;
     if (note.kind == NoteKind::kDropped) {
       page_.dropped = lane.version;
       lane.dropped = true;
@@ -161,7 +164,7 @@ class PageReader {
       last_changes_.push_back(0);
       if (lane.generation) unread_.push_back({place, entity_prefix(*lane.generation) + found->first});
     }
-    last_changes_[place] = notes_;
+    last_changes_[place] = page_.changes;
     auto& blocks = blocks_[place];
     if (!note.was_there) page_.entities[place].appeared = true;
     if (!note.was_there || std::ranges::find(blocks, note.before) != blocks.end()) return {};
@@ -203,7 +206,6 @@ class PageReader {
   Lane* lane_ = nullptr;  // that was read last
   const std::uint32_t limit_;
   const Selection& selection_;  // of what the entities are now
-  std::uint64_t notes_ = 0;     // in the page
   std::size_t bytes_ = 0;
   ChangesPage page_;
   // For each entity of the page: its place there, which of the notes was its last, and the blocks of its `before`.

@@ -31,6 +31,8 @@ ChangesPage page_of(table_store::Version through, bool more) {
   ChangesPage page;
   page.through = page.as_of = {{through}};
   page.more = more;
+  page.changes = 3;
+  page.bytes = 100;
   return page;
 }
 
@@ -81,6 +83,8 @@ TEST_F(ReadChangesTest, WhatIsThereAlreadyIsOnePage) {
   EXPECT_EQ(told(*page), "c[Ulm ]- a[Rome Bonn Pisa ]- b[Kiel ]Jena ");
   EXPECT_EQ(page->through.of(0), 30);
   EXPECT_FALSE(page->more);
+  EXPECT_EQ(page->changes, 9U);
+  EXPECT_EQ(page->bytes, 300U);
   ASSERT_EQ(log.asked.size(), 3U);
   EXPECT_EQ(log.asked[0].after.of(0), 5);
   EXPECT_EQ(log.asked[0].skip, (table_store::NotesRead{0, 3}));
@@ -98,6 +102,32 @@ TEST_F(ReadChangesTest, ThereIsAnEndToIt) {
   ASSERT_TRUE(page.has_value());
   EXPECT_EQ(page->entities.size(), 2U);
   EXPECT_EQ(page->through.of(0), 11);
+  EXPECT_TRUE(page->more);
+}
+
+/// They take no more room for it.
+TEST_F(ReadChangesTest, WhatChangesAgainAndAgainIsReadOn) {
+  const std::string large(9UL << 20, 'x');
+  for (table_store::Version through = 1; through <= 3; ++through) {
+    add(log.pages.emplace_back(page_of(through, through < 3)), "a", {std::to_string(through)}, large);
+  }
+  const auto page = read(2);
+  ASSERT_TRUE(page.has_value());
+  ASSERT_EQ(page->entities.size(), 1U);
+  EXPECT_EQ(page->entities[0].before.size(), 3U);
+  EXPECT_EQ(page->through.of(0), 3);
+  EXPECT_FALSE(page->more);
+}
+
+TEST_F(ReadChangesTest, ButNotForEver) {
+  for (table_store::Version through = 1; through <= 3; ++through) {
+    add(log.pages.emplace_back(page_of(through, true)), "a", {"Rome"}, "Bonn");
+    log.pages.back().changes = 60'000;
+  }
+  const auto page = read();
+  ASSERT_TRUE(page.has_value());
+  EXPECT_EQ(page->through.of(0), 2);
+  EXPECT_EQ(page->changes, 120'000U);
   EXPECT_TRUE(page->more);
 }
 
@@ -120,18 +150,21 @@ TEST_F(ReadChangesTest, ALossMeanwhileIsToldAtOnce) {
   EXPECT_TRUE(page->stale);
 }
 
+constexpr LogRoom kMuchRoom{1'000'000, 1ULL << 30};
+
 /// Of a log that gets a change every `apart`, and an owner that takes `work` for a page: the changes of a page, once
-/// that has settled.
-std::size_t changes_of_a_page(Duration apart, Duration work) {
+/// that has settled. They are changes of so many entities in turn.
+std::uint64_t changes_of_a_page(Duration apart, Duration work, std::uint64_t entities = 1'000'000,
+                                LogRoom room = kMuchRoom) {
   ChangePace pace;
   Duration now{};
   Duration last{};
-  std::size_t changes = 0;
+  std::uint64_t changes = 0;
   for (int pages = 0; pages < 100; ++pages) {
     now += pace.rest(now);
-    changes = static_cast<std::size_t>((now - last) / apart);
+    changes = static_cast<std::uint64_t>((now - last) / apart);
     last = now;
-    pace.read(now, changes, false);
+    pace.read(now, {changes, changes * 100, std::min(changes, entities), false}, room);
     now += work;
   }
   return changes;
@@ -147,18 +180,34 @@ TEST(ChangePaceTest, LetsWhatComesFastComeTogether) {
   EXPECT_EQ(changes_of_a_page(50us, 1200ms), 24'000U) << "who has work has no rest";
 }
 
+TEST(ChangePaceTest, WaitsLongerForWhatChangesAgainAndAgain) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(changes_of_a_page(500us, 2ms, 1), 4U) << "but not if it comes slowly";
+  EXPECT_EQ(changes_of_a_page(100us, 2ms, 1), 30'000U);
+  EXPECT_EQ(changes_of_a_page(50us, 2ms, 10'000), 60'000U);
+  EXPECT_EQ(changes_of_a_page(50us, 2ms, 20'000), 20'000U) << "none of them twice in a second";
+}
+
+TEST(ChangePaceTest, LeavesRoomInTheLog) {
+  using namespace std::chrono_literals;
+  EXPECT_LE(changes_of_a_page(50us, 2ms, 10, {10'000, 1ULL << 30}), 2'600U) << "a quarter";
+  EXPECT_LE(changes_of_a_page(50us, 2ms, 10, {1'000'000, 1'000'000}), 2'600U) << "100 bytes a change";
+  EXPECT_LE(changes_of_a_page(50us, 2ms, 10, {1, 1}), 40U) << "no rest";
+  EXPECT_EQ(changes_of_a_page(50us, 2ms, 10, {240'000, 1ULL << 30}), 60'000U);
+}
+
 TEST(ChangePaceTest, IsInAHurryIfThereAreMore) {
   using namespace std::chrono_literals;
   ChangePace pace;
   EXPECT_EQ(pace.rest(5s), Duration());
-  pace.read(5s, 10'000, true);
+  pace.read(5s, {10'000, 0, 10'000, true}, kMuchRoom);
   EXPECT_EQ(pace.rest(5s), Duration());
-  pace.read(5s, 10'000, false);
-  EXPECT_EQ(pace.rest(5s), 1s);
-  EXPECT_EQ(pace.rest(5s + 950ms), 50ms);
-  EXPECT_EQ(pace.rest(6s), Duration());
-  pace.read(6s, 0, false);
-  EXPECT_EQ(pace.rest(6s), Duration());
+  pace.read(10s, {10'000, 0, 10'000, false}, kMuchRoom);
+  EXPECT_EQ(pace.rest(10s), 1s);
+  EXPECT_EQ(pace.rest(10s + 950ms), 50ms);
+  EXPECT_EQ(pace.rest(11s), Duration());
+  pace.read(11s, {}, kMuchRoom);
+  EXPECT_EQ(pace.rest(11s), Duration());
 }
 
 }  // namespace

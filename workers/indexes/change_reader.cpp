@@ -12,6 +12,13 @@ using table_store::ChangedEntity;
 using table_store::ChangesPage;
 
 constexpr std::size_t kBytesInABatch = 16UL << 20;
+constexpr std::uint64_t kChangesInABatch = 100'000;
+
+std::size_t bytes_of(const ChangedEntity& entity) {
+  std::size_t bytes = entity.now ? jobs::entity_bytes(*entity.now) : 0;
+  for (const auto& state : entity.before) bytes += jobs::properties_bytes(state);
+  return bytes;
+}
 
 /// Pages one behind the other. An entity that is in several stands where its last change is, with all that it was
 /// before, and as the last page says that it is.
@@ -20,10 +27,14 @@ class JoinedPages {
   void add(ChangesPage page) {
     for (auto& entity : page.entities) add(std::move(entity));
     page.entities.clear();
+    page.changes += last_.changes;
+    page.bytes += last_.bytes;
     last_ = std::move(page);
   }
   [[nodiscard]] const ChangesPage& last() const { return last_; }
-  [[nodiscard]] bool full(std::size_t most) const { return entities_.size() >= most || bytes_ >= kBytesInABatch; }
+  [[nodiscard]] bool full(std::size_t most) const {
+    return places_.size() >= most || bytes_ >= kBytesInABatch || last_.changes >= kChangesInABatch;
+  }
   ChangesPage finish() {
     for (auto& entity : entities_) {
       if (entity) last_.entities.push_back(std::move(*entity));
@@ -33,20 +44,21 @@ class JoinedPages {
 
  private:
   void add(ChangedEntity entity) {
-    if (entity.now) bytes_ += jobs::entity_bytes(*entity.now);
     const auto [place, is_new] = places_.try_emplace({entity.partition_key, entity.row_key}, entities_.size());
     if (!is_new) {
       auto& earlier = entities_[place->second];
+      bytes_ -= bytes_of(*earlier);
       std::ranges::move(entity.before, std::back_inserter(earlier->before));
       entity.before = std::move(earlier->before);
       entity.appeared = entity.appeared || earlier->appeared;
       earlier.reset();
       place->second = entities_.size();
     }
+    bytes_ += bytes_of(entity);
     entities_.push_back(std::move(entity));
   }
 
-  ChangesPage last_;  // without its entities
+  ChangesPage last_;  // without its entities, with the counts of all
   std::vector<std::optional<ChangedEntity>> entities_;
   std::unordered_map<jobs::EntityKey, std::size_t, jobs::EntityKeyHash> places_;
   std::size_t bytes_ = 0;

@@ -19,7 +19,7 @@ struct ChangesRequest {
   table_store::NotesRead skip;
   Duration wait{};
   table_store::Selection selection;
-  std::size_t most = 10'000;  // more pages are read only for fewer changes
+  std::size_t most = 10'000;  // more pages are read only for fewer entities
 };
 /// All changes that are there, as far as they fit into memory well, as one page: the more there are, the more of them
 /// are in the same rows.

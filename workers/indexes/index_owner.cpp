@@ -274,6 +274,12 @@ Duration IndexOwner::until_next() const {
   return std::max(wait, Duration::zero());
 }
 
+/// Each of several shards has its share, and all changes may be of one.
+LogRoom IndexOwner::log_room() const {
+  const auto shards = std::max<std::size_t>(position_.shards.size(), 1);
+  return {index_.definition.max_changes / shards, index_.definition.max_bytes / shards};
+}
+
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (referred_log_) co_return co_await take_changes_of_two(wait);
   if (visits_.full()) co_return Result<void>{};
@@ -288,7 +294,7 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
                          index_.definition.row_properties()};
   if (refers()) request.most = kPageEntities;
   auto page = CO_TRY(co_await read_changes(services_.tables, std::move(request)));
-  pace_.read(services_.clock.monotonic(), page.entities.size(), page.more);
+  pace_.read(services_.clock.monotonic(), {page.changes, page.bytes, page.entities.size(), page.more}, log_room());
   co_return co_await take_entities(std::move(page));
 }
 

@@ -88,6 +88,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> step();
   void heed_wishes();
 
+  [[nodiscard]] LogRoom log_room() const;
   Task<Result<void>> take_changes(Duration wait);
   Task<Result<void>> take_changes_of_two(Duration wait);
   Task<Result<void>> take_entities(table_store::ChangesPage page, bool old = false);

@@ -5,6 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/side_by_side.h"
+#include "jobs/plan/plan.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 #include "table_store/model/limits.h"
@@ -21,14 +22,7 @@ constexpr std::size_t kBytesInACall = 3UL << 20;
 constexpr std::size_t kCallsAtOnce = 3;
 
 std::size_t bytes_of(const table_store::Mutation& mutation) {
-  constexpr std::size_t kOverhead = 64;
-  std::size_t bytes = kOverhead + mutation.row_key.size();
-  for (const auto& property : mutation.properties) {
-    bytes += property.name.size() + sizeof property.value;
-    if (const auto* text = std::get_if<std::string>(&property.value)) bytes += text->size();
-    if (const auto* binary = std::get_if<table_store::Binary>(&property.value)) bytes += binary->bytes.size();
-  }
-  return bytes;
+  return 64 + mutation.row_key.size() + jobs::properties_bytes(mutation.properties);
 }
 
 std::size_t bytes_of(const PartitionMutations& group) {
