@@ -25,9 +25,9 @@ class ChangePace {
   /// While changes come more slowly than one in so long, there is no rest.
   static constexpr Duration kForAChange = std::chrono::microseconds(300);
   static constexpr Duration kLongest = std::chrono::seconds(1);
-  /// Where the same entities change again and again, the rest is as many times as long, because of all their changes
-  /// only the last has to be in the rows.
-  static constexpr double kMostTimes = 3;
+  /// As long if at least half of the changes are of entities that changed already, and in between if fewer are: of all
+  /// changes of an entity, only the last has to be in the rows.
+  static constexpr Duration kLongestIfRepeated = std::chrono::seconds(3);
   static constexpr double kShareOfRoom = 0.25;
 
   /// The log was read at `now`. If there was more, enough have come together already.
@@ -40,15 +40,15 @@ class ChangePace {
 
  private:
   static Duration worth_waiting(const ChangesRead& read) {
-    const double repeats = ratio(read.changes, read.entities);
-    const double longest = ticks(kLongest) * std::clamp(repeats, 1.0, kMostTimes);
+    const double repeated = 1 - std::min(ratio(read.entities, read.changes), 1.0);
+    const double longest = ticks(kLongest) + ticks(kLongestIfRepeated - kLongest) * std::min(2 * repeated, 1.0);
     return whole(std::min(ticks(kForAChange) * static_cast<double>(read.changes), longest));
   }
   /// Until as much waits as an owner may leave, if it goes on coming as it came in `time`.
   static Duration until_filled(Duration time, const ChangesRead& read, const LogRoom& room) {
     const double filled = std::max(ratio(read.changes, room.changes), ratio(read.bytes, room.bytes));
     const double share = std::max(filled / kShareOfRoom, 1e-9);
-    return whole(std::min(ticks(time) / share, ticks(kLongest) * kMostTimes));
+    return whole(std::min(ticks(time) / share, ticks(kLongestIfRepeated)));
   }
   static double ratio(std::uint64_t part, std::uint64_t all) {
     return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(all, 1));
