@@ -61,10 +61,10 @@ class TableClient {
   rpc::Method<calls::Follow> follow{caller_};
   rpc::Method<calls::Unfollow> unfollow{caller_};    // no error if there is no such follower
   rpc::Method<calls::Followers> followers{caller_};  // of a table, by name; none for a table that nobody follows
-  /// About `limit` (1..10000) changes after the position `after`, or the first that come within `wait` (at most 5 s);
-  /// an empty page if none came. A transaction's changes are in one page, so there may be some more; `skip` is that of
-  /// the page before (ChangesPage), at first none. A position before the follower's own stands for that one.
-  /// kFollowerNotFound, kServerBusy if too many wait.
+  /// The changes of about `limit` (1..10000) entities after the position `after`, or the first that come within `wait`
+  /// (at most 5 s); an empty page if none came. A transaction's changes are in one page, so there may be some more;
+  /// `skip` is that of the page before (ChangesPage), at first none. A position before the follower's own stands for
+  /// that one. kFollowerNotFound, kServerBusy if too many wait.
   rpc::Method<calls::ChangedEntities> changed_entities{caller_};
   /// Says that the follower has dealt with all up to this position. A lower one than before changes nothing, and
   /// neither does any for a stale follower. kFollowerNotFound.

@@ -1,6 +1,7 @@
 // Pages of changes for followers (model/changes.h): the logs after a position, joined with the entities as they are
 // now. What is of one shard is read from one snapshot, in slices, between which the thread is given away.
 #include <boost/asio/post.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <unordered_map>
 
 #include "table_store/model/limits.h"
@@ -15,6 +16,7 @@ namespace tidemark::table_store {
 namespace {
 
 constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at what other processes may have changed
+constexpr std::uint64_t kMostNotesOfAPage = 100'000;         // of a page, however few entities they are of
 constexpr std::size_t kReadTogether = 16;  // entities; together they may be four times as large as a page
 
 /// A shard's log and entities, and how far a page has read them.
@@ -120,7 +122,7 @@ class PageReader {
       if (full) page_.skip = {static_cast<std::uint32_t>(&lane - lanes_.data()), lane.read_of_version};
       return !full;
     }
-    if (full || page_.changes >= limit_) return false;
+    if (full || places_.size() >= limit_ || page_.changes >= kMostNotesOfAPage) return false;
     if (lane.version != lane.after) lane.skip = 0;
     lane.through = lane.version;
     lane.version = lane.next->version;
@@ -151,25 +153,26 @@ class PageReader {
       if (!chosen) return corrupt_record("note");
       note.before = std::move(*chosen);
     }
-    bytes_ += note.partition_key.size() + note.row_key.size() + note.before.size();
     auto key = encode_entity_key(note.partition_key, note.row_key);
-    const auto next = places_.size();
-    const auto [found, is_new] = places_.try_emplace(std::move(key), next);
+    const auto [found, is_new] = places_.try_emplace(std::move(key), places_.size());
     const auto place = found->second;
     if (is_new) {
+      bytes_ += note.partition_key.size() + note.row_key.size();
       auto& entity = page_.entities.emplace_back();
       entity.partition_key = std::move(note.partition_key);
       entity.row_key = std::move(note.row_key);
-      blocks_.emplace_back();
       last_changes_.push_back(0);
       if (lane.generation) unread_.push_back({place, entity_prefix(*lane.generation) + found->first});
     }
     last_changes_[place] = page_.changes;
-    auto& blocks = blocks_[place];
-    if (!note.was_there) page_.entities[place].appeared = true;
-    if (!note.was_there || std::ranges::find(blocks, note.before) != blocks.end()) return {};
-    page_.entities[place].before.push_back(properties_in(note.before));
-    blocks.push_back(std::move(note.before));
+    if (!note.was_there) {
+      page_.entities[place].appeared = true;
+      return {};
+    }
+    const auto [before, is_other] = blocks_.emplace(place, std::move(note.before));
+    if (!is_other) return {};
+    bytes_ += before->second.size();
+    page_.entities[place].before.push_back(properties_in(before->second));
     return {};
   }
 
@@ -208,11 +211,11 @@ class PageReader {
   const Selection& selection_;  // of what the entities are now
   std::size_t bytes_ = 0;
   ChangesPage page_;
-  // For each entity of the page: its place there, which of the notes was its last, and the blocks of its `before`.
+  // For each entity of the page: its place there, and which of the notes was its last.
   std::unordered_map<std::string, std::size_t> places_;
   std::vector<std::uint64_t> last_changes_;
-  std::vector<Unread> unread_;  // of lane_
-  std::vector<std::vector<std::string>> blocks_;
+  std::vector<Unread> unread_;                                             // of lane_
+  boost::unordered_flat_set<std::pair<std::size_t, std::string>> blocks_;  // the blocks of all `before`, by place
 };
 
 /// A table's logs as the snapshots show them, for one of its followers.
@@ -297,7 +300,7 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
                                                          Position after, NotesRead skip, std::uint32_t limit,
                                                          Duration wait, Selection selection) {
   if (limit == 0 || limit > kMaxChangedEntities) {
-    co_return fail(ErrorCode::kInvalidInput, "A page has 1 to 10000 changes.");
+    co_return fail(ErrorCode::kInvalidInput, "A page has the changes of 1 to 10000 entities.");
   }
   if (wait < Duration::zero() || wait > kMaxWaitForChanges)
     co_return fail(ErrorCode::kInvalidInput, "A wait is 0 to 5 seconds.");

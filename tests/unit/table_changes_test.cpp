@@ -131,6 +131,18 @@ TEST_F(TableChangesTest, PagesEndBetweenTransactions) {
   EXPECT_TRUE(read("x", page.through, 1)->entities.empty());
 }
 
+TEST_F(TableChangesTest, APageHasAllChangesOfFewEntities) {
+  ASSERT_TRUE(follow(following_of("x")).has_value());
+  for (const auto* value : {"1", "2", "1", "3"}) {
+    for (const auto* row : {"a", "b"}) put(row, value);
+  }
+  const auto page = *read("x", {}, 3);
+  EXPECT_EQ(told(page), (Told{"p/a [1, 2] 3", "p/b [1, 2] 3"}));
+  EXPECT_EQ(page.changes, 8U);
+  EXPECT_GT(page.bytes, 8 * 4U);
+  EXPECT_FALSE(page.more);
+}
+
 TEST_F(TableChangesTest, ATransactionThatIsTooLargeForAPageComesInParts) {
   std::vector<Mutation> many;
   for (int row = 0; row < 20; ++row) {
