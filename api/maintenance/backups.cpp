@@ -12,9 +12,9 @@ namespace {
 
 namespace calls = service::calls;
 
-constexpr Duration kSoon = std::chrono::seconds(10);
-/// A store first finishes removals that are under way, and writes its memory to files.
-constexpr Duration kToBegin = std::chrono::minutes(5);
+using service::kBeginPatience;
+using service::kCallPatience;
+
 /// Writes wait no longer, whatever happens to the api.
 constexpr std::uint32_t kMostHeldMs = 5000;
 constexpr Duration kBetweenLooks = std::chrono::milliseconds(50);
@@ -106,7 +106,7 @@ Task<Result<void>> Backups::make_all(Making& making) {
 
 Task<Result<void>> Backups::identify(Making& making) {
   for (const auto& store : stores_) {
-    const auto data = CO_TRY(co_await rpc::call(*store.link, calls::Identify{making.id()}, kSoon));
+    const auto data = CO_TRY(co_await rpc::call(*store.link, calls::Identify{making.id()}, kCallPatience));
     auto& owner = making.manifest.owner;
     if (owner.empty()) owner = data.owner;
     if (owner != data.owner) {
@@ -124,26 +124,27 @@ Task<Result<void>> Backups::cut(Making& making) {
   const auto directory = making.made.path().string();
   const auto previous = co_await on_disk([&making] { return making.made.previous(making.manifest.owner).string(); });
   CO_TRY(co_await side_by_side(clock_, stores_.size(), [&](std::size_t n) {
-    return rpc::call(*stores_[n].link, calls::BeginBackup{making.id(), directory, previous}, kToBegin);
+    return rpc::call(*stores_[n].link, calls::BeginBackup{making.id(), directory, previous}, kBeginPatience);
   }));
   CO_TRY(co_await side_by_side(clock_, stores_.size(), [&](std::size_t n) {
-    return rpc::call(*stores_[n].link, calls::HoldWrites{making.id(), kMostHeldMs}, kSoon);
+    return rpc::call(*stores_[n].link, calls::HoldWrites{making.id(), kMostHeldMs}, kCallPatience);
   }));
   co_return co_await side_by_side(clock_, stores_.size(), [&](std::size_t n) -> Task<Result<void>> {
     making.manifest.parts[n].held_us =
-        CO_TRY(co_await rpc::call(*stores_[n].link, calls::CutBackup{making.id()}, kSoon));
+        CO_TRY(co_await rpc::call(*stores_[n].link, calls::CutBackup{making.id()}, kCallPatience));
     co_return Result<void>();
   });
 }
 
 Task<Result<void>> Backups::copy(Making& making) {
-  for (const auto& store : stores_) CO_TRY(co_await rpc::call(*store.link, calls::CopyBackup{making.id()}, kSoon));
+  for (const auto& store : stores_)
+    CO_TRY(co_await rpc::call(*store.link, calls::CopyBackup{making.id()}, kCallPatience));
   for (bool done = false; !done;) {
     co_await sleep_for(clock_, kBetweenLooks);
     done = true;
     std::uint64_t files = 0, new_bytes = 0;
     for (std::size_t n = 0; n < stores_.size(); ++n) {
-      const auto state = CO_TRY(co_await rpc::call(*stores_[n].link, calls::ReadCopyState{making.id()}, kSoon));
+      const auto state = CO_TRY(co_await rpc::call(*stores_[n].link, calls::ReadCopyState{making.id()}, kCallPatience));
       if (!state.trouble.empty()) {
         co_return fail(ErrorCode::kStorageFailure, "The " + stores_[n].name + " store: " + state.trouble);
       }
@@ -167,7 +168,7 @@ Task<Result<void>> Backups::copy(Making& making) {
 
 Task<void> Backups::abandon(Making& making) {
   for (const auto& store : stores_) {
-    const auto told = co_await rpc::call(*store.link, calls::EndBackup{making.id()}, kSoon);
+    const auto told = co_await rpc::call(*store.link, calls::EndBackup{making.id()}, kCallPatience);
     if (!told) spdlog::warn("a store could not be told that a backup is given up store={}", store.name);
   }
 }

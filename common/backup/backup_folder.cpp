@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "common/backup/durable_file.h"
+#include "common/backup/file_list.h"
+#include "common/base/random.h"
 
 namespace tidemark::backup {
 namespace {
@@ -34,6 +36,19 @@ std::vector<std::string> names_in(const fs::path& directory, std::error_code& fa
   return names;
 }
 
+/// What the part says that it has written is there: it was written into this directory, and not into one of the same
+/// name elsewhere.
+Result<void> check_part(const fs::path& unfinished, const Part& part) {
+  for (const auto& [path, file] : TRY(read_list(unfinished, part.name, part.list_sha256))) {
+    std::error_code missing;
+    const auto copied = unfinished / part.name / path;
+    if (fs::file_size(copied, missing) != file.size) {
+      return fail(ErrorCode::kStorageFailure, copied.string() + " is missing, or not as it was written.");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<StoredBackup>> list_backups(const fs::path& directory) {
@@ -55,7 +70,7 @@ Result<std::vector<StoredBackup>> list_backups(const fs::path& directory) {
 NewBackup::NewBackup(fs::path directory, std::string name, Descriptor lock)
     : directory_(std::move(directory)),
       name_(std::move(name)),
-      unfinished_(directory_ / ("." + name_ + std::string(kUnfinished))),
+      unfinished_(directory_ / ("." + name_ + "." + make_system_random()->guid() + std::string(kUnfinished))),
       lock_(std::move(lock)) {}
 
 NewBackup::~NewBackup() {
@@ -95,6 +110,7 @@ fs::path NewBackup::previous(const std::string& owner) const {
 }
 
 Result<void> NewBackup::finish(const Manifest& manifest) {
+  for (const auto& part : manifest.parts) TRY(check_part(unfinished_, part));
   TRY(write_file(unfinished_ / "manifest.json", encode_manifest(manifest)));
   TRY(sync_directory(unfinished_));
   const auto complete = directory_ / name_;
@@ -104,8 +120,11 @@ Result<void> NewBackup::finish(const Manifest& manifest) {
 
 Result<std::size_t> NewBackup::remove_older(std::size_t keep, const std::string& owner) const {
   auto all = TRY(list_backups(directory_));
-  std::erase_if(all, [&](const StoredBackup& b) { return !b.trouble.empty() || b.manifest.owner != owner; });
-  const auto many = all.size() > keep ? all.size() - keep : 0;
+  std::erase_if(
+      all, [&](const StoredBackup& b) { return b.name == name_ || !b.trouble.empty() || b.manifest.owner != owner; });
+  // Later names are of a time when the clock was ahead.
+  std::ranges::rotate(all, std::ranges::upper_bound(all, name_, {}, &StoredBackup::name));
+  const auto many = all.size() >= keep ? all.size() - keep + 1 : 0;
   for (std::size_t i = 0; i < many; ++i) {
     // First it loses its name, so that what is half removed does not look complete.
     const auto going = directory_ / ("." + all[i].name + std::string(kUnfinished));

@@ -1,5 +1,6 @@
 // A directory with backups: DIRECTORY/tidemark-20261123T054500.123Z for each. One that is being made has a name of its
-// own, ".NAME.unfinished", until it is whole and durable, so what has a backup's name is complete. All calls block.
+// own, ".NAME.ID.unfinished", until it is whole and durable, so what has a backup's name is complete. The random ID
+// tells a store that it sees the same directory as whoever made it. All calls block.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -34,9 +35,9 @@ class NewBackup {
   [[nodiscard]] const std::filesystem::path& path() const { return unfinished_; }
   /// The newest complete one of this owner; empty if there is none.
   [[nodiscard]] std::filesystem::path previous(const std::string& owner) const;
-  /// Its files are durable; from then on it is complete.
+  /// Its files are durable; from then on it is complete. kStorageFailure, kNotFound: what a part names is not there.
   Result<void> finish(const Manifest& manifest);
-  /// Removes all but the newest `keep` backups of this owner. Those that cannot be read stay.
+  /// Removes all but this one and the newest others, `keep` in all, of this owner. Those that cannot be read stay.
   Result<std::size_t> remove_older(std::size_t keep, const std::string& owner) const;
 
  private:

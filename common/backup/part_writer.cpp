@@ -30,7 +30,14 @@ PartWriter::PartWriter(fs::path unfinished, std::string part)
 
 Result<PartWriter> PartWriter::create(const fs::path& unfinished, std::string part, const fs::path& previous) {
   PartWriter writer(unfinished, std::move(part));
-  TRY(make_directories(writer.folder_));
+  if (::mkdir(writer.folder_.c_str(), 0700) != 0 && errno != EEXIST) {
+    if (errno != ENOENT) return file_error("making the directory", writer.folder_, errno);
+    return fail(ErrorCode::kStorageFailure, "The api and the " + writer.part_.name +
+                                                " store do not see the same directory " +
+                                                unfinished.parent_path().string() +
+                                                ". Name one that both reach under this name and may write to; a "
+                                                "service of systemd has a /tmp of its own.");
+  }
   writer.folders_.insert(writer.folder_);
   if (previous.empty()) return writer;
   // One that cannot be read is as good as none: then everything is copied anew.

@@ -12,7 +12,8 @@ namespace tidemark::backup {
 
 class PartWriter {
  public:
-  /// `unfinished`: the directory of the backup that is being made. `previous`: a complete one, or empty.
+  /// `unfinished`: the directory of the backup that is being made, which is there: kStorageFailure if this process does
+  /// not see it. `previous`: a complete one, or empty.
   static Result<PartWriter> create(const std::filesystem::path& unfinished, std::string part,
                                    const std::filesystem::path& previous);
   /// A file that nobody changes any more. kNotFound if it is not there.

@@ -14,9 +14,18 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/time.h"
 #include "common/kv/check.h"
 
 namespace tidemark::service {
+
+/// How long the api waits for what a store does at once, and for the begin of a backup: a store first finishes removals
+/// that are under way, and writes its memory to files.
+inline constexpr Duration kCallPatience = std::chrono::seconds(10);
+inline constexpr Duration kBeginPatience = std::chrono::minutes(5);
+/// Whoever asked for a backup has died if nothing comes for so long before the copying begins. A store that has begun
+/// waits for the slowest one, and then for the calls that go to all of them.
+inline constexpr Duration kBackupPatience = kBeginPatience + 6 * kCallPatience;
 
 /// Which data a store has.
 struct DataIdentity {

@@ -16,8 +16,6 @@ const FailStep kBeginBackupStep("backup.begin");
 const FailStep kCutStep("backup.cut");
 const FailStep kCopyStep("backup.copy");
 
-/// Whoever asked for a backup has died if nothing comes for so long before the copying begins.
-constexpr auto kPatience = std::chrono::seconds(60);
 constexpr std::size_t kTellEvery = 64;  // files
 
 void remove_tree(const fs::path& path) {
@@ -71,7 +69,7 @@ void StoreBackup::forget() {
 }
 
 void StoreBackup::lose_patience(const std::string& id) {
-  patience_.expires_after(kPatience);
+  patience_.expires_after(kBackupPatience);
   patience_.async_wait([this, id](const boost::system::error_code& cancelled) {
     if (cancelled || !current_ || current_->id != id || current_->copying) return;
     spdlog::warn("a backup is given up, because nobody goes on with it backup={}", id);

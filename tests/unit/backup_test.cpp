@@ -157,6 +157,55 @@ TEST_F(BackupTest, OnlyWhatIsFinishedIsListed) {
   EXPECT_TRUE(list_backups(top_ / "absent").failed_with(ErrorCode::kNotFound));
 }
 
+TEST_F(BackupTest, AStoreThatDoesNotSeeTheDirectoryMakesNone) {
+  write("CURRENT", "now");
+  const auto backup = NewBackup::begin(backups_, at(0));
+  ASSERT_TRUE(backup.has_value());
+  const auto elsewhere = top_ / "elsewhere";
+  const auto refused = PartWriter::create(elsewhere / backup->path().filename(), "table", {});
+  ASSERT_TRUE(refused.failed_with(ErrorCode::kStorageFailure));
+  EXPECT_NE(refused.error().message.find("do not see the same directory"), std::string::npos);
+  EXPECT_FALSE(fs::exists(elsewhere));
+}
+
+TEST_F(BackupTest, EachAttemptHasADirectoryOfItsOwn) {
+  const auto path_at = [this](int second) { return NewBackup::begin(backups_, at(second))->path(); };
+  EXPECT_NE(path_at(0), path_at(0)) << "one that was left elsewhere is not taken for it";
+}
+
+TEST_F(BackupTest, WithoutTheFilesThatAPartNamesItIsNotComplete) {
+  write("CURRENT", "now");
+  auto backup = NewBackup::begin(backups_, at(0));
+  ASSERT_TRUE(backup.has_value());
+  auto writer = PartWriter::create(backup->path(), "table", {});
+  ASSERT_TRUE(writer.has_value() && writer->add(source_ / "CURRENT", "CURRENT").has_value());
+  const auto part = writer->finish();
+  ASSERT_TRUE(part.has_value());
+  fs::remove(backup->path() / "table/CURRENT");
+  const auto refused = backup->finish({"1.0", "me", at(0), {*part}});
+  ASSERT_TRUE(refused.failed_with(ErrorCode::kStorageFailure));
+  EXPECT_NE(refused.error().message.find("table/CURRENT is missing"), std::string::npos);
+  fs::remove(list_path(backup->path(), "table"));
+  EXPECT_FALSE(backup->finish({"1.0", "me", at(0), {*part}}).has_value());
+  EXPECT_TRUE(list_backups(backups_)->empty());
+}
+
+TEST_F(BackupTest, AClockThatWasSetBackDoesNotCostTheNewestBackup) {
+  write("CURRENT", "now");
+  const auto before = back_up(1);
+  back_up(100);
+  const auto ahead = back_up(101);
+  const auto first = back_up(2, "me", 3);
+  const auto names = [this] {
+    std::vector<std::string> found;
+    for (const auto& backup : *list_backups(backups_)) found.push_back(backup.name);
+    return found;
+  };
+  EXPECT_EQ(names(), (std::vector{before, first, ahead}));
+  const auto last = back_up(3, "me", 2);
+  EXPECT_EQ(names(), (std::vector{first, last}));
+}
+
 TEST_F(BackupTest, OlderOnesOfThisOwnerAloneAreRemoved) {
   write("CURRENT", "now");
   const auto other = back_up(0, "somebody else");
