@@ -9,6 +9,7 @@
 #include "blob_store/storage/blob_holdings.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/payload_folder.h"
+#include "common/base/data_formats.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::blob_store {
@@ -23,7 +24,6 @@ constexpr std::size_t kApartFromBytes = 2UL << 10;
 constexpr std::size_t kWriteBufferBytes = 16UL << 20;
 constexpr int kWriteBuffers = 4;
 
-constexpr std::uint32_t kDataFormat = 2;
 constexpr const char* kFolder = "blob";
 constexpr const char* kPayloads = "payloads";  // below the store's folder
 
@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
       [&](process::Settings& declared) { blob_store::declare_settings(declared, settings); },
       {blob_store::kApartFromBytes, blob_store::kWriteBufferBytes, blob_store::kWriteBuffers},
       &blob_store::check_unstamped,
-      blob_store::kDataFormat,
+      data_format_of("blob"),
       {},
       {&blob_store::each_container, &blob_store::content_bytes, true},
       blob_store::kMaxShards,

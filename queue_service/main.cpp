@@ -1,4 +1,5 @@
 // The queue service process: wiring, and the settings that only it has.
+#include "common/base/data_formats.h"
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
 #include "queue_service/internal/queue_dispatch.h"
@@ -11,7 +12,6 @@
 namespace tidemark::queue_service {
 namespace {
 
-constexpr std::uint32_t kDataFormat = 2;
 constexpr std::size_t kMaxShards = 64;
 
 Result<void> check_data(const kv::Engine& engine, const std::filesystem::path&, kv::CheckRun& run) {
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
       [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); },
       {},
       {},
-      queue_service::kDataFormat,
+      data_format_of("queue"),
       &queue_service::check_data,
       {&queue_service::each_queue, {}},
       queue_service::kMaxShards,

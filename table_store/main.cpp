@@ -1,4 +1,5 @@
 // The table store process: wiring only.
+#include "common/base/data_formats.h"
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
 #include "table_store/internal/table_dispatch.h"
@@ -12,7 +13,6 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr std::uint32_t kDataFormat = 1;
 constexpr std::size_t kMaxShards = 64;
 
 Result<void> check_data(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
                                               {},
                                               {},
                                               {},
-                                              table_store::kDataFormat,
+                                              data_format_of("table"),
                                               {},
                                               {&table_store::each_table, {}, true},
                                               table_store::kMaxShards,

@@ -82,6 +82,9 @@ Result<int> list_backups(const GlobalOptions& options, const std::string& direct
 }
 
 Result<int> restore(const GlobalOptions& options, const std::string& backup) {
+  if (options.data.empty()) {
+    return fail(ErrorCode::kConfigInvalid, "--data (TIDEMARK_DATA) is empty: it names the directory to restore into");
+  }
   const auto manifest = TRY(backup::restore(fs::absolute(backup), fs::absolute(options.data)));
   print_answer(options, backup::to_json(manifest), [&](const json& restored) {
     std::cout << "restored " << readable_bytes(sum_of(restored, "bytes")) << " of " << time_of(restored.at("made"))
@@ -131,7 +134,8 @@ std::string program_path(const char* name) {
 bool has_store(const fs::path& data, const Store& store) {
   std::error_code unknown;
   const auto folder = data / store.folder;
-  return fs::exists(folder / "tidemark.json", unknown) || fs::exists(folder / "CURRENT", unknown);
+  return fs::exists(folder / "tidemark.json", unknown) || fs::exists(folder / "CURRENT", unknown) ||
+         fs::exists(folder / "shard-0", unknown);
 }
 
 struct Totals {
@@ -156,10 +160,13 @@ Result<void> check_store(const GlobalOptions& options, const char* store, Totals
                                               std::to_string(code) + "): is the stack stopped?");
 }
 
-/// A store that finds nothing would begin anew, so only those are run that have something there.
+/// A store that finds nothing would begin anew, so only those are run that have something there. A stack has all of
+/// them.
 Result<int> check_offline(const GlobalOptions& options) {
   const auto is_there = [&](const Store& store) { return has_store(options.data, store); };
-  if (options.data.empty() || std::ranges::none_of(kStores, is_there)) {
+  std::error_code unknown;
+  const bool owned = !options.data.empty() && fs::exists(fs::path(options.data) / "owner", unknown);
+  if (!owned && (options.data.empty() || std::ranges::none_of(kStores, is_there))) {
     return fail(ErrorCode::kConfigInvalid,
                 "\"" + options.data + "\" is no data directory of a stack: --data (TIDEMARK_DATA) names one");
   }
@@ -167,9 +174,13 @@ Result<int> check_offline(const GlobalOptions& options) {
   for (const auto& store : kStores) {
     if (is_there(store)) {
       TRY(check_store(options, store.program, totals));
-    } else {
-      std::cerr << "(" << options.data << " has nothing of the " << store.folder << " store)\n";
+      continue;
     }
+    ++totals.found;
+    print_finding(options, store.program,
+                  {{"kind", "missing"},
+                   {"where", "folder " + std::string(store.folder)},
+                   {"what", options.data + " has nothing of this store"}});
   }
   return report_total(options, totals.found, totals.rows, totals.files);
 }

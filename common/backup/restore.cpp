@@ -2,16 +2,33 @@
 
 #include <fcntl.h>
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <set>
 
 #include "common/backup/durable_file.h"
 #include "common/backup/file_list.h"
+#include "common/base/data_formats.h"
 
 namespace tidemark::backup {
 namespace {
 
 namespace fs = std::filesystem;
+
+Result<void> check_formats(const Manifest& manifest) {
+  for (const auto& part : manifest.parts) {
+    const auto newest = data_format_of(part.name);
+    if (part.format <= newest) continue;
+    return fail(ErrorCode::kConfigInvalid,
+                fmt::format("The data of the {} store in the backup has format {}, made by a newer version; this one "
+                            "reads formats up to {}.",
+                            part.name, part.format, newest));
+  }
+  return {};
+}
 
 Result<void> check_empty(const fs::path& data) {
   std::error_code failed;
@@ -47,9 +64,27 @@ Result<void> restore_part(const fs::path& backup, const Part& part, const fs::pa
   return {};
 }
 
+/// What root restores is for the user whose directory it is.
+Result<void> give_to_owner_of(const fs::path& data) {
+  struct stat owner = {};
+  if (::stat(data.c_str(), &owner) != 0) return file_error("reading", data, errno);
+  std::error_code failed;
+  auto entry = fs::recursive_directory_iterator(data, failed);
+  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    const auto& path = entry->path();
+    if (path.filename() == "lost+found") {
+      entry.disable_recursion_pending();
+    } else if (::lchown(path.c_str(), owner.st_uid, owner.st_gid) != 0) {
+      return file_error("giving to the owner of the directory", path, errno);
+    }
+  }
+  return failed ? file_error("reading", data, failed.value()) : Result<void>();
+}
+
 Result<void> restore_parts(const fs::path& backup, const Manifest& manifest, const fs::path& data) {
   for (const auto& part : manifest.parts) TRY(restore_part(backup, part, data));
-  return write_file(data / "owner", manifest.owner + "\n");
+  TRY(write_file(data / "owner", manifest.owner + "\n"));
+  return ::geteuid() == 0 ? give_to_owner_of(data) : Result<void>();
 }
 
 void empty(const fs::path& data, const Manifest& manifest) {
@@ -72,6 +107,7 @@ Result<std::string> trouble_with(const fs::path& path, const ListedFile& listed)
 
 Result<Manifest> restore(const fs::path& backup, const fs::path& data) {
   auto manifest = TRY(read_manifest(backup));
+  TRY(check_formats(manifest));
   TRY(check_empty(data));
   TRY(make_directories(data));
   TRY(write_file(data / kRestoringName, "A restore into this directory has not finished.\n"));

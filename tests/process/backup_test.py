@@ -14,7 +14,7 @@ from blobs import BlobReader, archived  # noqa: E402
 from clients import BlobClient, HttpFailure, TableClient, ended  # noqa: E402
 from indexes import caught_up  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import Child, Stack, clean_environment, program, wait_until  # noqa: E402
 
 WORKER = ("--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 LARGE = os.urandom(700_000)
@@ -132,6 +132,24 @@ class BackupTest(unittest.TestCase):
         url = f"http://127.0.0.1:{other.ports['api']}"
         self.assertIn("nothing is wrong", tidemark("--api", url, "fsck"))
 
+    def test_a_store_that_does_not_see_the_directory_makes_none(self):
+        """As one does that runs in another container, or with a /tmp of its own."""
+        os.makedirs(self.backups)
+        line = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {self.backups} && exec \"$0\" \"$@\""]
+        if os.getuid() != 0:
+            line[1:1] = ["--map-root-user"]
+        if subprocess.run([*line, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("namespaces cannot be made here")
+        self.up(self.stack, workers=0)
+        self.assertEqual(self.stack.children["queue_service"].terminate(), 0)
+        port = str(self.stack.ports["queue_service"])
+        apart = Child("queue_service", [*line, program("queue_service"), "--data", self.stack.data, "--port", port],
+                      os.path.join(self.stack.directory, "apart.log"))
+        self.stack.children["queue_service"] = apart
+        apart.await_ready()
+        self.assertIn("The api and the queue store do not see the same directory " + self.backups, self.backup(code=1))
+        self.assertEqual([each for each in os.listdir(self.backups) if each != ".lock"], [])
+
     def test_a_second_backup_shares_files_with_the_first(self):
         self.up(self.stack, workers=0)
         blobs = BlobClient(self.stack.ports["blob_store"])
@@ -195,6 +213,17 @@ class BackupTest(unittest.TestCase):
             file.seek(0)
             file.write(changed)
         self.assertIn("damaged", tidemark("--data", other.data, "restore", path, code=1))
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can give files away")
+    def test_what_root_restores_belongs_to_the_owner_of_the_directory(self):
+        self.up(self.stack, workers=0)
+        name = self.backup()["name"]
+        os.makedirs(self.other.data)
+        os.chown(self.other.data, 65534, 65534)
+        self.restored(name)
+        found = [os.path.join(folder, each) for folder, folders, files in os.walk(self.other.data) for each in folders + files]
+        self.assertGreater(len(found), 10)
+        self.assertEqual({os.stat(each).st_uid for each in found} | {os.stat(each).st_gid for each in found}, {65534})
 
     def test_a_kill_in_the_middle_leaves_nothing_that_looks_complete(self):
         self.up(self.stack, workers=0)

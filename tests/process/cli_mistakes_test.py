@@ -1,4 +1,5 @@
 """What the command line says to somebody who has made a mistake, and that it does nothing then."""
+import json
 import os
 import sys
 import tempfile
@@ -34,6 +35,9 @@ class WithoutStackTest(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 self.assertIn("it names no directory", self.refused(*arguments))
 
+    def test_a_restore_needs_a_directory_to_restore_into(self):
+        self.assertIn("--data (TIDEMARK_DATA) is empty", self.refused("--data", "", "restore", "nowhere", code=1))
+
     def test_a_misspelt_command_makes_no_backup(self):
         for word, meant in (("lst", "list"), ("verfy", "verify")):
             self.assertEqual(self.refused("backup", word), f'error: "tidemark backup" has no command "{word}". Did you mean '
@@ -67,17 +71,21 @@ class WithoutStackTest(unittest.TestCase):
 
 
 class OneStoreTest(unittest.TestCase):
-    def test_an_offline_check_leaves_out_what_a_directory_does_not_have(self):
+    def test_an_offline_check_misses_whole_stores_and_makes_none(self):
         with Stack() as stack:
-            stack.start("table_store")
+            stack.start("table_store", "--shards", "2")
             stack.children["table_store"].terminate()
             before = sorted(os.listdir(stack.data))
             done = tidemark("--data", stack.data, "fsck", "--offline")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("nothing is wrong", done.stdout)
-            self.assertEqual([line.partition(" has ")[2] for line in done.stderr.splitlines()],
-                             ["nothing of the queue store)", "nothing of the blob store)"])
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertEqual(done.stdout.splitlines(),
+                             [f"queue_service missing folder queue: {stack.data} has nothing of this store",
+                              f"blob_store missing folder blob: {stack.data} has nothing of this store", "2 findings"])
             self.assertEqual(sorted(os.listdir(stack.data)), before)
+            os.rename(os.path.join(stack.data, "table"), os.path.join(stack.data, "table.away"))
+            told = [json.loads(line) for line in tidemark("--data", stack.data, "--json", "fsck", "--offline").stdout.splitlines()]
+            self.assertEqual([each.get("store") for each in told], ["table_store", "queue_service", "blob_store", None])
+            self.assertEqual(told[-1]["found"], 3)
 
 
 class StackTest(StackCase):

@@ -141,6 +141,22 @@ TEST_F(BackupTest, ADamagedBackupIsNotRestored) {
   EXPECT_EQ(found, std::vector<std::string>{"table/CURRENT"});
 }
 
+TEST_F(BackupTest, DataOfANewerVersionIsNotRestored) {
+  for (const Part& part : {Part{"table", 99}, Part{"a-store-to-come", 1}}) {
+    auto backup = NewBackup::begin(backups_, at(0));
+    ASSERT_TRUE(backup.has_value());
+    auto written = PartWriter::create(backup->path(), part.name, {})->finish();
+    ASSERT_TRUE(written.has_value());
+    written->format = part.format;
+    ASSERT_TRUE(backup->finish({"99", "me", at(0), {*written}}).has_value());
+    const auto refused = restore(backups_ / backup->name(), data_);
+    ASSERT_TRUE(refused.failed_with(ErrorCode::kConfigInvalid)) << part.name;
+    EXPECT_NE(refused.error().message.find("newer version"), std::string::npos);
+    EXPECT_FALSE(fs::exists(data_));
+    fs::remove_all(backups_ / backup->name());
+  }
+}
+
 TEST_F(BackupTest, OnlyWhatIsFinishedIsListed) {
   write("CURRENT", "now");
   {
