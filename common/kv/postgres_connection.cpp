@@ -31,24 +31,39 @@ Error trouble(std::string_view what, std::string_view why) {
   return error_for_log(ErrorCode::kServerBusy, "PostgreSQL: " + std::string(what) + ": " + one_line(why));
 }
 
+/// What is not written as %XX in a password would be taken for a host, a port or a database, which errors quote.
+bool is_escaped(std::string_view url) {
+  if (!url.starts_with("postgresql://") && !url.starts_with("postgres://")) return true;
+  url.remove_prefix(url.find("//") + 2);
+  url = url.substr(0, url.find('?'));
+  const auto at = url.find('@');
+  return at == std::string_view::npos || (at < url.find('/') && at == url.rfind('@'));
+}
+
+bool are_ports(std::string_view ports) { return ports.find_first_not_of("0123456789,") == std::string_view::npos; }
+
+std::unexpected<Error> not_a_connection_string() {
+  return fail(ErrorCode::kConfigInvalid,
+              "the database's connection string is neither postgresql://user:password@host/name, with special "
+              "characters as %XX, nor host=... dbname=..., with values that have spaces in '...'");
+}
+
 /// The library's own words about a string that it does not understand quote it, with the password.
 Result<Hosts> hosts_in(const std::string& url) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), nullptr),
                                                                              &PQconninfoFree);
-  if (options == nullptr) {
-    return fail(ErrorCode::kConfigInvalid,
-                "the database's connection string is neither postgresql://user:password@host/name, with special "
-                "characters as %XX, nor host=... dbname=..., with values that have spaces in '...'");
-  }
+  if (options == nullptr || !is_escaped(url)) return not_a_connection_string();
   Hosts hosts;
+  bool addresses = false;
   for (const auto* option = options.get(); option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
     if (option->val == nullptr) continue;
     if (keyword == "host") hosts.names = option->val;
     if (keyword == "port") hosts.ports = option->val;
-    if (keyword == "hostaddr") return Hosts{};  // given addresses are asked in their own order
+    if (keyword == "hostaddr") addresses = true;
   }
-  return hosts;
+  if (!are_ports(hosts.ports)) return not_a_connection_string();
+  return addresses ? Hosts{} : hosts;  // given addresses are asked in their own order
 }
 
 }  // namespace

@@ -40,6 +40,14 @@ const Prepared kLastGroup{"last_group",
                           "SELECT number FROM groups WHERE shard = $1::bigint ORDER BY number DESC LIMIT 1"};
 const Prepared kFindRewritten{"find_rewritten",
                               "SELECT key, written_by FROM entries WHERE shard = $1::bigint AND written_by <> 0"};
+/// Rows below the number that their key has: the database went back in time once, and its owner did not know them. The
+/// first number of a key is looked up by the whole primary key, as below.
+const Prepared kMend{"mend", R"(WITH fence AS (
+    SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR SHARE),
+  older AS (SELECT below.at FROM unnest($3::bytea[], string_to_array($4::text, ',')::bigint[]) AS these (key, written_by),
+    LATERAL (SELECT found.ctid AS at FROM entries AS found WHERE found.shard = (SELECT shard FROM fence)
+      AND found.key = these.key AND found.written_by < these.written_by OFFSET 0) AS below)
+  DELETE FROM entries WHERE ctid = ANY (ARRAY(SELECT at FROM older)) RETURNING written_by)"};
 const Prepared kCheck{"check", "SELECT 1::bigint FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint"};
 
 // Rows with their numbers (rewritten_rows.h), from two parameters. Each is looked up by the whole primary key, whatever
@@ -179,14 +187,14 @@ Result<bool> OwnedShard::try_to_take(const SeenOwner& seen) {
   const auto& o = *options_;
   auto parameters = Parameters().number(o.shard).bytes(o.owner).bytes(o.place).number(o.lease.count());
   parameters.number(seen.epoch).number(seen.renewals);
-  return claim_by({kClaim, std::move(parameters)}, kSetupPatience);
+  return claim_by(*connection_, {kClaim, std::move(parameters)}, kSetupPatience);
 }
 
 /// False if it claims nothing.
-Result<bool> OwnedShard::claim_by(Statement claim, Connection::Patience patience) {
+Result<bool> OwnedShard::claim_by(Connection& connection, Statement claim, Connection::Patience patience) {
   const auto sent = lease_clock();
   const Statement both[] = {std::move(claim), {kLastGroup, Parameters().number(options_->shard)}};
-  const auto done = TRY(connection_->run(both, patience));
+  const auto done = TRY(connection.run(both, patience));
   if (done[0].size() == 0) return false;
   shared_->epoch = done[0].number(0, 0);
   last_group_ = done[1].size() > 0 ? done[1].number(0, 0) : 0;
@@ -197,8 +205,28 @@ Result<bool> OwnedShard::claim_by(Statement claim, Connection::Patience patience
 Result<void> OwnedShard::find_rewritten() {
   const auto found = TRY(connection_->run({kFindRewritten, Parameters().number(options_->shard)}, kSetupPatience));
   RewrittenRows::Groups groups;
-  for (std::size_t row = 0; row < found.size(); ++row) groups.emplace(found.bytes(row, 0), found.number(row, 1));
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    auto& newest = groups[std::string(found.bytes(row, 0))];
+    newest = std::max(newest, found.number(row, 1));
+  }
+  TRY(remove_older_than(groups));
   rewritten_ = RewrittenRows(std::move(groups));
+  return {};
+}
+
+/// Each key has one row.
+Result<void> OwnedShard::remove_older_than(const RewrittenRows::Groups& newest) {
+  if (newest.empty()) return {};
+  Numbered rows;
+  for (const auto& [key, written_by] : newest) rows.add(key, written_by);
+  auto parameters = Parameters().number(options_->shard).number(shared_->epoch);
+  rows.add_to(parameters);
+  const auto removed = TRY(connection_->run({kMend, std::move(parameters)}, kSetupPatience));
+  if (removed.size() > 0) {
+    spdlog::error(
+        "keys had several rows, because the database went back in time once: the newest stay shard={} removed={}",
+        options_->shard, removed.size());
+  }
   return {};
 }
 
@@ -229,18 +257,34 @@ Error OwnedShard::taken_over() {
   return make_error(ErrorCode::kServerBusy, "Another process has taken this part of the store over.");
 }
 
-Result<bool> OwnedShard::try_to_claim_again() {
-  connection_ = TRY(connect(*options_));
-  return claim_by({kClaimAgain, Parameters().number(options_->shard).bytes(options_->owner)},
-                  options_->settle_patience);
+/// What is known of the rows is of groups that the database has no more: only opening it again tells what is there.
+Error OwnedShard::gone_back(std::int64_t known_group) {
+  unknown_ = true;
+  shared_->over = true;
+  return error_for_log(ErrorCode::kStorageFailure, "the database went back in time: it had acknowledged group " +
+                                                       std::to_string(known_group) + ", and its last one is " +
+                                                       std::to_string(last_group_));
+}
+
+/// A failure is for good if it is over then. Otherwise the lost connection stays: who tries next claims again.
+Result<void> OwnedShard::try_to_claim_again() {
+  auto connection = TRY(connect(*options_));
+  const auto known_group = last_group_;
+  const bool claimed =
+      TRY(claim_by(*connection, {kClaimAgain, Parameters().number(options_->shard).bytes(options_->owner)},
+                   options_->settle_patience));
+  connection_ = std::move(connection);
+  if (!claimed) return fail(taken_over());
+  if (last_group_ < known_group) return fail(gone_back(known_group));
+  return {};
 }
 
 Result<void> OwnedShard::claim_again() {
   const auto give_up = steady_clock::now() + options_->settle_patience;
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     auto claimed = try_to_claim_again();
-    shared_->away = !claimed;
-    if (claimed) return *claimed ? Result<void>() : fail(taken_over());
+    shared_->away = !claimed && !shared_->over;
+    if (!shared_->away) return claimed;
     if (steady_clock::now() + pause >= give_up) {
       unknown_ = true;
       shared_->over = true;
@@ -346,12 +390,13 @@ Result<void> OwnedShard::look() {
     if (!connection_->lost()) return asked;
   }
   auto claimed = try_to_claim_again();
-  if (shared_->away != !claimed) {
-    shared_->away = !claimed;
-    if (claimed) spdlog::info("the database can be reached again");
-    if (!claimed) spdlog::error("the database cannot be reached reason=\"{}\"", claimed.error().detail);
+  const bool away = !claimed && !shared_->over;
+  if (shared_->away != away) {
+    shared_->away = away;
+    if (!away) spdlog::info("the database can be reached again");
+    if (away) spdlog::error("the database cannot be reached reason=\"{}\"", claimed.error().detail);
   }
-  return TRY(std::move(claimed)) ? Result<void>() : fail(taken_over());
+  return claimed;
 }
 
 Result<Fetched> OwnedShard::fetch(const KnownRows::Missing& missing) {

@@ -19,7 +19,8 @@ struct Fetched {
 
 /// The shard as its owner uses it. A commit that fails leaves nothing behind. When a connection is lost, the shard is
 /// claimed again under a higher epoch, by the same owner: then whatever the lost connection had sent is either
-/// committed already, or never will be. The number of the last group says which.
+/// committed already, or never will be. The number of the last group says which; if it is lower than what was
+/// acknowledged, the database went back in time, and the shard is to be opened anew.
 class OwnedShard {
  public:
   static Result<OwnedShard> claim(const PostgresOptions& options);
@@ -53,7 +54,7 @@ class OwnedShard {
   /// The lease is to be renewed now, unless somebody else does. From the owner's thread.
   [[nodiscard]] bool due_for_renewal() const;
   [[nodiscard]] bool fenced() const { return shared_->fenced; }
-  /// Nobody can tell any more what was committed.
+  /// Nobody can tell any more what was committed, or the database does not have it any more.
   [[nodiscard]] bool unknown() const { return unknown_; }
   [[nodiscard]] std::uint64_t settled() const { return settled_; }
 
@@ -63,14 +64,16 @@ class OwnedShard {
   Result<void> take();
   Result<bool> try_to_take(const SeenOwner& seen);
   Result<void> find_rewritten();
+  Result<void> remove_older_than(const RewrittenRows::Groups& newest);
   Result<void> let_calm_down(std::int64_t group);
   Result<void> commit(const RewrittenRows::Plan& plan, std::int64_t group);
   Result<void> ask_whether_owned(Connection::Patience patience);
   void extend(std::chrono::nanoseconds sent);
-  Result<bool> claim_by(Statement claim, Connection::Patience patience);
+  Result<bool> claim_by(Connection& connection, Statement claim, Connection::Patience patience);
   Result<void> claim_again();
-  Result<bool> try_to_claim_again();
+  Result<void> try_to_claim_again();
   Error taken_over();
+  Error gone_back(std::int64_t known_group);
 
   const PostgresOptions* options_;
   std::unique_ptr<Connection> connection_;

@@ -18,7 +18,7 @@ const Prepared kSession{"session", R"(SELECT set_config('search_path', $1::text,
   set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
   set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
   set_config('enable_sort', 'off', false), set_config('statement_timeout', '0', false),
-  set_config('idle_in_transaction_session_timeout', '0', false),
+  set_config('lock_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
                                    ELSE current_setting('synchronous_commit') END, false))"};
 
@@ -30,6 +30,7 @@ const Prepared kLock{"lock",
 const char* const kMakeGroups =
     "CREATE TABLE IF NOT EXISTS groups (shard bigint NOT NULL, number bigint NOT NULL, PRIMARY KEY (shard, number))";
 const char* const kMakeRewritten = "CREATE INDEX IF NOT EXISTS rewritten ON entries (shard) WHERE written_by <> 0";
+const Prepared kBeginRenewal{"begin_renewal", "BEGIN"};
 const Prepared kReadAbout{"read_about", "SELECT format, stamp FROM about"};
 const Prepared kNoteAbout{"note_about",
                           "INSERT INTO about SELECT $1::bigint, $2::text WHERE NOT EXISTS (SELECT FROM about)"};
@@ -89,24 +90,6 @@ Result<void> make_tables(Connection& connection, const PostgresOptions& options)
   return {};
 }
 
-/// Those of format 1 had the last group in the owners' rows, and updated every row in its place.
-Result<void> renew_tables(Connection& connection, const PostgresOptions& options) {
-  const Prepared statements[] = {
-      {"more_entries", "ALTER TABLE entries ADD COLUMN IF NOT EXISTS written_by bigint NOT NULL DEFAULT 0"},
-      {"old_key", "ALTER TABLE entries DROP CONSTRAINT IF EXISTS entries_pkey"},
-      {"new_key", "ALTER TABLE entries ADD PRIMARY KEY (shard, key, written_by)"},
-      {"make_groups", kMakeGroups},
-      {"make_rewritten", kMakeRewritten},
-      {"less_owners", "ALTER TABLE owners DROP COLUMN IF EXISTS last_group"},
-      {"new_format", "UPDATE about SET format = 2"}};
-  std::vector<Statement> all = {{kLock, Parameters().bytes(options.schema)}};
-  for (const auto& statement : statements) all.push_back({statement});
-  spdlog::info("makes the tables of schema {} anew for this version, which takes a while if they are large",
-               options.schema);
-  TRY(connection.run(all, std::nullopt));
-  return {};
-}
-
 struct About {
   std::int64_t format = 0;
   std::string stamp;
@@ -120,6 +103,30 @@ Result<std::optional<About>> read_about(Connection& connection, const std::strin
     return About{about.number(0, 0), std::string(about.bytes(0, 1))};
   }
   return fail(not_usable("the tables in schema " + schema + " were made by another version of this program"));
+}
+
+/// Those of format 1 had the last group in the owners' rows, and updated every row in its place. One process makes them
+/// anew; the others wait for it. What was begun and not committed ends with the connection.
+Result<void> renew_tables(Connection& connection, const PostgresOptions& options) {
+  const Prepared statements[] = {
+      {"more_entries", "ALTER TABLE entries ADD COLUMN IF NOT EXISTS written_by bigint NOT NULL DEFAULT 0"},
+      {"old_key", "ALTER TABLE entries DROP CONSTRAINT IF EXISTS entries_pkey"},
+      {"new_key", "ALTER TABLE entries ADD PRIMARY KEY (shard, key, written_by)"},
+      {"make_groups", kMakeGroups},
+      {"make_rewritten", kMakeRewritten},
+      {"less_owners", "ALTER TABLE owners DROP COLUMN IF EXISTS last_group"},
+      {"new_format", "UPDATE about SET format = 2"},
+      {"end_renewal", "COMMIT"}};
+  const Statement alone[] = {{kBeginRenewal}, {kLock, Parameters().bytes(options.schema)}};
+  TRY(connection.run(alone, std::nullopt));
+  const auto about = TRY(read_about(connection, options.schema));
+  if (about && about->format == kFormat) return {};
+  std::vector<Statement> all;
+  for (const auto& statement : statements) all.push_back({statement});
+  spdlog::info("makes the tables of schema {} anew for this version, which takes a while if they are large",
+               options.schema);
+  TRY(connection.run(all, std::nullopt));
+  return {};
 }
 
 /// Which server it is comes first: another one need not understand the rest.

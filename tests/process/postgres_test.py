@@ -75,8 +75,10 @@ class PostgresTest(unittest.TestCase):
         self.refuse("--engine", "postgres", says=["engine postgres needs the setting database"])
         self.refuse("--database", self.database, says=["database is set, but engine is rocksdb"])
         self.refuse("--engine", "mysql", says=["engine", "mysql", "postgres"])
-        broken = f"postgresql://somebody:{PASSWORD}@[host/name"
-        self.refuse("--engine", "postgres", "--database", broken, says=["connection string is neither"])
+        for broken in ("somebody:{}@[host/name", "somebody:{}/x@host/name", "somebody:x@{}@host/name", "somebody:{}/name",
+                       "some@body:x/{}@host/name", "somebody:x?{}@host/name"):
+            self.refuse("--engine", "postgres", "--database", "postgresql://" + broken.format(PASSWORD),
+                        says=["connection string is neither", "special characters as %XX"])
         nowhere = f"host={self.stack.directory} user=postgres password={PASSWORD}"
         self.refuse("--engine", "postgres", "--database", nowhere, says=["cannot use the database", "cannot connect"], code=1)
         self.start("table_store", database=self.database + f" password={PASSWORD}")

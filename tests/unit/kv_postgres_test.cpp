@@ -162,6 +162,44 @@ TEST_F(PostgresTroubleTest, AServerThatIsBehindIsNotRead) {
   expect_counted("1");
 }
 
+/// As after a failover to a server that lacked the last groups: what is known of the rows is not so.
+TEST_F(PostgresTroubleTest, ADatabaseThatWentBackInTimeEndsTheEngine) {
+  for (int i = 1; i < 50; ++i) ASSERT_TRUE(run(*engine_, increment).has_value());
+  const std::vector<detail::Prepared> back = {
+      {"older_group", "UPDATE groups SET number = number - 1"},
+      {"older_row", "UPDATE entries SET value = '49', written_by = written_by - 1 WHERE key = 'n'"}};
+  for (const auto& statement : back) ASSERT_TRUE(session()->run({statement}, std::nullopt).has_value());
+  proxy_->cause(SocketProxy::Trouble::kLoseRequest);
+  EXPECT_FALSE(run(*engine_, increment).has_value());
+  ASSERT_TRUE(engine_->failure().has_value());
+  EXPECT_EQ(engine_->failure()->code, ErrorCode::kStorageFailure) << "whoever watches opens it again";
+  EXPECT_MENTIONS(engine_->failure()->detail, "went back in time");
+  engine_ = open_as("next");
+  expect_counted("49");
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 1);
+}
+
+/// As PostgreSQL refuses it to whoever has waited too long for a lock.
+TEST_F(PostgresTroubleTest, AClaimThatIsRefusedIsMadeAgain) {
+  auto direct = options_;
+  direct.url = server_->url();
+  const auto other = std::move(*detail::connect(direct));
+  const detail::Prepared begin{"begin_lock", "BEGIN"}, lock{"lock_owners", "SELECT epoch FROM owners FOR UPDATE"};
+  const std::vector<detail::Statement> locking = {{begin}, {lock}};
+  ASSERT_TRUE(other->run(locking, std::nullopt).has_value());
+  proxy_->shut(true);
+  while (!engine_->failure()) std::this_thread::yield();
+  proxy_->shut(false);
+  const auto* const cancel = R"(SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+    WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE owners SET epoch%')";
+  while (number(cancel) == 0) std::this_thread::yield();
+  const detail::Prepared rollback{"end_lock", "ROLLBACK"};
+  ASSERT_TRUE(other->run({rollback}, std::nullopt).has_value());
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (engine_->failure() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+  expect_counted("1");
+}
+
 TEST_F(PostgresTroubleTest, ALostConnectionIsNoticedBeforeAFetch) {
   proxy_->cause(SocketProxy::Trouble::kLoseReply);
   ASSERT_TRUE(run(*engine_, [](Transaction& txn) -> Result<void> {
@@ -318,6 +356,22 @@ TEST_F(PostgresTest, RowsThatAreNotRewrittenAnyMoreMakeRoomForOthers) {
   EXPECT_EQ(entries(*next->snapshot()).size(), RewrittenRows::kMost + 1);
 }
 
+/// As an owner left them that did not notice that its database went back in time.
+TEST_F(PostgresTest, OfAKeyWithSeveralRowsTheNewestStays) {
+  auto engine = open(options_);
+  ASSERT_TRUE(put(*engine, "once", "1").has_value());
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(run(*engine, increment).has_value());
+  const detail::Prepared older{"older_rows", R"(INSERT INTO entries (shard, key, written_by, value)
+    SELECT shard, key, before, 'old' FROM entries, unnest(ARRAY[0, written_by - 1]) AS each (before)
+    WHERE key = 'n')"};
+  ASSERT_TRUE(session()->run({older}, std::nullopt).has_value());
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 4);
+  engine = open_as("second");
+  EXPECT_EQ(entries(*engine->snapshot()), (Entries{{"n", "50"}, {"once", "1"}}));
+  ASSERT_TRUE(run(*engine, increment).has_value());
+  EXPECT_EQ(number("SELECT count(*) FROM entries"), 2);
+}
+
 TEST_F(PostgresTroubleTest, ARowThatIsRewrittenIsCountedOnceThoughAReplyIsLost) {
   for (int i = 1; i < 50; ++i) ASSERT_TRUE(run(*engine_, increment).has_value());
   proxy_->cause(SocketProxy::Trouble::kLoseReply);
@@ -470,6 +524,26 @@ TEST_F(PostgresTest, TablesOfTheFirstFormatAreMadeAnew) {
   EXPECT_EQ(entries(*engine->snapshot()), (Entries{{"n", "55"}}));
   EXPECT_EQ(number("SELECT count(*) FROM owners WHERE epoch > 1"), 1);
   EXPECT_EQ(number("SELECT written_by FROM entries"), groups());
+}
+
+TEST_F(PostgresTest, TablesThatAnotherProcessHasMadeAnewStayAsTheyAre) {
+  open(options_).reset();
+  const auto* const index = "SELECT 'entries_pkey'::regclass::oid::bigint";
+  const auto before = number(index);
+  ASSERT_TRUE(session()->run({{"old", "UPDATE about SET format = 1"}}, std::nullopt).has_value());
+  const auto other = session();
+  const detail::Prepared begin{"begin_lock", "BEGIN"}, renewed{"renewed", "UPDATE about SET format = 2"},
+      commit{"end_lock", "COMMIT"};
+  const detail::Prepared lock{"lock_tables",
+                              "SELECT pg_advisory_xact_lock(hashtextextended('tidemark ' || $1::text, 0))::text"};
+  const std::vector<detail::Statement> locking = {{begin}, {lock, detail::Parameters().bytes(options_.schema)}};
+  const std::vector<detail::Statement> unlocking = {{renewed}, {commit}};
+  ASSERT_TRUE(other->run(locking, std::nullopt).has_value());
+  auto opened = std::async(std::launch::async, [this] { return open_as("second"); });
+  while (number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'") == 0) std::this_thread::yield();
+  ASSERT_TRUE(other->run(unlocking, std::nullopt).has_value());
+  EXPECT_TRUE(opened.get());
+  EXPECT_EQ(number(index), before);
 }
 
 TEST_F(PostgresTest, ATableOfAnotherVersionIsRefused) {
