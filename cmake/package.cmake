@@ -15,12 +15,12 @@ function(tidemark_unit PROCESS_UNIT PROCESS_MANUAL PROCESS_START_LIMIT PROCESS_A
 endfunction()
 set(stores tidemark-table-store.service tidemark-queue-service.service tidemark-blob-store.service)
 string(JOIN " " stores ${stores})
-# A database that has much to replay may take its time; a worker waits for the stores as long as it takes.
+# A database that has much to replay may take its time. A worker is up before the stores answer.
 tidemark_unit(tidemark-table-store.service table_store 15min "" "the table store")
 tidemark_unit(tidemark-queue-service.service queue_service 15min "" "the queue service")
 tidemark_unit(tidemark-blob-store.service blob_store 15min "" "the blob store")
 tidemark_unit(tidemark-api.service api 15min "${stores}" "the api for jobs and poison messages")
-tidemark_unit(tidemark-worker@.service worker infinity "${stores}" "worker %i" --name worker-%i)
+tidemark_unit(tidemark-worker@.service worker 90s "${stores}" "worker %i" --name worker-%i)
 
 install(FILES ${package}/tidemark.target DESTINATION ${package_units} COMPONENT tidemark)
 install(FILES ${package}/tidemark.sysusers DESTINATION lib/sysusers.d RENAME tidemark.conf COMPONENT tidemark)

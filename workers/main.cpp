@@ -306,6 +306,7 @@ Result<void> run(const WorkerConfig& config) {
           *clock)};
 
   spdlog::info("looking for the stores name={} at={}", config.name, stores.links.where);
+  process::announce_waiting("waiting for the stores");
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {
     ready->store(true);
     loop->start();

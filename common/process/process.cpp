@@ -241,8 +241,10 @@ void block_signals() {
 void announce_ready(const std::string& line) {
   std::fprintf(stdout, "ready %s\n", line.c_str());
   std::fflush(stdout);
-  tell_systemd("READY=1");
+  tell_systemd("READY=1\nSTATUS=ready");
 }
+
+void announce_waiting(const std::string& what) { tell_systemd("READY=1\nSTATUS=" + what); }
 
 namespace {
 std::atomic<bool> interrupted = false;

@@ -46,6 +46,9 @@ Result<void> prepare_directory(const std::filesystem::path& directory);
 void block_signals();
 /// Prints "ready " and `line` ("NAME key=value ...") on stdout, where whoever started the process waits for it.
 void announce_ready(const std::string& line);
+/// For a process that runs, but is not ready until others are: systemd goes on with what comes after it, and shows what
+/// it waits for.
+void announce_waiting(const std::string& what);
 enum class Waited : std::uint8_t { kSignal, kInterrupted };
 /// Returns at SIGTERM or SIGINT, after which a second one ends the process at once, or when it is interrupted. Calls
 /// `reload` at each SIGHUP.

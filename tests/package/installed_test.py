@@ -140,12 +140,41 @@ class InstalledTest(unittest.TestCase):
         sh("sed -i 's/\"host\"/\"lease_s\": 7, \"host\"/' /etc/tidemark/tidemark.json")
         old = sh("systemctl show -p MainPID --value tidemark-api").strip()
         install(machine["package"])
+        wait_until(lambda: sh("systemctl show -p MainPID --value tidemark-api").strip() not in (old, "0"), "the new program", 60)
         await_active()
-        self.assertNotEqual(sh("systemctl show -p MainPID --value tidemark-api").strip(), old, "the new program runs")
         self.assertNotIn("0.0.1", sh("dpkg-query -W tidemark"))
         self.assertEqual(self.count("Archive"), archived)
         self.assertEqual(sh("cat /etc/tidemark/secrets.env"), secret)
         self.assertIn('"lease_s": 7', sh("cat /etc/tidemark/tidemark.json"), "what a person changed stays")
+
+    def test_6_what_was_removed_comes_back_running(self):
+        """Its settings and secrets are still there, so for dpkg it is no first installation."""
+        secret = sh("cat /etc/tidemark/secrets.env")
+        sh("apt-get remove -y -qq tidemark 2>&1")
+        install(machine["package"])
+        await_active()
+        self.assertEqual(sh("systemctl is-enabled tidemark.target").strip(), "enabled")
+        self.assertEqual(sh("cat /etc/tidemark/secrets.env"), secret)
+        self.assertEqual(sh("ls -A /etc/tidemark").split(), ["secrets.env", "tidemark.json"])
+        # Whoever has disabled it finds it disabled after an upgrade.
+        sh("systemctl disable --quiet --now tidemark.target")
+        self.configure_again()
+        self.assertEqual(sh("systemctl is-enabled tidemark.target", check=False).strip(), "disabled")
+        sh("systemctl enable --quiet --now tidemark.target")
+        await_active()
+
+    @staticmethod
+    def configure_again():
+        """As an upgrade does."""
+        sh("timeout 60 /var/lib/dpkg/info/tidemark.postinst configure \"$(dpkg-query -W -f '${Version}' tidemark)\"")
+
+    def test_6_a_store_that_cannot_start_holds_up_nobody(self):
+        sh("mkdir -p /run/systemd/system/tidemark-table-store.service.d; printf '[Service]\nEnvironment=TIDEMARK_PORT=none\n' "
+           "> /run/systemd/system/tidemark-table-store.service.d/wrong.conf; systemctl daemon-reload")
+        sh("systemctl stop tidemark.target; timeout 120 systemctl start tidemark.target")  # as a boot does
+        self.configure_again()
+        sh("rm -r /run/systemd/system/tidemark-table-store.service.d; systemctl daemon-reload; systemctl start tidemark.target")
+        await_active()
 
     def test_7_removes_and_purges(self):
         sh("systemctl enable --quiet --now tidemark-worker@3")

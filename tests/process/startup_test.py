@@ -158,8 +158,19 @@ class StartupTest(unittest.TestCase):
                 waiting.settimeout(QUICK_S)
                 self.stack.launch("table_store", "table_store", "--port", "0",
                                   environment={"NOTIFY_SOCKET": address.replace("\0", "@")}).await_ready()
-                self.assertEqual(waiting.recv(100), b"READY=1")
+                self.assertEqual(waiting.recv(100), b"READY=1\nSTATUS=ready")
                 self.assertEqual(self.stack.children["table_store"].terminate(), 0)
+
+    def test_systemd_does_not_wait_for_a_worker_that_waits_for_the_stores(self):
+        path = os.path.join(self.stack.directory, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as waiting:
+            waiting.bind(path)
+            waiting.settimeout(QUICK_S)
+            self.stack.launch("worker-1", "worker", "--name", "worker-1", environment={"NOTIFY_SOCKET": path})
+            self.assertEqual(waiting.recv(100), b"READY=1\nSTATUS=waiting for the stores")
+            self.stack.up(workers=0)
+            waiting.settimeout(60)
+            self.assertEqual(waiting.recv(100), b"READY=1\nSTATUS=ready")
 
     def test_too_long_a_path_for_sockets(self):
         """The stores have begun their work in the background by then: it ends in order."""
