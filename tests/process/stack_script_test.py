@@ -150,6 +150,24 @@ class StackScriptTest(unittest.TestCase):
         other = free_port_base()
         self.assertEqual(ports_of(self.up("--port-base", str(other), "--workers", "0").stdout), list(range(other, other + 4)))
 
+    def test_a_restore_as_the_manual_has_it(self):
+        base = free_port_base()
+        self.up("--port-base", str(base), "--workers", "0")
+        data, backups = os.path.join(self.directory, "d"), os.path.join(self.directory, "backups")
+
+        def sh(commands):
+            done = subprocess.run(["bash", "-euc", commands], capture_output=True, text=True, timeout=90, cwd=SOURCE,
+                                  env=clean_environment({"TIDEMARK_BIN": os.path.abspath(BIN),
+                                                         "PATH": f"{os.path.abspath(BIN)}:{os.environ['PATH']}"}))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return done.stdout
+
+        sh(f"tidemark --api http://127.0.0.1:{base + 3} --data {data} backup {backups}")
+        with open(os.path.join(SOURCE, "docs", "operating.md"), encoding="utf-8") as manual:
+            commands = re.search(r"### Restore\n\n((?:    .*\n)+)", manual.read())[1]
+        commands = commands.replace("/srv/tidemark", data).replace("/srv/backups/tidemark-20261123T054500.123Z", f"{backups}/tidemark-*")
+        self.assertEqual(ports_of(sh(commands)), [base, base + 1, base + 2, base + 3])
+
     def test_the_ports_of_a_configuration_file(self):
         base = free_port_base()
         ports = [base + 3, base + 2, base + 1, base]  # not as a base of them would be
@@ -191,6 +209,22 @@ print([q.name for q in queues.list_queues()])"
         self.assertIn("/own", told)
         self.assertNotIn("devstoreaccount1", told)
         self.assertNotIn(key, told)
+
+    def test_an_account_of_a_file(self):
+        accounts, config = (os.path.join(self.directory, name) for name in ("accounts", "stack.json"))
+        with open(accounts, "w", encoding="ascii") as file:
+            os.chmod(accounts, 0o600)
+            file.write("# those of the shop\n\nlab:b3duIGtleSBvZiB0aGlzIHRlc3Q=\nshop:b3duIGtleSBvZiB0aGlzIHRlc3Q=\n")
+        self.addCleanup(self.stack, "down")
+        for settings, account, warned in (({"account": "shop"}, "shop", False), ({}, "lab", True)):
+            with self.subTest(settings=settings):
+                with open(config, "w", encoding="ascii") as file:
+                    json.dump({"accounts_file": accounts, **settings}, file)
+                told = self.stack("up", "--port-base", str(free_port_base()), "--workers", "0", environment={"TIDEMARK_CONFIG": config})
+                self.assertIn(f"AccountName={account};AccountKey=KEY;", told.stdout)
+                self.assertNotIn("devstoreaccount1", told.stdout)
+                self.assertEqual("jobs run on the data of devstoreaccount1" in told.stderr, warned)
+                self.stack("down")
 
     def test_a_failed_start_leaves_alone_what_ran(self):
         base = free_port_base()
