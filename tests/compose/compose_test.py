@@ -9,6 +9,7 @@ Needs a container engine; without one the test says why it is skipped (exit code
 import base64
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -251,6 +252,21 @@ class ComposeTest(ProjectTest):
         self.assertNotIn("BROKEN", told)
         self.assertEqual(told.count(" holds\n"), 6, told)
         self.project.await_healthy(*SERVICES)
+
+    def test_backup_and_restore(self):
+        """As compose/README.md has it."""
+        self.tables.create_table("Kept")
+        self.assertIn("/backups/tidemark-", self.project.tidemark("backup", "/backups", "--keep", "2"))
+        name = json.loads(self.project.tidemark("--json", "backup", "list", "/backups"))["backups"][-1]["name"]
+        self.tables.create_table("Later")
+        with open(os.path.join(SOURCE, "compose", "README.md"), encoding="utf-8") as manual:
+            commands = re.search(r"run --rm --no-deps api sh -ec '\n(.*?)'", manual.read(), re.DOTALL)[1]
+        self.project.compose("stop")
+        self.project.compose("run", "--rm", "--no-deps", "-T", "api", "sh", "-ec", commands.replace("NAME", name))
+        self.project.up()
+        tables = self.project.tidemark("table", "list")
+        self.assertIn("Kept", tables)
+        self.assertNotIn("Later", tables)
 
     def test_monitoring(self):
         """The profile's Prometheus finds every process, as many workers as there are, and has the rules."""

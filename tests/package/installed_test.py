@@ -4,6 +4,7 @@ Needs a container engine that lets systemd run in a container, and Debian's pack
 (exit code 77).
 """
 import os
+import re
 import secrets
 import signal
 import sys
@@ -146,6 +147,20 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(self.count("Archive"), archived)
         self.assertEqual(sh("cat /etc/tidemark/secrets.env"), secret)
         self.assertIn('"lease_s": 7', sh("cat /etc/tidemark/tidemark.json"), "what a person changed stays")
+
+    def test_6_backup_and_restore(self):
+        """As the manual has it."""
+        with open(os.path.join(HERE, "..", "..", "docs", "operating.md"), encoding="utf-8") as manual:
+            blocks = re.findall(r"(?:^    .*\n)+", manual.read().partition("### With the package\n")[2].partition("\n### ")[0], re.MULTILINE)
+        backup, restore = (block.replace("sudo ", "") for block in blocks)
+        archived = self.count("Archive")
+        sh("set -e\n" + backup)
+        await_active()
+        name = sh("ls /srv/backups").split()[-1]
+        sh("set -e\n" + restore.replace("tidemark-20261123T054500.123Z", name))
+        await_active()
+        self.assertEqual(self.count("Archive"), archived)
+        self.assertEqual(sh("find /var/lib/tidemark ! -user tidemark"), "")
 
     def test_6_what_was_removed_comes_back_running(self):
         """Its settings and secrets are still there, so for dpkg it is no first installation."""
