@@ -137,8 +137,9 @@ Task<Result<void>> Backups::cut(Making& making) {
 }
 
 Task<Result<void>> Backups::copy(Making& making) {
-  for (const auto& store : stores_)
+  for (const auto& store : stores_) {
     CO_TRY(co_await rpc::call(*store.link, calls::CopyBackup{making.id()}, kCallPatience));
+  }
   for (bool done = false; !done;) {
     co_await sleep_for(clock_, kBetweenLooks);
     done = true;

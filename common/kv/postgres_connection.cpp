@@ -31,13 +31,14 @@ Error trouble(std::string_view what, std::string_view why) {
   return error_for_log(ErrorCode::kServerBusy, "PostgreSQL: " + std::string(what) + ": " + one_line(why));
 }
 
-/// What is not written as %XX in a password would be taken for a host, a port or a database, which errors quote.
+/// What is not written as %XX in a password would be taken for a host, a port or a database, which errors quote: there
+/// is an @ behind the end of user and password then, as the library finds it.
 bool is_escaped(std::string_view url) {
   if (!url.starts_with("postgresql://") && !url.starts_with("postgres://")) return true;
   url.remove_prefix(url.find("//") + 2);
-  url = url.substr(0, url.find('?'));
-  const auto at = url.find('@');
-  return at == std::string_view::npos || (at < url.find('/') && at == url.rfind('@'));
+  const auto end = url.find_first_of("@/");
+  if (end != std::string_view::npos && url[end] == '@') url.remove_prefix(end + 1);
+  return !url.substr(0, url.find('?')).contains('@');
 }
 
 bool are_ports(std::string_view ports) { return ports.find_first_not_of("0123456789,") == std::string_view::npos; }

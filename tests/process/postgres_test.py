@@ -76,7 +76,7 @@ class PostgresTest(unittest.TestCase):
         self.refuse("--database", self.database, says=["database is set, but engine is rocksdb"])
         self.refuse("--engine", "mysql", says=["engine", "mysql", "postgres"])
         for broken in ("somebody:{}@[host/name", "somebody:{}/x@host/name", "somebody:x@{}@host/name", "somebody:{}/name",
-                       "some@body:x/{}@host/name", "somebody:x?{}@host/name"):
+                       "some@body:x/{}@host/name", "somebody:x?{}@x@host/name", "somebody:x?{}/x@host/name"):
             self.refuse("--engine", "postgres", "--database", "postgresql://" + broken.format(PASSWORD),
                         says=["connection string is neither", "special characters as %XX"])
         nowhere = f"host={self.stack.directory} user=postgres password={PASSWORD}"
