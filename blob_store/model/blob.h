@@ -88,7 +88,7 @@ struct Blob {
   }
 };
 
-/// The tier whose blobs are neither read nor changed, only replaced as a whole.
+/// The tier whose blobs are neither read, changed nor replaced, only deleted or brought back by another tier.
 inline constexpr std::string_view kArchive = "Archive";
 inline bool is_archived(const Blob& blob) { return blob.tier == kArchive; }
 

@@ -84,4 +84,10 @@ Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& exis
   return check_tags(conditions, existing ? existing->tags : Tags());
 }
 
+Result<void> check_replaced(const std::optional<Blob>& existing, BlobType type) {
+  if (!existing) return {};
+  if (existing->type != type) return fail(ErrorCode::kInvalidBlobType);
+  return is_archived(*existing) ? fail(ErrorCode::kBlobArchived) : Result<void>();
+}
+
 }  // namespace tidemark::blob_store

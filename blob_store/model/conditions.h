@@ -27,6 +27,8 @@ Result<void> check_read(const Conditions& conditions, const Stamp& version);
 Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now);
 /// All that a write is checked for; a lease that is over ends with it.
 Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& existing, bool creates, Time now);
+/// Whether a blob of this type may take the place of what is there: kInvalidBlobType, kBlobArchived.
+Result<void> check_replaced(const std::optional<Blob>& existing, BlobType type);
 /// `existing` is null if there is no such blob. `creates`: Put Blob and Put Block List, for which If-None-Match: *
 /// over an existing blob is kBlobAlreadyExists.
 Result<void> check_write(const Conditions& conditions, const Stamp* existing, bool creates);

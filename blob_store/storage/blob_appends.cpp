@@ -37,6 +37,7 @@ Task<Result<Stamp>> BlobService::create_empty(BlobRef ref, Blob blob, Conditions
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
+        TRY(check_replaced(current.blob, blob.type));
         TRY(drop_staged(txn, current.generation, ref.name));
         return replace(txn, current, ref.name, blob);
       },

@@ -28,7 +28,7 @@ Result<void> check_target(const CopyRequest& request, const Blob& source, const 
                           std::optional<Blob>& current, Time now) {
   TRY(admit_write(conditions, current, true, now));
   const auto type = request.as_new_block_blob ? BlobType::kBlock : source.type;
-  if (current && current->type != type && !request.as_new_block_blob) return fail(ErrorCode::kInvalidBlobType);
+  TRY(check_replaced(current, type));
   if (!request.tier.empty() && type != BlobType::kBlock) {
     return fail(ErrorCode::kInvalidHeaderValue, "Only block blobs have a tier.");
   }

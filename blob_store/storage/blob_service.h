@@ -191,7 +191,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                      Conditions conditions);
 
-  /// Empty, in place of whatever is there.
+  /// Empty, in place of the append blob that is there.
   Task<Result<Stamp>> create_append_blob(BlobRef ref, NewContent content, Conditions conditions);
   /// Errors: kInvalidBlobType, kBlobIsSealed, kAppendPositionConditionNotMet, kMaxBlobSizeConditionNotMet,
   /// kBlockCountExceedsLimit.

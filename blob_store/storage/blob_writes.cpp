@@ -33,6 +33,12 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
   return {};
 }
 
+/// A block blob whose tier nobody gave has that of the one it replaces. What is archived is replaced by workers alone,
+/// who read what they write.
+bool inherits_tier(const Blob& blob, const std::optional<Blob>& replaced) {
+  return blob.type == BlobType::kBlock && blob.tier.empty() && replaced && !is_archived(*replaced);
+}
+
 }  // namespace
 
 Task<void> BlobService::give_up(const PayloadWriter& writer) {
@@ -59,7 +65,12 @@ Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& curre
   blob.version = TRY(next_version(txn));
   blob.created = current.blob ? current.blob->created : blob.version;
   blob.lease = current.blob ? current.blob->lease : Lease();  // an earlier run may have seen another blob
-  put_blob_row(txn, current.generation, name, current.blob ? current.blob->tags : Tags(), blob);
+  auto stored = blob;
+  if (inherits_tier(blob, current.blob)) {
+    stored.tier = current.blob->tier;
+    stored.tier_changed = current.blob->tier_changed;
+  }
+  put_blob_row(txn, current.generation, name, current.blob ? current.blob->tags : Tags(), stored);
   return {};
 }
 
@@ -83,6 +94,7 @@ Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, Writt
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
+        TRY(check_replaced(current.blob, BlobType::kBlock));
         leaves_work = TRY(write_whole(txn, current, ref.name, payload, blob));
         return {};
       },
@@ -150,8 +162,7 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
-        if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
-        if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
+        TRY(check_replaced(current.blob, BlobType::kBlock));
         replaced = TRY(write_staged(txn, place.ids(), current.generation, ref.name, block_id, payload));
         return {};
       },
@@ -169,8 +180,7 @@ Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockCh
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
-        if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
-        if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
+        TRY(check_replaced(current.blob, BlobType::kBlock));
         return write_blocks(txn, current, ref.name, choices, blob);
       },
       &kPutBlockListStep));

@@ -12,6 +12,9 @@ await append.create();
 await append.appendBlock("x", 1);
 const page = container.getPageBlobClient("page");
 await page.create(1024);
+await container.getBlockBlobClient("taken-block").upload("x", 1);
+await container.getAppendBlobClient("taken-append").create();
+await container.getPageBlobClient("taken-page").create(512);
 const sealed = container.getAppendBlobClient("sealed");
 await sealed.create();
 await sealed.seal();
@@ -136,6 +139,12 @@ const cases = {
     ["a list of blocks of a page blob", "PUT", "/page?comp=blocklist", {}, list(), 409, "InvalidBlobType"],
     ["pages of a block blob", "PUT", "/block?comp=page", pages, "x".repeat(512), 409, "InvalidBlobType"],
     ["ranges of pages of an append blob", "GET", "/append?comp=pagelist", {}, "", 409, "InvalidBlobType"],
+    ["an append blob over a block blob", "PUT", "/taken-block", { "x-ms-blob-type": "AppendBlob" }, "", 409, "InvalidBlobType", "blob-overwritten-type"],
+    ["a block blob over a page blob", "PUT", "/taken-page", blockBlob, "x", 409, "InvalidBlobType", "blob-overwritten-type"],
+    ["a page blob over an append blob", "PUT", "/taken-append", { "x-ms-blob-type": "PageBlob", "x-ms-blob-content-length": "512" }, "", 409, "InvalidBlobType", "blob-overwritten-type"],
+    ["a block blob from a URL over an append blob", "PUT", "/taken-append", { ...blockBlob, "x-ms-copy-source": `${block.url}?${accountSas()}` }, "", 409, "InvalidBlobType", "blob-from-url"],
+    ["a copy of a block blob over a page blob", "PUT", "/taken-page", { "x-ms-copy-source": `${block.url}?${accountSas()}` }, "", 409, "InvalidBlobType", "blob-overwritten-type"],
+    ["a write over what is archived", "PUT", "/archived", blockBlob, "x", 409, "BlobArchived"],
     ["a seal of a block blob", "PUT", "/block?comp=seal", {}, "", 409, "InvalidBlobType", "blob-error-codes"],
     ["a tier of a page blob", "PUT", "/page?comp=tier", { "x-ms-access-tier": "Cool" }, "", 409, "InvalidBlobType", "blob-error-codes"],
     ["an append to what is sealed", "PUT", "/sealed?comp=appendblock", {}, "x", 409, "BlobIsSealed"],

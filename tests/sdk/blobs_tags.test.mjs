@@ -199,6 +199,10 @@ describe("tiers", () => {
     await refused(blob("archived").setMetadata({ a: "1" }), 409, "BlobArchived");
     await refused(blob("archived").stageBlock("MQ==", "x", 1), 409, "BlobArchived");
     await refused(blob("archived").createSnapshot(), 409, "BlobArchived");
+    await refused(put("archived"), 409, "BlobArchived");
+    await put("another");
+    await refused(blob("archived").syncUploadFromURL(blob("another").url), 409, "BlobArchived");
+    await refused((async () => (await blob("archived").beginCopyFromURL(blob("another").url)).pollUntilDone())(), 409, "BlobArchived");
     assert.equal((await blob("archived").getProperties()).accessTier, "Archive");
     await (await blob("brought-back").beginCopyFromURL(blob("archived").url, { tier: "Cool" })).pollUntilDone();
     assert.equal((await blob("brought-back").downloadToBuffer()).toString(), "x");
@@ -208,8 +212,16 @@ describe("tiers", () => {
     assert.equal(back._response.status, 202);
     assert.equal((await blob("archived").downloadToBuffer()).toString(), "x");
     await blob("archived").setAccessTier("Archive");
-    await put("archived");
-    assert.equal((await blob("archived").downloadToBuffer()).toString(), "x");
+    await blob("archived").delete();
+  });
+  test("stay when a blob is overwritten, unless one is given", { azurite: "blob-tier-inherited" }, async () => {
+    await put("tier-kept", { tier: "Cool" });
+    await put("tier-kept");
+    assert.equal((await blob("tier-kept").getProperties()).accessTier, "Cool");
+    await blob("tier-kept").commitBlockList([]);
+    assert.equal((await blob("tier-kept").getProperties()).accessTier, "Cool");
+    await put("tier-kept", { tier: "Hot" });
+    assert.equal((await blob("tier-kept").getProperties()).accessTier, "Hot");
   });
   test("of a snapshot are its own", { azurite: "blob-tier-snapshots" }, async () => {
     await put("tier-snapshot");

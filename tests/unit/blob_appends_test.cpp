@@ -92,8 +92,21 @@ TEST_F(AppendBlobTest, OperationsOfOtherTypesAreRefused) {
   EXPECT_TRUE(run(service_.put_block(ref("a"), "MQ==", upload("x"))).failed_with(ErrorCode::kInvalidBlobType));
   EXPECT_TRUE(run(service_.put_block_list(ref("a"), {}, {}, {})).failed_with(ErrorCode::kInvalidBlobType));
   EXPECT_TRUE(service_.get_block_lists(ref("a")).failed_with(ErrorCode::kInvalidBlobType));
-  put("a", "a block blob now");
-  EXPECT_EQ(*read("a"), "a block blob now");
+  EXPECT_TRUE(run(service_.put_blob(ref("a"), {}, upload("x"), {})).failed_with(ErrorCode::kInvalidBlobType));
+  EXPECT_TRUE(run(service_.create_append_blob(ref("b"), {}, {})).failed_with(ErrorCode::kInvalidBlobType));
+  EXPECT_TRUE(run(service_.create_page_blob(ref("b"), {}, 512, 0, {})).failed_with(ErrorCode::kInvalidBlobType));
+  CopyRequest copy;
+  copy.source = ref("b");
+  for (const bool as_new : {false, true}) {
+    copy.as_new_block_blob = as_new;
+    EXPECT_TRUE(run(service_.copy_blob(copy, ref("a"), {})).failed_with(ErrorCode::kInvalidBlobType)) << as_new;
+  }
+  Conditions nothing_there;
+  nothing_there.if_none_match = {"*"};
+  EXPECT_TRUE(
+      run(service_.put_blob(ref("a"), {}, upload("x"), nothing_there)).failed_with(ErrorCode::kBlobAlreadyExists));
+  EXPECT_EQ(*read("a"), "");
+  EXPECT_EQ(*read("b"), "text");
 }
 
 TEST_F(AppendBlobTest, ConcurrentAppendsAllLand) {

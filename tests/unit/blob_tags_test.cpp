@@ -250,5 +250,37 @@ TEST_F(BlobTagIndexTest, TagsAndTierKeepTheVersion) {
   EXPECT_TRUE(service_.open_blob(ref, {}));
 }
 
+TEST_F(BlobTagIndexTest, WhatIsArchivedIsNotReplaced) {
+  put("box", "from", {});
+  const BlobRef ref{"acc", "box", "b"};
+  ASSERT_TRUE(run(service_.put_blob(ref, {{}, {}, {}, "Archive"}, {0, 1, "x"}, {})));
+  EXPECT_TRUE(run(service_.put_blob(ref, {}, {0, 1, "y"}, {})).failed_with(ErrorCode::kBlobArchived));
+  CopyRequest copy;
+  copy.source = {"acc", "box", "from"};
+  for (const bool as_new : {false, true}) {
+    copy.as_new_block_blob = as_new;
+    EXPECT_TRUE(run(service_.copy_blob(copy, ref, {})).failed_with(ErrorCode::kBlobArchived)) << as_new;
+  }
+  EXPECT_TRUE(run(service_.delete_blob(ref, DeleteSnapshots::kNone, {})));
+  EXPECT_TRUE(run(service_.put_blob(ref, {}, {0, 1, "y"}, {})));
+  EXPECT_EQ(service_.get_blob(ref, {})->tier, "");
+}
+
+TEST_F(BlobTagIndexTest, WhatReplacesABlobHasItsTierUnlessOneIsGiven) {
+  put("box", "from", {});
+  const BlobRef ref{"acc", "box", "b"};
+  ASSERT_TRUE(run(service_.put_blob(ref, {{}, {}, {}, "Cool"}, {0, 1, "x"}, {})));
+  const auto changed = service_.get_blob(ref, {})->tier_changed;
+  ASSERT_TRUE(run(service_.put_blob(ref, {}, {0, 1, "y"}, {})));
+  ASSERT_TRUE(run(service_.put_block_list(ref, {}, {}, {})));
+  CopyRequest copy;
+  copy.source = {"acc", "box", "from"};
+  ASSERT_TRUE(run(service_.copy_blob(copy, ref, {})));
+  EXPECT_EQ(service_.get_blob(ref, {})->tier, "Cool");
+  EXPECT_EQ(service_.get_blob(ref, {})->tier_changed, changed);
+  ASSERT_TRUE(run(service_.put_blob(ref, {{}, {}, {}, "Hot"}, {0, 1, "z"}, {})));
+  EXPECT_EQ(service_.get_blob(ref, {})->tier, "Hot");
+}
+
 }  // namespace
 }  // namespace tidemark::blob_store
