@@ -4,6 +4,7 @@
 #include <concepts>
 #include <pugixml.hpp>
 
+#include "common/base/encoding.h"
 #include "common/base/numbers.h"
 #include "common/base/text.h"
 #include "common/base/xml_text.h"
@@ -91,8 +92,8 @@ class Reader {
 
   void boolean(const char* name, bool& out) {
     const auto value = required(name);
-    if (value && *value != "true" && *value != "false") reject(invalid_node(name, *value));
-    out = value == "true";
+    out = value && iequals_ascii(*value, "true");
+    if (value && !out && !iequals_ascii(*value, "false")) reject(invalid_node(name, *value));
   }
   void number(const char* name, std::uint32_t& out, std::uint32_t min, std::uint32_t max) {
     const auto value = required(name);

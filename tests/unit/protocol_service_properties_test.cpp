@@ -87,6 +87,18 @@ TEST(ServiceProperties, DocumentReadsBackAsItWas) {
   EXPECT_EQ(*parse_service_properties(StoreKind::kBlob, document), properties);
 }
 
+TEST(ServiceProperties, BooleansHaveAnyCase) {
+  for (const auto* text : {"True", "TRUE", "False"}) {
+    const auto logging = wrap(std::string("<Logging><Version>1.0</Version><Read>") + text +
+                              "</Read><Write>false</Write><Delete>false</Delete>"
+                              "<RetentionPolicy><Enabled>False</Enabled></RetentionPolicy></Logging>");
+    const auto merged = merge_service_properties(kTable, "", logging);
+    ASSERT_TRUE(merged) << text;
+    EXPECT_EQ(parse_service_properties(kTable, *merged)->logging->read, text[0] == 'T') << text;
+    EXPECT_THAT(*merged, HasSubstr(text[0] == 'T' ? "<Read>true</Read>" : "<Read>false</Read>"));
+  }
+}
+
 TEST(ServiceProperties, RetentionIsOneDayToAYear) {
   EXPECT_TRUE(merge_service_properties(kTable, "", metrics("1")));
   EXPECT_TRUE(merge_service_properties(kTable, "", metrics("365")));
