@@ -15,7 +15,7 @@ namespace tidemark::blob_store {
 struct Conditions {
   std::vector<std::string> if_match, if_none_match;  // without quotes; "*" is any
   std::optional<Time> if_modified_since, if_unmodified_since;
-  std::string lease_id = {};  // lower case; empty if there is none
+  std::string lease_id = {};  // of parse_lease_id() if it is one; empty if there is none
   TagCondition if_tags = {};
 };
 

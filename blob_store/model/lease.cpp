@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/encoding.h"
+
 namespace tidemark::blob_store {
 namespace {
 
@@ -15,7 +17,14 @@ std::int64_t seconds_until(Time moment, Time now) {
   return std::max<std::int64_t>(left, 0);
 }
 
-/// Ids are GUIDs, which may be in braces.
+constexpr std::string_view kGuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+bool is_enclosed(std::string_view text) {
+  return (text.starts_with('{') && text.ends_with('}')) || (text.starts_with('(') && text.ends_with(')'));
+}
+
+/// Ids that were stored before they got one form may be in braces.
 bool is_same(std::string_view one, std::string_view other) {
   const auto bare = [](std::string_view id) {
     return id.starts_with('{') && id.ends_with('}') ? id.substr(1, id.size() - 2) : id;
@@ -88,6 +97,18 @@ std::unexpected<Error> lost() {
 }
 
 }  // namespace
+
+std::optional<std::string> parse_lease_id(std::string_view text) {
+  const bool enclosed = is_enclosed(text);
+  auto id = to_lower_ascii(enclosed ? text.substr(1, text.size() - 2) : text);
+  if (!enclosed && id.size() == kGuid.size() - 4) {
+    for (auto dash = kGuid.find('-'); dash != kGuid.npos; dash = kGuid.find('-', dash + 1)) id.insert(dash, 1, '-');
+  }
+  const bool is_guid = std::ranges::equal(id, kGuid, [](char given, char shape) {
+    return shape == '-' ? given == '-' : kHexDigits.find(given) != kHexDigits.npos;
+  });
+  return is_guid ? std::optional(std::move(id)) : std::nullopt;
+}
 
 std::string_view name_of(LeaseState state) {
   switch (state) {

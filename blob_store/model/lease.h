@@ -4,18 +4,23 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "common/base/error.h"
 #include "common/base/time.h"
 
 namespace tidemark::blob_store {
 
+/// The id in the form in which leases have it: a GUID in lower case, with dashes. It may also be given without dashes,
+/// or in braces or parentheses. Nothing if it is no GUID.
+std::optional<std::string> parse_lease_id(std::string_view text);
+
 enum class LeaseState { kAvailable, kLeased, kBreaking, kBroken, kExpired };
 std::string_view name_of(LeaseState state);
 
 /// What is stored; how it stands depends on the time.
 struct Lease {
-  std::string id;               // lower case; empty: there is none
+  std::string id;               // of parse_lease_id(); empty: there is none
   std::int64_t duration_s = 0;  // -1: for ever
   Time ends{};                  // of one that is not for ever
   std::optional<Time> breaks;   // since when, or from when on, it is broken
@@ -27,8 +32,8 @@ enum class LeaseAction { kAcquire, kRenew, kChange, kRelease, kBreak };
 
 struct LeaseRequest {
   LeaseAction action = LeaseAction::kAcquire;
-  std::string id;        // lower case; x-ms-lease-id
-  std::string proposed;  // lower case; of acquire, where it is never empty, and change
+  std::string id;        // of parse_lease_id(); x-ms-lease-id
+  std::string proposed;  // likewise; of acquire, where it is never empty, and change
   std::int64_t duration_s = -1;
   std::optional<std::int64_t> break_period_s;
 };

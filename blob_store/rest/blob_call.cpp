@@ -46,7 +46,8 @@ Conditions read_conditions(const Call& call) {
   conditions.if_none_match = parse_etags(call.header("If-None-Match"));
   conditions.if_modified_since = parse_rfc1123(call.header("If-Modified-Since"));
   conditions.if_unmodified_since = parse_rfc1123(call.header("If-Unmodified-Since"));
-  conditions.lease_id = to_lower_ascii(call.header("x-ms-lease-id"));
+  const auto lease_id = call.header("x-ms-lease-id");
+  conditions.lease_id = parse_lease_id(lease_id).value_or(lease_id);
   conditions.if_tags = call.if_tags;
   return conditions;
 }
@@ -75,10 +76,11 @@ Result<TagCondition> read_tag_condition(const Call& call, std::string_view heade
 
 Result<std::string> read_tier(const Call& call) {
   constexpr std::string_view kTiers[] = {"Hot", "Cool", "Cold", kArchive};
-  auto tier = call.header("x-ms-access-tier");
-  const bool known = tier.empty() || std::ranges::find(kTiers, tier) != std::end(kTiers);
-  if (!known) return fail(protocol::invalid_header("x-ms-access-tier", tier));
-  return tier;
+  const auto text = call.header("x-ms-access-tier");
+  if (text.empty()) return std::string();
+  const auto* tier = std::ranges::find_if(kTiers, [&](std::string_view each) { return iequals_ascii(each, text); });
+  if (tier == std::end(kTiers)) return fail(protocol::invalid_header("x-ms-access-tier", text));
+  return std::string(*tier);
 }
 
 bool speaks_before(const Call& call, std::string_view version) {

@@ -46,7 +46,7 @@ Conditions write_conditions(const Call& call);
 Result<void> read_snapshot(Call& call);
 /// The condition on tags in this header; none if it is absent. kInvalidHeaderValue.
 Result<TagCondition> read_tag_condition(const Call& call, std::string_view header);
-/// x-ms-access-tier; empty if there is none. kInvalidHeaderValue.
+/// x-ms-access-tier, as the service spells it; empty if there is none. kInvalidHeaderValue.
 Result<std::string> read_tier(const Call& call);
 /// kNotImplemented if the request wants what would have to be kept for it and is not, such as encryption by its own
 /// key.

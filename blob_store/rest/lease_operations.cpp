@@ -25,24 +25,12 @@ Result<LeaseAction> read_action(const Call& call) {
   return fail(protocol::invalid_header("x-ms-lease-action", text));
 }
 
-bool is_guid(std::string_view text) {
-  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  if (text.size() == kShape.size() + 2 && text.front() == '{' && text.back() == '}') {
-    text = text.substr(1, kShape.size());
-  }
-  if (text.size() != kShape.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool hex = std::string_view("0123456789abcdef").find(text[i]) != std::string_view::npos;
-    if (kShape[i] == '-' ? text[i] != '-' : !hex) return false;
-  }
-  return true;
-}
-
-/// Lower case; empty if it is absent.
+/// Empty if it is absent.
 Result<std::string> read_id(const Call& call, std::string_view header) {
-  auto id = to_lower_ascii(call.header(header));
-  if (!id.empty() && !is_guid(id)) return fail(protocol::invalid_header(header, id));
-  return id;
+  const auto text = call.header(header);
+  if (text.empty()) return std::string();
+  auto id = parse_lease_id(text);
+  return id ? Result<std::string>(std::move(*id)) : fail(protocol::invalid_header(header, text));
 }
 
 Result<std::optional<std::int64_t>> read_seconds(const Call& call, std::string_view header) {

@@ -145,14 +145,14 @@ Answer read_blob_metadata(Call& call) {
 }
 
 Answer read_block_list(Call& call) {
-  auto type = call.parameter("blocklisttype");
+  auto type = to_lower_ascii(call.parameter("blocklisttype"));
   if (type.empty()) type = "committed";
   if (type != "committed" && type != "uncommitted" && type != "all")
     co_return fail(ErrorCode::kInvalidQueryParameterValue);
   const bool anybody = call.identity.scheme == auth::Scheme::kAnonymous;
   if (anybody && type != "committed") co_return fail(refusal_of_anybody(call));
   Conditions conditions;  // it knows no others
-  conditions.lease_id = to_lower_ascii(call.header("x-ms-lease-id"));
+  conditions.lease_id = read_conditions(call).lease_id;
   conditions.if_tags = call.if_tags;
   auto lists = CO_TRY(call.service.get_block_lists(call.blob_ref(), conditions));
   protocol::XmlWriter out;

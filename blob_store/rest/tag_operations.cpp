@@ -3,6 +3,7 @@
 #include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
@@ -69,7 +70,7 @@ Answer set_tier(Call& call) {
   auto tier = CO_TRY(read_tier(call));
   if (tier.empty()) co_return fail(protocol::missing_header("x-ms-access-tier"));
   const auto priority = call.header("x-ms-rehydrate-priority");
-  if (!priority.empty() && priority != "Standard" && priority != "High") {
+  if (!priority.empty() && !iequals_ascii(priority, "Standard") && !iequals_ascii(priority, "High")) {
     co_return fail(protocol::invalid_header("x-ms-rehydrate-priority", priority));
   }
   const bool rehydrated =

@@ -103,6 +103,23 @@ test("lease: one that ran out is ended by a write", async () => {
   await refused(lease.renewLease(), 409, "LeaseIdMismatchWithLeaseOperation");
 });
 
+test("lease: an id has every form of a GUID, in any case", { azurite: "blob-lease-ids" }, async () => {
+  const id = randomUUID();
+  const forms = [id.toUpperCase(), id.replaceAll("-", ""), `{${id}}`, `(${id})`];
+  for (const [n, form] of forms.entries()) {
+    const { client } = await fresh(`forms-${n}`);
+    assert.equal((await client.getBlobLeaseClient(form).acquireLease(-1)).leaseId, id);
+    for (const leaseId of [id, ...forms]) {
+      await client.setMetadata({ a: "b" }, { conditions: { leaseId } });
+      await client.getBlobLeaseClient(leaseId).renewLease();
+    }
+    await refused(client.setMetadata({}, { conditions: { leaseId: randomUUID() } }), 412, "LeaseIdMismatchWithBlobOperation");
+  }
+  for (const none of [`{${id})`, `{${id.replaceAll("-", "")}}`, id.slice(1), `${id.slice(1)}g`]) {
+    await refused(container.getBlobClient("forms-0").getBlobLeaseClient(none).acquireLease(-1), 400, "InvalidHeaderValue");
+  }
+});
+
 test("lease: bad requests", async () => {
   const { client, lease } = await fresh("bad");
   await refused(lease.acquireLease(14), 400, "InvalidHeaderValue");

@@ -241,13 +241,20 @@ describe("tiers", () => {
   test("are refused if there is no such tier", { azurite: "blob-tier-codes" }, async () => {
     await put("tier-odd");
     await refused(blob("tier-odd").setAccessTier("P10"), 400, "InvalidHeaderValue");
-    await refused(blob("tier-odd").setAccessTier("hot"), 400, "InvalidHeaderValue");
     isRefused(await wire("PUT", "/tagged/tier-odd", { headers: { "x-ms-blob-type": "BlockBlob", "x-ms-access-tier": "Lukewarm" } }),
       400, "InvalidHeaderValue");
     isRefused(await wire("PUT", "/tagged/tier-odd?comp=tier"), 400, "MissingRequiredHeader");
     isRefused(await wire("PUT", "/tagged/tier-odd?comp=tier", { headers: { "x-ms-access-tier": "Hot", "x-ms-rehydrate-priority": "Now" } }),
       400, "InvalidHeaderValue");
     await refused(blob("missing").setAccessTier("Hot"), 404, "BlobNotFound");
+  });
+  test("and the priority of their change may be in any case", { azurite: "blob-tier-codes" }, async () => {
+    await put("tier-case", { tier: "COOL" });
+    assert.equal((await blob("tier-case").getProperties()).accessTier, "Cool");
+    await blob("tier-case").setAccessTier("archive");
+    await refused(blob("tier-case").download(), 409, "BlobArchived");
+    await blob("tier-case").setAccessTier("hot", { rehydratePriority: "standard" });
+    assert.equal((await blob("tier-case").getProperties()).accessTier, "Hot");
   });
   test("obey conditions on tags", { azurite: "blob-tag-conditions" }, async () => {
     await put("tier-if", { tags: { a: "1" } });

@@ -98,6 +98,13 @@ test("a range of a source that is none is refused", { azurite: "blob-from-url" }
   }
 });
 
+test("the kind of a list of blocks may be in any case", async () => {
+  await container.getBlockBlobClient("blocks").stageBlock(btoa("a"), "x", 1);
+  for (const kind of ["All", "UNCOMMITTED"]) {
+    assert.match((await wire("GET", `/letters/blocks?comp=blocklist&blocklisttype=${kind}`)).text, /<UncommittedBlocks><Block><Name>YQ==<\/Name>/);
+  }
+});
+
 test("only block blobs have a tier", { azurite: "blob-tier-codes" }, async () => {
   for (const type of ["AppendBlob", "PageBlob"]) {
     const headers = { "x-ms-blob-type": type, "x-ms-blob-content-length": "512", "x-ms-access-tier": "Archive" };

@@ -130,6 +130,21 @@ TEST(BlobModel, Conditions) {
   EXPECT_TRUE(check_read(until, version).failed_with(ErrorCode::kConditionNotMet));
 }
 
+TEST(BlobModel, ALeaseIdIsAGuidInAnyForm) {
+  const std::string id = "01234567-89ab-cdef-0123-456789abcdef";
+  for (const auto* form : {"01234567-89ab-cdef-0123-456789abcdef", "01234567-89AB-CDEF-0123-456789ABCDEF",
+                           "0123456789abcdef0123456789abcdef", "{01234567-89ab-cdef-0123-456789abcdef}",
+                           "(01234567-89ab-cdef-0123-456789abcdef)"}) {
+    EXPECT_EQ(parse_lease_id(form), id) << form;
+  }
+  for (const auto* form :
+       {"", "{", "{}", "mine", "{01234567-89ab-cdef-0123-456789abcdef)", "{0123456789abcdef0123456789abcdef}",
+        "01234567-89ab-cdef-0123-456789abcdeg", "01234567-89ab-cdef-0123-456789abcde",
+        "0123456789abcdef0123456-89abcdef", "01234567089ab-cdef-0123-456789abcdef"}) {
+    EXPECT_FALSE(parse_lease_id(form)) << form;
+  }
+}
+
 TEST(BlobModel, NamesAndMetadata) {
   for (const auto* good : {"abc", "a-b-c", "$root", "123"}) EXPECT_TRUE(check_container_name(good)) << good;
   for (const auto* bad : {"ab", "-ab", "ab-", "a--b", "Abc", "a_b", "$other"}) EXPECT_FALSE(check_container_name(bad));
