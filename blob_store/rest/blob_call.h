@@ -37,6 +37,9 @@ struct Call : service::Call {
   [[nodiscard]] Result<void> authorize(const auth::Need& need) const;
 };
 
+/// What only an account key grants: who else may enter a container.
+inline constexpr auth::Need kAclNeed{auth::ResourceType::kContainer, {}, {}, false, false};
+
 /// Sets container and blob from the URL.
 Result<void> split_resource(Call& call);
 Conditions read_conditions(const Call& call);

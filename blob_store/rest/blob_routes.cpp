@@ -33,7 +33,6 @@ struct Route {
 
 /// What only an account key or an account SAS grants.
 constexpr auth::Need owner_need(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
-constexpr auth::Need kAclNeed{ResourceType::kContainer, {}, {}, false, false};
 constexpr std::string_view kAnyLetter = "rwdlacuptf";
 
 using enum ResourceType;

@@ -31,6 +31,7 @@ http::Response access_response(const Container& container) {
 
 Answer create_container(Call& call) {
   auto access = CO_TRY(read_public_access(call));
+  if (!access.empty()) CO_TRY(call.authorize(kAclNeed));
   const bool is_new =
       call.is_bounded() && call.service.get_container(call.container_ref()).failed_with(ErrorCode::kContainerNotFound);
   if (is_new) CO_TRY(call.admit_unit());

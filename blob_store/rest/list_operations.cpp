@@ -100,6 +100,8 @@ Answer list_blobs(Call& call) {
   request.with_snapshots = includes(call, "snapshots");
   request.with_deleted = includes(call, "deleted");
   request.with_uncommitted = includes(call, "uncommittedblobs");
+  const bool anybody = call.identity.scheme == auth::Scheme::kAnonymous;
+  if (anybody && (request.with_deleted || request.with_uncommitted)) co_return fail(refusal_of_anybody(call));
   if (request.with_snapshots && !request.delimiter.empty()) {
     co_return fail(protocol::invalid_parameter("include", call.parameter("include")));
   }

@@ -1,7 +1,7 @@
 // What containers let anybody read.
 import assert from "node:assert/strict";
 import { BlobServiceClient } from "@azure/storage-blob";
-import { anonymous, isRefused, refused, service, url } from "./blobs_support.mjs";
+import { anonymous, isRefused, refused, service, url, wire } from "./blobs_support.mjs";
 import { all as collect, before, describe, test } from "./support.mjs";
 
 const nobody = new BlobServiceClient(url);
@@ -58,6 +58,12 @@ describe("container", () => {
     assert.deepEqual((await collect(container.listBlobsFlat())).map((item) => item.name), ["a/b"]);
     assert.equal((await container.getBlobClient("a/b").downloadToBuffer()).toString(), "public");
   });
+  test("what is deleted or not committed is not listed", { azurite: "blob-anonymous-codes" }, async () => {
+    for (const include of ["deleted", "uncommittedblobs", "metadata,deleted"]) {
+      isRefused(await anonymous("GET", `/open-container?restype=container&comp=list&include=${include}`), 401, "NoAuthenticationInformation");
+    }
+    assert.equal((await anonymous("GET", "/open-container?restype=container&comp=list&include=metadata")).status, 200);
+  });
   test("its policies are not", { azurite: "blob-anonymous-policies" }, async () => {
     await refused(container.getAccessPolicy(), 401);
   });
@@ -74,6 +80,14 @@ describe("nobody writes", () => {
     }
     assert.equal((await service.getContainerClient("open-container").getBlobClient("a/b").downloadToBuffer()).toString(), "public");
   });
+});
+
+test("only an account key makes a container public", { azurite: "blob-public-by-key" }, async () => {
+  for (const access of ["blob", "container"]) {
+    isRefused(await wire("PUT", "/open-by-sas?restype=container", { headers: { "x-ms-blob-public-access": access } }), 403, "AuthorizationFailure");
+  }
+  assert.equal((await wire("PUT", "/open-by-sas?restype=container")).status, 201);
+  assert.equal((await service.getContainerClient("open-by-sas").getProperties()).blobPublicAccess, undefined);
 });
 
 test("access ends when the level is taken back", { azurite: "blob-anonymous-codes" }, async () => {
