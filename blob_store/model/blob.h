@@ -61,7 +61,8 @@ struct Extent {
 
 /// How a copy went that made the content.
 struct CopyState {
-  std::string id, source;
+  std::string id;
+  std::string source;  // its URL, in blobs of earlier versions with the signature
   Time completed{};
 };
 

@@ -2,6 +2,7 @@
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
 #include "common/base/encoding.h"
+#include "common/base/query.h"
 #include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
@@ -30,7 +31,7 @@ void write_tier(protocol::XmlWriter& out, const Blob& blob) {
 void write_copy(protocol::XmlWriter& out, const Blob& blob) {
   const auto size = std::to_string(blob.size);
   out.element("CopyId", blob.copy->id)
-      .element("CopySource", protocol::as_xml_text(blob.copy->source))
+      .element("CopySource", protocol::as_xml_text(without_signature(blob.copy->source)))
       .element("CopyStatus", "success")
       .element("CopyProgress", size + "/" + size)
       .element("CopyCompletionTime", to_rfc1123(blob.copy->completed));

@@ -4,6 +4,7 @@
 #include "blob_store/rest/blob_xml.h"
 #include "blob_store/rest/crc64.h"
 #include "common/base/encoding.h"
+#include "common/base/query.h"
 #include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
@@ -39,7 +40,7 @@ void add_content_headers(http::Response& response, const Call& call, const Conte
 void add_copy(http::Response& response, const Blob& blob) {
   const auto size = std::to_string(blob.size);
   response.set("x-ms-copy-id", blob.copy->id);
-  response.set("x-ms-copy-source", blob.copy->source);
+  response.set("x-ms-copy-source", without_signature(blob.copy->source));
   response.set("x-ms-copy-status", "success");
   response.set("x-ms-copy-progress", size + "/" + size);
   response.set("x-ms-copy-completion-time", to_rfc1123(blob.copy->completed));

@@ -10,6 +10,7 @@
 #include "blob_store/storage/blob_tags.h"
 #include "blob_store/storage/contents.h"
 #include "blob_store/storage/copied_content.h"
+#include "common/base/query.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -49,7 +50,7 @@ Blob copy_of(const CopyRequest& request, const Blob& source, const std::string& 
   blob.appended_blocks = source.appended_blocks;
   blob.sequence_number = source.sequence_number;
   blob.sealed = blob.type == BlobType::kAppend && request.sealed.value_or(source.sealed);
-  if (!request.as_new_block_blob) blob.copy = CopyState{id, request.source_url, now};
+  if (!request.as_new_block_blob) blob.copy = CopyState{id, without_signature(request.source_url), now};
   if (blob.headers.md5.empty()) blob.headers.md5 = source.headers.md5;
   return blob;
 }

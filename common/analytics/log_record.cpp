@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "common/base/encoding.h"
 #include "common/base/text.h"
 
 namespace tidemark::analytics {
@@ -78,12 +77,6 @@ std::string long_date(std::string_view http_date) {
   return fmt::format("{:%A, %d-%b-%y %H:%M:%S} GMT", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
 }
 
-/// Whether an item of a query is a signature, however its name is written.
-bool is_signature(std::string_view item) {
-  const auto name = percent_decode(item.substr(0, item.find('=')), true);
-  return name && iequals_ascii(*name, "sig");
-}
-
 /// An ETag without its quotes, which those of the field stand for. A weak one keeps them.
 std::string_view bare(std::string_view etag) {
   const bool quoted = etag.size() >= 2 && etag.front() == '"' && etag.back() == '"';
@@ -147,25 +140,6 @@ void append_log_line(std::string& out, const LogRecord& record, LogVersion versi
     out += ";;;;;;";
   }
   out += '\n';
-}
-
-std::string without_signature(std::string_view target) {
-  const auto question = target.find('?');
-  std::string out(target.substr(0, question));
-  if (question == std::string_view::npos) return out;
-  auto rest = target.substr(question + 1);
-  for (char mark = '?';; mark = '&') {
-    const auto end = rest.find('&');
-    const auto item = rest.substr(0, end);
-    out += mark;
-    if (is_signature(item)) {
-      out += "sig=XXXXX";
-    } else {
-      out += item;
-    }
-    if (end == std::string_view::npos) return out;
-    rest.remove_prefix(end + 1);
-  }
 }
 
 Time hour_of(Time time) { return std::chrono::floor<std::chrono::hours>(time); }

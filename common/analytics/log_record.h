@@ -69,8 +69,6 @@ enum class LogVersion : std::uint8_t { k1 = 1, k2 = 2 };
 
 /// With the line feed at its end.
 void append_log_line(std::string& out, const LogRecord& record, LogVersion version);
-/// A target of a request with its signature replaced by XXXXX.
-std::string without_signature(std::string_view target);
 
 inline constexpr std::string_view kLogContainer = "$logs";
 /// The beginning of the hour.

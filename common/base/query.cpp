@@ -6,8 +6,16 @@
 
 namespace tidemark {
 namespace {
+
 constexpr std::size_t kMaxParameters = 100;
+
+/// Whether an item of a query is a signature, however its name is written.
+bool is_signature(std::string_view item) {
+  const auto name = percent_decode(item.substr(0, item.find('=')), true);
+  return name && iequals_ascii(*name, "sig");
 }
+
+}  // namespace
 
 std::optional<QueryParameters> QueryParameters::parse(std::string_view raw) {
   std::optional<QueryParameters> out(std::in_place);
@@ -49,6 +57,25 @@ std::optional<std::string_view> QueryParameters::find(std::string_view name) con
     if (key == name) return value;
   }
   return std::nullopt;
+}
+
+std::string without_signature(std::string_view url) {
+  const auto question = url.find('?');
+  std::string out(url.substr(0, question));
+  if (question == std::string_view::npos) return out;
+  auto rest = url.substr(question + 1);
+  for (char mark = '?';; mark = '&') {
+    const auto end = rest.find('&');
+    const auto item = rest.substr(0, end);
+    out += mark;
+    if (is_signature(item)) {
+      out += "sig=XXXXX";
+    } else {
+      out += item;
+    }
+    if (end == std::string_view::npos) return out;
+    rest.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace tidemark

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,5 +29,8 @@ class QueryParameters {
   std::vector<Parameter> parameters_;
   std::unique_ptr<char[]> decoded_;  // as large as the raw query, once something is escaped
 };
+
+/// A URL or a part of one, with the signature in its query replaced by XXXXX.
+std::string without_signature(std::string_view url);
 
 }  // namespace tidemark

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "common/base/numbers.h"
+#include "common/base/query.h"
 
 namespace tidemark::service {
 namespace {
@@ -73,7 +74,7 @@ analytics::LogRecord record_of(const Call& call, const http::Response& response,
   record.owner = call.account();
   record.service = service;
   record.url.append(call.https ? "https://" : "http://").append(call.host);
-  record.url += analytics::without_signature(request.target);
+  record.url += without_signature(request.target);
   record.object_key.append("/").append(call.account()).append("/").append(call.resource.rest);
   record.request_id = request.request_id;
   record.address = request.remote_address;

@@ -43,6 +43,22 @@ test("copy: onto itself, with new metadata", async () => {
   }
 });
 
+test("copy: the signature of the source is nobody else's", { azurite: "blob-copy-source" }, async () => {
+  await put(container, "signed", "x");
+  const sas = readSas("signed").toString();
+  const signature = new URLSearchParams(sas).get("sig");
+  const copy = await blob("signed-copy").syncCopyFromURL(`${blob("signed").url}?${sas.replace("sig=", "Si%47=")}`);
+  assert.equal(copy.copyStatus, "success");
+  const told = [(await blob("signed-copy").getProperties()).copySource, (await blob("signed-copy").download()).copySource];
+  for await (const item of container.listBlobsFlat({ prefix: "signed-copy", includeCopy: true })) told.push(item.properties.copySource);
+  assert.equal(told.length, 3);
+  for (const source of told) {
+    assert.ok(source.startsWith(`${blob("signed").url}?`), source);
+    assert.ok(!decodeURIComponent(source).includes(signature), source);
+    assert.equal(new URL(source).searchParams.get("sig"), "XXXXX");
+  }
+});
+
 test("copy: of a snapshot brings it back", async () => {
   await put(container, "promoted", "old");
   const { snapshot } = await blob("promoted").createSnapshot();

@@ -148,5 +148,17 @@ TEST(Encoding, Utf8AndItsLengthDoNotDependOnWhereAWordEnds) {
   }
 }
 
+TEST(Query, AUrlIsToldWithoutItsSignature) {
+  EXPECT_EQ(without_signature("/a/c/b"), "/a/c/b");
+  EXPECT_EQ(without_signature("/a/c/b?sv=1&sig=secret%3D&se=2"), "/a/c/b?sv=1&sig=XXXXX&se=2");
+  EXPECT_EQ(without_signature("/a?sig=secret"), "/a?sig=XXXXX");
+  EXPECT_EQ(without_signature("/a?signed=1"), "/a?signed=1");
+  EXPECT_EQ(without_signature("/a?"), "/a?");
+  EXPECT_EQ(without_signature("http://h/a/b?sig=secret#x"), "http://h/a/b?sig=XXXXX");
+  for (const auto* name : {"SIG", "%73ig", "s%69g", "Si%47"}) {
+    EXPECT_EQ(without_signature("/a?x=1&" + std::string(name) + "=secret"), "/a?x=1&sig=XXXXX");
+  }
+}
+
 }  // namespace
 }  // namespace tidemark
