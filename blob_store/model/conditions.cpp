@@ -78,6 +78,9 @@ Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now
 }
 
 Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& existing, bool creates, Time now) {
+  // Who wants nothing to be there is told that there is something.
+  const bool overwrites = existing && !has_star(conditions.if_none_match);
+  if (overwrites && conditions.only_creates) return fail(ErrorCode::kUnauthorizedBlobOverwrite);
   Lease none;
   TRY(check_lease_of_write(existing ? existing->lease : none, conditions.lease_id, now, Leased::kBlob));
   TRY(check_write(conditions, existing ? &existing->version : nullptr, creates));

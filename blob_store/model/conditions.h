@@ -17,6 +17,7 @@ struct Conditions {
   std::optional<Time> if_modified_since, if_unmodified_since;
   std::string lease_id = {};  // of parse_lease_id() if it is one; empty if there is none
   TagCondition if_tags = {};
+  bool only_creates = false;  // whoever asks may create, and not overwrite: kUnauthorizedBlobOverwrite
 };
 
 /// Splits a header such as `"0x1", 0x2`; removes quotes and W/. An empty tag, as in `""`, is one that no blob has.

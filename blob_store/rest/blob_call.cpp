@@ -52,10 +52,9 @@ Conditions read_conditions(const Call& call) {
   return conditions;
 }
 
-/// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
 Conditions write_conditions(const Call& call) {
   auto conditions = read_conditions(call);
-  if (!call.authorize({auth::ResourceType::kObject, "w"})) conditions.if_none_match = {"*"};
+  conditions.only_creates = !call.authorize({auth::ResourceType::kObject, "w"});
   return conditions;
 }
 

@@ -43,7 +43,7 @@ inline constexpr auth::Need kAclNeed{auth::ResourceType::kContainer, {}, {}, fal
 /// Sets container and blob from the URL.
 Result<void> split_resource(Call& call);
 Conditions read_conditions(const Call& call);
-/// Of a write that may create the blob.
+/// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
 Conditions write_conditions(const Call& call);
 /// Sets the call's snapshot.
 Result<void> read_snapshot(Call& call);

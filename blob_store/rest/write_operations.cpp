@@ -36,6 +36,12 @@ Result<void> refuse_tier(const Call& call) {
   return fail(protocol::invalid_header("x-ms-access-tier", tier, "Only block blobs have a tier."));
 }
 
+/// Blocks are for who may write, and, by signatures of this version and later, for who may create the blob.
+Result<void> admit_blocks(const Call& call) {
+  constexpr std::string_view kCreators = "2026-04-06";
+  return call.authorize({auth::ResourceType::kObject, call.parameter("sv") < kCreators ? "w" : "wc"});
+}
+
 Task<void> discard(Call& call, std::uint64_t payload) {
   if (payload != 0) co_await call.service.abandon(payload);
 }
@@ -73,6 +79,7 @@ Answer put_blob(Call& call) {
 }
 
 Answer put_block(Call& call) {
+  CO_TRY(admit_blocks(call));
   const std::string id(call.parameter("blockid"));
   if (id.empty()) co_return fail(ErrorCode::kMissingRequiredQueryParameter);
   const auto raw = base64_decode(id);
@@ -80,8 +87,11 @@ Answer put_block(Call& call) {
   CO_TRY(check_put(call));
   auto body = CO_TRY(co_await receive_block(call, kMaxPutBlock));
   const auto payload = body.payload.id;
-  auto done =
-      co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), read_conditions(call).lease_id);
+  const auto asked = write_conditions(call);
+  Conditions conditions;  // it knows no others
+  conditions.lease_id = asked.lease_id;
+  conditions.only_creates = asked.only_creates;
+  auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), std::move(conditions));
   if (!done) co_await discard(call, payload);
   CO_TRY(done);
   auto response = empty_response(201);
@@ -91,6 +101,7 @@ Answer put_block(Call& call) {
 }
 
 Answer put_block_list(Call& call) {
+  CO_TRY(admit_blocks(call));
   auto conditions = write_conditions(call);
   auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
   auto choices = CO_TRY(parse_block_list(text));

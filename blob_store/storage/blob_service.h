@@ -187,7 +187,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// so little content that whoever publishes it finds out soon enough whether there is one.
   Result<void> check_put(const BlobRef& ref, const Metadata& metadata, bool little) const;
   Task<Result<Stamp>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
-  Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload, std::string lease_id = {});
+  Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload, Conditions conditions = {});
   Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                      Conditions conditions);
 

@@ -153,9 +153,7 @@ Result<bool> BlobService::write_staged(kv::Transaction& txn, Ids ids, std::uint6
 }
 
 Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, WrittenPayload payload,
-                                          std::string lease_id) {
-  Conditions conditions;
-  conditions.lease_id = std::move(lease_id);
+                                          Conditions conditions) {
   bool replaced = false;
   auto done = co_await transact(
       ref,

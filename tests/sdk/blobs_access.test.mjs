@@ -1,8 +1,8 @@
-// What containers let anybody read.
+// What containers let anybody read, and what whoever may only create does.
 import assert from "node:assert/strict";
-import { BlobServiceClient } from "@azure/storage-blob";
-import { anonymous, isRefused, refused, service, url, wire } from "./blobs_support.mjs";
-import { all as collect, before, describe, test } from "./support.mjs";
+import { BlobServiceClient, ContainerSASPermissions, generateBlobSASQueryParameters } from "@azure/storage-blob";
+import { accountSas, anonymous, credential, isRefused, refused, service, url, wire } from "./blobs_support.mjs";
+import { all as collect, before, describe, inOneHour, request, test } from "./support.mjs";
 
 const nobody = new BlobServiceClient(url);
 const old = { "x-ms-version": "2019-07-07" };
@@ -96,6 +96,35 @@ test("access ends when the level is taken back", { azurite: "blob-anonymous-code
   isRefused(await anonymous("GET", "/open-blob/a/b"), 401, "NoAuthenticationInformation");
   await container.setAccessPolicy("blob");
   assert.equal((await anonymous("GET", "/open-blob/a/b")).text, "public");
+});
+
+describe("who may only create", () => {
+  const block = encodeURIComponent(btoa("one"));
+  const list = `<BlockList><Latest>${btoa("one")}</Latest></BlockList>`;
+  const creator = (version) => {
+    const sas = generateBlobSASQueryParameters({ containerName: "open-private", permissions: ContainerSASPermissions.parse("c"), version, expiresOn: inOneHour() }, credential);
+    return (target, headers, body) => request(`${url}/open-private/${target}${target.includes("?") ? "&" : "?"}${sas}`, { method: "PUT", headers, body });
+  };
+  test("overwrites nothing", { azurite: "blob-only-creates" }, async () => {
+    const put = creator();
+    assert.equal((await put("created", blockBlob, "1")).status, 201);
+    isRefused(await put("created", blockBlob, "2"), 403, "UnauthorizedBlobOverwrite");
+    isRefused(await put("created", { "x-ms-blob-type": "AppendBlob" }), 403, "UnauthorizedBlobOverwrite");
+    isRefused(await put("created", { "x-ms-copy-source": `${url}/open-private/a/b?${accountSas()}` }), 403, "UnauthorizedBlobOverwrite");
+    isRefused(await put("created", { ...blockBlob, "If-None-Match": "*" }, "2"), 409, "BlobAlreadyExists");
+    assert.equal((await wire("GET", "/open-private/created")).text, "1");
+  });
+  test("stages and commits blocks by a new signature, of what is not there", { azurite: "blob-only-creates" }, async () => {
+    const old = creator("2025-11-05");
+    isRefused(await old(`blocks?comp=block&blockid=${block}`, {}, "x"), 403, "AuthorizationPermissionMismatch");
+    isRefused(await old("blocks?comp=blocklist", {}, "<BlockList></BlockList>"), 403, "AuthorizationPermissionMismatch");
+    const put = creator("2026-04-06");
+    assert.equal((await put(`blocks?comp=block&blockid=${block}`, {}, "x")).status, 201);
+    assert.equal((await put("blocks?comp=blocklist", {}, list)).status, 201);
+    isRefused(await put(`blocks?comp=block&blockid=${block}`, {}, "y"), 403, "UnauthorizedBlobOverwrite");
+    isRefused(await put("blocks?comp=blocklist", {}, "<BlockList></BlockList>"), 403, "UnauthorizedBlobOverwrite");
+    assert.equal((await wire("GET", "/open-private/blocks")).text, "x");
+  });
 });
 
 test("a wrong signature is not anonymous", { azurite: "blob-auth-errors" }, async () => {

@@ -130,6 +130,16 @@ TEST(BlobModel, Conditions) {
   EXPECT_TRUE(check_read(until, version).failed_with(ErrorCode::kConditionNotMet));
 }
 
+TEST(BlobModel, WhoMayOnlyCreateDoesNotOverwrite) {
+  Conditions creator;
+  creator.only_creates = true;
+  std::optional<Blob> nothing, blob(std::in_place);
+  EXPECT_TRUE(admit_write(creator, nothing, true, {}));
+  EXPECT_TRUE(admit_write(creator, blob, true, {}).failed_with(ErrorCode::kUnauthorizedBlobOverwrite));
+  creator.if_none_match = {"*"};
+  EXPECT_TRUE(admit_write(creator, blob, true, {}).failed_with(ErrorCode::kBlobAlreadyExists));
+}
+
 TEST(BlobModel, ALeaseIdIsAGuidInAnyForm) {
   const std::string id = "01234567-89ab-cdef-0123-456789abcdef";
   for (const auto* form : {"01234567-89ab-cdef-0123-456789abcdef", "01234567-89AB-CDEF-0123-456789ABCDEF",

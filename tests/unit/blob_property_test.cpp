@@ -101,7 +101,7 @@ class BlobProperty : public BlobServiceTest,
   void stage(const std::string& name) {
     const auto id = "id0" + std::to_string(random_->below(3)) + "aaa";
     const auto content = some_content();
-    ASSERT_TRUE(run(service_.put_block(ref(name), id, upload_for(name, content), model_[name].lease)));
+    ASSERT_TRUE(run(service_.put_block(ref(name), id, upload_for(name, content), with_lease(name))));
     model_[name].staged[id] = content;
   }
   void commit(const std::string& name) {
