@@ -27,12 +27,12 @@ Task<Result<CopyRequest>> copy_request(const Call& call, bool checks_md5) {
   co_return request;
 }
 
-/// The content headers of the request, if the source's are not to be taken.
-Result<std::optional<ContentHeaders>> own_headers(const Call& call) {
-  if (!iequals_ascii(call.header("x-ms-copy-source-blob-properties"), "false")) return std::optional<ContentHeaders>();
-  auto headers = TRY(read_content_headers(call, false));
-  if (headers.type.empty()) headers.type = "application/octet-stream";
-  return std::optional(std::move(headers));
+/// The content headers of the request win over those of the source, or replace them.
+Result<void> read_own_headers(const Call& call, CopyRequest& request) {
+  request.headers = TRY(read_content_headers(call, false));
+  request.own_headers = iequals_ascii(call.header("x-ms-copy-source-blob-properties"), "false");
+  if (request.own_headers && request.headers.type.empty()) request.headers.type = "application/octet-stream";
+  return {};
 }
 
 /// A block blob has no holes, so it gets the bytes of a page blob, not its content.
@@ -41,8 +41,7 @@ Task<Result<CopyOutcome>> put_pages(Call& call, CopyRequest request) {
                           std::move(request.source_conditions)};
   auto received = CO_TRY(co_await receive_source(call, source, kMaxPutBlob));
   auto& from = received.blob;
-  NewContent content{std::move(request.headers).value_or(from.headers),
-                     std::move(request.metadata).value_or(from.metadata),
+  NewContent content{headers_of_copy(request, from.headers), std::move(request.metadata).value_or(from.metadata),
                      request.copy_tags ? from.tags : std::move(request.tags).value_or(Tags()), request.tier};
   if (!received.body.md5.empty()) content.headers.md5 = received.body.md5;
   const auto md5 = content.headers.md5;
@@ -74,7 +73,7 @@ Answer copy_blob(Call& call) {
 Answer put_blob_from_url(Call& call) {
   auto request = CO_TRY(co_await copy_request(call, true));
   request.as_new_block_blob = true;
-  request.headers = CO_TRY(own_headers(call));
+  CO_TRY(read_own_headers(call, request));
   const auto source = call.service.get_blob(request.source, {});
   const bool has_holes = source && source->type == BlobType::kPage;
   const auto outcome =

@@ -40,7 +40,7 @@ Result<void> check_target(const CopyRequest& request, const Blob& source, const 
 
 /// The copy, but for what its place gives it.
 Blob copy_of(const CopyRequest& request, const Blob& source, const std::string& id, Time now) {
-  auto blob = blob_of({request.headers.value_or(source.headers), request.metadata.value_or(source.metadata),
+  auto blob = blob_of({headers_of_copy(request, source.headers), request.metadata.value_or(source.metadata),
                        request.tags.value_or(Tags()), request.tier},
                       now);
   if (request.copy_tags) blob.tags = source.tags;
@@ -56,6 +56,16 @@ Blob copy_of(const CopyRequest& request, const Blob& source, const std::string& 
 }
 
 }  // namespace
+
+ContentHeaders headers_of_copy(const CopyRequest& request, const ContentHeaders& source) {
+  auto headers = request.headers;
+  if (request.own_headers) return headers;
+  for (auto header : {&ContentHeaders::type, &ContentHeaders::encoding, &ContentHeaders::language,
+                      &ContentHeaders::disposition, &ContentHeaders::cache_control, &ContentHeaders::md5}) {
+    if ((headers.*header).empty()) headers.*header = source.*header;
+  }
+  return headers;
+}
 
 Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef ref, Conditions conditions) {
   if (request.metadata) CO_TRY(check_metadata(*request.metadata));

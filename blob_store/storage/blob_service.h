@@ -94,7 +94,8 @@ struct CopyRequest {
   BlobRef source;
   std::string source_url;
   Conditions source_conditions;
-  std::optional<ContentHeaders> headers;
+  ContentHeaders headers;
+  bool own_headers = false;  // those that are not given are not the source's, either
   std::optional<Metadata> metadata;
   std::optional<Tags> tags;  // absent: none
   bool copy_tags = false;
@@ -104,6 +105,8 @@ struct CopyRequest {
   /// Put Blob From URL: a block blob that does not tell that it is a copy.
   bool as_new_block_blob = false;
 };
+/// Of the destination, if the source has these.
+ContentHeaders headers_of_copy(const CopyRequest& request, const ContentHeaders& source);
 struct CopyOutcome {
   Stamp version;
   std::string id;   // of the copy

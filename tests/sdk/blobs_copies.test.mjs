@@ -101,6 +101,21 @@ test("copy: at once, from a URL, whole or in blocks", { azurite: "blob-from-url"
   assert.deepEqual(await blob("blocks").downloadToBuffer(), Buffer.concat([content.subarray(100_000, 400_000), content.subarray(0, 10)]));
 });
 
+test("copy: from a URL, the headers of the request win over those of the source", { azurite: "blob-from-url" }, async () => {
+  const page = container.getPageBlobClient("dressed-page");
+  await put(container, "dressed", "x", { blobHTTPHeaders: { blobContentType: "text/x", blobContentLanguage: "de", blobCacheControl: "no-store" } });
+  await page.create(512, { blobHTTPHeaders: { blobContentType: "text/x", blobContentLanguage: "de", blobCacheControl: "no-store" } });
+  const told = async (source, options) => {
+    await blob("dressed-copy").syncUploadFromURL(source.url, { blobHTTPHeaders: { blobContentLanguage: "en", blobContentDisposition: "inline" }, ...options });
+    const got = await blob("dressed-copy").getProperties();
+    return [got.contentType, got.contentLanguage, got.cacheControl, got.contentDisposition];
+  };
+  for (const source of [blob("dressed"), page]) {
+    assert.deepEqual(await told(source), ["text/x", "en", "no-store", "inline"]);
+    assert.deepEqual(await told(source, { copySourceBlobProperties: false }), ["application/octet-stream", "en", undefined, "inline"]);
+  }
+});
+
 test("copy: who may not read the source makes no copy of it", { azurite: "blob-from-url" }, async () => {
   await put(container, "secret", "x");
   const writer = new BlobServiceClient(
