@@ -20,6 +20,11 @@ Task<Result<CopyRequest>> copy_request(const Call& call, bool checks_md5) {
   if (auto metadata = read_metadata(call.http); !metadata.empty()) request.metadata = std::move(metadata);
   request.tier = CO_TRY(read_tier(call));
   if (auto tags = CO_TRY(parse_tag_header(call.header("x-ms-tags"))); !tags.empty()) {
+    if (request.copy_tags) {
+      co_return fail(ErrorCode::kBlobOperationNotSupported,
+                     "A copy has the tags of its source or those of x-ms-tags: leave out x-ms-tags, or "
+                     "x-ms-copy-source-tag-option.");
+    }
     CO_TRY(call.authorize({auth::ResourceType::kObject, "t"}));
     request.tags = std::move(tags);
   }
@@ -33,6 +38,12 @@ Result<void> read_own_headers(const Call& call, CopyRequest& request) {
   request.own_headers = iequals_ascii(call.header("x-ms-copy-source-blob-properties"), "false");
   if (request.own_headers && request.headers.type.empty()) request.headers.type = "application/octet-stream";
   return {};
+}
+
+/// The conditions of the request are those of the destination.
+Result<CopyOutcome> about_target(Result<CopyOutcome> outcome) {
+  return outcome.failed_with(ErrorCode::kConditionNotMet) ? fail(ErrorCode::kTargetConditionNotMet)
+                                                          : std::move(outcome);
 }
 
 /// A block blob has no holes, so it gets the bytes of a page blob, not its content.
@@ -58,8 +69,9 @@ Answer copy_blob(Call& call) {
   const bool from_url = iequals_ascii(call.header("x-ms-requires-sync"), "true");
   auto request = CO_TRY(co_await copy_request(call, from_url));
   request.rehydrates = !from_url && !request.tier.empty() && request.tier != kArchive;
-  const auto outcome =
-      CO_TRY(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
+  request.needs_endless_lease = !from_url;
+  const auto outcome = CO_TRY(
+      about_target(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call))));
   auto response = empty_response(202);
   add_version(response, outcome.version);
   response.set("x-ms-copy-id", outcome.id);
@@ -76,9 +88,9 @@ Answer put_blob_from_url(Call& call) {
   CO_TRY(read_own_headers(call, request));
   const auto source = call.service.get_blob(request.source, {});
   const bool has_holes = source && source->type == BlobType::kPage;
-  const auto outcome =
-      CO_TRY(has_holes ? co_await put_pages(call, std::move(request))
-                       : co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
+  const auto outcome = CO_TRY(about_target(
+      has_holes ? co_await put_pages(call, std::move(request))
+                : co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call))));
   auto response = empty_response(201);
   add_version(response, outcome.version);
   if (!outcome.md5.empty()) response.set("Content-MD5", outcome.md5);

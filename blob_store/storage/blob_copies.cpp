@@ -30,6 +30,9 @@ Result<void> check_target(const CopyRequest& request, const Blob& source, const 
   TRY(admit_write(conditions, current, true, now));
   const auto type = request.as_new_block_blob ? BlobType::kBlock : source.type;
   TRY(check_replaced(current, type));
+  if (request.needs_endless_lease && current && current->lease.locked(now) && current->lease.duration_s >= 0) {
+    return fail(ErrorCode::kInfiniteLeaseDurationRequired);
+  }
   if (!request.tier.empty() && type != BlobType::kBlock) {
     return fail(ErrorCode::kInvalidHeaderValue, "Only block blobs have a tier.");
   }

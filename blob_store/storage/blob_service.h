@@ -100,7 +100,8 @@ struct CopyRequest {
   std::optional<Tags> tags;  // absent: none
   bool copy_tags = false;
   std::string tier;
-  bool rehydrates = false;  // the source may be archived, which the copy is not
+  bool rehydrates = false;           // the source may be archived, which the copy is not
+  bool needs_endless_lease = false;  // of the destination, if it is leased
   std::optional<bool> sealed;
   /// Put Blob From URL: a block blob that does not tell that it is a copy.
   bool as_new_block_blob = false;

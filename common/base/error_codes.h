@@ -161,6 +161,7 @@
   X(344, PreviousSnapshotCannotBeNewer, 400,                                                                           \
     "The prevsnapshot query parameter value cannot be newer than snapshot query parameter value.")                     \
   X(345, UnauthorizedBlobOverwrite, 403, "This request is not authorized to perform blob overwrites.")                 \
+  X(346, BlobOperationNotSupported, 409, "The operation is not supported in this scenario.")                           \
   /* Tidemark: between processes, and the jobs api */                                                                  \
   X(900, DeadlineExceeded, 504, "The operation did not complete before its deadline.")                                 \
   X(901, Unavailable, 503, "The service cannot be reached. Is it running?")                                            \

@@ -29,13 +29,15 @@ const made = {
   },
 };
 
-// kind: of the blob; reads: unmet conditions of "no change" are 304; creates: If-None-Match: * finds the blob there.
+// kind: of the blob; reads: unmet conditions of "no change" are 304; creates: If-None-Match: * finds the blob there;
+// copies: the conditions are those of the target.
 const operations = {
   "Put Blob": { kind: "block", creates: true, run: (blob, conditions) => blob.upload("new", 3, { conditions }) },
   "Put Block List": { kind: "block", creates: true, run: (blob, conditions) => blob.commitBlockList([id], { conditions }) },
   "Put Blob From URL": {
     kind: "block",
     creates: true,
+    copies: true,
     run: async (blob, conditions) => {
       const source = container.getBlockBlobClient("a-source");
       await source.upload("source", 6);
@@ -45,6 +47,7 @@ const operations = {
   "Copy Blob": {
     kind: "block",
     creates: true,
+    copies: true,
     run: async (blob, conditions) => {
       const source = container.getBlockBlobClient("another-source");
       await source.upload("source", 6);
@@ -71,8 +74,8 @@ const operations = {
 };
 
 const ok = () => undefined;
-const unmet = () => [412, "ConditionNotMet"];
-const unchanged = (operation) => [operation.reads ? 304 : 412, "ConditionNotMet"];
+const unmet = ({ copies }) => [412, copies ? "TargetConditionNotMet" : "ConditionNotMet"];
+const unchanged = (operation) => (operation.reads ? [304, "ConditionNotMet"] : unmet(operation));
 const conditions = {
   "If-Match of its version": { of: (etag) => ({ ifMatch: etag }), then: ok },
   "If-Match without quotes": { of: (etag) => ({ ifMatch: etag.slice(1, -1) }), then: ok },
@@ -96,7 +99,7 @@ const conditions = {
   },
   "If-None-Match of its version, If-Modified-Since yesterday": {
     of: (etag) => ({ ifNoneMatch: etag, ifModifiedSince: yesterday() }),
-    then: ({ reads }) => (reads ? undefined : [412, "ConditionNotMet"]),
+    then: (operation) => (operation.reads ? undefined : unmet(operation)),
   },
   "If-None-Match of another version, If-Modified-Since tomorrow": {
     of: () => ({ ifNoneMatch: wrong, ifModifiedSince: tomorrow() }),
@@ -111,6 +114,7 @@ const snapshotDiffers = ["If-Match of its version, If-Unmodified-Since yesterday
   "If-None-Match of its version, If-Modified-Since yesterday", "If-None-Match of any version"];
 const azuriteDiffers = (name, what) => {
   if (name === "Put Blob From URL") return "blob-from-url";
+  if (conditions[what].then(operations[name])?.includes("TargetConditionNotMet")) return "blob-target-conditions";
   if (name === "Snapshot Blob") return snapshotDiffers.includes(what) ? "blob-snapshot-conditions" : undefined;
   const { reads, creates } = operations[name];
   return what === "If-None-Match of any version" && !reads && !creates ? "blob-any-version" : undefined;

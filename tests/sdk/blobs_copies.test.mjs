@@ -74,7 +74,7 @@ test("copy: conditions of source and destination", { azurite: "blob-source-condi
   const from = blob("source").url;
   const copy = async (options) => (await blob("taken").beginCopyFromURL(from, options)).pollUntilDone();
   await refused(copy({ sourceConditions: { ifMatch: '"0x1"' } }), 412, "SourceConditionNotMet");
-  await refused(copy({ conditions: { ifMatch: '"0x1"' } }), 412, "ConditionNotMet");
+  await refused(copy({ conditions: { ifMatch: '"0x1"' } }), 412, "TargetConditionNotMet");
   await refused(copy({ conditions: { ifNoneMatch: "*" } }), 409, "BlobAlreadyExists");
   await refused((async () => (await blob("x").beginCopyFromURL(blob("nowhere").url)).pollUntilDone())(), 404, "BlobNotFound");
   await refused((async () => (await blob("x").beginCopyFromURL("http://example.com/a/b")).pollUntilDone())(), 404, "CannotVerifyCopySource");
@@ -83,6 +83,20 @@ test("copy: conditions of source and destination", { azurite: "blob-source-condi
   await refused(copy({}), 412, "LeaseIdMissing");
   await copy({ conditions: { leaseId: lease.leaseId } });
   await refused(blob("taken").abortCopyFromURL("id", { conditions: { leaseId: lease.leaseId } }), 409, "NoPendingCopyOperation");
+});
+
+test("copy: onto a leased blob only if its lease does not end", { azurite: "blob-copy-lease" }, async () => {
+  await put(container, "leased-source", "x");
+  await put(container, "leased-target", "y");
+  const lease = blob("leased-target").getBlobLeaseClient(randomUUID());
+  const conditions = { leaseId: lease.leaseId };
+  const copy = async (options) => (await blob("leased-target").beginCopyFromURL(blob("leased-source").url, options)).pollUntilDone();
+  await lease.acquireLease(15);
+  await refused(copy({}), 412, "LeaseIdMissing");
+  await refused(copy({ conditions }), 412, "InfiniteLeaseDurationRequired");
+  await blob("leased-target").syncCopyFromURL(`${blob("leased-source").url}?${readSas("leased-source")}`, { conditions });
+  await lease.acquireLease(-1);
+  await copy({ conditions });
 });
 
 test("copy: at once, from a URL, whole or in blocks", { azurite: "blob-from-url" }, async () => {
@@ -164,6 +178,8 @@ test("copy: tags come along if they may be read there and set here", { azurite: 
   assert.deepEqual((await blob("labelled-copy").getTags()).tags, { level: "secret" });
   await blob("labelled-key").syncUploadFromURL(blob("labelled").url, { copySourceTags: "COPY" });
   assert.deepEqual((await blob("labelled-key").getTags()).tags, { level: "secret" });
+  isRefused(await wire("PUT", "/copies/labelled-twice", { headers: { "x-ms-blob-type": "BlockBlob", "x-ms-copy-source": `${blob("labelled").url}?${sas("rt")}`,
+    "x-ms-copy-source-tag-option": "COPY", "x-ms-tags": "a=1" } }), 409, "BlobOperationNotSupported");
   await container.setAccessPolicy("blob");
   await refused(copy("cwt", ""), 404, "CannotVerifyCopySource");
   await container.setAccessPolicy();
