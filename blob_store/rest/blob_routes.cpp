@@ -6,6 +6,7 @@
 #include "blob_store/rest/blob_operations.h"
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
+#include "common/base/numbers.h"
 #include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store {
@@ -138,6 +139,14 @@ Result<void> check_log_access(const Call& call, const Route& operation) {
   return fail(ErrorCode::kInsufficientAccountPermissions, "Logs of storage analytics can be read and deleted only.");
 }
 
+/// The status, and what a client that reads no body looks at.
+void answer_as_source(const Error& refusal, http::Response& response) {
+  const auto& status = refusal.fields[0].second;
+  response.status = parse_number<unsigned>(status).value_or(response.status);
+  response.set("x-ms-copy-source-status-code", status);
+  response.set("x-ms-copy-source-error-code", refusal.fields[1].second);
+}
+
 }  // namespace
 
 BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
@@ -183,6 +192,7 @@ http::Response BlobRoutes::render(const Error& error, const std::string& request
   if (error.code == ErrorCode::kInvalidRange && !error.fields.empty()) {
     response.set("Content-Range", "bytes */" + error.fields.front().second);
   }
+  if (error.code == ErrorCode::kCannotVerifyCopySource && !error.fields.empty()) answer_as_source(error, response);
   return response;
 }
 

@@ -52,6 +52,15 @@ std::unexpected<Error> not_verified(std::string why) {
   return fail(ErrorCode::kCannotVerifyCopySource, std::move(why));
 }
 
+/// Whoever copies is told how the source refuses to be read, which is the status of the answer.
+std::unexpected<Error> refused(const Error& by_source, std::string why) {
+  auto error = make_error(ErrorCode::kCannotVerifyCopySource, std::move(why));
+  error.fields = {{"CopySourceStatusCode", std::to_string(http_status_of(by_source.code))},
+                  {"CopySourceErrorCode", std::string(azure_name_of(by_source.code))},
+                  {"CopySourceErrorMessage", by_source.message}};
+  return fail(std::move(error));
+}
+
 Result<Conditions> read_source_conditions(const Call& call) {
   Conditions conditions;
   conditions.if_match = parse_etags(call.header("x-ms-source-if-match"));
@@ -89,17 +98,16 @@ Result<void> check_allowed(const Call& call, Call& source, bool with_tags) {
   const auto known = call.front.identify(source);
   TRY(split_resource(source));
   TRY(read_snapshot(source));
-  const auto may_read = [&](std::string_view letter) -> Result<bool> {
-    if (known && source.authorize({auth::ResourceType::kObject, letter})) return true;
-    return is_open(call, source, letter);
+  const auto check = [&](std::string_view letter, std::string_view why) -> Result<void> {
+    const auto own = known ? source.authorize({auth::ResourceType::kObject, letter}) : known;
+    if (own || TRY(is_open(call, source, letter))) return {};
+    const bool anybody = known && source.identity.scheme == auth::Scheme::kAnonymous;
+    return refused(anybody ? refusal_of_anybody(source) : own.error(), std::string(why));
   };
-  if (!TRY(may_read("r"))) {
-    return not_verified(
-        "The copy source may not be read: its URL needs a SAS, or the request the key of its account or a token that "
-        "may read.");
-  }
-  if (with_tags && !TRY(may_read("t"))) return not_verified("The tags of the copy source may not be read.");
-  return {};
+  TRY(check("r",
+            "The copy source may not be read: its URL needs a SAS, or the request the key of its account or a token "
+            "that may read."));
+  return with_tags ? check("t", "The tags of the copy source may not be read.") : Result<void>();
 }
 
 Result<OpenedBlob> open_source(const Call& call, const CopySource& source) {

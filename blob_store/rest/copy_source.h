@@ -1,6 +1,7 @@
 // The source of a copy: a URL in x-ms-copy-source that names a blob of an account of this store. Whoever asks must be
 // allowed to read it: by the account key that signed the request if it is the same account, by a signature in the URL
-// otherwise. Errors: kInvalidHeaderValue if it is no URL, kCannotVerifyCopySource.
+// otherwise. Errors: kInvalidHeaderValue if it is no URL, kCannotVerifyCopySource, which says in its fields how the
+// source refuses to be read.
 #pragma once
 #include "blob_store/rest/blob_body.h"
 

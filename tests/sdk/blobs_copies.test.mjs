@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { BlobSASPermissions, BlobServiceClient, generateBlobSASQueryParameters, newPipeline } from "@azure/storage-blob";
 import { inOneHour, test } from "./support.mjs";
-import { credential, isRefused, makeContainer, put, refused, service, textOf, url, wire } from "./blobs_support.mjs";
+import { accountSas, credential, isRefused, makeContainer, put, refused, service, textOf, url, wire } from "./blobs_support.mjs";
 
 const container = await makeContainer("copies");
 const blob = (name) => container.getBlockBlobClient(name);
@@ -136,8 +136,16 @@ test("copy: who may not read the source makes no copy of it", { azurite: "blob-f
     `${url}?${generateBlobSASQueryParameters({ containerName: "copies", permissions: BlobSASPermissions.parse("cw"), expiresOn: inOneHour() }, credential)}`,
     newPipeline(undefined, { retryOptions: { maxTries: 1 } }));
   const target = writer.getContainerClient("copies").getBlockBlobClient("stolen");
-  await refused(target.syncUploadFromURL(blob("secret").url), 404, "CannotVerifyCopySource");
-  await refused(target.syncUploadFromURL(`${blob("secret").url}?${readSas("other")}`), 404, "CannotVerifyCopySource");
+  const refusedBySource = async (query, status, code) => {
+    await refused(target.syncUploadFromURL(`${blob("secret").url}${query}`), status, "CannotVerifyCopySource");
+    const answer = await wire("PUT", "/copies/stolen", { headers: { "x-ms-copy-source": `${blob("secret").url}${query}` } });
+    isRefused(answer, status, "CannotVerifyCopySource");
+    assert.deepEqual([answer.headers["x-ms-copy-source-status-code"], answer.headers["x-ms-copy-source-error-code"]], [`${status}`, code]);
+    assert.match(answer.text, new RegExp(`</Message><CopySourceStatusCode>${status}</CopySourceStatusCode><CopySourceErrorCode>${code}</CopySourceErrorCode>`));
+  };
+  await refusedBySource("", 401, "NoAuthenticationInformation");
+  await refusedBySource(`?${readSas("other")}`, 403, "AuthenticationFailed");
+  await refusedBySource(`?${accountSas("l")}`, 403, "AuthorizationPermissionMismatch");
   await target.syncUploadFromURL(`${blob("secret").url}?${readSas("secret")}`);
   assert.equal(await textOf(blob("stolen")), "x");
 });
@@ -172,7 +180,7 @@ test("copy: tags come along if they may be read there and set here", { azurite: 
     new BlobServiceClient(`${url}?${sas(here)}`, newPipeline(undefined, { retryOptions: { maxTries: 1 } })).getContainerClient("copies")
       .getBlockBlobClient("labelled-copy").syncUploadFromURL(`${blob("labelled").url}${there && `?${sas(there)}`}`, { copySourceTags: "COPY" });
   await refused(copy("cw", "rt"), 403, "AuthorizationPermissionMismatch");
-  await refused(copy("cwt", "r"), 404, "CannotVerifyCopySource");
+  await refused(copy("cwt", "r"), 403, "CannotVerifyCopySource");
   assert.equal(await blob("labelled-copy").exists(), false);
   await copy("cwt", "rt");
   assert.deepEqual((await blob("labelled-copy").getTags()).tags, { level: "secret" });
@@ -181,7 +189,7 @@ test("copy: tags come along if they may be read there and set here", { azurite: 
   isRefused(await wire("PUT", "/copies/labelled-twice", { headers: { "x-ms-blob-type": "BlockBlob", "x-ms-copy-source": `${blob("labelled").url}?${sas("rt")}`,
     "x-ms-copy-source-tag-option": "COPY", "x-ms-tags": "a=1" } }), 409, "BlobOperationNotSupported");
   await container.setAccessPolicy("blob");
-  await refused(copy("cwt", ""), 404, "CannotVerifyCopySource");
+  await refused(copy("cwt", ""), 401, "CannotVerifyCopySource");
   await container.setAccessPolicy();
 });
 

@@ -152,7 +152,7 @@ const cases = {
     ["metadata of what is archived", "PUT", "/archived?comp=metadata", {}, "", 409, "BlobArchived", "blob-error-codes"],
     ["a copy of what is archived", "PUT", "/copied", { "x-ms-copy-source": `${archived.url}?${accountSas()}` }, "", 409, "BlobArchived", "blob-error-codes"],
     ["a copy from a URL that leads elsewhere", "PUT", "/copied", { "x-ms-copy-source": "http://example.com/a/b" }, "", 404, "CannotVerifyCopySource"],
-    ["a copy of what the caller may not read", "PUT", "/copied", { "x-ms-copy-source": block.url }, "", 404, "CannotVerifyCopySource", "blob-error-codes"],
+    ["a copy of what the caller may not read", "PUT", "/copied", { "x-ms-copy-source": block.url }, "", 401, "CannotVerifyCopySource", "blob-error-codes"],
     ["an abort of a copy that has ended", "PUT", "/block?comp=copy&copyid=1", { "x-ms-copy-action": "abort" }, "", 409, "NoPendingCopyOperation", "blob-error-codes"],
     ["a lease that somebody has", "PUT", "/leased?comp=lease", lease("acquire", { "x-ms-lease-duration": "-1" }), "", 409, "LeaseAlreadyPresent"],
     ["a lease that somebody else has", "PUT", "/leased?comp=lease", lease("renew", { "x-ms-lease-id": other }), "", 409, "LeaseIdMismatchWithLeaseOperation"],
