@@ -226,8 +226,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// This and the next answer with the blob as it is then.
   Task<Result<Blob>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
   Task<Result<Blob>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
-  /// Of a snapshot, if the reference names one. True if it is gone for good, false if undelete brings it back.
-  /// Errors: kSnapshotsPresent.
+  /// Of a snapshot, if the reference names one; of staged blocks, if there is nothing else. True if it is gone for
+  /// good, false if undelete brings it back. Errors: kSnapshotsPresent.
   Task<Result<bool>> delete_blob(BlobRef ref, DeleteSnapshots snapshots, Conditions conditions);
   Task<Result<void>> undelete_blob(BlobRef ref);
   /// Takes the blob's metadata without `metadata`.

@@ -109,8 +109,14 @@ Task<Result<bool>> BlobService::delete_blob(BlobRef ref, DeleteSnapshots snapsho
     const auto days = TRY(days_for(txn, place, ref.account));
     permanent = days == 0;
     if (ref.snapshot) return drop_snapshot(txn, current, ref, conditions, days);
-    if (!current.blob) return fail(ErrorCode::kBlobNotFound);
+    const bool uncommitted =
+        !current.blob && snapshots != DeleteSnapshots::kOnly && TRY(has_staged(txn, current.generation, ref.name));
+    if (!current.blob && !uncommitted) return fail(ErrorCode::kBlobNotFound);
     TRY(admit_write(conditions, current.blob, false, clock_.now()));
+    if (uncommitted) {
+      permanent = true;
+      return drop_staged(txn, current.generation, ref.name);
+    }
     TRY(drop_snapshots(txn, current, ref.name, snapshots, days));
     return snapshots == DeleteSnapshots::kOnly ? Result<void>() : erase_blob(txn, current, ref.name);
   };

@@ -1,6 +1,6 @@
 // The unmodified blob SDK through a life: containers, block blobs, ranges, lists, conditions, policies.
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {
   AccountSASPermissions,
   AccountSASResourceTypes,
@@ -165,6 +165,16 @@ test("blocks: staged blocks are invisible until committed", async () => {
   const after = await blob("blocks").getBlockList("all");
   assert.equal(after.committedBlocks.length, 3);
   assert.equal(after.uncommittedBlocks?.length ?? 0, 0);
+});
+
+test("blocks: those of a blob that was never committed are deleted", async () => {
+  await blob("never").stageBlock(blockId(1), "one", 3);
+  await refused(blob("never").delete({ conditions: { ifMatch: "*" } }), 412, "ConditionNotMet");
+  await refused(blob("never").delete({ conditions: { leaseId: randomUUID() } }), 412, "LeaseNotPresentWithBlobOperation");
+  const answer = await blob("never").delete();
+  assert.equal(answer._response.headers.get("x-ms-delete-type-permanent"), "true");
+  await refused(blob("never").getBlockList("all"), 404, "BlobNotFound");
+  await refused(blob("never").delete(), 404, "BlobNotFound");
 });
 
 test("blocks: a commit mixes old and new, an unknown id changes nothing", async () => {

@@ -180,6 +180,19 @@ TEST_F(BlobServiceTest, BlocksAreCommittedAndLimitedToOneIdLength) {
   EXPECT_TRUE(lists->staged.empty());
 }
 
+TEST_F(BlobServiceTest, ABlobOfStagedBlocksAloneIsDeletedForGood) {
+  retain(7);
+  stage("b", "MQ==", "one");
+  stage("b", "Mg==", content(700'000));
+  const auto deleted = run(service_.delete_blob(ref("b"), DeleteSnapshots::kNone, {}));
+  ASSERT_TRUE(deleted);
+  EXPECT_TRUE(*deleted);
+  EXPECT_TRUE(service_.get_block_lists(ref("b")).failed_with(ErrorCode::kBlobNotFound));
+  EXPECT_TRUE(run(service_.delete_blob(ref("b"), DeleteSnapshots::kNone, {})).failed_with(ErrorCode::kBlobNotFound));
+  collect();
+  EXPECT_TRUE(stored_payloads().empty());
+}
+
 TEST_F(BlobServiceTest, BlocksWithoutBytesAreInTheListWhereverTheyAre) {
   stage("b", "MQ==", "");
   stage("b", "Mg==", "two");
