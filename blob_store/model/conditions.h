@@ -1,5 +1,6 @@
 // Checks conditional headers such as If-Match against a blob's version. Pure; call the checks in the transaction that
-// commits. Errors: kConditionNotMet, kNotModified, kBlobAlreadyExists, kUnsatisfiableCondition.
+// commits. Errors: kConditionNotMet, kNotModified, kBlobAlreadyExists, kUnauthorizedBlobOverwrite,
+// kUnsatisfiableCondition.
 #pragma once
 #include <optional>
 #include <string>
