@@ -267,11 +267,12 @@ Result<void> check_delegation_fields(Service service, const SasFields& f) {
     return fail(
         authentication_failed("User delegation needs a later version (sv): 2018-11-09 for blobs, 2025-07-05 else."));
   }
-  const bool for_somebody = !f.skdutid.empty() || !f.sduoid.empty();
+  const bool for_somebody = !f.skdutid.empty() || !f.sduoid.empty() || !f.suoid.empty();
   if (for_somebody || !f.srh.empty() || !f.srq.empty()) {
-    return fail(authentication_failed("skdutid, sduoid, srh and srq are not supported in a user delegation SAS."));
+    return fail(
+        authentication_failed("skdutid, sduoid, suoid, srh and srq are not supported in a user delegation SAS."));
   }
-  const bool agents = !f.saoid.empty() || !f.suoid.empty() || !f.scid.empty();
+  const bool agents = !f.saoid.empty() || !f.scid.empty();
   if (!f.si.empty() || (agents && (f.sv < kAgentsSince || service != Service::kBlob))) return fail(mismatch());
   if (f.sks != std::string_view(name_of(service)).substr(1, 1)) {
     return fail(authentication_failed("The user delegation key (sks) is for another service."));
@@ -311,6 +312,14 @@ Result<Identity> verify_service_sas(Service service, const SignedRequest& reques
   return sas_identity(service, account, f, std::move(covered), std::move(terms.permission));
 }
 
+Result<Identity> verify_signature(Service service, const SignedRequest& request, const Resource& resource,
+                                  const Account& account, const SasFields& f, Time now, bool https,
+                                  const PolicyLookup& find_policy) {
+  if (!f.ss.empty() && !f.srt.empty()) return verify_account_sas(service, request, account, f, now, https);
+  if (!f.skoid.empty()) return verify_delegated_sas(service, request, resource, account, f, now, https);
+  return verify_service_sas(service, request, resource, account, f, now, https, find_policy);
+}
+
 }  // namespace
 
 Result<SasFields> parse_sas(const QueryParameters& parameters) {
@@ -346,13 +355,11 @@ Result<Identity> verify_sas(Service service, const SignedRequest& request, const
   if (!is_version(fields.sv) || fields.sv < kOldest) {
     return fail(authentication_failed("The version (sv) of the SAS must be a date, 2012-02-12 or later."));
   }
-  if (!fields.ss.empty() && !fields.srt.empty()) {
-    return verify_account_sas(service, request, account, fields, now, https);
+  auto identity = TRY(verify_signature(service, request, resource, account, fields, now, https, find_policy));
+  if (service == Service::kBlob && !fields.ses.empty()) {
+    return fail(ErrorCode::kNotImplemented, "Encryption scopes are not offered: make a SAS without one (ses).");
   }
-  if (!fields.skoid.empty()) {
-    return verify_delegated_sas(service, request, resource, account, fields, now, https);
-  }
-  return verify_service_sas(service, request, resource, account, fields, now, https, find_policy);
+  return identity;
 }
 
 }  // namespace tidemark::auth

@@ -12,22 +12,20 @@ struct Sas {
   Roles roles = kContributor;
   std::string sp = "rw", st = "", se = "2026-06-01T00:00:00Z";
   std::string skoid = "object", sktid = "tenant", skt = "2025-12-31T00:00:00Z", ske = "2026-01-05T00:00:00Z";
-  std::string sks = "b", skv = "2026-04-06", saoid = "", spr = "", sv = "2026-04-06";
+  std::string sks = "b", skv = "2026-04-06", saoid = "", suoid = "", spr = "", sv = "2026-04-06", ses = "";
   std::string key = development_key();
 
   [[nodiscard]] std::string text() const {
     return sp + "\n" + st + "\n" + se + "\n/blob/devstoreaccount1/c\n" + skoid + "\n" + sktid + "\n" + skt + "\n" +
-           ske + "\n" + sks + "\n" + skv + "\n" + saoid + "\n\n\n\n\n\n" + spr + "\n" + sv + "\nc\n\n\n\n\n\n\n\n\n";
+           ske + "\n" + sks + "\n" + skv + "\n" + saoid + "\n" + suoid + "\n\n\n\n\n" + spr + "\n" + sv + "\nc\n\n" +
+           ses + "\n\n\n\n\n\n\n";
   }
   [[nodiscard]] std::string query(const Fields& more = {}) const {
     const auto secret = delegation_secret(key, roles, {skoid, sktid, skt, ske, sks, skv});
-    Fields fields{{"sv", sv},       {"sp", sp},
-                  {"st", st},       {"se", se},
-                  {"sr", "c"},      {"spr", spr},
-                  {"skoid", skoid}, {"sktid", sktid},
-                  {"skt", skt},     {"ske", ske},
-                  {"sks", sks},     {"skv", skv},
-                  {"saoid", saoid}, {"sig", signed_with(secret, text())}};
+    Fields fields{{"sv", sv},       {"sp", sp},       {"st", st},       {"se", se},
+                  {"sr", "c"},      {"spr", spr},     {"skoid", skoid}, {"sktid", sktid},
+                  {"skt", skt},     {"ske", ske},     {"sks", sks},     {"skv", skv},
+                  {"saoid", saoid}, {"suoid", suoid}, {"ses", ses},     {"sig", signed_with(secret, text())}};
     fields.insert(fields.end(), more.begin(), more.end());
     std::string out;
     for (const auto& [name, value] : fields) out += (out.empty() ? "" : "&") + name + "=" + percent_encode(value);
@@ -57,6 +55,9 @@ TEST(Delegation, GrantsWhatBothTheSasAndTheRolesAllow) {
   EXPECT_FALSE(may(ask(Sas{.roles = kDelegator}.query()), "r"));
   EXPECT_TRUE(may(ask(Sas{.roles = kReader | kOwner, .sp = "t"}.query()), "t"));
   EXPECT_TRUE(may(ask(Sas{.saoid = "agent"}.query()), "r"));
+  EXPECT_EQ(code_of(ask(Sas{.suoid = "somebody"}.query())), ErrorCode::kAuthenticationFailed)
+      << "it is for somebody whose rights nobody could check";
+  EXPECT_EQ(code_of(ask(Sas{.ses = "scope"}.query())), ErrorCode::kNotImplemented);
   EXPECT_EQ(code_of(ask(Sas{.spr = "https"}.query())), ErrorCode::kAuthorizationProtocolMismatch);
   const auto elsewhere = authorize(ask(Sas{}.query()).value(), {ResourceType::kObject, "r"}, "other/b");
   EXPECT_EQ(elsewhere.error().code, ErrorCode::kAuthorizationFailure);

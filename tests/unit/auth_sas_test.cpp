@@ -40,10 +40,11 @@ Result<Identity> queue_call(const std::string& query, const std::string& remote 
   return run(call, sas_time(), {}, find_policy);
 }
 
-std::string account_query(const std::string& ss, const std::string& srt, const std::string& se = "2034-01-01") {
+std::string account_query(const std::string& ss, const std::string& srt, const std::string& se = "2034-01-01",
+                          const std::string& ses = "") {
   const std::string sv = "2021-12-02";
-  const std::string text = "devstoreaccount1\nrw\n" + ss + "\n" + srt + "\n\n" + se + "\n\n\n" + sv + "\n\n";
-  return query_of({{"sv", sv}, {"ss", ss}, {"srt", srt}, {"sp", "rw"}, {"se", se}}, text);
+  const std::string text = "devstoreaccount1\nrw\n" + ss + "\n" + srt + "\n\n" + se + "\n\n\n" + sv + "\n" + ses + "\n";
+  return query_of({{"sv", sv}, {"ss", ss}, {"srt", srt}, {"sp", "rw"}, {"se", se}, {"ses", ses}}, text);
 }
 
 }  // namespace
@@ -252,6 +253,17 @@ TEST(Sas, AccountTokenHoldsForItsServices) {
   EXPECT_EQ(code_of(queue_call(account_query("q", "o", "2025-01-01"))), ErrorCode::kAuthenticationFailed);
 }
 
+TEST(Sas, AnEncryptionScopeIsNotOffered) {
+  const auto of_blobs = [](const std::string& query) { return run(make(Service::kBlob, "/box/b", query), sas_time()); };
+  const auto scoped = account_query("bq", "o", "2034-01-01", "scope");
+  EXPECT_EQ(code_of(of_blobs(scoped)), ErrorCode::kNotImplemented);
+  EXPECT_TRUE(queue_call(scoped).has_value()) << "only blobs have scopes";
+  const std::string text = "r\n\n2034-01-01\n/blob/devstoreaccount1/box/b\n\n\n\n2021-12-02\nb\n\nscope\n\n\n\n\n";
+  EXPECT_EQ(code_of(of_blobs(query_of(
+                {{"sv", "2021-12-02"}, {"sr", "b"}, {"sp", "r"}, {"se", "2034-01-01"}, {"ses", "scope"}}, text))),
+            ErrorCode::kNotImplemented);
+}
+
 TEST(Sas, IsForOneQueueOrBlob) {
   auto q2 = sas_vectors()[6].call;
   q2.path = "/devstoreaccount1/another";
@@ -286,8 +298,8 @@ TEST(Sas, SignsTheFieldsOfItsVersion) {
        terms + "/devstoreaccount1/c\n\n2014-02-14\n\n\n\n\na/b"},
       {Service::kBlob,
        "/c/b",
-       {{"sv", "2020-12-06"}, {"sr", "b"}, {"ses", "scope"}},
-       terms + "/blob/devstoreaccount1/c/b\n\n\n\n2020-12-06\nb\n\nscope\n\n\n\n\n"},
+       {{"sv", "2020-12-06"}, {"sr", "b"}},
+       terms + "/blob/devstoreaccount1/c/b\n\n\n\n2020-12-06\nb\n\n\n\n\n\n\n"},
   };
   for (auto [service, path, fields, text] : cases) {
     fields.insert(fields.end(), {{"sp", "r"}, {"se", se}});
