@@ -32,7 +32,10 @@ bool covers(std::string_view covered, std::string_view name) {
 Result<void> authorize(const Identity& identity, const Need& need, std::string_view resource_name) {
   if (identity.scheme == Scheme::kSharedKey) return {};
   if (identity.scheme == Scheme::kAnonymous) return fail(ErrorCode::kNoAuthenticationInformation);
-  if (!need.any_sas) return fail(ErrorCode::kAuthorizationFailure);
+  if (!need.any_sas) {
+    return fail(identity.scheme == Scheme::kBearer ? ErrorCode::kAuthorizationPermissionMismatch
+                                                   : ErrorCode::kAuthorizationFailure);
+  }
   if (identity.scheme == Scheme::kAccountSas) {
     if (identity.resource_types.find(static_cast<char>(need.type)) == std::string::npos) {
       return fail(ErrorCode::kAuthorizationResourceTypeMismatch);

@@ -85,7 +85,8 @@ Result<void> TokenCheck::check_signature(const WebToken& token) const {
     keys = keys_;
   }
   if (keys && keys->signed_by_one(token)) return {};
-  if ((!keys || !keys->knows(token)) && want_keys_ && want_keys_()) {
+  const bool fetching = (!keys || !keys->knows(token)) && want_keys_ && want_keys_();
+  if (fetching || !keys) {
     return fail(error_for_log(ErrorCode::kServerBusy, "the keys of the token issuer are being fetched"));
   }
   return fail(token_invalid("Signature validation failed. The token is not signed by a key of the issuer."));

@@ -28,7 +28,7 @@ struct Bearer {
 class TokenCheck {
  public:
   explicit TokenCheck(TokenRules rules) : rules_(std::move(rules)) {}
-  /// kBearerTokenInvalid; kServerBusy if the issuer's keys are being fetched because of it.
+  /// kBearerTokenInvalid; kServerBusy if the issuer's keys are being fetched because of it, or were never read.
   Result<Bearer> check(std::string_view text, Service service, Time now) const;
   /// The value of WWW-Authenticate for whoever has no token, or not the right one.
   [[nodiscard]] std::string challenge() const;

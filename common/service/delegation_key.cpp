@@ -30,8 +30,8 @@ Result<Lifetime> read_key_info(std::string_view body, Time now) {
   const auto from = start.empty() ? std::optional(now) : parse_iso8601(start);
   const auto until = parse_iso8601(expiry);
   if (!from) return fail(protocol::invalid_node("Start", start));
-  // A key that begins later is valid for no longer than one that begins now.
-  if (!until || *until <= now || *until <= *from || *until - std::max(*from, now) > kLongest) {
+  // Counted from now, whenever it begins: a token must not make keys for the time after it.
+  if (!until || *until <= now || *until <= *from || *until - now > kLongest) {
     return fail(protocol::invalid_node("Expiry", expiry));
   }
   // Whole seconds, as clients write them into a SAS.

@@ -10,7 +10,9 @@ namespace tidemark::service {
 namespace {
 
 constexpr auto kReadAgainAfter = std::chrono::hours(1);
-constexpr auto kLeastBetweenTokens = std::chrono::minutes(1);
+// For tokens: after a read, and after one that failed.
+constexpr auto kLeastBetweenReads = std::chrono::minutes(1);
+constexpr auto kLeastBetweenTries = std::chrono::seconds(5);
 constexpr long kFetchTimeoutMs = 10'000;
 constexpr std::size_t kMaxBytes = 256UL << 10;
 
@@ -129,8 +131,8 @@ bool TokenKeys::want() {
   const std::lock_guard lock(mutex_);
   if (wanted_) return true;
   const auto now = std::chrono::steady_clock::now();
-  if (asked_ != Moment() && now - asked_ < kLeastBetweenTokens) return false;
-  asked_ = now;
+  if (now < not_before_) return false;
+  not_before_ = now + kLeastBetweenReads;
   wanted_ = true;
   changed_.notify_all();
   return true;
@@ -154,8 +156,9 @@ void TokenKeys::run() {
     changed_.wait_for(lock, kReadAgainAfter, [this] { return wanted_ || stopping_; });
     if (stopping_) return;
     lock.unlock();
-    (void)read();  // it has logged what is wrong
+    const auto outcome = read();  // it has logged what is wrong
     lock.lock();
+    if (!outcome) not_before_ = std::chrono::steady_clock::now() + kLeastBetweenTries;
     wanted_ = false;
   }
 }

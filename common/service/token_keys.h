@@ -1,6 +1,6 @@
 // The bearer tokens that a store accepts: the settings, and the issuer's keys, from a file or an https URL. They are
-// read again every hour, at SIGHUP, and when a token names a key that is not known, at most once a minute. That happens
-// on a thread of its own; keys that cannot be read leave the old ones in force.
+// read again every hour, at SIGHUP, and when a token names a key that is not known: at most once a minute, and every
+// few seconds while they cannot be read, which leaves the old ones in force. That happens on a thread of its own.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -43,7 +43,7 @@ class TokenKeys {
   using Moment = std::chrono::steady_clock::time_point;
   explicit TokenKeys(const TokenSettings& settings);
   Result<void> read();
-  /// For a token with an unknown key: true if the keys are being read now, false if that was less than a minute ago.
+  /// For a token with an unknown key: true if the keys are being read now, false if they were just before.
   bool want();
   void run();
 
@@ -53,7 +53,7 @@ class TokenKeys {
   std::condition_variable changed_;
   std::atomic<bool> stopping_ = false;  // set with the mutex
   bool wanted_ = false;                 // with the mutex
-  Moment asked_{};                      // with the mutex: when the keys were last read for a token
+  Moment not_before_{};                 // with the mutex: no token makes them be read earlier
   std::thread thread_;
 };
 

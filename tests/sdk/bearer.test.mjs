@@ -47,14 +47,19 @@ const ask = (url, token, headers = {}) =>
 
 let issuer;
 let asked = 0;
+const beforeTheIssuer = [];
 before(async () => {
   keys = { first: newKey("first"), curve: newKey("curve", "ec") };
   issuer = https.createServer({ cert: readFileSync(process.env.TIDEMARK_CA_FILE), key: readFileSync(process.env.TIDEMARK_TLS_KEY_FILE) }, (_, answer) => {
     asked += 1;
     answer.end(published());
   });
+  const anybody = tokenOf([]);
+  for (let i = 0; i < 20; ++i) beforeTheIssuer.push(await ask(urls.blob, anybody));
   const { port } = new URL(process.env.TIDEMARK_ISSUER_KEYS);
   await new Promise((resolve) => issuer.listen(Number(port), "127.0.0.1", resolve));
+  const until = Date.now() + 30_000;
+  while ((await ask(urls.blob, anybody)).status === 503) assert.ok(Date.now() < until, "the issuer's keys were never read");
   const owner = new BlobServiceClient(urls.blob, new StorageSharedKeyCredential(account, key));
   await owner.getContainerClient("bearer").create();
   await owner.getContainerClient("bearer").getBlockBlobClient("b").upload("content", 7);
@@ -127,10 +132,15 @@ describe("Bearer tokens", () => {
     assert.equal((await ask(url, tokenOf(roles, { signer: keys.curve }))).status, 200);
   });
 
+  test("a client tries again until the issuer's keys are known", () => {
+    for (const { status, code } of beforeTheIssuer) assert.deepEqual([status, code], [503, "ServerBusy"]);
+  });
+
   test("what the account alone may do is not for tokens", async () => {
     const service = blobsAs("Storage Blob Data Owner");
     await refused(service.setProperties({ cors: [] }), 403, "AuthorizationPermissionMismatch");
-    await refused(service.getContainerClient("bearer").setAccessPolicy(), 403, "AuthorizationFailure");
+    await refused(service.getContainerClient("bearer").setAccessPolicy(), 403, "AuthorizationPermissionMismatch");
+    await refused(service.getContainerClient("bearer").getAccessPolicy(), 403, "AuthorizationPermissionMismatch");
   });
 });
 
@@ -177,7 +187,11 @@ describe("User delegation", () => {
     const owner = new BlobServiceClient(urls.blob, new StorageSharedKeyCredential(account, key));
     await refused(owner.getUserDelegationKey(now, inOneHour()), 403, "AuthenticationFailed");
     const reader = blobsAs("Storage Blob Data Reader");
-    await refused(reader.getUserDelegationKey(now, new Date(now.getTime() + 8 * 24 * 3_600_000)), 400, "InvalidXmlNodeValue");
+    const inDays = (days) => new Date(now.getTime() + days * 24 * 3_600_000);
+    for (const [start, expiry] of [[now, inDays(8)], [inDays(6), inDays(8)], [inDays(365), inDays(366)]]) {
+      await refused(reader.getUserDelegationKey(start, expiry), 400, "InvalidXmlNodeValue");
+    }
+    assert.ok((await reader.getUserDelegationKey(inDays(5), inDays(6))).value, "it may begin later");
     await refused(blobsAs("none").getUserDelegationKey(now, inOneHour()), 403, "AuthorizationPermissionMismatch");
   });
 });

@@ -174,6 +174,17 @@ TEST(Tokens, AnUnknownKeyIsAskedForAndRotates) {
   EXPECT_EQ(asked, 3) << "a known key whose signature is wrong is nothing to ask for";
 }
 
+TEST(Tokens, WithoutAnyKeysClientsTryAgain) {
+  TokenCheck check({kIssuer, {"https://storage.azure.com"}});
+  const auto checked = [&] { return check.check(rsa().token(claims()), Service::kBlob, sas_time()); };
+  for (const bool will_come : {true, false}) {
+    check.when_unknown([=] { return will_come; });
+    EXPECT_EQ(checked().error().code, ErrorCode::kServerBusy);
+  }
+  check.use(WebKeys::read(key_set({rsa().jwk()})).value());
+  EXPECT_TRUE(checked());
+}
+
 TEST(Tokens, TheBasicCheckLeavesOutTheSignatureOnly) {
   const auto basic = check_of({kIssuer, {"https://storage.azure.com"}, "groups", false});
   const auto made = [&](const json& changes) {
@@ -263,7 +274,8 @@ TEST_F(Bearers, RolesOfBlobs) {
   EXPECT_FALSE(may(owner, kService, "w")) << "service properties are the account's";
   const auto nobody = ask(Service::kBlob, json::array()).value();
   EXPECT_FALSE(may(nobody, kObject, "r") || may(nobody, kService, "l") || may(nobody, kService, "k"));
-  EXPECT_EQ(authorize(owner, {kContainer, {}, {}, false, false}, "c").error().code, ErrorCode::kAuthorizationFailure)
+  EXPECT_EQ(authorize(owner, {kContainer, {}, {}, false, false}, "c").error().code,
+            ErrorCode::kAuthorizationPermissionMismatch)
       << "ACL";
 }
 
