@@ -92,6 +92,8 @@ struct Api {
   Slots transfers = {.most = 16};  // of blobs; each holds up to 8 MiB
   const blob_store::BlobBrowser* blobs = nullptr;
 
+  /// Whether the caller may have such a job run, whoever submitted it. kAuthorizationPermissionMismatch.
+  static Result<void> may_run(const jobs::JobSpec& spec, const Caller& caller);
   /// Whether the caller may submit such a job, and the callbacks that it asks for are allowed. kJobInvalid,
   /// kAuthorizationPermissionMismatch.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec, const Caller& caller) const;

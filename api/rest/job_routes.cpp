@@ -8,9 +8,15 @@
 
 namespace tidemark::api {
 
-Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
+Result<void> Api::may_run(const jobs::JobSpec& spec, const Caller& caller) {
   // Adoption says what the catalog of archived files is, and may take a directory from another stack.
   if (std::holds_alternative<jobs::AdoptSpec>(spec.work)) TRY(caller.must_be(Role::kAdmin));
+  if (spec.then.empty()) return {};
+  return may_run(TRY(jobs::parse_stored_spec(spec.then)), caller);
+}
+
+Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
+  TRY(may_run(spec, caller));
   std::vector<std::string> problems;
   const auto look_at = [&](const std::string& text, const std::string& at) {
     const auto url = jobs::parse_callback_url(text);
@@ -24,8 +30,7 @@ Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
   }
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!spec.then.empty()) {
-    auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
-    if (next.failed_with(ErrorCode::kAuthorizationPermissionMismatch)) return next;
+    const auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
     if (!next) problems.push_back("then: " + next.error().fields.front().second);
   }
   if (!problems.empty()) return jobs::invalid_job(problems);

@@ -67,9 +67,15 @@ Answer redrive_poison(Api& api, http::Request& request, Action& action, std::str
   if (const auto queue = CO_TRY(queue_of(api, request))) {
     co_return co_await queue->redrive(std::move(id), std::move(body));
   }
+  const auto found = CO_TRY(co_await api.poison.find(std::move(id)));
   std::optional<jobs::JobSpec> edited;
-  if (!body.empty()) edited = CO_TRY(api.admitted(body, action.caller));
-  const auto record = CO_TRY(co_await api.poison.redrive(std::move(id), std::move(edited), who(request, action)));
+  if (!body.empty()) {
+    edited = CO_TRY(api.admitted(body, action.caller));
+  } else if (const auto message = jobs::parse_job_message(found.body)) {
+    CO_TRY(Api::may_run(message->spec, action.caller));
+  }
+  const auto record =
+      CO_TRY(co_await api.poison.redrive(found.message_id, std::move(edited), who(request, action), found.epoch));
   co_return json_response(202, to_json(record));
 }
 

@@ -87,9 +87,12 @@ Answer set_schedule(Api& api, http::Request&, std::string name) {
   co_return co_await answer_schedule(api, 200, std::move(schedule));
 }
 
-Answer run_schedule(Api& api, http::Request& request, std::string name) {
+Answer run_schedule(Api& api, http::Request& request, Action& action, std::string name) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  const auto due = CO_TRY(due_time_of(body, api.clock.now()));
+  const auto now = api.clock.now();
+  const auto due = CO_TRY(due_time_of(body, now));
+  const auto found = CO_TRY(co_await api.schedules.find(name));
+  if (found) CO_TRY(Api::may_run(CO_TRY(jobs::job_of(found->spec, name, now)), action.caller));
   co_return submitted(CO_TRY(co_await api.schedules.run(api.jobs, std::move(name), due)));
 }
 

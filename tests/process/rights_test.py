@@ -221,6 +221,18 @@ class RightsTest(unittest.TestCase):
             self.assertEqual(self.send("POST", "/v1/jobs", admin, job)[0], 202, job)
         schedule = {"cron": "0 3 1 1 *", "job": {"kind": "adopt", "directory": "nas"}}
         self.assertEqual(self.send("PUT", "/v1/schedules/adoption", operator, schedule)[0], 403)
+        self.assertEqual(self.send("PUT", "/v1/schedules/adoption", admin, schedule)[0], 201)
+        self.assertEqual(self.send("POST", "/v1/schedules/adoption/run", operator)[0], 403)
+        self.assertEqual(self.send("POST", "/v1/schedules/none/run", operator)[0], 404)
+        self.assertEqual(self.send("POST", "/v1/schedules/adoption/run", admin)[0], 202)
+        queues = QueueClient(self.stack.ports["queue_service"])
+        queues.create("tidemark-jobs-poison")
+        plain = {"kind": "delete", "source": "Somewhere", "filter": ""}
+        for job, status in ((adopt, 403), (hidden, 403), (plain, 202)):
+            redrive = f"/v1/poison/{queues.put('tidemark-jobs-poison', json.dumps(job))}/redrive"
+            self.assertEqual(self.send("POST", redrive, operator)[0], status, job)
+            if status == 403:
+                self.assertEqual(self.send("POST", redrive, admin)[0], 202, job)
 
     def log_in(self, token, headers=None):
         status, answered, who = self.send("POST", "/v1/session", headers or {}, {"token": token})
