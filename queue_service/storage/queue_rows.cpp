@@ -156,6 +156,8 @@ void QueueRows::write_at(const MessageRecord& record, Set set, const Place& plac
 }
 
 Place QueueRows::write(MessageRecord& record, std::optional<Time> visible_at) {
+  // Until it expires at most: a walk meets it then, and lets the next of its group follow.
+  if (visible_at && record.grouped) visible_at = std::min(*visible_at, now_ + (record.message.expires - age_));
   const bool immediate = !visible_at || *visible_at <= now_;
   const auto place = next_place(immediate ? std::nullopt : visible_at);
   record.message.next_visible = place.visible_at;

@@ -101,6 +101,43 @@ TEST_F(QueueExtensions, ExpiredMessagesOfAGroupAreNotInTheWay) {
   EXPECT_EQ(figures().messages, 1U);
 }
 
+TEST_F(QueueExtensions, AMessageThatExpiresInFlightLetsTheNextOfItsGroupFollow) {
+  const PutRequest brief{.text = "brief", .time_to_live = seconds(10), .group = "a"};
+  const auto keep = [](const TakenMessage&) {};
+  const auto update = [&](const TakenMessage& taken) {
+    EXPECT_TRUE(run(service_.update({"acc", "jobs", taken.message.id, 0, taken.receipt}, seconds(60), {})));
+  };
+  const auto renew = [&](const TakenMessage& taken) {
+    EXPECT_TRUE(run(service_.renew(lease(taken.message), seconds(60), {}, 0)));
+  };
+  const auto release = [&](const TakenMessage& taken) {
+    EXPECT_TRUE(run(service_.release(lease(taken.message), seconds(60), {}, true)));
+  };
+  for (const std::function<void(const TakenMessage&)>& hold :
+       {std::function(keep), std::function(update), std::function(renew), std::function(release)}) {
+    ASSERT_TRUE(run(service_.put("acc", "jobs", brief)));
+    put("next", "a");
+    const auto first = get(1, seconds(60));
+    ASSERT_EQ(texts(first), Texts{"brief"});
+    EXPECT_EQ(first[0].message.next_visible, first[0].message.expires);
+    hold(first[0]);
+    auto waiting =
+        start(service_.get("acc", "jobs", {.visibility = seconds(30), .lease = true}, {.span = seconds(20)}));
+    advance(seconds(10) - Ticks(1));
+    EXPECT_FALSE(poll(waiting)) << "it is in flight";
+    advance(Ticks(1));
+    const auto next = poll(waiting);
+    ASSERT_TRUE(next && *next);
+    EXPECT_EQ(texts(**next), Texts{"next"});
+    EXPECT_EQ(run(service_.erase(lease(first[0].message))).error().code, ErrorCode::kLeaseLost);
+    ASSERT_TRUE(run(service_.erase(lease((**next)[0].message))));
+  }
+  PutRequest alone = brief;
+  alone.group.clear();
+  ASSERT_TRUE(run(service_.put("acc", "jobs", std::move(alone))));
+  EXPECT_EQ(get(1, seconds(60)).at(0).message.next_visible, clock_.now() + seconds(60)) << "it holds nobody up";
+}
+
 TEST_F(QueueExtensions, OneIdempotencyKeyIsOneMessageUntilItIsForgotten) {
   const PutRequest once{.text = "x", .idempotency_key = "k", .retention = hours(1)};
   auto first = run(service_.put("acc", "jobs", once));
