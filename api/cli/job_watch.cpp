@@ -174,7 +174,8 @@ std::string job_details(const json& job) {
   }
   text += "spec: " + job.value("spec", json()).dump() + "\n";
   if (job.value("state", "") == "poisoned") {
-    text += "To look into it: tidemark poison show " + job.value("id", "") + "; once it is mended: poison redrive\n";
+    const auto id = job.value("id", "");
+    text += "To look into it: tidemark poison show " + id + "; once it is mended: tidemark poison redrive " + id + "\n";
   }
   return text;
 }

@@ -52,8 +52,17 @@ json job_in(json given) {
 
 Result<std::string> job_text(const std::string& text) { return job_in(TRY(read_json(text))).dump(); }
 
-std::string message_text(const std::string& text) {
-  return json{{"body", text}}.dump(-1, ' ', false, json::error_handler_t::replace);
+Result<std::string> message_text(const std::string& text) {
+  if (!is_valid_utf8(text)) return fail(ErrorCode::kInvalidInput, "the file is not UTF-8 text");
+  return json{{"body", text}}.dump();
+}
+
+/// Editors end the last line of what they write.
+std::string without_added_newline(std::string text, const std::string& before) {
+  if (before.ends_with('\n') || !text.ends_with('\n')) return text;
+  text.pop_back();
+  if (text.ends_with('\r') && !before.ends_with('\r')) text.pop_back();
+  return text;
 }
 
 }  // namespace
@@ -86,12 +95,12 @@ Result<std::optional<std::string>> edit_by_hand(const GlobalOptions& options, co
   const auto before = job ? job_in(message.value("body", json())).dump(2) + "\n" : decoded.value_or(body);
   const auto path = TRY(temporary_file(before, job ? ".json" : ".txt"));
   TRY(run_editor(path));
-  const auto after = TRY(read_file(path));
+  const auto after = without_added_newline(TRY(read_file(path)), before);
   if (after == before) {
     std::filesystem::remove(path);
     return std::optional<std::string>();
   }
-  auto content = job ? job_text(after) : Result<std::string>(message_text(decoded ? base64_encode(after) : after));
+  auto content = job ? job_text(after) : message_text(decoded ? base64_encode(after) : after);
   if (!content) return fail(content.error().code, content.error().message + "; what you wrote is in " + path);
   std::filesystem::remove(path);
   return std::optional(std::move(*content));

@@ -106,6 +106,7 @@ class PoisonTest(StackCase):
 
     def test_a_job_is_edited(self):
         [job_id] = self.poisoned("Wrong")
+        self.assertIn(f"once it is mended: tidemark poison redrive {job_id}\n", self.command("job", "show", job_id).stdout)
         self.tables.create_table("Right")
         same = self.command("poison", "edit", job_id, environment=self.editor("pass"))
         self.assertIn("unchanged", same.stderr)
@@ -156,6 +157,33 @@ class PoisonTest(StackCase):
         self.queues.create("orders")
         self.assertIn("sent 2 messages", self.command("poison", "redrive", "--all", "--queue", "orders", "--yes", "--wait").stdout)
         self.assertEqual(len(self.queues.peek("orders")), 2)
+
+    def letter(self, text):
+        """A poison message of a queue: how to edit it, and how to read it."""
+        self.queues.create("letters-poison")
+        which = (self.queues.put("letters-poison", text), "--queue", "letters")
+        return (lambda *arguments, **how: self.command("poison", "edit", *which, *arguments, **how),
+                lambda: json.loads(self.command("--json", "poison", "show", *which).stdout)["body"])
+
+    def test_an_editor_ends_the_last_line_of_a_text(self):
+        edit, body = self.letter("plain")
+        for script, says in (("text += '\\n'", "plain"), ("text = 'other\\r\\n'", "other"), ("text = 'two\\n\\n'", "two\n"),
+                             ("text = 'three\\n'", "three\n"), ("text = 'four'", "four")):
+            unchanged = body() == says
+            self.assertEqual("unchanged" in edit(environment=self.editor(script)).stderr, unchanged, script)
+            self.assertEqual(body(), says)
+        edit("--file", "-", stdin="exact\n")
+        self.assertEqual(body(), "exact\n")
+
+    def test_a_text_that_no_message_can_have(self):
+        edit, body = self.letter("plain")
+        for content, says in ((b"\xff\xfea", "the file is not UTF-8 text"), (b"a\x01b\x00c", "Put it in Base64"),
+                              ("a\uffff".encode(), "Put it in Base64")):
+            with tempfile.NamedTemporaryFile() as file:
+                file.write(content)
+                file.flush()
+                self.assertIn(says, edit("--file", file.name, code=1).stderr)
+        self.assertEqual(body(), "plain")
 
     def test_what_many_did_is_in_the_trail(self):
         self.poisoned("Trailed", 3)
