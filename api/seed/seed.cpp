@@ -8,6 +8,7 @@
 #include "feeds/tokens/start_token.h"
 #include "indexes/store/declare.h"
 #include "jobs/spec/spec_members.h"
+#include "queue_service/model/queue_rules.h"
 #include "table_store/odata/odata_json.h"
 
 namespace tidemark::api {
@@ -44,7 +45,11 @@ Result<std::vector<Seed::Row>> read_rows(const std::string& where, const json& l
 Result<std::vector<std::string>> read_messages(const std::string& where, const json& list) {
   const auto is_text = [](const json& each) { return each.is_string(); };
   if (!list.is_array() || !std::ranges::all_of(list, is_text)) return wrong(where, "must be a list of texts");
-  return list.get<std::vector<std::string>>();
+  auto messages = list.get<std::vector<std::string>>();
+  for (const auto& text : messages) {
+    if (const auto fit = queue_service::check_text(text); !fit) return wrong(where, fit.error());
+  }
+  return messages;
 }
 
 Result<std::map<std::string, std::string>> read_blobs(const std::string& where, const json& members) {

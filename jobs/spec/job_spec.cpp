@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/xml_text.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/spec/job_queues.h"
 #include "jobs/spec/names.h"
@@ -143,6 +144,11 @@ Result<json> parse_message_json(std::string_view text) {
   return parse_json(text, 2 * kMaxMessageSpecBytes);
 }
 
+/// As a message can carry it.
+std::string carried_text(const ordered_json& spec) {
+  return json_as_xml_text(spec.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
 ordered_json ordered(const JobSpec& spec) {
   ordered_json out;
   out["kind"] = kind_name(spec);
@@ -241,9 +247,7 @@ std::string batch_fingerprint(const JobBatch& batch) {
 
 json to_json(const JobSpec& spec) { return json(ordered(spec)); }
 
-std::string canonical_text(const JobSpec& spec) {
-  return ordered(spec).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string canonical_text(const JobSpec& spec) { return carried_text(ordered(spec)); }
 
 std::string spec_fingerprint(const JobSpec& spec) {
   auto anonymous = without_trace(spec);
@@ -255,7 +259,7 @@ std::string job_message_text(std::string_view job_id, const JobSpec& spec) {
   ordered_json out;
   if (!job_id.empty()) out["jobId"] = job_id;
   out.update(ordered(spec));
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return carried_text(out);
 }
 
 Result<JobMessage> parse_job_message(std::string_view text) {

@@ -142,7 +142,10 @@ void replace_text(Message& message, std::string text, std::string_view queue) {
 
 Result<void> check_text(std::string_view text) {
   if (text.size() > kMaxTextBytes) return fail(too_large(kMaxTextBytes));
-  return {};
+  if (is_xml_text(text)) return {};
+  return fail(ErrorCode::kInvalidInput,
+              "The text of a message must be UTF-8 without characters that XML does not allow (control characters, "
+              "U+FFFE, U+FFFF). Put it in Base64.");
 }
 
 Result<void> check_annotation(std::string_view annotation) {

@@ -74,7 +74,7 @@ struct Message;
 /// Gives a message that is in this queue another text. In a poison queue, the text that it had is kept as its original.
 void replace_text(Message& message, std::string text, std::string_view queue);
 
-/// kRequestBodyTooLarge with the field MaxLimit.
+/// kRequestBodyTooLarge with the field MaxLimit; kInvalidInput for what no answer in XML could carry.
 Result<void> check_text(std::string_view text);
 /// kRequestBodyTooLarge.
 Result<void> check_annotation(std::string_view annotation);

@@ -113,6 +113,21 @@ class JobsTest(unittest.TestCase):
             ("p", f"{n:03}"): row(f"{n:03}", N=n, Active=False, Reason="left") if n < 120
             else row(f"{n:03}", N=n, Active=True) for n in range(130)})
 
+    def test_keys_that_no_xml_can_carry(self):
+        odd = [{"PartitionKey": "p\ufffe", "RowKey": key, "N": 1} for key in ("r\uffff", "r\ufffd")]
+        source = self.table("", odd)
+        following = {"kind": "merge", "source": source, "filter": "PartitionKey eq 'p\ufffe'", "set": {"N": 2}}
+        job = self.ended(self.api.submit({
+            "kind": "delete", "source": source, "partitionKey": "p\ufffe", "rowKey": "r\uffff", "then": following}))
+        self.assertEqual((job["state"], job["progress"]["done"], job["spec"]["rowKey"]), ("succeeded", 1, "r\uffff"), job)
+        self.assertEqual(self.ended(job["thenJob"])["progress"]["done"], 1)
+        self.assertEqual(self.tables.scan(source), {("p\ufffe", "r\ufffd"): {**odd[1], "N": 2}})
+        # Who looks at the messages can read them, too.
+        failed = self.api.submit({"kind": "delete", "source": "Nowhere", "filter": "PartitionKey eq '\uffff'"})
+        self.assertEqual(self.ended(failed)["state"], "poisoned")
+        poison = QueueClient(self.stack.ports["queue_service"]).peek("tidemark-jobs-poison")
+        self.assertIn("PartitionKey eq '\uffff'", [json.loads(message["MessageText"])["filter"] for message in poison])
+
     def test_a_job_follows_a_success(self):
         source, archive = self.table("", [row("a", N=1)]), self.table("Archive")
         never = {"kind": "delete", "source": archive, "wholeTable": True}

@@ -132,6 +132,14 @@ class OnChangeTest(unittest.TestCase):
         self.assertIn("queue " + queue, self.tidemark("on-change", "list", self.table))
         self.tidemark("on-change", "remove", self.table, "told")
 
+    def test_a_message_tells_what_no_xml_can_carry(self):
+        self.tidemark("on-change", "put", self.table, "told", "--queue", "odd-changes", "--values", "both")
+        self.write("r\ufffe", partition="p\uffff", Text="\ufffe\uffff\x01")
+        [message] = wait_until(lambda: self.queues.take("odd-changes"), "a message")
+        change = json.loads(message["MessageText"])["change"]
+        self.assertEqual((change["partitionKey"], change["rowKey"], change["new"]["Text"]), ("p\uffff", "r\ufffe", "\ufffe\uffff\x01"))
+        self.tidemark("on-change", "remove", self.table, "told")
+
     def test_it_stops_where_it_cannot_go_on(self):
         bad = {"r1"}
 

@@ -102,6 +102,7 @@ class SeedTest(unittest.TestCase):
         self.refused({"tables": ["People"]}, "tables: must be an object")
         self.refused({"tables": {"People": [{"RowKey": "r"}]}}, "tables.People[0]: PartitionKey and RowKey")
         self.refused({"queues": {"letters": [1]}}, "queues.letters: must be a list of texts")
+        self.refused({"queues": {"letters": ["good", "b\uffffd"]}}, "queues.letters: The text of a message must be")
         self.refused({"containers": {"pictures": {"a": 1}}}, "containers.pictures: must be an object of texts")
         self.refused({"indexes": {"by-name": {"kind": "odd"}}}, "indexes.by-name: ")
         self.refused({"consumers": {"People": []}}, "consumers.People: must be an object")

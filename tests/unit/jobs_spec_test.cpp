@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "common/base/encoding.h"
+#include "common/base/xml_text.h"
 #include "jobs/spec/job_spec.h"
 
 namespace tidemark::jobs {
@@ -220,6 +221,8 @@ TEST(JobSpec, SurvivesItsOwnText) {
             "G":{"type":"Guid","value":"0d391d16-97f1-4b9a-be68-4cc871f90001"},
             "Bin":{"type":"Binary","value":"AAEC"},"Text":{"type":"String","value":"5"}}})",
        R"({"kind":"rekey","source":"Aaa","entity":{"partitionKey":"","rowKey":"r"},"partitionKey":"{X}"})",
+       R"({"kind":"delete","source":"Aaa","partitionKey":"\ufffe","rowKey":"\uffff\ufffd","then":{"kind":"delete",
+            "source":"Bbb","filter":"PartitionKey eq '\ufffe'"}})",
        R"({"kind":"rekey","source":"Aaa","filter":"A eq 1","rowKey":"{{x}}","set":{"A":2},"maxPerSecond":3})",
        R"({"kind":"delete","source":"Aaa","filter":"","then":{"kind":"undo","job":"7fffffffffffffff-00000000",
             "then":{"kind":"delete","source":"Bbb","wholeTable":true,"priority":"low"}}})",
@@ -229,6 +232,7 @@ TEST(JobSpec, SurvivesItsOwnText) {
     auto again = parse_job_spec(canonical_text(*spec));
     ASSERT_TRUE(again.has_value());
     EXPECT_EQ(*again, *spec);
+    EXPECT_TRUE(is_xml_text(job_message_text("", *spec)));
   }
 }
 

@@ -81,10 +81,16 @@ TEST(StoredPolicies, NamesTheElementThatIsWrong) {
 
 TEST(Xml, EscapesWhatItCannotCarry) {
   std::string escaped;
-  append_escaped(escaped, "a<b>&\"c\"\r\n\t\x01 \xC3\xA9");
-  EXPECT_EQ(escaped, "a&lt;b&gt;&amp;&quot;c&quot;&#xD;\n\t  \xC3\xA9");
+  append_escaped(escaped, "a<b>&\"c\"\r\n\t\x01 \xC3\xA9 \uFFFE\uFFFF \uFF21\uFFFD \xEF");
+  EXPECT_EQ(escaped, "a&lt;b&gt;&amp;&quot;c&quot;&#xD;\n\t\uFFFD \xC3\xA9 \uFFFD\uFFFD \uFF21\uFFFD \xEF");
   EXPECT_TRUE(is_xml_text("\xC3\xA9\t"));
   for (const auto* text : {"\x01", "\xFF", "\xEF\xBF\xBE"}) EXPECT_FALSE(is_xml_text(text));
+}
+
+TEST(Xml, JsonIsWrittenSoThatXmlCanCarryIt) {
+  EXPECT_EQ(json_as_xml_text("{\"\uFFFE\uFF21\":\"a\uFFFF\uFFFD\"}"), "{\"\\ufffe\uFF21\":\"a\\uffff\uFFFD\"}");
+  EXPECT_EQ(json_as_xml_text("\uFFFF"), "\\uffff");
+  EXPECT_EQ(json_as_xml_text(""), "");
 }
 
 TEST(Xml, WriterClosesWhatItOpened) {

@@ -153,6 +153,20 @@ TEST_F(QueueTest, TextsAreMeasuredInBytesOfUtf8) {
   EXPECT_TRUE(check_text(text + "x").failed_with(ErrorCode::kRequestBodyTooLarge));
 }
 
+TEST_F(QueueTest, TextsAreThoseThatAnAnswerInXmlCanCarry) {
+  ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
+  const auto put = run(service_.put("acc", "q-1", {"\uFFFD\x7F\t\r\n", {}, std::nullopt}));
+  ASSERT_TRUE(put);
+  const LeaseKey holder{"acc", "q-1", put->id, 0, put->receipt};
+  for (const std::string text : {"\x01", "\uFFFE", "\uFFFF", "\xC3"}) {
+    EXPECT_TRUE(run(service_.put("acc", "q-1", {text, {}, std::nullopt})).failed_with(ErrorCode::kInvalidInput));
+    EXPECT_TRUE(run(service_.update(holder, {}, text)).failed_with(ErrorCode::kInvalidInput));
+    EXPECT_TRUE(
+        run(service_.move(holder, {.to_queue = "q-1-poison", .text = text})).failed_with(ErrorCode::kInvalidInput));
+    EXPECT_TRUE(run(service_.finish(holder, {{"q-1", {.text = text}}})).failed_with(ErrorCode::kInvalidInput));
+  }
+}
+
 TEST_F(QueueTest, CreateComparesMetadata) {
   EXPECT_EQ(run(service_.create_queue("acc", "q-1", {{"Owner", "me"}})).value(), CreateOutcome::kCreated);
   EXPECT_EQ(run(service_.create_queue("acc", "q-1", {{"owner", "me"}})).value(), CreateOutcome::kExistedAlready);

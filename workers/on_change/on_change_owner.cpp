@@ -5,6 +5,7 @@
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
 #include "common/base/side_by_side.h"
+#include "common/base/xml_text.h"
 #include "common/process/failures.h"
 #include "feeds/definition/change_text.h"
 #include "feeds/tokens/token.h"
@@ -248,8 +249,9 @@ Task<Result<void>> OnChangeOwner::post(const Change& change, const std::string& 
 
 Task<Result<void>> OnChangeOwner::put(const Change& change, const std::string& token) {
   queue_service::PutRequest message;
-  message.text = text_of(change, token, true);
-  if (message.text.size() > queue_service::kMaxTextBytes) message.text = text_of(change, token, false);
+  message.text = json_as_xml_text(text_of(change, token, true));
+  if (message.text.size() > queue_service::kMaxTextBytes)
+    message.text = json_as_xml_text(text_of(change, token, false));
   message.group = group_of(on_change_.id, change);
   message.idempotency_key = id_of(change);
   auto put = co_await services_.queues.put(on_change_.definition.queue, std::move(message));
