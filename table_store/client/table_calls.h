@@ -105,6 +105,7 @@ struct Follow {
   Following following;
   bool anew = false;
   std::optional<Position> at = {};
+  std::optional<Fence> fence = {};
 };
 
 struct Unfollow {

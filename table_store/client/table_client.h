@@ -57,7 +57,7 @@ class TableClient {
   /// Makes or changes the follower. A new one, and any that is to begin anew, has the position of the last change of
   /// the store: it misses nothing from now on. Another one keeps its position, but is stale if it follows one property
   /// more while changes wait for it. `at`: it begins anew only from this position, so that a call which was delayed,
-  /// and comes after another has begun, loses nothing. kTableNotFound for a new one, kTooManyFollowers.
+  /// and comes after another has begun, loses nothing. kTableNotFound for a new one, kTooManyFollowers, kFenced.
   rpc::Method<calls::Follow> follow{caller_};
   rpc::Method<calls::Unfollow> unfollow{caller_};    // no error if there is no such follower
   rpc::Method<calls::Followers> followers{caller_};  // of a table, by name; none for a table that nobody follows

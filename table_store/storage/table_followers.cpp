@@ -120,8 +120,9 @@ Result<CopiedTables::Change> TableService::declare(kv::Transaction& txn, std::st
 }
 
 Task<Result<FollowerStatus>> TableService::follow(std::string account, std::string table, Following following,
-                                                  bool anew, std::optional<Position> at) {
+                                                  bool anew, std::optional<Position> at, std::optional<Fence> fence) {
   CO_TRY(check_following(following));
+  if (fence) CO_TRY(check_operation_id(fence->operation_id));
   const auto key = feed_key(account, table);
   const auto now = clock_.now().time_since_epoch().count();
   std::uint64_t number = 0;
@@ -148,7 +149,7 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
       change.anew = renews;
       return TRY(declare(txn, account, std::move(change)));
     };
-    CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kFollowStep));
+    CO_TRY(co_await change_table(account, table, fence, begin, &kFollowStep));
   }
   trim_in_background(key, number, co_await asio::this_coro::executor);
   const auto logs = CO_TRY(logs_of(shards_, key));

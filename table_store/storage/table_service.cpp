@@ -116,35 +116,39 @@ Task<Result<void>> TableService::drop(std::string account, std::string table, st
   const auto key = feed_key(account, table);
   const auto now = clock_.now().time_since_epoch().count();
   std::optional<std::uint64_t> feed;
-  bool entered = false, turned_away = false;
   const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
-    std::optional<CopiedTables::Change> change;
-    turned_away = false;
-    const auto effect = [&](OperationLedger&) -> Result<std::uint64_t> {
-      const auto generation = find_generation(txn, account, table);
-      if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
-      const auto followed = TRY(read_feed(txn, key));
-      feed = followed ? std::optional(followed->feed) : std::nullopt;
-      change = TRY(declare(txn, account, {.kind = TableChangeKind::kDrop, .now = now, .generation = TRY(generation)}));
-      return 1;
-    };
-    if (fence) {
-      turned_away = !TRY(fenced_on(shards_.catalogue().number, txn, account, *fence, entered, effect));
-    } else {
-      OperationLedger nobodys;
-      TRY(effect(nobodys));
-    }
-    return change;
+    const auto generation = find_generation(txn, account, table);
+    if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+    const auto followed = TRY(read_feed(txn, key));
+    feed = followed ? std::optional(followed->feed) : std::nullopt;
+    return TRY(declare(txn, account, {.kind = TableChangeKind::kDrop, .now = now, .generation = TRY(generation)}));
   };
-  for (;;) {
-    CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kDeleteTableStep));
-    if (!turned_away) break;
-    CO_TRY(co_await enter(shards_.catalogue().number, account, *fence));
-    entered = true;
-  }
+  CO_TRY(co_await change_table(account, table, std::move(fence), begin, &kDeleteTableStep));
   if (feed) waits_.changed(*feed);
   process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
   co_return Result<void>{};
+}
+
+Task<Result<bool>> TableService::change_table(std::string account, std::string table, std::optional<Fence> fence,
+                                              kv::CatalogueCopies::Begin begin, const FailStep* step) {
+  const auto name = to_lower_ascii(table);
+  if (!fence) co_return co_await shards_.copies().change(account, name, std::move(begin), step);
+  bool entered = false, turned_away = false;
+  const auto begin_fenced = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
+    std::optional<CopiedTables::Change> change;
+    const auto effect = [&](OperationLedger&) -> Result<std::uint64_t> {
+      change = TRY(begin(txn));
+      return change ? 1 : 0;
+    };
+    turned_away = !TRY(fenced_on(shards_.catalogue().number, txn, account, *fence, entered, effect));
+    return change;
+  };
+  for (;;) {
+    const bool changed = CO_TRY(co_await shards_.copies().change(account, name, begin_fenced, step));
+    if (!turned_away) co_return changed;
+    CO_TRY(co_await enter(shards_.catalogue().number, account, *fence));
+    entered = true;
+  }
 }
 
 Task<Result<void>> TableService::finish_drops() { return shards_.copies().finish_all(); }

@@ -118,7 +118,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   // Following a table: model/changes.h, client/table_client.h.
 
   Task<Result<FollowerStatus>> follow(std::string account, std::string table, Following following, bool anew,
-                                      std::optional<Position> at = {});
+                                      std::optional<Position> at = {}, std::optional<Fence> fence = {});
   Task<Result<void>> unfollow(std::string account, std::string table, std::string follower);
   Result<std::vector<FollowerStatus>> followers(const std::string& account, const std::string& table);
   struct NamedFollower {
@@ -218,6 +218,9 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// A change of who follows the table, as the catalogue makes it.
   [[nodiscard]] Result<CopiedTables::Change> declare(kv::Transaction& txn, std::string_view account,
                                                      TableChange change) const;
+  /// Makes it in one transaction with the fence's check and count, if there is one.
+  Task<Result<bool>> change_table(std::string account, std::string table, std::optional<Fence> fence,
+                                  kv::CatalogueCopies::Begin begin, const FailStep* step);
 
   TableShards shards_;
   kv::Engine& engine_;  // of the catalogue

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import BlobClient, HttpClient, HttpFailure, TableClient  # noqa: E402
+from indexes import following  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
@@ -359,6 +360,7 @@ class IndexTest(unittest.TestCase):
         self.assertIn("dropping", self.tidemark("index", "drop", "brief").stdout)
         wait_until(lambda: self.api.call("GET", "/v1/indexes")["indexes"] == [], "brief is gone")
         self.assertEqual(self.tables.scan(self.table + "Rows"), {})
+        self.assertEqual(following(self.stack.ports["table_store"]), set())
         self.put("brief", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
 
 

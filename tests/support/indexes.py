@@ -4,8 +4,9 @@ Keys of the things begin with "w"; their values need no escaping.
 """
 import collections
 import json
+import re
 
-from clients import HttpFailure
+from clients import HttpClient, HttpFailure
 
 SOURCE = "Things"
 REFERRED = "Colours"  # ("colours", COLOUR) has the rank of the colour
@@ -35,6 +36,13 @@ def index_of(api, name):
 def caught_up(api, name):
     index = index_of(api, name)
     return index["state"] == "ready" and index["lag"]["changes"] == 0
+
+
+def following(table_port):
+    """The names of the indexes that follow a table."""
+    _, text = HttpClient(table_port).ask("GET", "/metrics")
+    ids = re.findall(r'tidemark_follower_waiting_changes\{[^}]*follower="([^"]*)"', text.decode())
+    return {each[:-len("-00000000-0000-0000-0000-000000000000")] for each in ids}
 
 
 def listed_in_blobs(blobs, definition):

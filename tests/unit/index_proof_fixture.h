@@ -6,7 +6,8 @@ namespace tidemark::indexes {
 
 struct IndexProof : IndexLookup {
   void begin() {
-    ASSERT_TRUE(run_task(tables.follow("Source", {index.id, index.definition.key_properties()}, true, std::nullopt)));
+    ASSERT_TRUE(run_task(
+        tables.follow("Source", {index.id, index.definition.key_properties()}, true, std::nullopt, std::nullopt)));
   }
   /// As the owner, once it has dealt with everything.
   void acknowledge() {

@@ -325,7 +325,8 @@ TEST_F(IndexLookup, WaitsForNoMoreThanItMust) {
   auto written = put("p", "r", {{"A", std::string("x")}});
   EXPECT_EQ(find({{"value", "x"}})->status.state(), kBuilding);
   EXPECT_TRUE(find({{"value", "x"}, {"minVersion", version(written)}}).failed_with(ErrorCode::kDeadlineExceeded));
-  ASSERT_TRUE(run_task(tables.follow("Source", {.follower = index.id, .properties = {"A"}}, false, std::nullopt)));
+  ASSERT_TRUE(run_task(
+      tables.follow("Source", {.follower = index.id, .properties = {"A"}}, false, std::nullopt, std::nullopt)));
   Progress progress;
   progress.state = kReady;
   ASSERT_TRUE(run_task(store.write_progress(index.id, progress, {index.id, 1, "", 0})));

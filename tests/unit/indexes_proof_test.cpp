@@ -101,7 +101,7 @@ TEST_F(ProvenLookup, TrustsNoRowsWithoutALog) {
 TEST_F(ProvenLookup, TrustsNoRowsOfAFollowerThatIsStale) {
   table_store::Following following{index.id, {"A"}};
   following.max_changes = 1;
-  ASSERT_TRUE(run_task(tables.follow("Source", following, false, std::nullopt)));
+  ASSERT_TRUE(run_task(tables.follow("Source", following, false, std::nullopt, std::nullopt)));
   put("p", "r0", {{"A", std::string("y")}});
   erase("r1");
   EXPECT_TRUE(run_task(tables.followers("Source"))->front().stale);

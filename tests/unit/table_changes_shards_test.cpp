@@ -99,6 +99,23 @@ struct FollowedShards : ::testing::Test {
   std::unique_ptr<TableService> service;
 };
 
+TEST_F(FollowedShards, AreNotFollowedUnderAFenceThatIsOver) {
+  for (const std::string op : {"a", "b", "c", "d", "e", "f"}) {  // with homes on several shards
+    const auto fenced = [&](std::uint64_t epoch) {
+      return run_task(service->follow("acct", "people", following_of("x"), false, {}, Fence{op, epoch, "", 0}));
+    };
+    ASSERT_TRUE(run_task(service->open_operation("acct", op, 2)));
+    EXPECT_TRUE(fenced(1).failed_with(ErrorCode::kFenced)) << op;
+    EXPECT_TRUE(fenced(2)) << op;
+    ASSERT_TRUE(run_task(service->open_operation("acct", op, 3)));
+    EXPECT_TRUE(fenced(2).failed_with(ErrorCode::kFenced)) << op;
+    ASSERT_TRUE(run_task(service->unfollow("acct", "people", "x")));
+    ASSERT_TRUE(run_task(service->close_operation("acct", op, 3)));
+    EXPECT_TRUE(fenced(3).failed_with(ErrorCode::kFenced)) << op;
+    EXPECT_TRUE(service->followers("acct", "people")->empty()) << op;
+  }
+}
+
 TEST_F(FollowedShards, HaveALogEach) {
   ASSERT_TRUE(put(1, "before"));
   ASSERT_TRUE(follow());

@@ -114,6 +114,22 @@ TEST_F(TableChangesTest, AFencedDropIsNotedToo) {
   EXPECT_TRUE(page->dropped && !page->more);
 }
 
+TEST_F(TableChangesTest, AFenceThatIsOverBeginsNoFollower) {
+  const auto fenced = [this](std::uint64_t epoch) {
+    return run_task(service->follow("acct", "people", following_of("x"), false, {}, Fence{"op", epoch, "", 0}));
+  };
+  ASSERT_TRUE(run_task(service->open_operation("acct", "op", 5)));
+  EXPECT_TRUE(fenced(4).failed_with(ErrorCode::kFenced));
+  EXPECT_TRUE(service->followers("acct", "people")->empty());
+  EXPECT_TRUE(fenced(5));
+  EXPECT_TRUE(fenced(6)) << "nothing changes";
+  EXPECT_TRUE(fenced(5).failed_with(ErrorCode::kFenced)) << "its epoch was taken all the same";
+  ASSERT_TRUE(run_task(service->unfollow("acct", "people", "x")));
+  ASSERT_TRUE(run_task(service->close_operation("acct", "op", 7)));
+  EXPECT_TRUE(fenced(8).failed_with(ErrorCode::kFenced));
+  EXPECT_TRUE(service->followers("acct", "people")->empty());
+}
+
 TEST_F(TableChangesTest, PagesEndBetweenTransactions) {
   ASSERT_TRUE(follow(following_of("x")).has_value());
   put("a", "1");

@@ -274,7 +274,7 @@ TEST_F(TableOwnersTest, AFollowerSeesTheChangesOfBoth) {
   Following following;
   following.follower = "index";
   following.properties = {"N"};
-  const auto status = two_->run(at_two.follow("people", following, false, std::nullopt));
+  const auto status = two_->run(at_two.follow("people", following, false, std::nullopt, std::nullopt));
   ASSERT_TRUE(status);
   ASSERT_EQ(status->position.shards.size(), kShards);
   ASSERT_TRUE(one_->run(at_one.mutate_all(on_all("r", 1), std::nullopt)));
@@ -313,7 +313,8 @@ TEST_F(TableOwnersTest, WhoeverWaitsForChangesSeesThoseOfTheOtherToo) {
   Following following;
   following.follower = "index";
   auto position =
-      one_->run(TableClient(one_->link(), "acc").follow("people", following, false, std::nullopt))->position;
+      one_->run(TableClient(one_->link(), "acc").follow("people", following, false, std::nullopt, std::nullopt))
+          ->position;
   std::int32_t n = 0;
   for (const auto& [shard, partition] : places_) {
     auto& writer = one_->here(shard) ? *one_ : *two_;

@@ -68,7 +68,7 @@ TEST_F(TableSearchesTest, AReplyThatIsFullIsCutShort) {
 }
 
 TEST_F(TableSearchesTest, OnlyWhatIsSelectedTravels) {
-  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false, std::nullopt)).has_value());
+  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false, std::nullopt, std::nullopt)).has_value());
   ASSERT_TRUE(mutate(change(kInsert, "b", {text("City", "Rome"), text("Note", "long"), text("Age", "9")})).has_value());
   const Selection wanted{{"Age", "City", "Nobody"}};
   const auto names = [](const Entity& entity) {
@@ -117,7 +117,7 @@ TEST_F(TableSearchesTest, WhatIsNoSearchIsRefused) {
 TEST_F(TableSearchesTest, EachPartitionsChangesAreATransactionOfTheirOwn) {
   create("notes");
   put("there", "Rome");
-  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false, std::nullopt)).has_value());
+  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false, std::nullopt, std::nullopt)).has_value());
   std::vector<PartitionMutations> all{
       {"people", "p", {change(kInsert, "a"), change(kErase, "there")}},
       {"people", "q", {change(kInsert, "b"), change(kErase, "nobody")}},
@@ -175,7 +175,7 @@ TEST_F(TableSearchesTest, AQueryByFollowerTravels) {
   const auto page = run_task(client.query(request));
   ASSERT_EQ(page->entities.size(), 1U);
   EXPECT_EQ(page->entities[0].origin, origin);
-  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false, std::nullopt)).has_value());
+  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false, std::nullopt, std::nullopt)).has_value());
   request.follower.clear();
   request.sources_only = true;
   ASSERT_EQ(run_task(client.query(request))->entities.size(), 1U);

@@ -170,7 +170,7 @@ TEST_F(WorkersIndexes, AreBuiltAnewByWhoeverFindsThemStale) {
   const table_store::Fence fence{"index/" + index.id, 1ULL << 50, "", 0};
   ASSERT_TRUE(run_beside(store_.write_progress(index.id, found, fence)).has_value());
   const table_store::Following following{index.id, index.definition.key_properties()};
-  ASSERT_TRUE(run_beside(tables_.follow("Source", following, true, std::nullopt)).has_value());
+  ASSERT_TRUE(run_beside(tables_.follow("Source", following, true, std::nullopt, std::nullopt)).has_value());
   jobs::Owner owner = *run_beside(store_.owner(index.id));
   owner.epoch = 1 << 20;
   ASSERT_TRUE(*run_beside(store_.swap_owner(index.id, owner)));

@@ -31,9 +31,19 @@ Task<Result<bool>> has_ended(jobs::JobStore& jobs, std::string job) {
   co_return !record || jobs::is_terminal(record->state);
 }
 
+Fences fences_of(const std::string& name, const jobs::Owner& row) { return {"index/" + name, row.epoch}; }
+
+/// Takes the follower of a job that has ended away, for good: whoever still runs it is of an epoch before this one.
+Task<Result<void>> unfollow(table_store::TableClient& tables, std::string name, jobs::Owner row, std::string source) {
+  const auto fence = fences_of(name, row).next();
+  CO_TRY(co_await tables.open_operation(fence.operation_id, fence.epoch, 0));
+  co_return co_await tables.unfollow(std::move(source), std::move(name));
+}
+
 Task<Result<void>> release(table_store::TableClient& tables, indexes::IndexStore& store, std::string name,
                            jobs::Owner row) {
-  CO_TRY(co_await tables.unfollow(claimant_of(row).source, name));
+  ++row.epoch;
+  CO_TRY(co_await unfollow(tables, name, row, claimant_of(row).source));
   row.worker.clear();
   CO_TRY(co_await store.swap_owner(std::move(name), row));
   co_return Result<void>{};
@@ -48,15 +58,15 @@ Task<Result<Fences>> claim_build(JobContext& context, std::string source, std::s
   const auto name = build_name(destination);
   auto row = CO_TRY(co_await store.owner(name));
   const auto before = claimant_of(row);
+  ++row.epoch;
   if (!before.job.empty() && before.job != context.job_id()) {
     if (!CO_TRY(co_await has_ended(context.jobs, before.job))) co_return busy();
-    CO_TRY(co_await context.tables.unfollow(before.source, name));
+    CO_TRY(co_await unfollow(context.tables, name, row, before.source));
   }
   row.worker = context.job_id() + " " + source;
-  ++row.epoch;
   CO_TRY(context.check());
   if (!CO_TRY(co_await fail_points::kIndexClaim.around(store.swap_owner(name, row)))) co_return busy();
-  Fences fences("index/" + name, row.epoch);
+  auto fences = fences_of(name, row);
   const auto first = fences.next();
   CO_TRY(co_await context.tables.open_operation(first.operation_id, first.epoch, 0));
   co_return fences;

@@ -67,10 +67,11 @@ class JoinedPages {
 }  // namespace
 
 Task<Result<table_store::FollowerStatus>> follow_log(table_store::TableClient& tables, std::string table,
-                                                     table_store::Following following, bool anew) {
-  const auto status = CO_TRY(co_await tables.follow(table, following, false, std::nullopt));
+                                                     table_store::Following following, bool anew,
+                                                     table_store::Fence fence) {
+  const auto status = CO_TRY(co_await tables.follow(table, following, false, std::nullopt, fence));
   if (!anew) co_return status;
-  co_return co_await tables.follow(std::move(table), std::move(following), true, status.position);
+  co_return co_await tables.follow(std::move(table), std::move(following), true, status.position, std::move(fence));
 }
 
 Task<Result<ChangesPage>> read_changes(table_store::TableClient& tables, ChangesRequest request) {

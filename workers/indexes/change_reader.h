@@ -8,9 +8,11 @@
 
 namespace tidemark::workers {
 
-/// Makes or changes the follower. If it begins anew, that is done once, however often and late the calls arrive.
+/// Makes or changes the follower, unless the fence is over (kFenced). If it begins anew, that is done once, however
+/// often and late the calls arrive.
 Task<Result<table_store::FollowerStatus>> follow_log(table_store::TableClient& tables, std::string table,
-                                                     table_store::Following following, bool anew);
+                                                     table_store::Following following, bool anew,
+                                                     table_store::Fence fence);
 
 /// What a follower reads, and from where on (TableClient::changed_entities).
 struct ChangesRequest {

@@ -127,7 +127,8 @@ Task<Result<void>> IndexOwner::begin() {
   ahead_.reset();
   // From now on, what an earlier owner or this one has sent and given up is refused.
   const auto fence = fences_.next();
-  CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
+  const auto ledger = CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
+  if (ledger.closed) co_return fail(ErrorCode::kFenced);  // it was dropped
   rows_ = CO_TRY(make_index_rows({services_.tables, services_.clock, index_, fences_, services_.blobs}));
   CO_TRY(co_await rows_->begin());
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
@@ -144,7 +145,7 @@ Task<Result<void>> IndexOwner::begin() {
     walk_.asked = walk.value("asked", std::int32_t{0});
     walk_.after_loss = walk.value("lost", false);
   }
-  if (index_.dropping) co_return Result<void>{};
+  if (index_.dropping || stopping_) co_return Result<void>{};
   // Whoever found that it was stale may have died before it began to build.
   if (progress_.state == indexes::kStale) co_return co_await begin_anew();
   referred_position_ = visits_.read(progress_.visits);
@@ -190,7 +191,8 @@ Task<Result<table_store::Position>> IndexOwner::follow_table(std::string table, 
     following.own_rows = indexes::rows_among_entities(definition);
     answers_told_ = definition.answers_queries();
   }
-  const auto status = CO_TRY(co_await follow_log(services_.tables, std::move(table), std::move(following), anew));
+  auto followed = follow_log(services_.tables, std::move(table), std::move(following), anew, fences_.next());
+  const auto status = CO_TRY(co_await std::move(followed));
   co_return status.position;
 }
 

@@ -115,7 +115,7 @@ Task<Result<bool>> IndexBuild::is_followed() {
 
 Task<Result<void>> IndexBuild::follow(bool anew) {
   table_store::Following following{.follower = index_.id, .properties = {spec_.property}};
-  auto followed = follow_log(context_.tables, spec_.source, std::move(following), anew);
+  auto followed = follow_log(context_.tables, spec_.source, std::move(following), anew, fences_->next());
   position_ = CO_TRY(co_await fail_points::kIndexFollow.around(std::move(followed))).position;
   skip_ = {};
   if (!anew) co_return Result<void>{};

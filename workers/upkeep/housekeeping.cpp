@@ -3,6 +3,7 @@
 #include "common/process/failures.h"
 #include "jobs/objects/file_collector.h"
 #include "workers/indexes/build_claims.h"
+#include "workers/indexes/stray_followers.h"
 
 namespace tidemark::workers {
 namespace {
@@ -69,6 +70,7 @@ Task<void> Housekeeping::collect_once() {
   tell_if_failed("worker.collect", now);
   if (!now) co_return;
   tell_if_failed("worker.collect_builds", co_await release_ended_builds(services_));
+  tell_if_failed("worker.collect_followers", co_await remove_stray_followers(services_));
   tell_if_failed("worker.collect_records", co_await collector_.collect(*now));
   for (const auto& directory : services_.objects.directories) {
     const jobs::CollectionRules rules{*now, options_.archive_grace, options_.archive_quarantine};
