@@ -144,6 +144,8 @@ Task<Result<void>> IndexOwner::begin() {
     walk_.from = walk.value("from", std::int64_t{0});
     walk_.asked = walk.value("asked", std::int32_t{0});
     walk_.after_loss = walk.value("lost", false);
+    walk_.in_the_way.count = walk.value("inTheWay", std::uint64_t{0});
+    walk_.in_the_way.examples = walk.value("examples", std::vector<std::string>());
   }
   if (index_.dropping || stopping_) co_return Result<void>{};
   // Whoever found that it was stale may have died before it began to build.
@@ -205,27 +207,43 @@ table_store::Position IndexOwner::reached() const {
 Task<Result<void>> IndexOwner::step() {
   heed_wishes();
   CO_TRY(co_await take_changes(until_next()));
+  note_in_the_way(true);
   const bool read_to_end = read_to_end_ && (!referred_log_ || referred_read_to_end_);
   if (read_to_end) CO_TRY(co_await judge_suspects());
+  note_in_the_way(false);
   if (walk_.ended && read_to_end) next_walk();
   // A walk has its turn even if changes never end.
   const bool turn = !more_ || ++pages_in_a_row_ >= kPagesInARow;
   if (turn) pages_in_a_row_ = 0;
   if (turn && !visits_.empty()) CO_TRY(co_await visit_some());
+  note_in_the_way(true);
   if (turn && !walk_.ended && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
+  note_in_the_way(false);
   const auto reached_now = reached();
   if (!(position_told_ >= last_change_) && reached_now >= last_change_) dirty_ = true;
-  const auto in_the_way = rows_->take_in_the_way();
-  if (in_the_way.count > 0) {
-    progress_.in_the_way += in_the_way.count;
-    progress_.in_the_way_examples = json(in_the_way.examples).dump(-1, ' ', false, json::error_handler_t::replace);
-    dirty_ = true;
-  }
   to_tell_ = rows_->take_to_tell() || to_tell_;
   if (to_tell_ && services_.clock.monotonic() >= tell_at_) co_await tell_violations();
-  if (rows_->take_made_room() && progress_.in_the_way > 0) scrub_soon();
+  const bool waits_for_room = progress_.in_the_way > 0 || walk_.in_the_way.count > 0;
+  if (rows_->take_made_room() && waits_for_room) scrub_soon();
   if (dirty_ && services_.clock.monotonic() - flushed_at_ >= kFlushInterval) co_return co_await flush();
   co_return Result<void>{};
+}
+
+void IndexOwner::note_in_the_way(bool shows_at_once) {
+  auto found = rows_->take_in_the_way();
+  if (found.count == 0) return;
+  const auto count = found.count;
+  walk_.in_the_way.add(std::move(found));
+  if (shows_at_once) show_in_the_way(progress_.in_the_way + count);
+  dirty_ = true;
+}
+
+void IndexOwner::show_in_the_way(std::uint64_t count) {
+  progress_.in_the_way = count;
+  progress_.in_the_way_examples.clear();
+  if (count == 0) return;
+  const json examples = walk_.in_the_way.examples;
+  progress_.in_the_way_examples = examples.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 /// If it cannot be, the index follows all the same.
@@ -398,7 +416,11 @@ std::string IndexOwner::walk_text() const {
   walk["wrong"] = walk_.wrong;
   walk["asked"] = walk_.asked;
   walk["lost"] = walk_.after_loss;
-  return walk.dump();
+  if (walk_.in_the_way.count > 0) {
+    walk["inTheWay"] = walk_.in_the_way.count;
+    walk["examples"] = walk_.in_the_way.examples;
+  }
+  return walk.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Task<Result<void>> IndexOwner::flush() {

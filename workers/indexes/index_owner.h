@@ -61,6 +61,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
     std::int32_t asked = 0;         // scrubs that had been asked for by then
     bool ended = false;             // its last page was read
     bool after_loss = false;        // the log did not wait: rows may be left that no entity says
+    InTheWay in_the_way;            // found by it, and by the log since it began
   };
 
   /// What a walk over the table deals with at once.
@@ -87,6 +88,9 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   [[nodiscard]] table_store::Position reached() const;
   Task<Result<void>> step();
   void heed_wishes();
+  /// What the log has found shows at once, and what a walk has found when the walk is over.
+  void note_in_the_way(bool shows_at_once);
+  void show_in_the_way(std::uint64_t count);
 
   [[nodiscard]] LogRoom log_room() const;
   Task<Result<void>> take_changes(Duration wait);

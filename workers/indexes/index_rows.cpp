@@ -1,16 +1,31 @@
 #include "workers/indexes/index_rows.h"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "workers/indexes/index_kinds.h"
 #include "workers/indexes/source_walk.h"
 
 namespace tidemark::workers {
 
+namespace {
+
+constexpr std::size_t kExamplesInTheWay = 5;
+
+}  // namespace
+
+void InTheWay::add(InTheWay more) {
+  if (count == 0) one = std::move(more.one);
+  count += more.count;
+  entities += more.entities;
+  std::ranges::move(more.examples, std::back_inserter(examples));
+  if (examples.size() > kExamplesInTheWay) examples.resize(kExamplesInTheWay);
+}
+
 void InTheWay::add(const std::string& table, const std::string& partition_key, const std::string& row_key) {
-  constexpr std::size_t kExamples = 5;
   if (++count == 1) one = {partition_key, row_key};
-  if (examples.size() < kExamples) examples.push_back(table + "/" + partition_key + "/" + row_key);
+  if (examples.size() < kExamplesInTheWay) examples.push_back(table + "/" + partition_key + "/" + row_key);
 }
 
 bool same_value(const table_store::Value& a, const table_store::Value& b) {

@@ -25,6 +25,7 @@ struct InTheWay {
   std::vector<std::string> examples;  // a few
   jobs::EntityKey one;                // the first
   void add(const std::string& table, const std::string& partition_key, const std::string& row_key);
+  void add(InTheWay more);
 };
 
 /// An entity whose rows were not what they should be.

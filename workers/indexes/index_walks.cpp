@@ -102,8 +102,6 @@ void IndexOwner::begin_walk() {
   walk_at_ = services_.clock.monotonic();
   progress_.walk_began = services_.clock.now();
   progress_.walked = 0;
-  progress_.in_the_way = 0;
-  progress_.in_the_way_examples.clear();
   dirty_ = true;
 }
 
@@ -235,6 +233,7 @@ Task<Result<std::string>> IndexOwner::walk_blobs() {
 }
 
 void IndexOwner::end_walk() {
+  show_in_the_way(walk_.in_the_way.count);
   if (progress_.state == indexes::kBuilding) {
     progress_.state = indexes::kVerifying;
     progress_.total = walk_.checked;
@@ -248,11 +247,7 @@ void IndexOwner::end_walk() {
   if (!std::exchange(walk_.after_loss, false)) progress_.wrong_ever += walk_.wrong;
   progress_.proven = walk_.from;
   progress_.proven_at = services_.clock.now();
-  const auto in_the_way = progress_.in_the_way;
-  auto examples = std::move(progress_.in_the_way_examples);
   begin_walk();
-  progress_.in_the_way = in_the_way;
-  progress_.in_the_way_examples = std::move(examples);
   scrub_now_ = std::exchange(scrub_again_, false);
   walk_at_ += scrub_now_ ? kRoomPause : kScrubPause;
 }
