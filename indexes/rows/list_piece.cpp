@@ -151,6 +151,16 @@ std::string GroupPlace::row_key(std::uint64_t bound) const {
   return row_prefix + digits;
 }
 
+bool GroupPlace::has(std::string_view key) const {
+  if (!last_row.empty() && key == last_row) return true;
+  const auto bound = bound_of(key);
+  return bound && row_key(*bound) == key;
+}
+
+std::uint32_t GroupPlace::row_key_bytes() const {
+  return last_row.empty() ? static_cast<std::uint32_t>(row_prefix.size() + kBoundDigits) : 0;
+}
+
 std::string GroupPlace::end() const {
   return last_row.empty() ? row_prefix + "g" : std::string(last_row) + jobs::kJustBehind;
 }

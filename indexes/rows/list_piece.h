@@ -72,6 +72,11 @@ struct GroupPlace {
   std::string row_prefix;
   std::string_view last_row = {};  // sorts behind the prefix
   [[nodiscard]] std::string row_key(std::uint64_t bound) const;
+  /// Whether a piece of the group may have this row. In a partition, rows of other groups lie between: those of
+  /// New_York between those of New.
+  [[nodiscard]] bool has(std::string_view row_key) const;
+  /// A row's, of all but the last; 0 if no other group has rows in the partition.
+  [[nodiscard]] std::uint32_t row_key_bytes() const;
   /// The first row key that is none of theirs.
   [[nodiscard]] std::string end() const;
 };

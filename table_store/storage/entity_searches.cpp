@@ -38,6 +38,12 @@ Result<void> find_row(const kv::Reader& snapshot, std::uint64_t generation, cons
     return {};
   }
   const auto cursor = snapshot.scan(range_of(generation, search));
+  EntityKeyReader keys;
+  for (int passed = 0; cursor->valid() && search.row_key_bytes > 0 && passed < kMostPassedOver; ++passed) {
+    if (!keys.read(cursor->key())) return corrupt_record("entity");
+    if (keys.row_key.size() == search.row_key_bytes) break;
+    cursor->next();
+  }
   TRY(cursor->status());
   if (!cursor->valid()) return {};
   bytes += size_of(cursor->key(), cursor->value());

@@ -14,7 +14,8 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, BlobClient, HttpFailure, TableClient, patiently  # noqa: E402
-from indexes import INDEXES, REFERRED, SOURCE, caught_up, change_colours, index_of, rows_of, wanted_rows  # noqa: E402
+from indexes import (INDEXES, REFERRED, SECTIONS, SOURCE, caught_up, change_colours, following, index_of,  # noqa: E402
+                     rows_of, wanted_rows)
 from stack import Stack, program, wait_until  # noqa: E402
 
 DEATH_LIMIT_S = 40.0
@@ -52,7 +53,7 @@ class IndexCrashTest(unittest.TestCase):
                 patiently(self.delete, *key)
                 continue
             entity = {"PartitionKey": key[0], "RowKey": key[1], "Host": f"h{self.choice.randrange(9)}",
-                      "Section": f"s{self.choice.randrange(3)}", "Size": self.choice.randrange(-9, 99)}
+                      "Section": self.choice.choice(SECTIONS), "Size": self.choice.randrange(-9, 99)}
             if self.choice.random() < 0.8:
                 entity["Colour"] = self.choice.choice(["red", "green", "blue"])
             patiently(self.tables.put, SOURCE, entity)
@@ -82,6 +83,11 @@ class IndexCrashTest(unittest.TestCase):
             wanted = wanted_rows(name, definition, originals, referred)
             self.assertEqual(rows_of(self.tables, name, definition, self.blobs), wanted, name)
             self.assertEqual(index_of(self.api, name)["wrongEver"], 0, name)
+        wait_until(self.only_indexes_follow, "whatever follows a table is an index")
+
+    def only_indexes_follow(self):
+        declared = {index["name"] for index in patiently(self.api.call, "GET", "/v1/indexes")["indexes"]}
+        return following(self.stack.ports["table_store"]) <= declared
 
     def test_owners_die_at_every_step(self):
         points = points_of("worker", ("follow.",))

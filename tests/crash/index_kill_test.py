@@ -20,7 +20,8 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, BlobClient, HttpFailure, TableClient, patiently  # noqa: E402
-from indexes import INDEXES, REFERRED, caught_up, change_colours, index_of, rows_of, wanted_rows  # noqa: E402
+from indexes import (INDEXES, REFERRED, SECTIONS, caught_up, change_colours, following, index_of,  # noqa: E402
+                     rows_of, wanted_rows)
 from stack import Stack, wait_until  # noqa: E402
 
 TABLE = "Things"
@@ -33,7 +34,7 @@ FREEZE_S = 7.0  # longer than the time after which a keeper counts as lost
 
 def properties(choice):
     """A common value, a rare one, none; numbers and no numbers."""
-    found = {"Host": f"h{choice.randrange(40)}", "Section": f"s{choice.randrange(4)}"}
+    found = {"Host": f"h{choice.randrange(40)}", "Section": choice.choice(SECTIONS)}
     colour = choice.choice(COLOURS)
     if colour:
         found["Colour"] = colour
@@ -269,6 +270,7 @@ class Run:
         for name in INDEXES:
             self.api.call("DELETE", f"/v1/indexes/{name}")
         wait_until(lambda: not self.api.call("GET", "/v1/indexes")["indexes"], "the indexes are gone", 60)
+        wait_until(lambda: not following(self.stack.ports["table_store"]), "no index follows a table")
         assert not self.blobs.objects("things"), "blobs are left"
         left = {key for key in patiently(self.tables.scan, TABLE) if not key[1].startswith("w")}
         assert not left, f"rows are left: {sorted(left)[:5]}"

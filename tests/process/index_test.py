@@ -132,6 +132,19 @@ class IndexTest(unittest.TestCase):
                          len(self.where(lambda e: e["PartitionKey"] == "dept2" and "name2" <= e["Name"] <= "name4")))
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/indexes/inside/lookup?value=name1")
 
+    def test_lists_of_values_that_begin_alike(self):
+        self.put("alike", "--kind", "lists", "--by", "City", "--where", "partition", "--answers-queries",
+                 "--destination", self.table + "Rows")
+        cities = ["New_York", "New_0", "New_00", "New_York_City"] + 12 * ["New"]
+        for number, city in enumerate(cities):
+            self.write({"PartitionKey": "p", "RowKey": f"c{number:02}", "City": city})
+            wait_until(lambda: self.lookup("alike", partition="p", value="New")["lag"]["changes"] == 0, "nothing waits")
+        for city in set(cities):
+            wanted = [("p", f"c{number:02}") for number, each in enumerate(cities) if each == city]
+            self.assertEqual(self.rows("alike", partition="p", value=city), wanted, city)
+            found, index = self.tables.query(self.table, f"PartitionKey eq 'p' and City eq '{city}'")
+            self.assertEqual((sorted((e["PartitionKey"], e["RowKey"]) for e in found), index), (wanted, {"alike"}), city)
+
     def test_lists_in_blobs(self):
         in_blobs = ("--kind", "lists", "--by", "Name", "--where", "blobs", "--container", "lists", "--prefix", "by-name/")
         index = self.put("blobs", *in_blobs)

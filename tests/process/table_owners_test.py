@@ -306,7 +306,8 @@ class TableOwnersTest(OwnersCase):
         for _ in range(count):
             partition, row = f"p{choice.randrange(12)}", f"w{choice.randrange(20)}"
             entity = {"PartitionKey": partition, "RowKey": row, "Host": f"h{choice.randrange(5)}",
-                      "Colour": choice.choice("rgb"), "Section": choice.choice("st"), "Size": choice.randrange(-9, 99)}
+                      "Colour": choice.choice("rgb"), "Section": choice.choice(indexes.SECTIONS),
+                      "Size": choice.randrange(-9, 99)}
             if choice.random() < 0.2:
                 self.eventually(lambda: self.remove(client(), partition, row))
             else:

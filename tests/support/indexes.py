@@ -1,6 +1,6 @@
 """Indexes of every kind over a table of things, and what their rows must be: computed from the documentation alone.
 
-Keys of the things begin with "w"; their values need no escaping.
+Keys of the things begin with "w"; their values need no escaping. Some sections begin like others.
 """
 import collections
 import json
@@ -9,6 +9,7 @@ import re
 from clients import HttpClient, HttpFailure
 
 SOURCE = "Things"
+SECTIONS = ("s1", "s1_0", "s1_New", "s1_New_York")
 REFERRED = "Colours"  # ("colours", COLOUR) has the rank of the colour
 
 # That of kind denormalised is the first: what it writes into things is what the others follow.

@@ -160,7 +160,7 @@ class IndexRowsFixture : public IndexKeepersFixture {
   }
 
   void write_at_random(std::uint64_t writes) {
-    static const std::vector<std::string> kColours{"red", "green", "blue", "", "a,b"};
+    static const std::vector<std::string> kColours{"red", "green", "blue", "", "a,b", "red_0", "red_00", "red_New"};
     for (std::uint64_t i = 0; i < writes; ++i) {
       const auto partition = "p" + std::to_string(random_->below(3));
       const auto row = "r" + std::to_string(random_->below(30));

@@ -172,6 +172,25 @@ TEST(GroupPlace, HoldsTheRowsOfOneGroupAlone) {
   EXPECT_LT(group_in_partition("by-name", "sales", "Jon").end(), place.row_key(0));
 }
 
+TEST(GroupPlace, TellsItsRowsFromThoseBetween) {
+  const auto place = group_in_partition("by-name", "sales", "Jones");
+  for (const auto bound : {std::uint64_t{0}, std::uint64_t{0xab}, ~std::uint64_t{0}}) {
+    EXPECT_TRUE(place.has(place.row_key(bound)));
+    EXPECT_EQ(place.row_key(bound).size(), place.row_key_bytes());
+    for (const std::string longer : {"Jones_York", "Jones_0", "Jones_00", "Jones_0123456789abcdef", "Jones_"}) {
+      const auto between = group_in_partition("by-name", "sales", longer).row_key(bound);
+      EXPECT_LT(place.row_prefix, between);
+      EXPECT_LT(between, place.end());
+      EXPECT_FALSE(place.has(between)) << between;
+      EXPECT_NE(between.size(), place.row_key_bytes()) << between;
+    }
+  }
+  EXPECT_FALSE(place.has("by-name_Jones_FFFFFFFFFFFFFFFF"));
+  EXPECT_FALSE(place.has("by-name_Jones_fffffffffffffffx"));
+  const auto of_job = group_of_value("x");
+  EXPECT_TRUE(of_job.has(of_job.row_key(~std::uint64_t{0})) && of_job.has(of_job.row_key(5)));
+}
+
 TEST(ValueGroup, IsTheTextOrItsDigest) {
   const auto key = [](std::string_view value) { return group_of_value(value).partition_key; };
   EXPECT_EQ(key("Jane Doe <j@x.org>"), "Jane Doe <j@x.org>");

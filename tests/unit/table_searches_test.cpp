@@ -46,6 +46,20 @@ TEST_F(TableSearchesTest, ASearchFindsTheFirstRowWithinItsBounds) {
             (std::vector<std::string>{"p/b", "p/b", "-", "-", "p/d", "p/d!", "-", "-", "q/a"}));
 }
 
+TEST_F(TableSearchesTest, ASearchPassesOverKeysOfOtherLengths) {
+  for (const auto* row : {"a_1", "a_11", "a_2", "a_222", "b_3"}) put(row, "Rome");
+  EXPECT_EQ(find({{"p", "a_", "b", 3}, {"p", "a_1!", "b", 3}, {"p", "a_1!", "b", 4}, {"p", "a_2!", "b", 3}}),
+            (std::vector<std::string>{"p/a_1", "p/a_2", "p/a_11", "-"}));
+}
+
+TEST_F(TableSearchesTest, ASearchPassesOverSoManyRowsAndNoMore) {
+  const auto name = [](int i) { return "a_" + std::to_string(10'000 + i); };
+  for (int i = 0; i <= kMostPassedOver; ++i) put(name(i), "Rome");
+  put("a_9", "Rome");
+  EXPECT_EQ(find({{"p", "a_", "b", 3}, {"p", name(kMostPassedOver), "b", 3}}),
+            (std::vector<std::string>{"p/" + name(kMostPassedOver), "p/a_9"}));
+}
+
 TEST_F(TableSearchesTest, ASearchForOneKeyFindsNoOther) {
   const std::string longest(kMaxKeyUnits, 'x');
   for (const auto& row : {std::string("b"), std::string("b!"), longest}) put(row, "Rome");

@@ -1,6 +1,7 @@
 // Indexes that follow every write, with owners and keepers on stores in memory: whatever is written, lost, repeated or
 // done by an owner that was replaced, in the end the rows are what a full scan of the table says.
 #include "index_rows_fixture.h"
+#include "workers/indexes/stray_followers.h"
 
 namespace tidemark::workers {
 namespace {
@@ -11,7 +12,12 @@ constexpr const char* kInBlobs =
     R"({"kind":"lists","source":"Source","by":["Colour"],"where":"blobs","container":"lists","prefix":"by-colour/",
         "scrubPerSecond":100000})";
 constexpr const char* kInPartition =
-    R"({"kind":"lists","source":"Source","by":["Colour","Size"],"where":"partition","destination":"Source"})";
+    R"({"kind":"lists","source":"Source","by":["Size","Colour"],"where":"partition","destination":"Source"})";
+constexpr const char* kColoursInPartition =
+    R"({"kind":"lists","source":"Source","by":["Colour"],"where":"partition","destination":"ByColour",
+        "scrubPerSecond":100000})";
+constexpr const char* kUnique =
+    R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour","unique":true})";
 constexpr const char* kBySize =
     R"({"kind":"copies","source":"Source","destination":"BySize","partitionKey":"{Size}",
         "rowKey":"{PartitionKey}_{RowKey}","properties":["Colour"],"filter":"Size ge 2","scrubPerSecond":100000})";
@@ -21,7 +27,34 @@ constexpr const char* kInside =
 constexpr const char* kTotals =
     R"({"kind":"summary","source":"Source","by":["Colour"],"of":"Size","destination":"Totals"})";
 
-class WorkersIndexes : public IndexRowsFixture {};
+class WorkersIndexes : public IndexRowsFixture {
+ protected:
+  std::map<std::string, std::int64_t> violations(const Index& index) {
+    std::map<std::string, std::int64_t> out;
+    const auto page = run_beside(store_.violations(index.id, 1000, {}));
+    EXPECT_TRUE(page.has_value());
+    if (!page) return out;
+    for (const auto& violation : page->violations) out[violation.group] = violation.count;
+    return out;
+  }
+  void note(const Index& index, const std::string& group, const std::optional<indexes::Violation>& violation) {
+    auto row = indexes::violation_row(index.id, group, violation);
+    for (auto& mutation : row.mutations) write(std::move(mutation), row.partition_key, row.table);
+  }
+  void scrub(const Index& index) {
+    const auto scrubs = progress(index).scrubs;
+    ask(index.name, {.scrub = true});
+    drive_until([&] { return progress(index).scrubs > scrubs; });
+  }
+  std::vector<std::string> followers(const std::string& table = "Source") {
+    std::vector<std::string> out;
+    const auto statuses = run_beside(tables_.followers(table));
+    EXPECT_TRUE(statuses.has_value());
+    if (!statuses) return out;
+    for (const auto& status : *statuses) out.push_back(status.following.follower);
+    return out;
+  }
+};
 
 TEST_F(WorkersIndexes, AreBuiltAndFollowEveryWrite) {
   write_at_random(150);
@@ -280,6 +313,61 @@ TEST_F(WorkersIndexes, AreMendedByAScrub) {
   }
 }
 
+/// In a partition, the rows of New_York are between those of New.
+TEST_F(WorkersIndexes, KeepValuesApartThatBeginAlike) {
+  const auto index = declare("by-colour", kColoursInPartition);
+  start_keeper("w1");
+  for (const std::string longer : {"New_York", "New_0", "New_00", "New_a_b"}) write(entity(longer, longer, 1), "p");
+  wait_until_ready(index);
+  for (int i = 0; i < 12; ++i) {
+    write(entity("n" + std::to_string(i), "New", 1), "p");
+    expect_true(index);
+  }
+  auto erasure = entity("n3", "", -1);
+  erasure.kind = MutationKind::kErase;
+  write(erasure, "p");
+  expect_true(index);
+  scrub(index);
+  EXPECT_EQ(progress(index).wrong_ever, 0U);
+}
+
+TEST_F(WorkersIndexes, PassOverAnyNumberOfValuesThatBeginAlike) {
+  const auto index = declare("by-colour", kColoursInPartition);
+  start_keeper("w1");
+  for (int i = 0; i < 2 * table_store::kMostPassedOver; i += 100) {
+    std::vector<Mutation> some;
+    for (int j = i; j < i + 100; ++j) some.push_back(entity(std::to_string(j), "New_a" + std::to_string(j), 1));
+    ASSERT_TRUE(run_beside(tables_.mutate("Source", "p", std::move(some), std::nullopt)).has_value());
+  }
+  wait_until_ready(index);
+  for (int i = 0; i < 6; ++i) {
+    write(entity("n" + std::to_string(i), "New", 1), "p");
+    wait_until_ready(index);
+  }
+  expect_true(index);
+}
+
+/// As an earlier version left them.
+TEST_F(WorkersIndexes, AreMendedWhereGroupsWereMixedUp) {
+  const auto index = declare("by-colour", kColoursInPartition);
+  start_keeper("w1");
+  for (int i = 0; i < 4; ++i) write(entity("r" + std::to_string(i), i < 3 ? "New" : "New_York", 1), "p");
+  expect_true(index);
+  const std::string row = "by-colour_New_ffffffffffffffff";
+  const auto right = *run_beside(tables_.get("ByColour", "p", row));
+  ASSERT_TRUE(right.has_value());
+  auto wrong =
+      jobs::copy_of(row, right->version, {{"Group", "New_York"}, {"Count", 2}, {"Keys", R"([["p","r3"],["p","r0"]])"}});
+  wrong.origin = Origin{index.id, "", ""};
+  write(wrong, "p", "ByColour");
+  wrong.row_key = "by-colour_Newark_ffffffffffffffff";  // which no entity has
+  write(wrong, "p", "ByColour");
+  scrub(index);
+  EXPECT_EQ(actual(index), wanted(index));
+  scrub(index);
+  EXPECT_EQ(progress(index).wrong, 0U);
+}
+
 TEST_F(WorkersIndexes, BeginAnewWhenTheyFellTooFarBehind) {
   const auto text = R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour","maxChanges":20})";
   const auto index = declare("by-colour", text);
@@ -359,6 +447,111 @@ TEST_F(WorkersIndexes, TellOfEachNewViolationOnce) {
   drive_until([&] { return run_beside(store_.violations(index.id, 10, {}))->violations.size() == 2; });
   wait_until_ready(index);
   EXPECT_EQ(told().size(), 1U) << "red, once more";
+}
+
+TEST_F(WorkersIndexes, JudgeAValueByAllItsPieces) {
+  const auto index = declare("by-colour", kUnique);
+  start_keeper("w1");
+  const auto row = [](int number) { return std::string(450, 'x') + std::to_string(number); };
+  std::vector<Mutation> all;
+  for (int i = 0; i < 100; ++i) all.push_back(entity(row(i), "red", 1));
+  ASSERT_TRUE(run_beside(tables_.mutate("Source", "p", std::move(all), std::nullopt)).has_value());
+  wait_until_ready(index);
+  std::uint64_t bound = ~0ULL;
+  for (const auto& piece : rows_in("ByColour")) bound = std::min(bound, indexes::read_piece(piece)->bound);
+  ASSERT_NE(bound, ~0ULL) << "it has one piece";
+  std::vector<int> low, high;
+  for (int i = 0; i < 100; ++i) (indexes::entry_hash("p", row(i)) <= bound ? low : high).push_back(i);
+  const auto make_unique = [&](const std::vector<int>& rows, std::size_t from) {
+    for (auto i = from; i < rows.size(); ++i) write(entity(row(rows[i]), "u" + std::to_string(rows[i]), 1), "p");
+    wait_until_ready(index);
+  };
+  using Violations = std::map<std::string, std::int64_t>;
+  make_unique(low, 1);
+  make_unique(high, 1);
+  EXPECT_EQ(violations(index), (Violations{{"red", 2}})) << "one in each";
+  make_unique(high, 0);
+  EXPECT_EQ(violations(index), Violations{}) << "one is left";
+  write(entity(row(high[0]), "red", 1), "p");
+  wait_until_ready(index);
+  EXPECT_EQ(violations(index), (Violations{{"red", 2}})) << "in a piece that is new";
+  make_unique(low, 0);
+  EXPECT_EQ(violations(index), Violations{}) << "the lower piece went";
+}
+
+TEST_F(WorkersIndexes, FindViolationsThatWereNotNoted) {
+  const auto index = declare("by-colour", kUnique);
+  start_keeper("w1");
+  for (const auto& [name, colour] : {std::pair("r1", "red"), {"r2", "red"}, {"r3", "blue"}}) {
+    write(entity(name, colour, 1), "p");
+  }
+  wait_until_ready(index);
+  note(index, "red", std::nullopt);
+  note(index, "blue", indexes::Violation{"blue", 2, "[]"});
+  scrub(index);
+  EXPECT_EQ(violations(index), (std::map<std::string, std::int64_t>{{"red", 2}}));
+}
+
+/// The owner was away while another dropped the index.
+TEST_F(WorkersIndexes, ThatAreGoneFollowNoTable) {
+  const auto index = declare("by-colour", kByColour);
+  const auto late = IndexOwner::create(index_services(), index, 1);
+  const auto later = IndexOwner::create(index_services(), index, 2);
+  bool away = true;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    while (away && method == "table.follow") co_await sleep_for(*clock_, 1ms);
+    co_return Result<void>{};
+  };
+  late->start(io_.get_executor());
+  drive_until([&] { return run_beside(tables_.read_operation("index/" + index.id))->epoch > 0; });
+  ask("by-colour", {.drop = true});
+  auto dropping = index;
+  dropping.dropping = true;
+  later->update(dropping);
+  later->start(io_.get_executor());
+  drive_until([&] { return later->ended(); });
+  away = false;
+  drive_until([&] { return late->ended(); });
+  EXPECT_TRUE(followers().empty());
+  // Nor does one that begins only now.
+  const auto last = IndexOwner::create(index_services(), index, 3);
+  last->start(io_.get_executor());
+  drive_until([&] { return last->ended(); });
+  EXPECT_TRUE(followers().empty());
+  table_link_.before = nullptr;
+}
+
+TEST_F(WorkersIndexes, OnlyTheirFollowersOutliveThem) {
+  const auto index = declare("by-colour", kByColour);
+  start_keeper("w1");
+  wait_until_ready(index);
+  const auto stray = "gone-" + random_->guid();
+  for (const auto& name : {stray, std::string("job bycolour"), std::string("somebody")}) {
+    ASSERT_TRUE(run_beside(
+        tables_.follow("Source", {.follower = name, .properties = {"Colour"}}, false, std::nullopt, std::nullopt)));
+  }
+  ASSERT_TRUE(run_beside(remove_stray_followers(services())).has_value());
+  EXPECT_EQ(followers(), (std::vector<std::string>{index.id, "job bycolour", "somebody"}));
+}
+
+TEST_F(WorkersIndexes, CountWhatIsInTheWayOnce) {
+  const auto text = R"({"kind":"copies","source":"Source","destination":"ByName","partitionKey":"names",
+                        "rowKey":"{Colour}","scrubPerSecond":100000})";
+  const auto index = declare("by-name", text);
+  write(entity("r1", "red", 1), "p");
+  write(entity("r2", "red", 2), "p");
+  start_keeper("w1");
+  wait_until_ready(index);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(progress(index).in_the_way, 1U);
+    EXPECT_NE(progress(index).in_the_way_examples.find("ByName/names/red"), std::string::npos);
+    scrub(index);
+  }
+  write(entity("r2", "blue", 2), "p");
+  wait_until_ready(index);
+  scrub(index);
+  EXPECT_EQ(progress(index).in_the_way, 0U);
+  EXPECT_TRUE(progress(index).in_the_way_examples.empty());
 }
 
 TEST_F(WorkersIndexes, GiveARowToWhoeverWantsItNext) {

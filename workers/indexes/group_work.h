@@ -31,7 +31,11 @@ struct GroupWork {
   [[nodiscard]] bool done() const { return next == wanted.size(); }
   [[nodiscard]] table_store::RowSearch search() const {
     return {place.partition_key, search_from.empty() ? place.row_key(wanted[next].entry.hash()) : search_from,
-            place.end()};
+            place.end(), place.row_key_bytes()};
+  }
+  /// For a piece before the one that search() is for.
+  [[nodiscard]] table_store::RowSearch search_below() const {
+    return {place.partition_key, place.row_key(0), search().from, place.row_key_bytes()};
   }
 };
 

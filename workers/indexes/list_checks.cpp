@@ -17,6 +17,8 @@ namespace {
 using indexes::Number;
 using jobs::EntityKey;
 
+constexpr std::size_t kExamplesOfViolation = 2;
+
 std::string literal(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
@@ -33,22 +35,28 @@ bool about_equal(const Number& a, const Number& b) {
 
 }  // namespace
 
-/// What the group's violation is now, if it is one.
-Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(const PieceChange& change) const {
-  const auto& entries = change.piece.entries;
-  auto count = static_cast<std::int64_t>(entries.size());
+/// A group is unique within its partition, if that is where the lists are.
+std::string ListRows::name_of_group(const GroupPlace& place, const std::string& group) const {
+  return in_partition_ ? table_store::join_values({place.partition_key, group}) : group;
+}
+
+/// What the group's violation is now, if it is one. `entries`: those of one piece, whose row is `piece`.
+Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(GroupPlace place, std::string group,
+                                                             std::span<const ListEntry> entries,
+                                                             std::optional<std::string> piece) const {
+  Judgement judgement{name_of_group(place, group), {}};
+  auto count = std::ssize(entries);
+  const auto first = entries.first(std::min(entries.size(), kExamplesOfViolation));
+  std::vector<ListEntry> some(first.begin(), first.end());
   if (count <= 1) {
-    std::optional<std::string> this_piece;
-    if (change.row) this_piece = change.row->row_key;
-    count += CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece))).count;
+    auto others = CO_TRY(co_await other_pieces(std::move(place), std::move(piece)));
+    count += others.totals.count;
+    std::ranges::move(others.some, std::back_inserter(some));
   }
-  // A group is unique within its partition, if that is where the lists are.
-  const auto& [place, group] = std::tie(change.work->place, change.work->group);
-  Judgement judgement{in_partition_ ? table_store::join_values({place.partition_key, group}) : group, {}};
   if (count > 1) {
     auto examples = nlohmann::json::array();
-    for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 2); ++i) {
-      examples.push_back({entries[i].partition_key, entries[i].row_key});
+    for (const auto& entry : std::span(some).first(std::min(some.size(), kExamplesOfViolation))) {
+      examples.push_back({entry.partition_key, entry.row_key});
     }
     const auto text = examples.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     judgement.violation = indexes::Violation{judgement.group, count, text};
@@ -58,15 +66,22 @@ Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(const PieceChange& 
 
 Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& changes) {
   std::vector<Judgement> judged;
-  std::vector<std::string> names;
   for (const auto& change : changes) {
     if (!change.shares()) continue;
-    judged.push_back(CO_TRY(co_await judge_uniqueness(change)));
-    names.push_back(judged.back().group);
+    const auto& [place, group] = std::tie(change.work->place, change.work->group);
+    std::optional<std::string> row;
+    if (change.row) row = change.row->row_key;
+    judged.push_back(CO_TRY(co_await judge_uniqueness(place, group, change.piece.entries, std::move(row))));
   }
+  co_return co_await note_judged(std::move(judged));
+}
+
+Task<Result<void>> ListRows::note_judged(std::vector<Judgement> judged) {
   const auto& id = context_.index.id;
   std::vector<PartitionMutations> groups;
   if (listing_.tells) {
+    std::vector<std::string> names;
+    for (const auto& judgement : judged) names.push_back(judgement.group);
     const auto known = CO_TRY(co_await indexes::are_violated(context_.tables, id, std::move(names)));
     for (std::size_t i = 0; i < judged.size(); ++i) {
       if (judged[i].violation && !known[i]) groups.push_back(indexes::untold_row(id, *judged[i].violation));
@@ -80,27 +95,48 @@ Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& cha
   co_return Result<void>{};
 }
 
-Task<Result<GroupTotals>> ListRows::totals_of_others(GroupPlace place, std::optional<std::string> but) const {
+/// Of what these rows say, the groups of which something else is noted. Many entities in one piece violate, and one
+/// alone in the last piece of its group does not; otherwise the group's other pieces tell.
+Task<Result<void>> ListRows::check_violations(std::vector<SeenPiece> seen) {
+  std::vector<std::string> names;
+  for (const auto& piece : seen) names.push_back(name_of_group(piece.place, piece.group));
+  if (names.empty()) co_return Result<void>{};
+  const auto known = CO_TRY(co_await indexes::are_violated(context_.tables, context_.index.id, std::move(names)));
+  std::vector<Judgement> judged;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    auto& [place, group, violates, is_last] = seen[i];
+    if (known[i] == violates && (violates || is_last)) continue;
+    auto judgement = CO_TRY(co_await judge_uniqueness(std::move(place), std::move(group), {}, std::nullopt));
+    if (judgement.violation.has_value() != known[i]) judged.push_back(std::move(judgement));
+  }
+  co_return co_await note_judged(std::move(judged));
+}
+
+Task<Result<ListRows::OtherPieces>> ListRows::other_pieces(GroupPlace place, std::optional<std::string> but) const {
   table_store::QueryRequest request;
   request.table = table_;
   request.follower = context_.index.id;
   request.filter = "PartitionKey eq " + literal(place.partition_key) + " and RowKey ge " + literal(place.row_prefix) +
                    " and RowKey lt " + literal(place.end());
-  GroupTotals totals;
+  OtherPieces others;
   do {
     auto page = CO_TRY(co_await context_.tables.query(request));
     for (const auto& row : page.entities) {
-      if (row.row_key == but) continue;
-      if (!sums_) {
-        totals.count += jobs::property_or<std::int32_t>(row, "Count");
+      if (row.row_key == but || !place.has(row.row_key)) continue;
+      if (!sums_) others.totals.count += jobs::property_or<std::int32_t>(row, "Count");
+      if (!sums_ && others.some.size() >= kExamplesOfViolation) continue;
+      auto piece = indexes::read_piece(row);
+      if (!piece) continue;
+      if (sums_) {
+        others.totals.add(indexes::totals_of(piece->entries));
         continue;
       }
-      const auto piece = indexes::read_piece(row);
-      if (piece) totals.add(indexes::totals_of(piece->entries));
+      if (piece->entries.size() > kExamplesOfViolation) piece->entries.resize(kExamplesOfViolation);
+      std::ranges::move(piece->entries, std::back_inserter(others.some));
     }
     request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty());
-  co_return totals;
+  co_return others;
 }
 
 Task<Result<Wrong>> ListRows::check(std::vector<Entity> rows) {
@@ -108,24 +144,31 @@ Task<Result<Wrong>> ListRows::check(std::vector<Entity> rows) {
   // missing.
   std::set<std::string> groups;
   std::vector<Entity> pieces;
+  std::vector<SeenPiece> seen;
   for (auto& row : rows) {
     const bool summary = sums_ && row.row_key == indexes::kSummaryRow;
     const bool last_piece = row.row_key.ends_with(indexes::kLastBound);
     if (sums_ && (summary || last_piece)) groups.insert(row.partition_key);
+    if (unique_ && !is_misplaced(row)) {
+      auto group = jobs::property_or<std::string>(row, listing_.form.group);
+      const bool violates = jobs::property_or<std::int32_t>(row, "Count") > 1;
+      seen.push_back({place_of(group, row.partition_key), group, violates, last_piece});
+    }
     if (!summary) pieces.push_back(std::move(row));
   }
   auto wrong = CO_TRY(co_await check_pieces(std::move(pieces)));
   for (const auto& group : groups) add(CO_TRY(co_await check_summary(group)), wrong);
+  CO_TRY(co_await check_violations(std::move(seen)));
   co_return wrong;
 }
 
 Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
-  if (!listing_.blobs) co_return co_await check_some(std::move(rows));
   Wrong wrong;
   while (!rows.empty()) {
     std::vector<Entity*> all;
     for (auto& row : rows) all.push_back(&row);
-    const auto count = CO_TRY(co_await listing_.blobs->load(std::move(all)));
+    auto count = rows.size();
+    if (listing_.blobs) count = CO_TRY(co_await listing_.blobs->load(std::move(all)));
     const auto end = rows.begin() + static_cast<std::ptrdiff_t>(count);
     std::vector<Entity> some(std::make_move_iterator(rows.begin()), std::make_move_iterator(end));
     rows.erase(rows.begin(), end);
@@ -135,17 +178,23 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
   co_return wrong;
 }
 
-/// Rows whose blobs are not there. What they listed and is still to be listed was written again when the scrub compared
-/// the entities, or is by the next one.
-Task<Result<Wrong>> ListRows::erase_lost(const std::vector<Entity>& rows) {
+/// Whether it is not where the pieces of its group are.
+bool ListRows::is_misplaced(const Entity& row) const {
+  if (listing_.of_job) return false;
+  const auto place = place_of(jobs::property_or<std::string>(row, listing_.form.group), row.partition_key);
+  return place.partition_key != row.partition_key || !place.has(row.row_key);
+}
+
+/// Rows that are not where they belong, or whose blobs are not there. What they listed and is still to be listed was
+/// written again when the scrub compared the entities, or is by the next one.
+Task<Result<Wrong>> ListRows::erase_lost(std::vector<Entity>& rows) {
   Wrong wrong;
-  std::vector<Entity> lost;
-  for (const auto& row : rows) {
-    if (row.find(listing_.form.keys) != nullptr) continue;
-    wrong.push_back({row.partition_key, row.row_key});
-    lost.push_back(row);
-  }
-  if (!lost.empty()) CO_TRY(co_await erase(std::move(lost)));
+  const auto lost = std::ranges::stable_partition(
+      rows, [this](const Entity& row) { return row.find(listing_.form.keys) != nullptr && !is_misplaced(row); });
+  for (const auto& row : lost) wrong.push_back({row.partition_key, row.row_key});
+  std::vector<Entity> erased(std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
+  rows.erase(lost.begin(), lost.end());
+  if (!erased.empty()) CO_TRY(co_await erase(std::move(erased)));
   co_return wrong;
 }
 
@@ -181,7 +230,7 @@ Task<Result<Wrong>> ListRows::check_some(std::vector<Entity> rows) {
 }
 
 Task<Result<Wrong>> ListRows::check_summary(std::string group) {
-  const auto truth = CO_TRY(co_await totals_of_others(indexes::group_across(group), std::nullopt));
+  const auto truth = CO_TRY(co_await other_pieces(indexes::group_across(group), std::nullopt)).totals;
   const std::string head(indexes::kSummaryRow);
   const auto found = CO_TRY(co_await context_.tables.find_rows(table_, {{group, head, head + jobs::kJustBehind}}, {}));
   if (found.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));

@@ -105,10 +105,11 @@ Task<Result<Wrong>> ListRows::make(std::vector<GroupWork> works) {
 }
 
 Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
-  const std::size_t searches_of_each = sums_ ? 2 : 1;
+  const std::size_t searches_of_each = sums_ || unique_ ? 2 : 1;
   std::vector<RowSearch> searches;
   for (const auto* work : works) {
     searches.push_back(work->search());
+    if (unique_) searches.push_back(work->search_below());
     if (sums_) {
       const std::string head(indexes::kSummaryRow);
       searches.push_back({work->place.partition_key, head, head + jobs::kJustBehind});
@@ -125,7 +126,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     answer = co_await context_.tables.find_rows(table_, std::move(searches), {});
   }
   auto found = CO_TRY(std::move(answer));
-  if (listing_.blobs) CO_TRY(co_await load(found.rows));
+  if (listing_.blobs) CO_TRY(co_await load(found.rows, searches_of_each));
   std::vector<PieceChange> changes;
   std::vector<PartitionMutations> groups;
   // The answer may be cut short; the rest is asked for in the next round.
@@ -133,6 +134,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     auto change = begin_piece(*works[i], std::move(found.rows[i * searches_of_each]));
     if (!change || change->changed.empty()) continue;
     if (sums_) change->summary = std::move(found.rows[i * searches_of_each + 1]);
+    if (unique_) change->has_others_below = found.rows[i * searches_of_each + 1].has_value();
     groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of[i * searches_of_each])));
     let_go(*change);
     changes.push_back(std::move(*change));
@@ -158,9 +160,12 @@ void ListRows::let_go(PieceChange& change) const {
   if (change.row && !listing_.blobs) change.row->properties = std::vector<table_store::Property>();
 }
 
-Task<Result<void>> ListRows::load(std::vector<std::optional<Entity>>& rows) const {
+Task<Result<void>> ListRows::load(std::vector<std::optional<Entity>>& rows, std::size_t searches_of_each) const {
   std::vector<Entity*> all;
-  for (auto& row : rows) all.push_back(row && row->origin == mark() ? &*row : nullptr);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool changes = i % searches_of_each == 0 && rows[i] && rows[i]->origin == mark();
+    all.push_back(changes ? &*rows[i] : nullptr);
+  }
   rows.resize(CO_TRY(co_await listing_.blobs->load(std::move(all))));
   co_return Result<void>{};
 }
@@ -176,9 +181,9 @@ Task<Result<std::vector<Outcomes>>> ListRows::write(std::vector<PartitionMutatio
   co_return co_await listing_.blobs->write(groups, std::move(replaced));
 }
 
-/// Makes as many of the group's changes as belong to this piece. Nothing if the row is not the index's.
+/// Makes as many of the group's changes as belong to this piece. Nothing if the row is not one of the group's.
 std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<Entity> row) const {
-  if (row && row->origin != mark()) {
+  if (row && (row->origin != mark() || !work.place.has(row->row_key))) {
     work.search_from = row->row_key + jobs::kJustBehind;
     return std::nullopt;
   }
@@ -186,9 +191,10 @@ std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<
   change.work = &work;
   change.piece.group = work.group;
   if (row) {
-    // What cannot be read is made anew by the next scrub, like what is missing.
+    // What cannot be read, or is another group's, is made anew by the next scrub, like what is missing.
     change.piece.bound = indexes::bound_of(row->row_key, listing_.form).value_or(change.piece.bound);
-    if (auto piece = indexes::read_piece(*row, listing_.form)) change.piece = std::move(*piece);
+    auto piece = indexes::read_piece(*row, listing_.form);
+    if (piece && (listing_.of_job || piece->group == work.group)) change.piece.entries = std::move(piece->entries);
     change.row = std::move(row);
   }
   work.search_from.clear();
@@ -238,7 +244,7 @@ Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, Pa
   if (!alone && (!read || indexes::loses_an_extreme(*read, change.before, after))) {
     std::optional<std::string> this_piece;
     if (change.row) this_piece = change.row->row_key;
-    totals = CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece)));
+    totals = CO_TRY(co_await other_pieces(change.work->place, std::move(this_piece))).totals;
   } else if (!alone) {
     totals = *read;
     totals.subtract(change.before);

@@ -2,6 +2,8 @@
 // the pieces of their groups: for each piece one search and one write, whatever number of its keys change. Only the
 // owner writes pieces, one write of a group at a time, so what it has read is what it replaces. Private to this folder.
 #pragma once
+#include <span>
+
 #include "common/base/encoding.h"
 #include "indexes/rows/group_totals.h"
 #include "workers/indexes/blob_pieces.h"
@@ -24,9 +26,12 @@ struct PieceChange {
   Wrong changed;
   GroupTotals before;
   std::optional<Entity> summary;  // the group's
+  bool has_others_below = false;  // or may have
 
-  /// Several entities are in the piece, or were.
-  [[nodiscard]] bool shares() const { return before.count > 1 || piece.entries.size() > 1; }
+  /// The group has several entities, or had, or may have or have had some in other pieces.
+  [[nodiscard]] bool shares() const {
+    return before.count > 1 || piece.entries.size() > 1 || piece.bound != ListPiece{}.bound || has_others_below;
+  }
 };
 
 class ListRows final : public IndexRows {
@@ -70,24 +75,41 @@ class ListRows final : public IndexRows {
   std::optional<PieceChange> begin_piece(GroupWork& work, std::optional<Entity> row) const;
   void let_go(PieceChange& change) const;
   /// Cuts off what is too much for one round.
-  Task<Result<void>> load(std::vector<std::optional<Entity>>& rows) const;
+  Task<Result<void>> load(std::vector<std::optional<Entity>>& rows, std::size_t searches_of_each) const;
   Task<Result<std::vector<Outcomes>>> write(std::vector<PartitionMutations>& groups,
                                             const std::vector<PieceChange>& changes);
   Task<Result<PartitionMutations>> mutations_of(const PieceChange& change, Version as_of) const;
   Task<Result<void>> sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const;
-  /// Of all pieces of the group but one.
-  Task<Result<GroupTotals>> totals_of_others(GroupPlace place, std::optional<std::string> but) const;
+  struct OtherPieces {
+    GroupTotals totals;
+    std::vector<ListEntry> some;  // unless they are in blobs
+  };
+  /// All pieces of the group but one.
+  Task<Result<OtherPieces>> other_pieces(GroupPlace place, std::optional<std::string> but) const;
   [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
   [[nodiscard]] Mutation erasure(std::string row_key) const;
   struct Judgement {
     std::string group;
     std::optional<indexes::Violation> violation;
   };
-  Task<Result<Judgement>> judge_uniqueness(const PieceChange& change) const;
+  /// What a row says of its group.
+  struct SeenPiece {
+    GroupPlace place;
+    std::string group;
+    bool violates = false;
+    bool is_last = false;
+  };
+  [[nodiscard]] std::string name_of_group(const GroupPlace& place, const std::string& group) const;
+  Task<Result<Judgement>> judge_uniqueness(GroupPlace place, std::string group, std::span<const ListEntry> entries,
+                                           std::optional<std::string> piece) const;
   Task<Result<void>> note_violations(const std::vector<PieceChange>& changes);
+  Task<Result<void>> note_judged(std::vector<Judgement> judged);
+  Task<Result<void>> check_violations(std::vector<SeenPiece> seen);
   Task<Result<Wrong>> check_pieces(std::vector<Entity> rows);
   Task<Result<Wrong>> check_some(std::vector<Entity> rows);
-  Task<Result<Wrong>> erase_lost(const std::vector<Entity>& rows);
+  [[nodiscard]] bool is_misplaced(const Entity& row) const;
+  /// Takes them out of the rows.
+  Task<Result<Wrong>> erase_lost(std::vector<Entity>& rows);
   Task<Result<Wrong>> check_summary(std::string group);
 
   IndexRowsContext context_;
