@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "indexes/lookup/copy_match.h"
 #include "indexes/lookup/list_search.h"
 #include "indexes/lookup/search_parts.h"
 #include "jobs/spec/key_template.h"
@@ -66,7 +67,7 @@ std::string text_of_row(const std::string& row_key) { return base64_encode("r" +
 class CopySearch final : public Search {
  public:
   CopySearch(Source source, const Index& index, const LookupRequest& request, jobs::KeyTemplates templates)
-      : source_(std::move(source)), templates_(std::move(templates)), page_(request.top) {
+      : source_(std::move(source)), match_(request, templates), templates_(std::move(templates)), page_(request.top) {
     const auto& kind = std::get<CopiesKind>(index.definition.kind);
     const auto keys = copy_keys_of(request, kind);
     copies_.table = index.definition.destination();
@@ -78,7 +79,7 @@ class CopySearch final : public Search {
     }
     copies_.follower = index.id;
     copies_.entities = source_.table;
-    copies_.show = show_for(kind, request);
+    copies_.show = show_for(kind, request, match_.open());
     copies_.selection = source_.selection;
     copies_.beside = place_of_progress(index.id);
   }
@@ -118,15 +119,18 @@ class CopySearch final : public Search {
  private:
   using Show = table_store::CopiesRequest::Show;
 
-  [[nodiscard]] static Show show_for(const CopiesKind& kind, const LookupRequest& request) {
-    if (request.keys_only) return Show::kKeys;
+  /// `compared`: properties of which the copies' keys do not say enough.
+  [[nodiscard]] static Show show_for(const CopiesKind& kind, const LookupRequest& request,
+                                     const std::vector<std::string>& compared) {
+    if (request.keys_only && compared.empty()) return Show::kKeys;
     if (!kind.properties) return Show::kCopies;
     const auto has = [&kind](const auto& name) {
       const bool own = name != "PartitionKey" && name != "RowKey" && name != "Timestamp";
       return !own || std::ranges::find(*kind.properties, name) != kind.properties->end();
     };
     const auto& wanted = request.projection;
-    return !wanted.empty() && std::ranges::all_of(wanted, has) ? Show::kCopies : Show::kEntities;
+    const bool shows = request.keys_only || (!wanted.empty() && std::ranges::all_of(wanted, has));
+    return shows && std::ranges::all_of(compared, has) ? Show::kCopies : Show::kEntities;
   }
 
   /// Where to go on, if there is more.
@@ -146,6 +150,7 @@ class CopySearch final : public Search {
     if (copy.shown) view.version = copy.shown->version;
     if (copy.shown) view.block = block_in(blocks, *copy.shown);
     if (proves && copy.settled && (copy.shown || copies_.show == Show::kKeys)) {
+      if (!has_what_is_asked_for(copy, view)) return page_.look();
       return page_.add(FoundEntity{copy.of.partition_key, copy.of.row_key, view.version, view.block});
     }
     if (!copy.shown || !table_store::is_property_block(view.block)) return page_.leave_out();
@@ -154,10 +159,19 @@ class CopySearch final : public Search {
     if (!source_.filter.matches(entity) || jobs::apply_key_templates(templates_, entity) != place) {
       return page_.leave_out();
     }
+    if (!match_.admits(entity, place)) return page_.look();
     page_.add(std::move(entity));
   }
 
+  [[nodiscard]] bool has_what_is_asked_for(const table_store::FoundCopy& copy,
+                                           const table_store::EntityView& view) const {
+    if (!match_.admits_place({copy.of.partition_key, copy.of.row_key}, copy.row_key)) return false;
+    if (match_.open().empty()) return true;
+    return table_store::is_property_block(view.block) && match_.admits_open(view.to_entity(match_.open()));
+  }
+
   Source source_;
+  CopyMatch match_;
   jobs::KeyTemplates templates_;
   table_store::CopiesRequest copies_;
   Page page_;

@@ -177,6 +177,20 @@ class IndexTest(unittest.TestCase):
         row = self.tables.get(self.table, "dept1", "mail_m13@example.org")
         self.assertEqual((row["Name"], "Pay" in row), ("name6", False))
 
+    def test_copies_whose_keys_begin_alike(self):
+        self.put("hosts", "--kind", "copies", "--destination", self.table + "Rows", "--partition-key", "all",
+                 "--row-key", "{Host}_{RowKey}")
+        self.put("pairs", "--kind", "copies", "--destination", self.table + "Pairs", "--partition-key", "all",
+                 "--row-key", "{Host}_{Port}")
+        self.write({"PartitionKey": "q", "RowKey": "1", "Host": "web", "Port": "1_0"})
+        version = self.write({"PartitionKey": "q", "RowKey": "2", "Host": "web_1", "Port": "2"})
+        self.assertEqual(self.rows("hosts", Host="web", minVersion=version), [("q", "1")])
+        self.assertEqual(self.rows("hosts", Host="web_1"), [("q", "2")])
+        self.assertEqual(self.rows("pairs", Host="web", minVersion=version), [("q", "1")])
+        self.assertEqual(self.rows("pairs", Host="web_1", Port="0"), [])
+        keys = self.lookup("pairs", Host="web", select="keys")["keys"]
+        self.assertEqual(keys, [{"partitionKey": "q", "rowKey": "1"}])
+
     def test_summaries(self):
         self.put("pay", "--kind", "summary", "--by", "Name", "--of", "Pay", "--destination", self.table + "Rows")
         group = self.lookup("pay", value="name2")["groups"][0]

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "common/base/encoding.h"
+#include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
 #include "tests/unit/index_proof_fixture.h"
 
@@ -176,6 +177,89 @@ TEST_F(ProvenCopies, AreReadOnOnlyWithinWhatIsAskedFor) {
   EXPECT_FALSE(refused(base64_encode("rr1")));
   for (const std::string text : {"r", "rr0", "rr2", "r1", "rr1\xFF"}) EXPECT_TRUE(refused(base64_encode(text))) << text;
   EXPECT_TRUE(refused("?"));
+}
+
+/// Copies whose keys begin alike, or are the same for several values.
+struct AmbiguousCopies : IndexProof {
+  void declare(const std::string& row_key, const std::string& more = "") {
+    const auto text = R"({"kind":"copies","source":"Source","destination":"Rows","partitionKey":"all","rowKey":")" +
+                      row_key + "\"" + more + "}";
+    index = IndexFixture::put("copies" + std::to_string(++declared), defined(text));
+    begin();
+  }
+  void have(const std::string& row, const std::string& a, const std::string& b) {
+    const auto entity = put("p", row, {{"A", a}, {"B", b}});
+    const auto& kind = std::get<CopiesKind>(index.definition.kind);
+    const auto place = *jobs::apply_key_templates(*jobs::parse_key_templates("all", kind.row_key), entity);
+    auto properties = entity.properties;
+    std::erase_if(properties, [&](const Property& property) {
+      return kind.properties && std::ranges::find(*kind.properties, property.name) == kind.properties->end();
+    });
+    auto mutation = jobs::copy_of(place.row_key, entity.version, std::move(properties));
+    mutation.origin = {index.id, "p", row};
+    write("Rows", "all", std::move(mutation));
+  }
+  /// The RowKeys, whatever is selected and whether the index is ready or not.
+  std::vector<std::string> found(const Parameters& given) {
+    std::vector<std::string> out;
+    for (const auto state : {kReady, kBuilding}) {
+      become(state);
+      for (const auto* select : {"entities", "keys", "A"}) {
+        auto parameters = given;
+        parameters.emplace_back("select", select);
+        auto search =
+            make_search({tables, listings, nullptr, clock}, index, *read_lookup(index.definition, parameters));
+        EXPECT_TRUE(search);
+        const auto page = run_task((*search)->run());
+        EXPECT_TRUE(page);
+        std::vector<std::string> rows;
+        for (const auto& entity : page->entities) rows.push_back(entity.row_key);
+        if (state == kReady && select == std::string_view("entities")) out = rows;
+        EXPECT_EQ(rows, out) << state << " " << select;
+        EXPECT_EQ(page->left_out, 0U);
+      }
+    }
+    return out;
+  }
+  int declared = 0;
+};
+
+TEST_F(AmbiguousCopies, AreToldApartByTheKeysOfTheEntities) {
+  declare("{A}_{RowKey}", R"(,"properties":["C"])");
+  have("1", "web", "");
+  have("2", "web_1", "");
+  acknowledge();
+  EXPECT_THAT(found({{"A", "web"}}), ElementsAre("1"));
+  EXPECT_THAT(found({{"A", "web_1"}}), ElementsAre("2"));
+  EXPECT_THAT(found({{"A", "web"}, {"RowKey", "1"}}), ElementsAre("1"));
+  EXPECT_THAT(found({{"A", "web"}, {"RowKey", "1_2"}}), IsEmpty());
+  EXPECT_THAT(found({{"A", "web"}, {"prefix", "1"}}), ElementsAre("1"));
+  EXPECT_THAT(found({{"prefix", "we"}}), ElementsAre("1", "2"));
+  become(kReady);
+  note_calls();
+  auto search = make_search({tables, listings, nullptr, clock}, index,
+                            *read_lookup(index.definition, {{"A", "web"}, {"select", "keys"}}));
+  ASSERT_TRUE(run_task((*search)->run()));
+  EXPECT_THAT(calls, ElementsAre("table.find_copies"));
+}
+
+TEST_F(AmbiguousCopies, AreToldApartByWhatTheyOrTheEntitiesHave) {
+  for (const std::string more : {"", R"(,"properties":["A","B"])", R"(,"properties":["A"])", R"(,"properties":["C"])"}) {
+    declare("{A}_{B}", more);
+    have("1", "x", "y_z");
+    have("2", "x_y", "");
+    acknowledge();
+    EXPECT_THAT(found({{"A", "x"}}), ElementsAre("1")) << more;
+    EXPECT_THAT(found({{"A", "x_y"}}), ElementsAre("2")) << more;
+    EXPECT_THAT(found({{"A", "x"}, {"B", "y_z"}}), ElementsAre("1")) << more;
+    EXPECT_THAT(found({{"A", "x_y"}, {"B", "z"}}), IsEmpty()) << more;
+    EXPECT_THAT(found({{"A", "x"}, {"prefix", "y"}}), ElementsAre("1")) << more;
+    EXPECT_THAT(found({{"A", "x_y"}, {"prefix", "z"}}), IsEmpty()) << more;
+    for (const auto& row : {"x_y_", "x_y_z"}) {
+      const auto away = table_store::change(table_store::MutationKind::kErase, row);
+      ASSERT_TRUE(run_task(tables.mutate("Rows", "all", {away}, std::nullopt)));
+    }
+  }
 }
 
 TEST_F(ProvenCopies, WhereNoKeyCanBeFindNothing) {
