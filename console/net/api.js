@@ -38,13 +38,13 @@ async function refusalOf(response) {
 }
 
 async function ask(method, path, options = {}) {
-  const { raw, ...rest } = options;
+  const { raw, exact = false, ...rest } = options;
   const response = await send(method, path, rest);
   if (response.status === 401) state.onSignedOut();
   if (!response.ok) throw await refusalOf(response);
   if (raw) return response;
   const text = await response.text();
-  const value = text ? parseExact(text) : null;
+  const value = text ? parseExact(text, { doubles: exact }) : null;
   if (options.withTag) return { value, tag: response.headers.get("ETag") || "" };
   return value;
 }
@@ -53,9 +53,10 @@ const written = (value) => (value === undefined ? undefined : typeof value === "
 /// Header values are bytes; a reason may be any text.
 const reasonHeader = (reason) => (reason ? { "X-Tidemark-Reason": encodeURIComponent(reason) } : {});
 
+/// Option `exact`: what the answer holds is written back, so it keeps its Doubles.
 export const api = {
   get: (path, options) => ask("GET", path, options),
-  post: (path, value, reason) => ask("POST", path, { body: written(value), headers: reasonHeader(reason) }),
+  post: (path, value, reason, options) => ask("POST", path, { ...options, body: written(value), headers: reasonHeader(reason) }),
   put: (path, value, reason, headers) => ask("PUT", path, { body: written(value), headers: { ...reasonHeader(reason), ...headers } }),
   patch: (path, value, reason) => ask("PATCH", path, { body: written(value), headers: reasonHeader(reason) }),
   remove: (path, reason, headers, signal) => ask("DELETE", path, { headers: { ...reasonHeader(reason), ...headers }, signal }),

@@ -1,12 +1,24 @@
-// JSON whose integers are exact: one that a number would round becomes a BigInt, and is written back as it was.
+// JSON whose numbers are exact: an integer that a number would round becomes a BigInt, and one with a point or an exponent
+// a Double. Each is written back as it was.
 const piece = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const long = /^-?\d{16,}$/;
+const double = /^(?:-0|-?\d.*[.eE].*)$/;
 // Nobody can guess it, so no text that somebody stored is taken for a number.
-const mark = `integer ${[...crypto.getRandomValues(new Uint32Array(4))].join("-")}:`;
-const marked = new RegExp(`"${mark}(-?\\d+)"`, "g");
+const mark = `number ${[...crypto.getRandomValues(new Uint32Array(4))].join("-")}:`;
+const marked = new RegExp(`"${mark}([^"]+)"`, "g");
 
-export function parseExact(text) {
-  const safe = text.replace(piece, (found) => (long.test(found) ? JSON.stringify(mark + found) : found));
+/// Its text is its type: 5.0 is a Double in a table, and 5 is an Int32.
+export class Double extends Number {
+  #text;
+  constructor(text) { super(text); this.#text = text; }
+  toString() { return this.#text; }
+}
+
+export const hasMembers = (value) => typeof value === "object" && value !== null && !(value instanceof Double);
+
+/// `doubles`: false for figures, which are reckoned with and not written back: they are numbers then.
+export function parseExact(text, { doubles = true } = {}) {
+  const safe = text.replace(piece, (found) => (long.test(found) || (doubles && double.test(found)) ? JSON.stringify(mark + found) : found));
   if (safe.length === text.length) return JSON.parse(text);
   return JSON.parse(safe, (_, value) =>
     typeof value === "string" && value.startsWith(mark) ? exactNumber(value.slice(mark.length)) : value);
@@ -24,12 +36,13 @@ export function parseSome(text) {
   try { return parseExact(text); } catch { return undefined; }
 }
 
-function exactNumber(digits) {
-  const number = Number(digits);
-  return Number.isSafeInteger(number) ? number : BigInt(digits);
+function exactNumber(text) {
+  if (double.test(text)) return new Double(text);
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
 export function textOf(value, indent = 0) {
-  const text = JSON.stringify(value, (_, each) => (typeof each === "bigint" ? mark + each : each), indent);
+  const text = JSON.stringify(value, (_, each) => (typeof each === "bigint" || each instanceof Double ? `${mark}${each.toString()}` : each), indent);
   return text === undefined ? "" : text.replace(marked, "$1");
 }

@@ -61,7 +61,7 @@ function Lookup({ name, definition }) {
     const query = new URLSearchParams();
     for (const each of by) if (values[each]) query.append("value", values[each]);
     query.set("top", "50");
-    setFound(await api.get(`/v1/indexes/${part(name)}/lookup?${query}`));
+    setFound(await api.get(`/v1/indexes/${part(name)}/lookup?${query}`, { exact: true }));
   });
   if (!by.length || by.some((each) => typeof each !== "string")) return null;
   return html`<${Card} title="Look up"><form class="filters" onSubmit=${(e) => { e.preventDefault(); ask(); }}>${by.map((each) => html`<label class="choice"><span><bdi>${visible(each)}</bdi></span><input value=${values[each] || ""} onInput=${(e) => setValues({ ...values, [each]: e.target.value })} /></label>`)}<button disabled=${busy}>Find</button></form>

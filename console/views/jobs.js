@@ -57,7 +57,7 @@ function useJob(id) {
   const [told, setTold] = useState(undefined);
   const [streaming, setStreaming] = useState(false);
   const over = told && ended(told);
-  const live = useLive((signal) => api.get(`/v1/jobs/${part(id)}`, { signal }), [id], streaming ? 0 : over ? 15_000 : 2_000);
+  const live = useLive((signal) => api.get(`/v1/jobs/${part(id)}`, { signal, exact: true }), [id], streaming ? 0 : over ? 15_000 : 2_000);
   useEffect(() => { if (live.value) setTold(live.value); }, [live.value]);
   useEffect(() => {
     if (paused || !told || over) return undefined;
@@ -115,7 +115,7 @@ function Job({ id }) {
       <div>${job.result !== undefined && html`<${Card} title="Result"><${Json} value=${job.result} /></${Card}>`}
         ${job.skips && html`<${Card} title="Skipped"><ul>${job.skips.map((skip) => html`<li><strong>${count(skip.count)}</strong> <${Text} value=${skip.reason} /><ul class="small">${skip.samples.slice(0, 5).map(([p, r]) => html`<li><${Text} value=${p} most=${80} /> / <${Text} value=${r} most=${80} /></li>`)}</ul></li>`)}</ul></${Card}>`}
         <${Card} title="Spec"><${Json} value=${spec} /></${Card}></div></div>
-    ${acting === "cancel" && html`<${Confirm} title="Cancel this job?" verb="Cancel the job" needsReason run=${async (reason) => take(await api.post(`/v1/jobs/${part(id)}/cancel`, undefined, reason))} onClose=${() => setActing("")}><p>What it has done stays done.</p></${Confirm}>`}`;
+    ${acting === "cancel" && html`<${Confirm} title="Cancel this job?" verb="Cancel the job" needsReason run=${async (reason) => take(await api.post(`/v1/jobs/${part(id)}/cancel`, undefined, reason, { exact: true }))} onClose=${() => setActing("")}><p>What it has done stays done.</p></${Confirm}>`}`;
 }
 
 const shared = ["maxAttempts", "idempotencyKey", "priority", "queue", "notBefore", "retryBaseMs", "retryCapMs", "keepHours", "maxAffected", "maxPerSecond", "onEnd", "then", "traceparent", "tracestate"];

@@ -2,7 +2,7 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
-import { parseExact, textOf } from "../net/exact.js";
+import { hasMembers, parseExact, textOf } from "../net/exact.js";
 import { search, textSearch, useLive, usePages } from "../net/live.js";
 import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
@@ -100,19 +100,19 @@ const verbs = {
 
 /// The job of a message: what an edit begins from and what is sent.
 export function specOf(body) {
-  if (!body || typeof body !== "object") return String(body ?? "");
+  if (!hasMembers(body)) return String(body ?? "");
   const { jobId, group, ...spec } = body;
   return textOf(spec, 2);
 }
 
 /// The api tells members in this order.
-const sorted = (value) => (Array.isArray(value) ? value.map(sorted) : value && typeof value === "object" ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])])) : value);
+const sorted = (value) => (Array.isArray(value) ? value.map(sorted) : hasMembers(value) ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])])) : value);
 
 /// Before it was edited for the first time.
 const originalOf = (message) => specOf(message.original === undefined ? message.body : sorted(bodyOf(message.original)));
 
 function Message({ id }) {
-  const live = useLive((signal) => api.get(`/v1/poison/${part(id)}`, { signal }), [id], 10_000);
+  const live = useLive((signal) => api.get(`/v1/poison/${part(id)}`, { signal, exact: true }), [id], 10_000);
   const [acting, setActing] = useState("");
   const may = useMay("operator");
   useKeys(may ? { r: () => setActing("redrive") } : {});

@@ -35,7 +35,7 @@ function Schedules_() {
 }
 
 function Schedule({ name }) {
-  const live = useLive((signal) => api.get(`/v1/schedules/${part(name)}`, { signal, withTag: true }), [name], 5_000);
+  const live = useLive((signal) => api.get(`/v1/schedules/${part(name)}`, { signal, withTag: true, exact: true }), [name], 5_000);
   const [acting, setActing] = useState("");
   const may = useMay("operator");
   const schedule = live.value?.value;

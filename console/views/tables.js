@@ -2,7 +2,7 @@
 import { html } from "../parts/html.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
-import { textOf } from "../net/exact.js";
+import { Double, textOf } from "../net/exact.js";
 import { rowId, search, useLive, usePages } from "../net/live.js";
 import { Badge, Card, Confirm, Dialog, Failure, Head, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
@@ -56,7 +56,7 @@ function Entities({ table, query }) {
   const plan = usePlan(table, text);
   const [index, setIndex] = useState("");
   const load = (signal) => async (continuation) => {
-    const page = await api.get(at(`/v1/tables/${part(table)}/entities`, { filter, limit: 100, continuation }), { signal });
+    const page = await api.get(at(`/v1/tables/${part(table)}/entities`, { filter, limit: 100, continuation }), { signal, exact: true });
     setIndex(page.index || "");
     return { ...page, items: page.entities.map((each) => ({ ...each, [rowId]: `${each.PartitionKey}\u0000${each.RowKey}` })) };
   };
@@ -99,12 +99,12 @@ function typeOf(entity, name) {
   const told = entity[`${name}@odata.type`];
   if (told) return String(told).replace("Edm.", "");
   const value = entity[name];
-  return typeof value === "number" && !Number.isInteger(value) ? "Double" : typeNames[typeof value] || typeof value;
+  return value instanceof Double ? "Double" : typeNames[typeof value] || typeof value;
 }
 
 function Entity({ table, partitionKey, rowKey }) {
   const address = `/v1/tables/${part(table)}/entity?partitionKey=${part(partitionKey)}&rowKey=${part(rowKey)}`;
-  const live = useLive((signal) => api.get(address, { signal, withTag: true }), [address], 10_000);
+  const live = useLive((signal) => api.get(address, { signal, withTag: true, exact: true }), [address], 10_000);
   const [acting, setActing] = useState(null);
   const may = useMay("operator");
   const crumbs = [["Tables", "/tables"], [table, `/tables/${part(table)}`]];

@@ -416,6 +416,17 @@ describe("jobs", () => {
     assert.ok(await page.getByLabel("Every entity of the table").isChecked());
   });
 
+  test("a Double of a job stays one when it is run again", async () => {
+    const job = await stack.submit('{"kind":"merge","source":"Orders","partitionKey":"p1","rowKey":"001","set":{"Whole":5.0,"Large":1e+300,"Small":1}}');
+    await state(job.id, "succeeded");
+    await open(`/jobs/${job.id}`);
+    await button("Run again, with changes…").click();
+    await heading("Submit a job");
+    assert.match(await page.locator("[name=set]").inputValue(), /"Whole":5\.0\b/);
+    assert.match(await page.locator("[name=set]").inputValue(), /"Large":1e\+300\b/);
+    await page.locator(".json", { hasText: '"Whole": 5.0' }).waitFor();
+  });
+
   test("a schedule is made, run, paused and deleted", async () => {
     await open("/schedules");
     await button("New schedule…").click();
@@ -527,6 +538,31 @@ describe("indexes and data", () => {
     await dialog().getByLabel("Reason").fill("tried");
     await button("Delete", dialog()).click();
     await heading("Orders");
+  });
+
+  test("a Double stays one through an edit and an export", async () => {
+    const where = "/v1/tables/Orders/entity?partitionKey=exact&rowKey=2";
+    const told = async () => (await fetch(stack.url + where, { headers: { Authorization: `Bearer ${token}` } })).text();
+    const doubles = [/"Whole":5\.0\b/, /"Nothing":-0\.0\b/, /"Large":1e\+300\b/];
+    await stack.call("PUT", where, '{"Whole":5.0,"Nothing":-0.0,"Large":1e+300,"Small":1}', { "If-None-Match": "*" });
+    await open("/tables/Orders?partitionKey=exact&rowKey=2");
+    for (const [name, type, value] of [["Whole", "Double", "5.0"], ["Nothing", "Double", "-0.0"], ["Large", "Double", "1e+300"], ["Small", "Int32", "1"]]) {
+      const row = page.getByRole("row", { name: new RegExp(`^${name}`) });
+      await row.getByText(type, { exact: true }).waitFor();
+      await row.getByText(value, { exact: true }).waitFor();
+    }
+    await button("Edit…").click();
+    const text = dialog().getByLabel("Properties");
+    await text.fill((await text.inputValue()).replace('"Small": 1', '"Small": 2'));
+    await dialog().getByLabel("Reason").fill("two is right");
+    await button("Save", dialog()).click();
+    await page.getByRole("row", { name: /Small/ }).getByText("2", { exact: true }).waitFor();
+    for (const each of doubles) assert.match(await told(), each);
+    await open(`/tables/Orders?filter=${encodeURIComponent("PartitionKey eq 'exact'")}`);
+    await rows("Entities").first().waitFor();
+    const [saved] = await Promise.all([page.waitForEvent("download"), button("Export JSON Lines").click()]);
+    for (const each of doubles) assert.match(readFileSync(await saved.path(), "utf8"), each);
+    await stack.call("DELETE", where, undefined, { "If-Match": "*" });
   });
 
   test("messages of a queue are looked at, also those that nobody can take", async () => {
