@@ -18,6 +18,9 @@ export function useLive(load, inputs, every = 5_000) {
   const latest = useRef();
   latest.current = load;
   const again = useRef(() => {});
+  const replan = useRef(() => {});
+  const pace = useRef();
+  pace.current = every;
   const loaded = useRef(null);
 
   useEffect(() => { set({ value: undefined, error: null, busy: true }); }, inputs);
@@ -48,17 +51,20 @@ export function useLive(load, inputs, every = 5_000) {
     };
     const plan = (took) => {
       clearTimeout(timer);
-      if (paused || !every || document.hidden) return;
-      const rest = failures ? Math.min(longest, every * 2 ** Math.min(failures, 4)) : Math.min(mostPatient, restShare * took);
-      timer = setTimeout(run, Math.max(every, rest));
+      if (paused || !pace.current || document.hidden) return;
+      const rest = failures ? Math.min(longest, pace.current * 2 ** Math.min(failures, 4)) : Math.min(mostPatient, restShare * took);
+      timer = setTimeout(run, Math.max(pace.current, rest));
     };
-    const seen = () => { if (!document.hidden && !paused && every) run(); else clearTimeout(timer); };
+    const seen = () => { if (!document.hidden && !paused && pace.current) run(); else clearTimeout(timer); };
     document.addEventListener("visibilitychange", seen);
     again.current = run;
+    replan.current = () => { if (!running) plan(0); };
     // A pause asks for nothing that is there already.
     if (!paused || !same(loaded.current, inputs)) run();
     return () => { abort.abort(); clearTimeout(timer); document.removeEventListener("visibilitychange", seen); };
-  }, [...inputs, paused, every]);
+  }, [...inputs, paused]);
+
+  useEffect(() => replan.current(), [every]);
 
   const refresh = useCallback(() => again.current(), []);
   return { ...shown, refresh };
@@ -94,32 +100,35 @@ export function textSearch(text) {
 export const rowId = Symbol("row");
 const nameOf = (item) => item[rowId] ?? item.id ?? item;
 
-/// Pages of a list: the first is kept up to date until somebody asks for older ones. `load(continuation, signal, tell)`.
+/// Pages of a list: the first is kept up to date until somebody asks for older ones, which follow it as it was then.
+/// `load(continuation, signal, tell)`.
 export function usePages(load, inputs, every = 5_000) {
-  const nothing = { items: [], searched: 0, continuation: null, busy: false, error: null };
+  const nothing = { first: null, items: [], searched: 0, continuation: null, busy: false, error: null };
   const [older, setOlder] = useState(nothing);
-  const first = useLive((signal, tell) => load("", signal, tell), inputs, older.continuation === null ? every : 0);
+  const newest = useLive((signal, tell) => load("", signal, tell), inputs, older.first ? 0 : every);
+  const first = older.first || newest.value;
   const round = useRef(0);  // what was asked for before the inputs changed is of no use any more
   const begin = () => { round.current += 1; setOlder(nothing); };
   useEffect(begin, inputs);
-  const next = older.continuation === null ? first.value?.continuation : older.continuation;
+  const next = older.continuation === null ? first?.continuation : older.continuation;
   const more = async () => {
     const own = round.current;
-    setOlder((was) => ({ ...was, busy: true }));
+    setOlder((was) => ({ ...was, first, busy: true }));
     try {
       const page = await load(next);
       if (own !== round.current) return;
-      setOlder((was) => ({ items: [...was.items, ...page.items], searched: was.searched + (page.searched || 0), continuation: page.continuation || "", busy: false, error: null }));
+      setOlder((was) => ({ first, items: [...was.items, ...page.items], searched: was.searched + (page.searched || 0), continuation: page.continuation || "", busy: false, error: null }));
     } catch (error) {
       if (own === round.current) setOlder((was) => ({ ...was, busy: false, error }));
     }
   };
   const refresh = () => {
     begin();
-    first.refresh();
+    newest.refresh();
   };
-  const known = new Set((first.value?.items || []).map(nameOf));
-  const items = first.value ? [...first.value.items, ...older.items.filter((item) => !known.has(nameOf(item)))] : undefined;
-  const searched = first.value?.searched === undefined ? undefined : Number(first.value.searched) + older.searched;
-  return { items, searched, error: first.error || older.error, busy: first.busy || older.busy, next: next || "", more, refresh, still: older.continuation !== null };
+  const known = new Set((first?.items || []).map(nameOf));
+  const items = first && [...first.items, ...older.items.filter((item) => !known.has(nameOf(item)))];
+  const searched = first?.searched === undefined ? undefined : Number(first.searched) + older.searched;
+  const { error, busy } = older.first ? older : newest;
+  return { items, searched, error, busy, next: next || "", more, refresh, still: Boolean(older.first) };
 }

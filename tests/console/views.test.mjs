@@ -935,6 +935,41 @@ describe("a list that cannot be had", () => {
   });
 });
 
+describe("a list that changes while somebody goes through it", () => {
+  test("keeps what was shown, and tells of what is new when it is asked to", async () => {
+    const end = await newPage();
+    await signIn();
+    await page.clock.install();
+    const names = ["five", "four", "one", "three", "two"];
+    let held;
+    await page.route(/\/v1\/containers\?/, async (route) => {
+      const after = new URL(route.request().url()).searchParams.get("continuation");
+      const from = after ? names.indexOf(after) + 1 : 0;
+      const list = names.slice(from, from + 2);
+      if (held === true) await new Promise((go) => { held = go; });
+      await route.fulfill({ json: { containers: list.map((name) => ({ name, changedAt: "2026-01-31T22:00:00Z", leased: false })), ...(from + 2 < names.length ? { continuation: list.at(-1) } : {}) } });
+    });
+    const shown = async (wanted) => until(async () => JSON.stringify((await rows("Containers").allTextContents()).map((text) => /^[a-z]+/.exec(text)[0])) === JSON.stringify(wanted), `shown: ${wanted}`);
+    await open("/containers");
+    await shown(["five", "four"]);
+    names.unshift("begun", "eight");
+    held = true;
+    await page.clock.runFor(15_000);  // the first page is asked for again
+    await until(() => typeof held === "function", "that is under way");
+    const answer = held;
+    held = undefined;
+    await button("Show more").click();
+    await shown(["five", "four", "one", "three"]);
+    answer();
+    await button("Show more").click();
+    await page.getByText(/^5 containers shown, that is all/).waitFor();
+    await shown(["five", "four", "one", "three", "two"]);
+    await button("Back to the newest").click();
+    await shown(["begun", "eight"]);
+    await end();
+  });
+});
+
 describe("a disk that is full", () => {
   after(async () => { await stack.kill("blob_store"); await stack.start("blob_store"); });
 
