@@ -6,6 +6,7 @@
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/process/failures.h"
 #include "common/service/request_limits.h"
 
 namespace tidemark::api {
@@ -45,13 +46,12 @@ http::Response too_many_logins(const http::Request& request, Duration wait) {
 }
 
 /// Only logins that succeed are entered; the others are as bounded as other requests of strangers.
-Task<Result<void>> note_login(Api& api, const http::Request& request, const Caller& caller) {
-  auto entry = entry_of({"POST", "v1/session", Role::kNone, {}}, {caller}, request);
+Task<Result<void>> note_done(Api& api, const http::Request& request, const Caller& caller, unsigned status) {
+  auto entry = entry_of({request.method, "v1/session", Role::kNone, {}}, {caller}, request);
   entry.outcome = jobs::outcome::kDone;
-  entry.status = 200;
+  entry.status = static_cast<std::int32_t>(status);
   const auto noted = co_await api.audit.add(std::move(entry));
-  if (!noted) co_return fail(not_noted(noted.error()));
-  co_return Result<void>{};
+  co_return noted ? Result<void>() : fail(noted.error());
 }
 
 Answer log_in(Api& api, http::Request& request, std::string) {
@@ -66,7 +66,8 @@ Answer log_in(Api& api, http::Request& request, std::string) {
     co_return fail(ErrorCode::kUnauthorized, "This is not a token of this api.");
   }
   Caller caller{std::move(token->name), token->role, "session", token->digest};
-  CO_TRY(co_await note_login(api, request, caller));
+  const auto noted = co_await note_done(api, request, caller, 200);
+  if (!noted) co_return fail(not_noted(noted.error()));
   auto opened = CO_TRY(api.entry.sessions().open(token->digest));
   caller.session = std::move(opened.session);
   auto response = json_response(200, who_json(api, caller));
@@ -78,12 +79,15 @@ Answer show_session(Api& api, http::Request&, Action& action, std::string) {
   co_return json_response(200, who_json(api, action.caller));
 }
 
-Answer log_out(Api& api, http::Request& request, std::string) {
+/// Whoever leaves is out at once, whether that can be entered or not.
+Answer log_out(Api& api, http::Request& request, Action& action, std::string) {
   for (const auto& [name, value] : request.headers) {
     if (!iequals_ascii(name, "cookie")) continue;
     for (const auto id : session_ids(value)) api.entry.sessions().close(id);
   }
   auto response = no_content();
+  const auto noted = co_await note_done(api, request, action.caller, response.status);
+  if (!noted) process::log_failed_task("api.audit", noted.error());
   response.set("Set-Cookie", session_cookie({}, by_https(request), {}));
   co_return response;
 }
@@ -116,7 +120,7 @@ std::span<const Route> access_routes() {
   static constexpr Route kRoutes[] = {
       {"POST", "v1/session", Role::kNone, log_in, Entrance::kLogin, Trail::kNone},
       {"GET", "v1/session", Role::kViewer, show_session},
-      {"DELETE", "v1/session", Role::kViewer, log_out},
+      {"DELETE", "v1/session", Role::kViewer, log_out, Entrance::kToken, Trail::kNone},
       {"GET", "v1/audit", Role::kViewer, list_audit},
   };
   return kRoutes;

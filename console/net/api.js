@@ -118,7 +118,13 @@ function forget() {
 }
 
 export async function signOut() {
-  if (state.csrf) await send("DELETE", "/v1/session").catch(() => {});
+  try {
+    const response = state.csrf ? await send("DELETE", "/v1/session") : null;
+    if (response && !response.ok && response.status !== 401) throw await refusalOf(response);
+  } catch (error) {
+    error.message = `You are still signed in: ${error.message}`;
+    throw error;
+  }
   forget();
 }
 

@@ -2,7 +2,7 @@
 import { html } from "../parts/html.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { signOut } from "../net/api.js";
-import { Dialog, Empty, Head, Toggle } from "../parts/basic.js";
+import { Act, Dialog, Empty, Head, Toggle } from "../parts/basic.js";
 import { useKeys } from "./keys.js";
 import { go, useRoute } from "./router.js";
 import { change, current, useSettings } from "./settings.js";
@@ -39,7 +39,7 @@ export function Shell({ who, onSignOut }) {
         <${Toggle} label="Times" value=${utc ? "utc" : "local"} options=${zones} onChange=${(zone) => change({ utc: zone === "utc" })} />
         <${Toggle} label="Theme" value=${theme} options=${[["system", "Auto"], ["light", "Light"], ["dark", "Dark"]]} onChange=${(to) => change({ theme: to })} />
         <div class="row"><button type="button" class="quiet" onClick=${() => setHelp(true)}>Keys <kbd>?</kbd></button>
-          <button type="button" class="quiet" onClick=${leave} title=${`Signed in as ${who.name || who.role}`}>Sign out</button></div>
+          <${Act} tone="quiet" run=${leave} title=${`Signed in as ${who.name || who.role}`}>Sign out</${Act}></div>
         <div class="dim small">${who.name ? html`<bdi>${who.name}</bdi> · ` : ""}${who.role}</div>
       </div></nav>
     <main id="view" tabindex="-1">${paused && html`<div class="notice info">Updates are paused: what is shown may be old. <button type="button" onClick=${() => change({ paused: false })}>Resume</button></div>`}

@@ -156,6 +156,11 @@ describe("sessions", () => {
   });
 
   test("end when somebody signs out, for the cookie as well", async () => {
+    const leaving = (route) => (route.request().method() === "DELETE" ? route.fulfill({ status: 503, json: { code: "Unavailable", detail: "the store is away" } }) : route.fallback());
+    await admin.page.route("**/v1/session", leaving);
+    await admin.button(/Sign out/).click();
+    await admin.page.getByText("You are still signed in: the store is away").waitFor();
+    await admin.page.unroute("**/v1/session", leaving);
     const cookies = await admin.page.context().cookies();
     assert.ok(cookies.some((each) => each.httpOnly && each.sameSite === "Strict"));
     await admin.button(/Sign out/).click();

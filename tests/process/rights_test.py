@@ -193,9 +193,13 @@ class RightsTest(unittest.TestCase):
 
     def test_without_the_table_store_nothing_is_done(self):
         store = self.stack.children["table_store"]
+        _, cookie, who = self.log_in(TOKENS["viewer"])
+        by_cookie = {"Cookie": cookie.split(";")[0]}
         store.pause()
         self.addCleanup(store.resume)
         os.waitid(os.P_PID, store.pid, os.WSTOPPED)  # all its threads have stopped
+        self.assertEqual(self.send("DELETE", "/v1/session", {**by_cookie, "X-CSRF-Token": who["csrfToken"]})[0], 204)
+        self.assertEqual(self.send("GET", "/v1/session", by_cookie)[0], 401, "whoever leaves is out at once")
         status, _, answer = self.send("POST", "/v1/queues/tidemark-jobs-low/pause", bearer(TOKENS["operator"]))
         self.assertEqual(status, 503, answer)
         self.assertIn("Nothing was done", answer["detail"])
@@ -267,6 +271,8 @@ class RightsTest(unittest.TestCase):
         status, answered, _ = self.send("DELETE", "/v1/session", with_csrf)
         self.assertEqual((status, "Max-Age=0" in answered["Set-Cookie"]), (204, True))
         self.assertEqual(self.send("GET", "/v1/session", by_cookie)[0], 401)
+        entry = self.entry_of(answered["x-request-id"])
+        self.assertEqual((entry["operation"], entry["actor"], entry["outcome"], entry["status"]), ("session.delete", "operator-name", "done", 204))
         self.assertIn("session.post", {entry["operation"] for entry in self.entries(actor="operator-name")})
 
     def test_who_one_is_by_token(self):
