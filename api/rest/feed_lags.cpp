@@ -49,7 +49,10 @@ Task<Result<std::vector<FeedLag>>> feed_lags(Api& api) {
       places.push_back(feeds::parse_token(table, reader.token).value_or(table_store::FeedPlace{}));
     }
     auto status = co_await api.tables.feed(table, std::move(places));
-    if (status.failed_with(ErrorCode::kFeedNotFound)) continue;
+    if (status.failed_with(ErrorCode::kFeedNotFound)) {
+      for (const auto& reader : readers) out.push_back({table, reader.name, reader.of_group, reader.stopped, true});
+      continue;
+    }
     const auto found = CO_TRY(std::move(status));
     const auto now = api.clock.now();
     for (std::size_t i = 0; i < readers.size() && i < found.places.size(); ++i) {

@@ -14,7 +14,7 @@ struct FeedLag {
   std::string name;
   bool of_group = false;      // or of a declaration of what follows changes
   bool stopped = false;       // a change could not be told, and it waits for a person
-  bool gone = false;          // some changes that it did not see are not kept any more
+  bool gone = false;          // some changes that it did not see are not kept any more, or none is
   std::uint64_t changes = 0;  // that wait
   Duration age{};             // of the oldest of them
 };

@@ -512,6 +512,9 @@ describe("indexes and data", () => {
     await rows("Followers of the changes").getByText("1 change").waitFor();
     await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");
     await stack.call("DELETE", "/v1/tables/Orders/feed");
+    await page.getByText("The table has no change feed any more").waitFor();
+    await rows("Followers of the changes").getByText("no feed").waitFor();
+    await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");
   });
 
   test("an Int64 stays exact through an edit, and a change by another is not undone", async () => {

@@ -167,6 +167,23 @@ class OnChangeTest(unittest.TestCase):
         self.assertEqual(self.show()["state"], "running")
         self.api.call("DELETE", self.path("/told"))
 
+    def test_it_is_told_of_when_its_feed_is_gone(self):
+        endpoint = self.receiver()
+        self.api.call("PUT", self.path("/told"), {"webhook": {"url": endpoint.url()}})
+        self.write("a")
+        wait_until(lambda: self.show()["lag"]["changes"] == 0, "it is told")
+        self.api.call("DELETE", f"/v1/tables/{self.table}/feed")
+        wait_until(lambda: self.show()["state"] == "stopped", "it stops")
+        stopped = f'tidemark_on_change_stopped{{table="{self.table.lower()}",name="told"}} 1'
+        wait_until(lambda: stopped in self.api.send("GET", "/metrics")[2].decode(), "the metric says so")
+
+        def remarked():
+            readers = self.api.call("GET", "/v1/overview").get("remarkable", {}).get("readers", [])
+            return [each for each in readers if each["table"] == self.table.lower()]
+        told = wait_until(remarked, "the overview says so")
+        self.assertEqual([(each["name"], each["stopped"], each["lostChanges"]) for each in told], [("told", True, True)])
+        self.api.call("DELETE", self.path("/told"))
+
     def test_an_endpoint_that_refuses_stops_it_at_once(self):
         endpoint = self.receiver(lambda request: (400, {}, b"no"))
         self.api.call("PUT", self.path("/told"), {"webhook": {"url": endpoint.url()}})
