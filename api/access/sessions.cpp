@@ -20,17 +20,19 @@ Result<Sessions::Opened> Sessions::open(std::string token_digest) {
   auto id = TRY(auth::random_token());
   auto csrf = TRY(auth::random_token());
   const auto now = clock_.monotonic();
-  Session session{std::move(token_digest), std::move(csrf), now, now};
+  Session session{std::move(token_digest), std::move(csrf), name_of(id), now, now};
   const MutexLock lock(mutex_);
   make_room(now);
-  sessions_.emplace(name_of(id), session);
+  sessions_.emplace(session.name, session);
   return Opened{std::move(id), std::move(session)};
 }
 
-std::optional<Session> Sessions::use(std::string_view id) {
+std::optional<Session> Sessions::use(std::string_view id) { return use_named(name_of(id)); }
+
+std::optional<Session> Sessions::use_named(const std::string& name) {
   const auto now = clock_.monotonic();
   const MutexLock lock(mutex_);
-  const auto found = sessions_.find(name_of(id));
+  const auto found = sessions_.find(name);
   if (found == sessions_.end()) return std::nullopt;
   if (ended(found->second, now)) {
     sessions_.erase(found);

@@ -22,6 +22,7 @@ struct SessionLimits {
 struct Session {
   std::string token_digest;  // of the token that it was opened with
   std::string csrf;
+  std::string name;                 // the digest of its id
   Duration opened_at{}, used_at{};  // Clock::monotonic()
 };
 
@@ -37,12 +38,15 @@ class Sessions {
   Result<Opened> open(std::string token_digest);
   /// The session, which is used hereby; nothing if it has ended.
   std::optional<Session> use(std::string_view id);
+  /// The same of one that was given before.
+  std::optional<Session> use(const Session& session) { return use_named(session.name); }
   void close(std::string_view id);
   [[nodiscard]] Duration longest() const { return limits_.longest; }
   /// How long it lasts if nobody uses it from now on.
   [[nodiscard]] Duration left(const Session& session) const;
 
  private:
+  std::optional<Session> use_named(const std::string& name);
   [[nodiscard]] bool ended(const Session& session, Duration now) const;
   void make_room(Duration now) REQUIRES(mutex_);
 

@@ -41,9 +41,8 @@ class BlobBrowser;
 
 namespace tidemark::api {
 
-/// A stream without news says that it is still there, and ends some time: whoever wants more asks again.
+/// A stream without news says that it is still there.
 inline constexpr Duration kKeepAlive = std::chrono::seconds(10);
-inline constexpr Duration kLongestStream = std::chrono::hours(1);
 
 using Answer = Task<Result<http::Response>>;
 

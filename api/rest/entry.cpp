@@ -163,6 +163,13 @@ Result<void> Entry::check_csrf(const http::Request& request, const Caller& calle
               "GET /v1/session answers.");
 }
 
+bool Entry::still_may(const Caller& caller, Role needed) const {
+  if (tokens_->open()) return true;
+  if (caller.session && !sessions_->use(*caller.session)) return false;
+  const auto token = tokens_->with_digest(caller.token_digest);
+  return token && token->role >= needed;
+}
+
 Result<Caller> Entry::admit(const http::Request& request, Entrance entrance, Body body) const {
   if (entrance == Entrance::kOpen) return Caller{};
   TRY(check_host(request));

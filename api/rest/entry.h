@@ -50,6 +50,10 @@ class Entry {
   /// what stands in X-CSRF-Token. kAuthorizationFailure.
   [[nodiscard]] static Result<void> check_csrf(const http::Request& request, const Caller& caller);
 
+  /// Whether somebody who came in a while ago may still do what needs this role: the token may have been withdrawn, or
+  /// the session have ended, which is used hereby.
+  [[nodiscard]] bool still_may(const Caller& caller, Role needed) const;
+
   // What the routes of sessions need.
   [[nodiscard]] const Tokens& tokens() const { return *tokens_; }
   [[nodiscard]] Sessions& sessions() const { return *sessions_; }

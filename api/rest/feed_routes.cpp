@@ -1,5 +1,6 @@
 // Change feeds of tables: what is kept, and every change of it, in pages or as a stream.
 #include "api/rest/api_routes.h"
+#include "api/rest/event_stream.h"
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
@@ -121,8 +122,7 @@ Result<Asked> read_asked(const http::Request& request, const Parameters& paramet
 /// the connection known to be alive. It ends after an hour, for whoever reads that long to ask again.
 class ChangeEvents final : public http::BodySource {
  public:
-  ChangeEvents(Api& api, std::string table, FeedRequest request, std::shared_ptr<void> slot, std::string request_id,
-               std::function<bool()> peer_gone)
+  ChangeEvents(Api& api, std::string table, FeedRequest request, std::string request_id, EventStream stream)
       : tables_(api.tables),
         clock_(api.clock),
         stopping_(api.stopping),
@@ -130,15 +130,13 @@ class ChangeEvents final : public http::BodySource {
         request_(std::move(request)),
         slot_(std::move(slot)),
         request_id_(std::move(request_id)),
-        peer_gone_(std::move(peer_gone)),
-        begun_(clock_.monotonic()) {
+        stream_(std::move(stream)) {
     request_.limit = kStreamPage;
   }
 
   Task<Result<std::string>> next() override {
     const auto said = clock_.monotonic();
-    while (!ended_ && !stopping_->load() && clock_.monotonic() - begun_ < kLongestStream) {
-      if (peer_gone_ && peer_gone_()) break;
+    while (!ended_ && stream_.goes_on()) {
       request_.wait = greeted_ ? kWaitSlice : Duration::zero();
       auto page = co_await tables_.changes(table_, request_);
       if (page) {
@@ -151,14 +149,18 @@ class ChangeEvents final : public http::BodySource {
       } else {
         co_await sleep_for(clock_, kRetry);  // a store that is away for a moment does not end the stream
       }
-      if (!std::exchange(greeted_, true) || clock_.monotonic() - said >= kKeepAlive)
-        co_return std::string(": still\n\n");
+      if (!std::exchange(greeted_, true) || clock_.monotonic() - said >= kKeepAlive) co_return still();
     }
     co_return std::string();
   }
 
  private:
   static bool ends(ErrorCode code) { return code == ErrorCode::kChangesExpired || code == ErrorCode::kFeedNotFound; }
+
+  [[nodiscard]] std::string still() const {
+    const bool placed = request_.start == table_store::FeedStart::kPlace;
+    return (placed ? "id: " + feeds::token_of(table_, request_.place) + "\n" : std::string()) + ": still\n\n";
+  }
 
   std::string text_of(const FeedPage& page) {
     greeted_ = true;
@@ -178,13 +180,13 @@ class ChangeEvents final : public http::BodySource {
   FeedRequest request_;
   std::shared_ptr<void> slot_;
   std::string request_id_;
-  std::function<bool()> peer_gone_;
-  Duration begun_;
+  EventStream stream_;
   bool greeted_ = false;
   bool ended_ = false;
 };
 
-Result<http::Response> stream_of_changes(Api& api, const http::Request& request, std::string table, FeedRequest asked) {
+Result<http::Response> stream_of_changes(Api& api, const http::Request& request, Caller caller, std::string table,
+                                         FeedRequest asked) {
   auto slot = api.streams.take();
   if (!slot) {
     return fail(ErrorCode::kServerBusy,
@@ -194,12 +196,12 @@ Result<http::Response> stream_of_changes(Api& api, const http::Request& request,
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source = std::make_unique<ChangeEvents>(api, std::move(table), std::move(asked), std::move(slot),
-                                                   request.request_id, request.peer_gone);
+  response.source = std::make_unique<ChangeEvents>(api, std::move(table), std::move(asked), request.request_id,
+                                                   EventStream(api, request, std::move(caller), std::move(slot)));
   return response;
 }
 
-Answer list_changes(Api& api, http::Request& request, std::string table) {
+Answer list_changes(Api& api, http::Request& request, Action& action, std::string table) {
   CO_TRY(check_table_name(table));
   const auto parameters = CO_TRY(Parameters::read(request));
   auto asked = CO_TRY(read_asked(request, parameters, table));
@@ -214,7 +216,7 @@ Answer list_changes(Api& api, http::Request& request, std::string table) {
       asked.request.start = table_store::FeedStart::kPlace;
       asked.request.place = first.next;
     }
-    co_return stream_of_changes(api, request, std::move(table), std::move(asked.request));
+    co_return stream_of_changes(api, request, std::move(action.caller), std::move(table), std::move(asked.request));
   }
   const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
   const auto page = CO_TRY(co_await await_changes(api, table, std::move(asked.request), asked.wait, in_vain));

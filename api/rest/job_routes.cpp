@@ -1,4 +1,5 @@
 #include "api/rest/api_routes.h"
+#include "api/rest/event_stream.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
@@ -186,27 +187,16 @@ Answer cancel_job(Api& api, http::Request&, std::string id) {
 constexpr Duration kLook = std::chrono::milliseconds(200);
 
 /// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, or why it waits, and
-/// "end" after the last. A comment every few seconds keeps the connection known to be alive. It ends after an hour, for
-/// whoever watches that long to ask again.
+/// "end" after the last. A comment every few seconds keeps the connection known to be alive.
 class JobEvents final : public http::BodySource {
  public:
-  JobEvents(Api& api, std::string job_id, std::shared_ptr<void> slot, std::function<bool()> peer_gone)
-      : api_(api),
-        clock_(api.clock),
-        job_id_(std::move(job_id)),
-        stopping_(api.stopping),
-        slot_(std::move(slot)),
-        peer_gone_(std::move(peer_gone)),
-        begun_(clock_.monotonic()) {}
+  JobEvents(Api& api, std::string job_id, EventStream stream)
+      : api_(api), clock_(api.clock), job_id_(std::move(job_id)), stream_(std::move(stream)) {}
 
   Task<Result<std::string>> next() override {
     auto said = clock_.monotonic();
-    while (!ended_ && !stopping_->load() && clock_.monotonic() - begun_ < kLongestStream) {
-      if (looked_) {
-        co_await sleep_for(clock_, kLook);
-        if (peer_gone_ && peer_gone_()) co_return std::string();
-      }
-      looked_ = true;
+    while (!ended_ && stream_.goes_on()) {
+      if (std::exchange(looked_, true)) co_await sleep_for(clock_, kLook);
       auto found = co_await api_.jobs.find(job_id_);
       // A store that is away for a moment does not end the stream.
       if (found && !found->has_value()) co_return end("gone");
@@ -242,17 +232,14 @@ class JobEvents final : public http::BodySource {
   Api& api_;
   Clock& clock_;
   std::string job_id_;
-  std::shared_ptr<const std::atomic<bool>> stopping_;
-  std::shared_ptr<void> slot_;
-  std::function<bool()> peer_gone_;
-  Duration begun_;
+  EventStream stream_;
   table_store::Version seen_ = 0;
   nlohmann::json waiting_;
   bool looked_ = false;
   bool ended_ = false;
 };
 
-Answer job_events(Api& api, http::Request& request, std::string id) {
+Answer job_events(Api& api, http::Request& request, Action& action, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(id));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
   auto slot = api.streams.take();
@@ -264,7 +251,8 @@ Answer job_events(Api& api, http::Request& request, std::string id) {
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source = std::make_unique<JobEvents>(api, std::move(id), std::move(slot), request.peer_gone);
+  response.source = std::make_unique<JobEvents>(api, std::move(id),
+                                                EventStream(api, request, std::move(action.caller), std::move(slot)));
   co_return response;
 }
 

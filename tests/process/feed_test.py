@@ -37,7 +37,7 @@ class Events:
     """Server-sent events of a request, read by a thread of their own."""
 
     def __init__(self, port, path, headers=None):
-        self.events, self.comments, self.ended = [], 0, False
+        self.events, self.comments, self.place, self.ended = [], 0, None, False
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}", "Accept": "text/event-stream",
                                                       **(headers or {})})
@@ -57,8 +57,10 @@ class Events:
                 elif line:
                     name, _, value = line.partition(": ")
                     event[name] = value
-                elif event:
-                    self.events.append(event)
+                else:
+                    self.place = event.get("id", self.place)
+                    if "event" in event:
+                        self.events.append(event)
                     event = {}
         except (OSError, ValueError, AttributeError, http.client.HTTPException):
             pass  # closed meanwhile
@@ -205,6 +207,38 @@ class FeedTest(unittest.TestCase):
         self.api.call("DELETE", self.path("feed"))
         wait_until(lambda: events.ended and again.ended, "both end")
         self.assertEqual((events.events[-1]["event"], json.loads(events.events[-1]["data"])["code"]), ("end", "FeedNotFound"))
+
+    def test_a_stream_names_its_place_before_the_first_change(self):
+        self.put_feed()
+        self.write("before")
+        port = self.stack.ports["api"]
+        events = Events(port, self.path("changes?after=now"))
+        wait_until(lambda: events.comments >= 1, "a comment at once")
+        wait_until(lambda: events.comments >= 2, "another one")
+        events.close()
+        self.assertEqual(events.events, [])
+        self.write("meanwhile")
+        again = Events(port, self.path("changes?after=now"), {"Last-Event-ID": events.place})
+        self.addCleanup(again.close)
+        wait_until(lambda: again.events, "what came in between")
+        self.assertEqual([json.loads(each["data"])["rowKey"] for each in again.events], ["meanwhile"])
+
+    def answering(self, operation):
+        """How long requests of this operation took so far, in seconds."""
+        _, _, metrics = self.api.send("GET", "/metrics")
+        pattern = rf'tidemark_http_request_duration_seconds_sum{{operation="{re.escape(operation)}",status="2xx"}} (\S+)'
+        return sum(float(each) for each in re.findall(pattern, metrics.decode()))
+
+    def test_what_is_waited_is_no_time_to_answer(self):
+        self.put_feed()
+        self.api.call("PUT", self.path("consumers/g"), {})
+        routes = "GET v1/tables/*/changes", "POST v1/tables/*/consumers/*/read"
+        before = [self.answering(each) for each in routes]
+        self.changes(after="now", wait=3)
+        self.api.call("POST", self.path("consumers/g/read"), {"reader": "a", "wait": 3})
+        for route, seconds in zip(routes, before):
+            self.assertGreater(self.answering(route), seconds)
+            self.assertLess(self.answering(route), seconds + 1.5, route)
 
     def test_streams_are_bounded_and_show_that_they_live(self):
         self.put_feed()

@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import unittest
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -344,6 +345,30 @@ class RightsTest(unittest.TestCase):
         log = self.stack.children["api"].log(1 << 20)
         for secret in (fresh, *TOKENS.values()):
             self.assertNotIn(secret, log)
+
+    def test_a_stream_ends_with_what_opened_it(self):
+        fresh = "the-token-of-a-listener"
+        self.write_tokens(("listener", "viewer", fresh))
+        self.addCleanup(self.write_tokens)
+        self.reload("api", "the tokens were read again")
+        later = {"kind": "delete", "source": "Somewhere", "filter": "", "notBefore": "2100-01-01T00:00:00Z"}
+        job = self.send("POST", "/v1/jobs", bearer(TOKENS["operator"]), later)[2]
+        _, cookie, who = self.log_in(TOKENS["viewer"])
+        by_cookie = {"Cookie": cookie.split(";")[0]}
+        streams = []
+        for headers in (bearer(fresh), by_cookie):
+            connection = http.client.HTTPConnection("127.0.0.1", self.stack.ports["api"], timeout=60)
+            self.addCleanup(connection.close)
+            connection.request("GET", f"/v1/jobs/{job['id']}/events", headers=headers)
+            streams.append(connection.getresponse())
+            self.assertEqual(streams[-1].status, 200)
+        self.write_tokens()
+        self.reload("api", "the tokens were read again")
+        self.assertEqual(self.send("DELETE", "/v1/session", {**by_cookie, "X-CSRF-Token": who["csrfToken"]})[0], 204)
+        latest = time.monotonic() + 30
+        for stream in streams:
+            for _ in stream:
+                self.assertLess(time.monotonic(), latest, "it goes on")
 
     def test_the_stacks_own_token_changes_too(self):
         path = os.path.join(self.stack.data, "run", "token")

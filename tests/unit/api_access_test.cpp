@@ -160,8 +160,10 @@ TEST_F(SessionsTest, AreKnownByTheirIdAloneAndClosed) {
   EXPECT_NE(opened->id, opened->session.csrf);
   EXPECT_FALSE(sessions_.use(opened->session.csrf).has_value());
   EXPECT_FALSE(sessions_.use("").has_value());
+  EXPECT_TRUE(sessions_.use(opened->session).has_value());
   sessions_.close(opened->id);
   EXPECT_FALSE(sessions_.use(opened->id).has_value());
+  EXPECT_FALSE(sessions_.use(opened->session).has_value());
 }
 
 TEST_F(SessionsTest, AreBounded) {

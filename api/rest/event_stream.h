@@ -1,0 +1,26 @@
+// How long a stream of events goes on: an hour at most, for whoever wants more to ask again; not when the api stops, or
+// nobody listens any more; and only as long as whoever opened it may read. Not thread safe.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "api/rest/api_routes.h"
+
+namespace tidemark::api {
+
+class EventStream {
+ public:
+  /// `slot` is held as long as the stream. The api must outlive it.
+  EventStream(Api& api, const http::Request& request, Caller caller, std::shared_ptr<void> slot);
+
+  [[nodiscard]] bool goes_on();
+
+ private:
+  Api& api_;
+  std::function<bool()> peer_gone_;
+  Caller caller_;
+  std::shared_ptr<void> slot_;
+  Duration begun_, checked_;  // by the clock that nobody sets
+};
+
+}  // namespace tidemark::api
