@@ -205,14 +205,22 @@ Answer download(Api& api, http::Request& request, std::string container) {
   co_return response;
 }
 
-/// Refuses before the content travels what would be refused at its end.
-Task<Result<void>> check_upload(Api& api, const std::string& container, const std::string& name,
-                                const std::string& if_match) {
-  const auto there = co_await api.blobs->inspect(container, name);
+/// What an upload begins with, which is what is said of the blob that it replaces. Refuses what would be refused at its
+/// end.
+Task<Result<blob_store::NewContent>> begin_content(Api& api, const std::string& container, const std::string& name,
+                                                   const std::string& if_match) {
+  auto there = co_await api.blobs->inspect(container, name);
   if (!there && !there.failed_with(ErrorCode::kBlobNotFound)) co_return fail(there.error());
   if (there && if_match.empty()) co_return fail(ErrorCode::kBlobAlreadyExists);
-  const bool met = if_match.empty() || (there && (if_match == "*" || if_match == there->etag));
-  co_return met ? Result<void>() : fail(ErrorCode::kConditionNotMet);
+  blob_store::NewContent content;
+  content.headers.type = "application/octet-stream";
+  if (if_match.empty()) co_return content;
+  if (!there || (if_match != "*" && if_match != there->etag)) co_return fail(ErrorCode::kConditionNotMet);
+  content.headers = std::move(there->headers);
+  content.headers.md5.clear();
+  content.metadata = std::move(there->metadata);
+  content.tags = std::move(there->tags);
+  co_return content;
 }
 
 /// The next piece of the body, whole unless it is the last; empty at the end.
@@ -245,12 +253,12 @@ Answer upload(Api& api, http::Request& request, Action& action, std::string cont
   const bool insert = request.header("if-none-match") == "*";
   const auto if_match = insert ? std::string() : CO_TRY(wanted_tag(request));
   const auto slot = CO_TRY(take_transfer(api));
-  CO_TRY(co_await check_upload(api, container, name, if_match));
+  CO_TRY(co_await begin_content(api, container, name, if_match));  // before the content travels
   const auto id = api.random.guid();
   const auto count = CO_TRY(co_await send_pieces(api, *request.body, container, name, id));
   action.count = static_cast<std::int64_t>(request.body->bytes_read());
-  blob_store::NewContent content;
-  content.headers.type = parameters.has("contentType") ? parameters.text("contentType") : "application/octet-stream";
+  auto content = CO_TRY(co_await begin_content(api, container, name, if_match));
+  if (parameters.has("contentType")) content.headers.type = parameters.text("contentType");
   CO_TRY(co_await api.blobs->finish_upload(container, name, id, count, std::move(content), if_match));
   co_return co_await show(api, std::move(container), std::move(name), insert ? 201 : 200);
 }

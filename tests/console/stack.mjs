@@ -60,10 +60,13 @@ export class Stack {
   }
 
   /// Of one's own queues, by the public protocol and a signature that the api makes.
-  async ofQueue(method, queue, ending, body) {
-    const { token: signature } = await this.call("POST", "/v1/sas", { kind: "account", services: "q", resourceTypes: "sco", permissions: "rwdlacup", expiresIn: 3600 });
-    const response = await fetch(`http://127.0.0.1:${this.ports.queue_service}/devstoreaccount1/${queue}${ending}?${signature}`, { method, body });
-    if (!response.ok) throw new Error(`${method} ${queue}: ${response.status} ${await response.text()}`);
+  ofQueue(method, queue, ending, body) { return this.signed("q", "queue_service", method, `${queue}${ending}`, body); }
+  /// Likewise of one's own blobs.
+  ofBlob(method, blob, body, headers) { return this.signed("b", "blob_store", method, blob, body, { "x-ms-version": "2023-11-03", ...headers }); }
+  async signed(services, store, method, target, body, headers = {}) {
+    const { token: signature } = await this.call("POST", "/v1/sas", { kind: "account", services, resourceTypes: "sco", permissions: "rwdlacupt", expiresIn: 3600 });
+    const response = await fetch(`http://127.0.0.1:${this.ports[store]}/devstoreaccount1/${target}?${signature}`, { method, body, headers });
+    if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${await response.text()}`);
   }
   putQueue(queue) { return this.ofQueue("PUT", queue, ""); }
   putMessage(queue, text) { return this.ofQueue("POST", queue, "/messages", `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`); }

@@ -636,6 +636,20 @@ describe("containers", () => {
     await until(async () => !(await stack.call("GET", "/v1/containers/pictures/blobs")).blobs.length, "it is gone");
   });
 
+  test("what is said of a blob stays when its content is replaced", async () => {
+    await stack.call("PUT", "/v1/containers/pictures");
+    await stack.ofBlob("PUT", "pictures/said.txt", "first", { "x-ms-blob-type": "BlockBlob", "Content-Type": "text/x-said", "x-ms-blob-cache-control": "no-store", "x-ms-meta-whose": "ann", "x-ms-tags": "project=one" });
+    await open("/containers/pictures?blob=said.txt");
+    await button("Replace…").click();
+    await dialog().getByLabel("File").setInputFiles({ name: "x.json", mimeType: "application/json", buffer: Buffer.from("second") });
+    await dialog().getByLabel("Reason").fill("it is another now");
+    await button("Upload", dialog()).click();
+    await page.locator("pre", { hasText: "second" }).waitFor();
+    const { contentType, cacheControl, metadata, tags } = await stack.call("GET", "/v1/containers/pictures/blob?name=said.txt");
+    assert.deepEqual({ contentType, cacheControl, metadata, tags }, { contentType: "text/x-said", cacheControl: "no-store", metadata: { whose: "ann" }, tags: { project: "one" } });
+    await stack.call("DELETE", "/v1/containers/pictures/blob?name=said.txt", undefined, { "If-Match": "*" });
+  });
+
   test("folders are walked with the keys, and lead back", async () => {
     await put("a/one.txt", "first", "text/plain");
     await put("a/deep/er/two.txt", "second", "text/plain");

@@ -497,7 +497,8 @@ class ApiTest(unittest.TestCase):
             with self.assertRaises(HttpFailure) as caught:
                 self.content("PUT", "looked", name, b"new", **headers)
             self.assertEqual(caught.exception.status, status)
-        changed, _ = self.content("PUT", "looked", name, b"", If_Match=made["ETag"])
+        changed, told = self.content("PUT", "looked", name, b"", If_Match=made["ETag"])
+        self.assertEqual(json.loads(told)["contentType"], "image/png", "as it was")
         self.assertEqual(self.content("GET", "looked", name)[1], b"")
         self.content("PUT", "looked", "b", b"text", If_None_Match="*")
         where = "/v1/containers/looked/blobs?delimiter=%2F"
