@@ -36,14 +36,14 @@ function EditLimit({ limit: given, onClose }) {
   const put = (name) => (e) => set({ ...form, [name]: e.target.value });
   const [save, busy, error] = useAction(async () => {
     const numbers = { maxRunning: Number(form.maxRunning), maxPerSecond: Number(form.maxPerSecond) };
-    const scope = form.scope === "kind" ? "kind" : form.partitionKey ? "partition" : "table";
+    const scope = !given.fresh ? given.scope : form.partitionKey ? "partition" : "table";
     if (scope === "kind") await api.patch(`/v1/kinds/${part(form.name)}`, numbers);
     else await api.patch("/v1/limits", { scope, name: form.name, ...(scope === "partition" ? { partitionKey: form.partitionKey } : {}), ...numbers });
     onClose();
   });
   return html`<${Dialog} title="Limit" onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(); }}>
     <label class="field"><span>${form.scope === "kind" ? "Kind" : "Table"}</span><input required readonly=${!given.fresh} value=${form.name} onInput=${put("name")} /></label>
-    ${form.scope !== "kind" && html`<label class="field"><span>PartitionKey</span><input readonly=${!given.fresh} value=${form.partitionKey || ""} placeholder="of the whole table" onInput=${put("partitionKey")} /></label>`}
+    ${form.scope !== "kind" && html`<label class="field"><span>PartitionKey</span><input readonly=${!given.fresh} value=${form.partitionKey || ""} placeholder=${given.scope === "partition" ? "(empty)" : "of the whole table"} onInput=${put("partitionKey")} /></label>`}
     <div class="fields"><label class="field"><span>At once</span><input type="number" min="0" max="1000" value=${form.maxRunning} onInput=${put("maxRunning")} /><small>0: no limit</small></label><label class="field"><span>Entities a second</span><input type="number" min="0" max="10000000" value=${form.maxPerSecond} onInput=${put("maxPerSecond")} /><small>0: no limit</small></label></div>
     <${Failure} error=${error} /><footer><button type="button" onClick=${onClose}>Back</button><button class="primary" disabled=${busy}>Save</button></footer></form></${Dialog}>`;
 }

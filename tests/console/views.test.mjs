@@ -380,6 +380,19 @@ describe("jobs", () => {
     await stack.call("PATCH", "/v1/kinds/rekey", { maxPerSecond: 0 });
   });
 
+  test("a limit of the partition without a name is changed, and not one of its table", async () => {
+    await stack.call("PATCH", "/v1/limits", { scope: "partition", name: "Orders", partitionKey: "", maxRunning: 2 });
+    await open("/limits");
+    const row = rows("Limits of tables and partitions");
+    await row.getByRole("button", { name: "Change…" }).click();
+    await dialog().getByLabel("At once").fill("3");
+    await button("Save", dialog()).click();
+    await row.getByText("3", { exact: true }).waitFor();
+    const told = (await stack.call("GET", "/v1/limits")).limits.filter((each) => each.name === "Orders");
+    assert.deepEqual(told.map((each) => [each.scope, each.partitionKey, each.maxRunning]), [["partition", "", 3]]);
+    await stack.call("PATCH", "/v1/limits", { scope: "partition", name: "Orders", partitionKey: "", maxRunning: 0 });
+  });
+
   test("filters combine in the address, and back takes them off", async () => {
     await open("/jobs");
     await page.getByLabel("state").selectOption("succeeded");
