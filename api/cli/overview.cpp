@@ -128,6 +128,9 @@ void print_things(const json& queues, const Things& things) {
 
 void print_overview(const json& answer, const Things& things) {
   if (answer.contains("notServing")) std::cout << "not serving: " << cell(answer, "notServing") << "\n";
+  for (const auto& store : answer.value("notAnswering", json::array())) {
+    std::cout << "the " << text_of(store) << " store does not answer\n";
+  }
   print_disks(answer.value("disks", json::array()));
   for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
   print_things(answer.value("queuesOfJobs", json::array()), things);

@@ -1,5 +1,7 @@
 // What operators look at: queues, workers, what accounts have, the story of an entity, health, metrics and the
 // description of the api.
+#include <map>
+
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
 #include "api/rest/disks.h"
@@ -116,13 +118,17 @@ nlohmann::json warning_json(const Holding& holding) {
   return out;
 }
 
-/// In all stores that answer in time; why another one does not, in `trouble`.
-Task<std::vector<Holding>> holdings(Api& api, Duration patience, std::optional<Error>& trouble) {
+using Troubles = std::map<std::string, Error>;
+
+/// In all stores that answer in time; why another one does not, in `troubles`, by its name.
+Task<std::vector<Holding>> holdings(Api& api, Duration patience, Troubles& troubles) {
   std::vector<Holding> out;
   for (const auto& store : api.backups->stores()) {
     const auto accounts = co_await rpc::call(*store.link, service::ReadAccountUse{}, patience);
-    if (!accounts && !trouble) trouble = accounts.error();
-    if (!accounts) continue;
+    if (!accounts) {
+      troubles.emplace(store.name, accounts.error());
+      continue;
+    }
     for (const auto& use : *accounts) {
       out.push_back({store.name, use.account, use.unit + "s", use.units, use.most_units});
       out.push_back({store.name, use.account, "bytes", use.bytes, use.most_bytes});
@@ -132,9 +138,9 @@ Task<std::vector<Holding>> holdings(Api& api, Duration patience, std::optional<E
 }
 
 Answer list_accounts(Api& api, http::Request&, std::string) {
-  std::optional<Error> trouble;
-  const auto found = co_await holdings(api, std::chrono::seconds(2), trouble);
-  if (trouble) co_return fail(std::move(*trouble));
+  Troubles troubles;
+  const auto found = co_await holdings(api, std::chrono::seconds(2), troubles);
+  if (!troubles.empty()) co_return fail(std::move(troubles.begin()->second));
   co_return json_response(200, {{"accounts", list_json(found, holding_json)}});
 }
 
@@ -167,15 +173,18 @@ nlohmann::json remarkable_json(const Remarkable& seen) {
 }
 
 Answer overview(Api& api, http::Request&, std::string) {
-  std::optional<Error> trouble;
+  Troubles troubles;
   constexpr Duration kOverviewPatience = std::chrono::milliseconds(500);
   const auto disks = co_await read_disks(api, kOverviewPatience);
-  auto near = co_await holdings(api, kOverviewPatience, trouble);
+  auto near = co_await holdings(api, kOverviewPatience, troubles);
   std::erase_if(near, [](const Holding& holding) { return !holding.near(); });
+  auto silent = nlohmann::json::array();
+  for (const auto& [store, trouble] : troubles) silent.push_back(store);
   nlohmann::json out{{"queuesOfJobs", co_await queues_of_jobs(api)},
                      {"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
                      {"points", list_json(api.recent->samples(), sample_json)},
                      {"disks", list_json(disks)},
+                     {"notAnswering", std::move(silent)},
                      {"warnings", list_json(near, warning_json)}};
   if (api.stores != nullptr) {
     const auto serving = co_await api.stores->answer();

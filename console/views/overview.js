@@ -15,14 +15,15 @@ async function look(signal) {
   const [figures, workers, indexes, kinds] = await Promise.all([
     api.get("/v1/overview", { signal }), api.get("/v1/workers?limit=1000", { signal }),
     api.get("/v1/indexes", { signal }), api.get("/v1/kinds", { signal })]);
-  return { notServing: figures.notServing, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, disks: figures.disks, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
+  return { notServing: figures.notServing, notAnswering: figures.notAnswering, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, disks: figures.disks, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
 }
 
 /// [tone, what, where to look], the worst first.
-export function wrongs({ notServing, jobs: ofJobs, remarkable, points, warnings, disks, workers, indexes, kinds }, groups) {
+export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, points, warnings, disks, workers, indexes, kinds }, groups) {
   const out = [];
   const say = (tone, text, href) => out.push({ tone, text, href });
   if (notServing) say("bad", html`Not serving: <${Text} value=${notServing} />`);
+  for (const store of notAnswering) say("bad", `The ${store} store does not answer`);
   for (const disk of disks.filter((each) => each.low)) say("bad", html`<${Text} value=${disk.message} />`);
   for (const warning of warnings) say(warning.full ? "bad" : "warn", html`<${Text} value=${warning.message} />`);
   const jobs = ofJobs.filter(isOfJobs);

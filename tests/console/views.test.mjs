@@ -1012,6 +1012,17 @@ describe("a disk that is full", () => {
   });
 });
 
+describe("a store that is away", () => {
+  after(async () => { await stack.kill("blob_store"); await stack.start("blob_store"); });
+
+  test("comes before everything else that is wrong", async () => {
+    await open("/");
+    await page.getByText("Wrong now").waitFor();
+    await stack.kill("blob_store");
+    await page.locator(".wrong li").first().getByText("The blob store does not answer").waitFor();
+  });
+});
+
 describe("the api goes and comes", () => {
   test("the page says that it is away, keeps trying, and goes on", async () => {
     await open("/workers");

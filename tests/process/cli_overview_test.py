@@ -46,7 +46,16 @@ class OverviewTest(StackCase):
         self.command("job", "submit", "delete", "--source", "Listed", "--filter", "")
         self.await_line("no worker lives, and 1 job waits")
 
-    def test_5_a_store_that_is_away(self):
+    def test_5_a_store_that_says_nothing(self):
+        self.stack.start("blob_store")
+        silent = "the blob store does not answer"
+        wait_until(lambda: silent not in self.lines(), "all stores answer")
+        self.assertEqual(self.api.call("GET", "/v1/overview")["notAnswering"], [])
+        self.stack.children["blob_store"].kill()
+        self.await_line(silent)
+        self.assertEqual(self.api.call("GET", "/v1/overview")["notAnswering"], ["blob"])
+
+    def test_6_a_store_that_is_away(self):
         self.stack.children["table_store"].kill()
         told = self.lines()
         self.assertRegex(told[0], "^not serving: ")
