@@ -149,7 +149,7 @@ Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& li
   auto response =
       refusal ? refuse_address(request, *refusal) : co_await rpc::in_trace(std::move(trace), routes.serve(request));
   limits.answered_address(request, response);
-  const auto taken = std::chrono::steady_clock::now() - begun;
+  const auto taken = std::chrono::steady_clock::now() - begun - request.waited;
   meter.record(request, response.status, taken);
   recent.answered(std::chrono::duration_cast<Duration>(taken), response.status);
   span.end(response.status);

@@ -135,8 +135,7 @@ Answer read_consumer(Api& api, http::Request& request, std::string both) {
   const auto consumer = CO_TRY(co_await api.consumers.lease(name.table, name.group, std::move(body.reader), body.epoch,
                                                             std::chrono::seconds(body.lease_s), wait));
   body.request.place = CO_TRY(feeds::parse_token(name.table, consumer.token));
-  const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
-  const auto page = CO_TRY(co_await await_changes(api, name.table, std::move(body.request), wait, in_vain));
+  const auto page = CO_TRY(co_await await_changes(api, request, name.table, std::move(body.request), wait));
   auto response = json_response(200, consumer_json(consumer, api.clock.now()));
   response.body.back() = ',';
   response.body += page_members(name.table, page) + "}";

@@ -16,16 +16,20 @@ Result<void> check_table_name(const std::string& table) {
   return fail(ErrorCode::kInvalidInput, "A table's name has 3 to 63 letters and digits, a letter first.");
 }
 
-Task<Result<FeedPage>> await_changes(Api& api, std::string table, FeedRequest request, Duration wait,
-                                     std::function<bool()> in_vain) {
+Task<Result<FeedPage>> await_changes(Api& api, http::Request& asker, std::string table, FeedRequest request,
+                                     Duration wait) {
   const auto end = api.clock.monotonic() + wait;
+  request.wait = Duration::zero();
   for (;;) {
-    const auto left = std::max(end - api.clock.monotonic(), Duration::zero());
-    request.wait = std::min(left, kWaitSlice);
+    const auto begun = api.clock.monotonic();
     auto page = CO_TRY(co_await api.tables.changes(table, request));
-    if (!page.changes.empty() || left <= kWaitSlice || in_vain()) co_return page;
+    const auto now = api.clock.monotonic();
+    if (request.wait > Duration::zero()) asker.waited += now - begun;
+    const bool in_vain = api.stopping->load() || (asker.peer_gone && asker.peer_gone());
+    if (!page.changes.empty() || now >= end || in_vain) co_return page;
     request.start = table_store::FeedStart::kPlace;
     request.place = page.next;
+    request.wait = std::min(end - now, kWaitSlice);
   }
 }
 

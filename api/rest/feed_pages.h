@@ -17,9 +17,10 @@ inline constexpr Duration kWaitSlice = std::chrono::seconds(2);
 
 /// kInvalidInput.
 Result<void> check_table_name(const std::string& table);
-/// The first page that has changes, or the one at the end of the wait.
-Task<Result<table_store::FeedPage>> await_changes(Api& api, std::string table, table_store::FeedRequest request,
-                                                  Duration wait, std::function<bool()> in_vain);
+/// The first page that has changes, or the one at the end of the wait. What was waited is added to that of the asker,
+/// which must outlive the task.
+Task<Result<table_store::FeedPage>> await_changes(Api& api, http::Request& asker, std::string table,
+                                                  table_store::FeedRequest request, Duration wait);
 /// Values that are asked for must be kept. kInvalidInput.
 Result<void> check_values(const table_store::FeedRequest& request, const table_store::ChangeFeed& feed);
 

@@ -118,17 +118,16 @@ Result<Asked> read_asked(const http::Request& request, const Parameters& paramet
 }
 
 /// Changes as server-sent events: event "change" with the token as its id, so that a client that comes back with
-/// Last-Event-ID misses nothing. If the feed can say no more, "end" with the problem. A comment every few seconds keeps
-/// the connection known to be alive. It ends after an hour, for whoever reads that long to ask again.
+/// Last-Event-ID misses nothing; that of its beginning comes first. If the feed can say no more, "end" with the
+/// problem. A comment every few seconds keeps the connection known to be alive, with the token of what was looked at
+/// meanwhile.
 class ChangeEvents final : public http::BodySource {
  public:
   ChangeEvents(Api& api, std::string table, FeedRequest request, std::string request_id, EventStream stream)
       : tables_(api.tables),
         clock_(api.clock),
-        stopping_(api.stopping),
         table_(std::move(table)),
         request_(std::move(request)),
-        slot_(std::move(slot)),
         request_id_(std::move(request_id)),
         stream_(std::move(stream)) {
     request_.limit = kStreamPage;
@@ -175,10 +174,8 @@ class ChangeEvents final : public http::BodySource {
 
   table_store::TableClient& tables_;
   Clock& clock_;
-  std::shared_ptr<const std::atomic<bool>> stopping_;
   std::string table_;
   FeedRequest request_;
-  std::shared_ptr<void> slot_;
   std::string request_id_;
   EventStream stream_;
   bool greeted_ = false;
@@ -218,8 +215,7 @@ Answer list_changes(Api& api, http::Request& request, Action& action, std::strin
     }
     co_return stream_of_changes(api, request, std::move(action.caller), std::move(table), std::move(asked.request));
   }
-  const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
-  const auto page = CO_TRY(co_await await_changes(api, table, std::move(asked.request), asked.wait, in_vain));
+  const auto page = CO_TRY(co_await await_changes(api, request, table, std::move(asked.request), asked.wait));
   auto response = json_response(200, {});
   response.body = "{" + page_members(table, page) + "}";
   co_return response;

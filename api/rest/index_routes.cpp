@@ -228,7 +228,7 @@ Answer look_up(Api& api, http::Request& request, std::string name) {
   const std::vector<std::pair<std::string, std::string>> parameters(given->begin(), given->end());
   const auto asked = CO_TRY(indexes::read_lookup(status.index.definition, parameters));
   const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
-  const auto answer = CO_TRY(co_await api.lookup.find(std::move(status), asked, in_vain));
+  const auto answer = CO_TRY(co_await api.lookup.find(std::move(status), asked, in_vain, &request.waited));
   co_return lookup_response(answer, asked, api.clock.now());
 }
 

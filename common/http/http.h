@@ -43,6 +43,8 @@ struct Request {
   /// What the handler found it to ask for, for metrics and spans: one of a fixed set of names, which live as long as
   /// the handler. Empty: nothing that has a name.
   std::string_view operation;
+  /// How long the handler waited for something to happen because the client asked it to, which is no time to answer.
+  Duration waited{};
   /// True once the peer has closed its side, so that nobody would get the answer. Costs a system call; for long work.
   std::function<bool()> peer_gone;
   /// The first header with this name, whatever its case.

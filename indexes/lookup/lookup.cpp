@@ -58,14 +58,15 @@ Task<Result<Status>> Lookup::status(std::string name) {
   co_return co_await read_status(std::move(name));
 }
 
-Task<Result<Status>> Lookup::await_freshness(Status status, const LookupRequest& request,
-                                             std::function<bool()> give_up) {
+Task<Result<Status>> Lookup::await_freshness(Status status, const LookupRequest& request, std::function<bool()> give_up,
+                                             Duration* waited) {
   const auto deadline = clock_.monotonic() + request.wait;
   for (auto pause = kFirstPause; !fresh_enough(status, request, clock_.now());) {
     if (status.age == Duration::zero()) {
       const auto left = deadline - clock_.monotonic();
       if (left <= Duration::zero() || give_up()) co_return too_late(status);
       co_await sleep_for(clock_, std::min(pause, left));
+      if (waited != nullptr) *waited += std::min(pause, left);
       pause = std::min(2 * pause, kLongestPause);
     }
     const auto id = status.index.id;
@@ -75,9 +76,10 @@ Task<Result<Status>> Lookup::await_freshness(Status status, const LookupRequest&
   co_return status;
 }
 
-Task<Result<LookupAnswer>> Lookup::find(Status status, LookupRequest request, std::function<bool()> give_up) {
+Task<Result<LookupAnswer>> Lookup::find(Status status, LookupRequest request, std::function<bool()> give_up,
+                                        Duration* waited) {
   LookupAnswer answer;
-  answer.status = CO_TRY(co_await await_freshness(std::move(status), request, std::move(give_up)));
+  answer.status = CO_TRY(co_await await_freshness(std::move(status), request, std::move(give_up), waited));
   auto search = CO_TRY(make_search({tables_, listings_, blobs_, clock_}, answer.status.index, std::move(request)));
   answer.found = CO_TRY(co_await search->run());
   co_return answer;

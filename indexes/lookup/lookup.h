@@ -30,8 +30,9 @@ class Lookup {
   Task<Result<Status>> status(std::string name);
   /// `status` is what the request was made for. kDeadlineExceeded if the index has not become as fresh as the request
   /// wants in the time it gives; `give_up` ends the wait early. kInvalidQueryParameterValue for a continuation of
-  /// another lookup.
-  Task<Result<LookupAnswer>> find(Status status, LookupRequest request, std::function<bool()> give_up);
+  /// another lookup. How long it waited for the index is added to `waited`.
+  Task<Result<LookupAnswer>> find(Status status, LookupRequest request, std::function<bool()> give_up,
+                                  Duration* waited = nullptr);
 
  private:
   /// What was read a moment ago, so that lookups one after the other need not ask how far the index is each time.
@@ -50,7 +51,8 @@ class Lookup {
   };
 
   Task<Result<Status>> read_status(std::string name);
-  Task<Result<Status>> await_freshness(Status status, const LookupRequest& request, std::function<bool()> give_up);
+  Task<Result<Status>> await_freshness(Status status, const LookupRequest& request, std::function<bool()> give_up,
+                                       Duration* waited);
   table_store::TableClient& tables_;
   table_store::ListingClient& listings_;
   blob_store::BlobClient* blobs_;
