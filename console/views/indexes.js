@@ -59,7 +59,11 @@ function Lookup({ name, definition }) {
   const [found, setFound] = useState(null);
   const [ask, busy, error] = useAction(async () => {
     const query = new URLSearchParams();
-    for (const each of by) if (values[each]) query.append("value", values[each]);
+    const given = by.map((each) => values[each] || "");
+    const first = given.indexOf("");
+    const led = first === -1 ? given : given.slice(0, first);
+    if (given.slice(led.length).some(Boolean)) throw new Error(`Fill in ${by[first]}, too: this index finds by its properties in their order.`);
+    for (const each of led) query.append("value", each);
     query.set("top", "50");
     setFound(await api.get(`/v1/indexes/${part(name)}/lookup?${query}`, { exact: true }));
   });

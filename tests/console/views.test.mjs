@@ -498,6 +498,19 @@ describe("indexes and data", () => {
     await heading("Indexes");
   });
 
+  test("a lookup by several properties wants them in their order", async () => {
+    await stack.call("PUT", "/v1/indexes/by-two", { kind: "lists", source: "Orders", by: ["Customer", "Amount"], destination: "ByTwo" });
+    await open("/indexes/by-two");
+    await page.locator(".badge", { hasText: "ready" }).waitFor({ timeout: 60_000 });
+    await page.getByLabel("Amount").fill("7");
+    await button("Find").click();
+    await page.getByText("Fill in Customer, too").waitFor();
+    await page.getByLabel("Customer").fill("customer 7");
+    await button("Find").click();
+    await page.locator(".json", { hasText: "007" }).waitFor();
+    await stack.call("DELETE", "/v1/indexes/by-two");
+  });
+
   test("a filter is checked while it is typed, and its cost is told", async () => {
     await open("/tables");
     await page.getByRole("link", { name: "Orders", exact: true }).click();
