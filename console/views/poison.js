@@ -8,10 +8,11 @@ import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAct
 import { Diff } from "../parts/diff.js";
 import { Spark } from "../parts/spark.js";
 import { Choice, List, More, Search } from "../parts/list.js";
-import { When } from "../parts/time.js";
+import { exactTime, When } from "../parts/time.js";
 import { bodyOf, Copyable, count, Id, Json, Text, visible } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go, refine } from "../shell/router.js";
+import { useSettings } from "../shell/settings.js";
 import { useMay } from "../shell/who.js";
 import { PlanOf } from "./plan.js";
 import { Story } from "./story.js";
@@ -20,25 +21,30 @@ import { PoisonedQueues, QueueMessage, QueueMessages } from "./queue_poison.js";
 import { kinds } from "./kinds.js";
 
 export function Poison({ path, query }) {
+  const { utc } = useSettings();
   const ofQueue = query.queue && !query.queue.startsWith("tidemark-jobs");  // whose poison is that of jobs
   if (path[0] && ofQueue) return html`<${QueueMessage} key=${path[0]} queue=${query.queue} id=${path[0]} />`;
   if (path[0]) return html`<${Message} key=${path[0]} id=${path[0]} />`;
   const show = ofQueue || query.show === "queues" ? "queues" : query.show === "messages" || query.fingerprint || query.q || query.queue ? "messages" : "groups";
   const filter = { kind: query.kind, fingerprint: query.fingerprint, movedAfter: query.movedAfter, movedBefore: query.movedBefore };
-  const change = (to) => go(at("/poison", { show: to === "groups" ? "" : to, ...(to === "queues" ? {} : { kind: query.kind, movedAfter: query.movedAfter, movedBefore: query.movedBefore }) }));
+  const time = { since: query.since, movedAfter: query.movedAfter, movedBefore: query.movedBefore };
+  const change = (to) => go(at("/poison", { show: to === "groups" ? "" : to, ...(to === "queues" ? {} : { kind: query.kind, ...time }) }));
+  const group = (fingerprint) => at("/poison", { show: "messages", fingerprint, ...time });
+  const told = [!query.since && query.movedAfter && `moved after ${exactTime(query.movedAfter, utc)}`, query.movedBefore && `moved before ${exactTime(query.movedBefore, utc)}`].filter(Boolean);
   return html`<${Head} title="Poison" actions=${html`<${Toggle} label="Shown as" value=${show} options=${[["groups", "Groups"], ["messages", "Messages"], ["queues", "Your queues"]]} onChange=${change} />`}>
       <p class="dim small">${show === "queues" ? "Messages of your own queues that failed too often." : "Jobs that were given up."} They stay until they are sent back or deleted.</p></${Head}>
     ${show === "queues" ? (ofQueue ? html`<${QueueMessages} key=${query.queue} queue=${query.queue} />` : html`<${PoisonedQueues} />`) : html`
     <div class="filters">${show === "messages" && html`<${Search} label="Search in ids, errors and bodies" value=${query.q} onChange=${(q) => refine({ q, show: "messages" })} />`}
       <${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} />
       <${Choice} label="moved in the last" value=${query.since} options=${Object.keys(spans)} onChange=${(since) => refine({ since, movedAfter: since && new Date(Date.now() - spans[since]).toISOString() })} />
-      ${query.fingerprint && html`<span class="badge info">group <span class="mono">${visible(query.fingerprint)}</span></span><a href=${at("/poison", { show: "messages", kind: query.kind, q: query.q })}>all groups</a>`}</div>
-    ${show === "messages" ? html`<${Messages} filter=${filter} text=${query.q || ""} />` : html`<${Groups} filter=${filter} />`}`}`;
+      ${told.length > 0 && html`<span class="badge info">${visible(told.join(", "))}</span><button type="button" class="quiet" onClick=${() => refine({ since: "", movedAfter: "", movedBefore: "" })}>at any time</button>`}
+      ${query.fingerprint && html`<span class="badge info">group <span class="mono">${visible(query.fingerprint)}</span></span><a href=${at("/poison", { show: "messages", kind: query.kind, q: query.q, ...time })}>all groups</a>`}</div>
+    ${show === "messages" ? html`<${Messages} filter=${filter} text=${query.q || ""} linkOf=${group} />` : html`<${Groups} filter=${filter} linkOf=${group} />`}`}`;
 }
 
 const spans = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 };
 
-function Groups({ filter }) {
+function Groups({ filter, linkOf }) {
   const inputs = Object.values(filter);
   const live = useLive((signal) => api.get(at("/v1/poison/groups", filter), { signal }), inputs, 15_000);
   const [acting, setActing] = useState(null);
@@ -46,11 +52,11 @@ function Groups({ filter }) {
   const largest = Math.max(1, ...(groups || []).map((group) => group.count));
   const may = useMay("operator");
   return html`<${Failure} error=${live.error} retry=${live.refresh} />
-    <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => `${group.fingerprint} ${group.source || ""}`} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
+    <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => `${group.fingerprint} ${group.source || ""}`} href=${(group) => linkOf(group.fingerprint)}
       empty="Nothing is poisoned." keys=${may ? { r: (group) => group && setActing({ verb: "Redrive", group }) } : {}} columns=${[
         { name: "Messages", number: true, of: (group) => html`<strong>${count(group.count)}</strong><div><progress max=${largest} value=${group.count} aria-label="Share of the largest group"></progress></div>` },
         { name: "Kind", of: (group) => group.kind }, { name: "Table", of: (group) => group.source && html`<${Text} value=${group.source} />` },
-        { name: "Reason", wide: true, of: (group) => html`<a href=${at("/poison", { show: "messages", fingerprint: group.fingerprint })}><${Text} value=${group.reason || "no reason is known"} most=${300} /></a>` },
+        { name: "Reason", wide: true, of: (group) => html`<a href=${linkOf(group.fingerprint)}><${Text} value=${group.reason || "no reason is known"} most=${300} /></a>` },
         { name: "Last 24 hours", of: (group) => html`<${Spark} values=${group.trend} />` }, { name: "First", of: (group) => html`<${When} at=${group.firstMovedAt} />` }, { name: "Last", of: (group) => html`<${When} at=${group.lastMovedAt} />` },
         { name: "", of: (group) => may && html`<div class="actions"><button type="button" onClick=${() => setActing({ verb: "Redrive", group })}>Redrive all…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "Delete", group })}>Delete all…</button></div>` }]} />
     ${live.value && html`<p class="dim small">${live.value.complete ? "" : `${count(live.value.counted)} messages are counted; there are more. `}Counted <${When} at=${live.value.asOf} />.</p>`}
@@ -64,13 +70,14 @@ function findMessages(filter, text, continuation, signal, tell) {
   return search(load, continuation, { tell, ...textSearch(text) });
 }
 
-function Messages({ filter, text }) {
+function Messages({ filter, text, linkOf }) {
   const pages = usePages((continuation, signal, tell) => findMessages(filter, text, continuation, signal, tell), [...Object.values(filter), text], 5_000);
   const [selected, setSelected] = useState(new Set());
   const [acting, setActing] = useState(null);
   const may = useMay("operator");
   const chosen = (pages.items || []).filter((each) => selected.has(each.id));
-  const done = () => { setActing(null); setSelected(new Set()); pages.refresh(); };
+  const close = () => setActing(null);
+  const done = () => { setSelected(new Set()); pages.refresh(); };
   const redriveKey = (row) => {
     if (!may) return;
     if (chosen.length) setActing({ verb: "Redrive", items: chosen });
@@ -82,15 +89,15 @@ function Messages({ filter, text }) {
         { name: "Reason", wide: true, of: (row) => html`<${Text} value=${row.reason || "no reason is known"} most=${240} />` },
         { name: "Attempts", number: true, of: (row) => row.attempts.filter((each) => each.number).length }, { name: "Sent back", number: true, of: (row) => row.redrives || "" },
         { name: "Moved", of: (row) => html`<${When} at=${row.movedAt} />` },
-        { name: "Group", of: (row) => html`<${Id} value=${row.fingerprint} short=${8} href=${at("/poison", { show: "messages", fingerprint: row.fingerprint })} />` }]} />
+        { name: "Group", of: (row) => html`<${Id} value=${row.fingerprint} short=${8} href=${linkOf(row.fingerprint)} />` }]} />
     <${More} pages=${pages} what="message" among="the first" />
     ${may && pages.items?.length > 0 && html`<div class="bulk" role="region" aria-label="Act on messages"><span>${selected.size ? `${chosen.length} selected` : "Nothing selected"}</span>
       <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => setActing({ verb: "Redrive", items: chosen })}>Redrive selected…</button>
       <button type="button" class="danger" disabled=${!chosen.length} onClick=${() => setActing({ verb: "Delete", items: chosen })}>Delete selected…</button>
       <span class="dim">or</span><button type="button" onClick=${() => setActing({ verb: "Redrive" })} disabled=${Boolean(text)} title=${text ? "A text search acts on what is selected" : ""}>Redrive all that match…</button>
       <button type="button" class="danger" disabled=${Boolean(text)} onClick=${() => setActing({ verb: "Delete" })}>Delete all that match…</button></div>`}
-    ${acting?.items && html`<${Some} verb=${acting.verb} items=${acting.items} one=${verbs[acting.verb]} onClose=${done} />`}
-    ${acting && !acting.items && html`<${All} verb=${acting.verb} filter=${filter} onClose=${done} />`}`;
+    ${acting?.items && html`<${Some} verb=${acting.verb} items=${acting.items} one=${verbs[acting.verb]} onDone=${done} onClose=${close} />`}
+    ${acting && !acting.items && html`<${All} verb=${acting.verb} filter=${filter} onClose=${close} />`}`;
 }
 
 const verbs = {

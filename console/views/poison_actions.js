@@ -18,10 +18,11 @@ async function submit(spec, reason) {
 }
 
 /// A selection. `one` does it to a message, which needs no job.
-export function Some({ verb, items, queue, one, onClose }) {
+export function Some({ verb, items, queue, one, onDone, onClose }) {
   const run = async (reason) => {
-    if (items.length === 1) return one(items[0], reason);
-    return submit({ kind: kindOf[verb], poisonQueue: queue, poisonIds: items.map((each) => each.id) }, reason);
+    if (items.length > 1) return submit({ kind: kindOf[verb], poisonQueue: queue, poisonIds: items.map((each) => each.id) }, reason);
+    await one(items[0], reason);
+    return onDone();
   };
   if (items.length > mostSelected) return html`<${Dialog} title="Too many are selected" onClose=${onClose}><p>At most ${mostSelected} messages can be selected one by one; use what acts on all that match.</p><footer><button type="button" onClick=${onClose}>Back</button></footer></${Dialog}>`;
   return html`<${Confirm} title=${`${verb} ${many(items.length, "message")}?`} verb=${`${verb} ${items.length}`} tone=${verb === "Delete" ? "danger" : "primary"} needsReason run=${run} onClose=${onClose}>

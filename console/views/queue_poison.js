@@ -37,7 +37,8 @@ export function QueueMessages({ queue }) {
   const chosen = (pages.items || []).filter((each) => selected.has(each.id));
   const act = (verb, items) => may && items.length && setActing({ verb, items });
   const verbs = { Redrive: (item, reason) => api.post(of(queue, item.id, "/redrive"), undefined, reason), Delete: (item, reason) => api.remove(of(queue, item.id), reason) };
-  const done = () => { setActing(null); setSelected(new Set()); pages.refresh(); };
+  const close = () => setActing(null);
+  const done = () => { setSelected(new Set()); pages.refresh(); };
   return html`<p><a href=${at("/poison", { show: "queues" })}>All queues with poison</a> · <a href=${`/queues/${part(queue)}`}>the queue <${Text} value=${queue} /></a></p>
     <${List} label="Poison messages" failed=${pages.error} items=${pages.items} selected=${selected} onSelect=${setSelected} href=${(row) => at(`/poison/${part(row.id)}`, { queue })}
       empty="No message of this queue is poisoned." keys=${{ r: (row) => act("Redrive", chosen.length ? chosen : row ? [row] : []) }} columns=${[
@@ -49,8 +50,8 @@ export function QueueMessages({ queue }) {
       <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => act("Redrive", chosen)}>Redrive selected…</button><button type="button" class="danger" disabled=${!chosen.length} onClick=${() => act("Delete", chosen)}>Delete selected…</button>
       <span class="dim">or</span><button type="button" onClick=${() => setActing({ verb: "Redrive" })}>Redrive all of this queue…</button>
       <button type="button" class="danger" onClick=${() => setActing({ verb: "Delete" })}>Delete all of this queue…</button></div>`}
-    ${acting?.items && html`<${Some} verb=${acting.verb} items=${acting.items} queue=${queue} one=${verbs[acting.verb]} onClose=${done} />`}
-    ${acting && !acting.items && html`<${All} verb=${acting.verb} filter=${{ queue }} onClose=${done} />`}`;
+    ${acting?.items && html`<${Some} verb=${acting.verb} items=${acting.items} queue=${queue} one=${verbs[acting.verb]} onDone=${done} onClose=${close} />`}
+    ${acting && !acting.items && html`<${All} verb=${acting.verb} filter=${{ queue }} onClose=${close} />`}`;
 }
 
 export function QueueMessage({ queue, id }) {

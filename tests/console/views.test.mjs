@@ -214,6 +214,35 @@ describe("poison", () => {
     await stack.call("DELETE", `/v1/poison/${again.id}`);
   });
 
+  test("a question that is not answered leaves the selection as it is", async () => {
+    await open("/poison?show=messages");
+    await rows("Poison messages").first().waitFor();
+    for (const key of ["j", "x"]) await page.keyboard.press(key);
+    for (const [asked, answer] of [["Delete selected…", "Back"], ["Delete all that match…", "Back"], ["Redrive selected…", "Close"]]) {
+      await button(asked).click();
+      await button(answer, dialog()).click();
+      await dialog().waitFor({ state: "detached" });
+      await page.getByText("1 selected").waitFor();
+    }
+  });
+
+  test("a time that messages are looked for in is told, goes along, and is taken off", async () => {
+    await open("/poison");
+    await page.getByLabel("moved in the last").selectOption("hour");
+    await rows("Groups of poison messages").first().getByRole("link").click();
+    await rows("Poison messages").first().waitFor();
+    assert.match(page.url(), /movedAfter=/);
+    assert.equal(await page.getByLabel("moved in the last").inputValue(), "hour");
+    await button("Groups").click();
+    assert.equal(await page.getByLabel("moved in the last").inputValue(), "hour");
+    await open("/poison?show=messages&movedBefore=2020-01-01T00:00:00Z");
+    await page.getByText(/^moved before 20/).waitFor();
+    await page.getByText("Nothing is poisoned that matches.").waitFor();
+    await button("at any time").click();
+    await rows("Poison messages").first().waitFor();
+    assert.doesNotMatch(page.url(), /moved/);
+  });
+
   test("r asks before it sends the row back", async () => {
     await open("/poison?show=messages");
     await rows("Poison messages").first().waitFor();
@@ -536,7 +565,6 @@ describe("indexes and data", () => {
     await rows("Followers of the changes").getByText("readers").waitFor();
     await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=feed&rowKey=1", "{}", { "If-None-Match": "*" });
     await rows("Followers of the changes").getByText("1 change").waitFor();
-    await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");
     await stack.call("DELETE", "/v1/tables/Orders/feed");
     await page.getByText("The table has no change feed any more").waitFor();
     await rows("Followers of the changes").getByText("no feed").waitFor();
