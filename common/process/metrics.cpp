@@ -89,11 +89,11 @@ void add_histogram(prometheus::MetricFamily& family, const Histogram::Counts& co
   for (std::size_t i = 0; i < counts.buckets.size(); ++i) {
     below += counts.buckets[i];
     const auto bound =
-        i < bounds.size() ? static_cast<double>(bounds[i]) * unit : std::numeric_limits<double>::infinity();
+        i < bounds.size() ? static_cast<double>(bounds[i]) / unit : std::numeric_limits<double>::infinity();
     out.bucket.push_back({below, bound});
   }
   out.sample_count = below;
-  out.sample_sum = static_cast<double>(counts.sum) * unit;
+  out.sample_sum = static_cast<double>(counts.sum) / unit;
 }
 
 prometheus::MetricFamily figure(std::string name, std::string help, prometheus::MetricType type, double value) {

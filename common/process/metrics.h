@@ -52,8 +52,8 @@ class Figures final : public prometheus::Collectable {
 /// One more value of a family of counters or gauges.
 void add_value(prometheus::MetricFamily& family, double value,
                std::vector<prometheus::ClientMetric::Label> labels = {});
-inline constexpr double kSecondsPerUs = 1e-6;
-/// One more histogram of a family of those. Bounds and sum are multiplied by `unit`, which is kSecondsPerUs for
+inline constexpr double kUsPerSecond = 1e6;
+/// One more histogram of a family of those. Bounds and sum are divided by `unit`, which is kUsPerSecond for
 /// microseconds.
 void add_histogram(prometheus::MetricFamily& family, const Histogram::Counts& counts,
                    std::span<const std::uint64_t> bounds, double unit,

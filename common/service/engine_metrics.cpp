@@ -29,16 +29,16 @@ MetricFamily gauge(const char* name, const char* help, std::uint64_t value) {
   return process::figure(name, help, MetricType::Gauge, static_cast<double>(value));
 }
 
-double seconds(std::uint64_t us) { return static_cast<double>(us) * process::kSecondsPerUs; }
+double seconds(std::uint64_t us) { return static_cast<double>(us) / process::kUsPerSecond; }
 
 void add_writes(const kv::EngineFigures& figures, std::vector<MetricFamily>& out) {
   out.push_back(histogram("tidemark_database_group_transactions", "Transactions in a group of the log.",
                           figures.group_transactions, figures.group_bounds, 1));
   out.push_back(histogram("tidemark_database_transaction_wait_seconds",
                           "Time from the submission of a transaction until it is durable.", figures.waits_us,
-                          figures.wait_bounds_us, process::kSecondsPerUs));
+                          figures.wait_bounds_us, process::kUsPerSecond));
   out.push_back(histogram("tidemark_database_log_sync_seconds", "Time to sync the log to the disk.",
-                          figures.log_syncs_us, figures.log_sync_bounds_us, process::kSecondsPerUs));
+                          figures.log_syncs_us, figures.log_sync_bounds_us, process::kUsPerSecond));
   out.push_back(counter("tidemark_database_log_bytes_total", "Bytes written to the log.",
                         static_cast<double>(figures.log_bytes)));
   out.push_back(counter("tidemark_database_stall_seconds_total", "Time that writes were held up by compactions.",
@@ -118,7 +118,7 @@ std::vector<MetricFamily> engine_figures(const kv::PostgresEngine& engine) {
   count("tidemark_database_fetches_total", "Round trips for rows that bodies had to know.", figures.fetches);
   out.push_back(reads(figures.known_reads, figures.asked_reads));
   out.push_back(histogram("tidemark_database_commit_seconds", "Time to commit a group.", figures.commits_us,
-                          figures.commit_bounds_us, process::kSecondsPerUs));
+                          figures.commit_bounds_us, process::kUsPerSecond));
   count("tidemark_database_settled_groups_total", "Groups whose outcome was looked up after a lost connection.",
         figures.settled);
   return out;

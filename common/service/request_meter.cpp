@@ -9,8 +9,8 @@ namespace tidemark::service {
 namespace {
 
 // The low end separates a read from memory from one sync of the log, the high end ends at a client's patience.
-constexpr std::uint64_t kBoundsUs[] = {250,    500,     1'000,   2'500,     5'000,     10'000,    25'000,
-                                       50'000, 100'000, 250'000, 1'000'000, 2'500'000, 5'000'000, 10'000'000};
+constexpr std::uint64_t kBoundsUs[] = {250,     500,     1'000,   2'500,     5'000,     10'000,    25'000,    50'000,
+                                       100'000, 250'000, 500'000, 1'000'000, 2'500'000, 5'000'000, 10'000'000};
 
 }  // namespace
 
@@ -79,7 +79,7 @@ std::vector<prometheus::MetricFamily> RequestMeter::figures() const {
   std::array<std::uint64_t, kFamilies> of_family{};
   for (const auto& [key, counts] : counted) {
     of_family[key.second] += counts.values();
-    process::add_histogram(latency, counts, kBoundsUs, process::kSecondsPerUs,
+    process::add_histogram(latency, counts, kBoundsUs, process::kUsPerSecond,
                            {{"operation", key.first}, {"status", std::to_string(key.second + 1) + "xx"}});
   }
   for (std::size_t i = 0; i < kFamilies; ++i) {

@@ -103,6 +103,9 @@ TEST(RequestMeter, MeasuresByOperationAndStatus) {
   const std::string name = "tidemark_http_request_duration_seconds";
   EXPECT_THAT(text, HasSubstr(name + "_count{operation=\"QueryEntity\",status=\"2xx\"} 2\n"));
   EXPECT_THAT(text, HasSubstr(name + "_bucket{operation=\"QueryEntity\",status=\"2xx\",le=\"0.005\"} 1\n"));
+  for (const auto* bound : {"0.1", "0.25", "0.5", "1", "2.5"}) {
+    EXPECT_THAT(text, HasSubstr(name + "_bucket{operation=\"QueryEntity\",status=\"2xx\",le=\"" + bound + "\"} "));
+  }
   EXPECT_THAT(text, HasSubstr(name + "_count{operation=\"QueryEntity\",status=\"4xx\"} 1\n"));
   EXPECT_THAT(text, HasSubstr(name + "_count{operation=\"(none)\",status=\"5xx\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("tidemark_http_requests_total{status=\"2xx\"} 2\n"));
