@@ -31,12 +31,28 @@ const ConsoleFile* find_file(std::string_view path) {
   return found == files.end() ? nullptr : &*found;
 }
 
-/// Whether a list such as Accept-Encoding or If-None-Match has this item; its parameters do not matter.
-bool names(std::optional<std::string_view> list, std::string_view item) {
+/// Whether If-None-Match has this tag.
+bool names(std::optional<std::string_view> list, std::string_view tag) {
   auto rest = list.value_or("");
   while (!rest.empty()) {
+    if (iequals_ascii(trimmed(take_item(rest)), tag)) return true;
+  }
+  return false;
+}
+
+/// Whether an item of Accept-Encoding has a weight, and that is none at all: "q=0", "q=0.000".
+bool is_refused(std::string_view parameters) {
+  const auto weight = trimmed(parameters);
+  return weight.starts_with("q=0") && weight.find_first_not_of("0.", 2) == std::string_view::npos;
+}
+
+bool accepts_gzip(const http::Request& request) {
+  auto rest = request.header("accept-encoding").value_or("");
+  while (!rest.empty()) {
     const auto each = take_item(rest);
-    if (iequals_ascii(trimmed(each.substr(0, each.find(';'))), item)) return true;
+    const auto end = std::min(each.find(';'), each.size());
+    if (iequals_ascii(trimmed(each.substr(0, end)), "gzip"))
+      return !is_refused(each.substr(std::min(end + 1, each.size())));
   }
   return false;
 }
@@ -63,7 +79,7 @@ std::optional<http::Response> console_response(const http::Request& request) {
   response.set("Referrer-Policy", "no-referrer");
   response.set("Cross-Origin-Opener-Policy", "same-origin");
   response.set("Cross-Origin-Resource-Policy", "same-origin");
-  const bool packed = names(request.header("accept-encoding"), "gzip");
+  const bool packed = accepts_gzip(request);
   if (packed) response.set("Content-Encoding", "gzip");
   response.body = packed ? file->packed : file->plain;
   return response;

@@ -36,6 +36,12 @@ TEST(ConsoleFiles, AFileIsPackedForWhoeverTakesItAndNotSentAgainUnchanged) {
     const auto packed = console_response(request);
     EXPECT_EQ(packed->body, file.packed);
     EXPECT_EQ(packed->headers.find("Content-Encoding"), "gzip");
+    for (const auto* refused : {"gzip;q=0", "br, gzip; q=0.000", "gzipped"}) {
+      request.headers = {{"Accept-Encoding", refused}};
+      EXPECT_EQ(console_response(request)->body, file.plain) << refused;
+    }
+    request.headers = {{"Accept-Encoding", "gzip;q=0.5"}};
+    EXPECT_EQ(console_response(request)->body, file.packed);
     const auto tags = "\"other\", " + std::string(file.tag);
     request.headers = {{"If-None-Match", tags}};
     const auto unchanged = console_response(request);
