@@ -1,6 +1,8 @@
 #include "feeds/consumers/consumer_store.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 #include "common/base/encoding.h"
 #include "common/base/text.h"
@@ -49,6 +51,14 @@ std::unexpected<Error> contended(const std::string& group) {
 std::unexpected<Error> taken_over(const Consumer& consumer) {
   return fail(ErrorCode::kFenced, "The consumer group " + consumer.group + " has gone to another reader, '" +
                                       consumer.reader + "': what this one does counts no more.");
+}
+
+/// The next one that a double holds: a reader that has all numbers of JSON in doubles, as JavaScript does, gives it
+/// back as it is. Epochs begin at a time in ticks, which is beyond 2^53.
+std::uint64_t epoch_after(std::uint64_t epoch) {
+  constexpr int kDigits = std::numeric_limits<double>::digits;
+  const auto step = std::uint64_t{1} << std::max(static_cast<int>(std::bit_width(epoch)) - kDigits, 0);
+  return (epoch / step + 1) * step;
 }
 
 /// What the group has dealt with once a reader has dealt with all up to `token`, too. Of several shards, pages that are
@@ -122,7 +132,7 @@ Task<Result<ConsumerStore::Stored>> ConsumerStore::put(std::string table, std::s
       consumer.epoch = static_cast<std::uint64_t>(consumer.created_at.time_since_epoch().count());
     }
     // Whoever reads now has another place in mind.
-    ++consumer.epoch;
+    consumer.epoch = epoch_after(consumer.epoch);
     consumer.reader.clear();
     if (CO_TRY(co_await swap(consumer))) co_return Stored{std::move(consumer), is_new};
   }
@@ -150,7 +160,7 @@ Task<Result<Consumer>> ConsumerStore::lease(std::string table, std::string group
                                                     " until " + to_iso8601(consumer.lease_until) + ". Try again then.");
     } else {
       consumer.reader = reader;
-      ++consumer.epoch;
+      consumer.epoch = epoch_after(consumer.epoch);
     }
     consumer.lease_until = until + lease / kSpareLease;
     if (CO_TRY(co_await swap(consumer))) co_return consumer;

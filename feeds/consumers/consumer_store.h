@@ -1,7 +1,7 @@
 // Consumer groups of change feeds as rows of the table TidemarkConsumers, which every SDK can read:
 //   lower-case table name / GROUP
 //     Token String: what the group has dealt with (tokens/token.h)
-//     Reader String, Epoch Int64, LeaseUntil DateTime: who reads now, the how manieth reader that is, and until when
+//     Reader String, Epoch Int64, LeaseUntil DateTime: who reads now, what tells it from earlier ones, and until when
 //     CreatedAt AcknowledgedAt DateTime
 // One reader at a time has the group. A new one has a higher epoch, and what an earlier one acknowledges is refused.
 // Each change is by compare-and-swap.

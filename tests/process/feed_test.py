@@ -301,6 +301,8 @@ class FeedTest(unittest.TestCase):
         self.assertEqual([(each["rowKey"], each["new"]["RowKey"]) for each in second["changes"]], [("2", "2")])
         other = wait_until(lambda: self.try_read(group, {"reader": "b", "limit": 1}), "the lease is over")
         self.assertEqual(other["changes"][0]["rowKey"], "2", "what was not acknowledged comes again")
+        for page in (first, other):
+            self.assertEqual(int(float(page["epoch"])), page["epoch"], "JavaScript gives it back as it is")
         self.refused(412, "Fenced", "POST", group + "/acknowledge", {"epoch": first["epoch"], "token": second["next"]})
         self.refused(412, "Fenced", "POST", group + "/read", {"reader": "a", "epoch": first["epoch"]})
         shown = self.api.call("POST", group + "/acknowledge", {"epoch": other["epoch"], "token": other["next"], "leave": True})

@@ -97,6 +97,22 @@ TEST_F(ConsumersTest, AReaderThatBeginsAgainUnderItsNameFencesItself) {
   EXPECT_TRUE(acknowledge(before, token(9)).failed_with(ErrorCode::kFenced));
 }
 
+TEST_F(ConsumersTest, EpochsRiseAndAreWhatADoubleHolds) {
+  clock.time = Time(Ticks(17'950'000'000'000'001));
+  std::uint64_t last = 0;
+  for (int group = 0; group < 3; ++group) {
+    ASSERT_TRUE(put("g", token(5)));
+    for (int reader = 0; reader < 3; ++reader) {
+      const auto epoch = lease("a")->epoch;
+      EXPECT_EQ(static_cast<std::uint64_t>(static_cast<double>(epoch)), epoch);
+      EXPECT_GT(epoch, last);
+      last = epoch;
+    }
+    ASSERT_TRUE(run_task(consumers.remove("people", "g")));
+    clock.time += std::chrono::seconds(1);
+  }
+}
+
 TEST_F(ConsumersTest, ThePlaceOnlyGoesOn) {
   ASSERT_TRUE(put("g", token(5)));
   const auto epoch = lease("a")->epoch;
