@@ -1,5 +1,7 @@
 #include "common/base/xml_text.h"
 
+#include <algorithm>
+
 #include "common/base/byte_set.h"
 #include "common/base/encoding.h"
 
