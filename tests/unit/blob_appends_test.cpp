@@ -181,7 +181,7 @@ TEST_F(AppendBlobTest, SnapshotsKeepWhatTheyHad) {
     EXPECT_EQ(*drain(opened->read(0, opened->blob.size)), text);
   }
   for (const bool replaced : {false, true}) {
-    if (replaced) put("a", "x");
+    if (replaced) create("a");
     ASSERT_TRUE(run(service_.collector().collect()));
     EXPECT_EQ(stored_payloads(), referenced_payloads());
     EXPECT_TRUE(keys_of('D').empty());
