@@ -54,6 +54,7 @@ std::optional<table_store::Fence> fence_of(const Cause& cause, const std::vector
   if (cause.method == table_store::calls::MoveAll::kMethod) return fence_of_move(cause, changes);
   if (cause.method == table_store::calls::Mutate::kMethod) return fence_in<table_store::calls::Mutate>(cause);
   if (cause.method == table_store::calls::MutateAll::kMethod) return fence_in<table_store::calls::MutateAll>(cause);
+  if (cause.method == table_store::calls::Follow::kMethod) return fence_in<table_store::calls::Follow>(cause);
   if (cause.method == table_store::calls::Count::kMethod) return fence_in<table_store::calls::Count>(cause);
   if (cause.method == table_store::calls::OpenOperation::kMethod)
     return fence_in<table_store::calls::OpenOperation>(cause);
