@@ -55,6 +55,7 @@ void fill_request(Request& request, const Parser& parser) {
   for (const auto& field : message) request.headers.emplace_back(view(field.name_string()), view(field.value()));
   request.trace = trace_of(request);
   request.operation = {};
+  request.waited = {};
 }
 
 Error parse_failure(const boost::system::error_code& error) {
