@@ -244,7 +244,8 @@ TEST_F(AmbiguousCopies, AreToldApartByTheKeysOfTheEntities) {
 }
 
 TEST_F(AmbiguousCopies, AreToldApartByWhatTheyOrTheEntitiesHave) {
-  for (const std::string more : {"", R"(,"properties":["A","B"])", R"(,"properties":["A"])", R"(,"properties":["C"])"}) {
+  for (const std::string more :
+       {"", R"(,"properties":["A","B"])", R"(,"properties":["A"])", R"(,"properties":["C"])"}) {
     declare("{A}_{B}", more);
     have("1", "x", "y_z");
     have("2", "x_y", "");
