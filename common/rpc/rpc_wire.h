@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxMethodBytes = 64;
 inline constexpr std::size_t kMaxBuildBytes = 32;
 inline constexpr std::size_t kMaxErrorFields = 64;
 /// The most that a client sends and accepts. A server can have a lower limit.
-inline constexpr std::size_t kMaxMessageBytes = 16UL << 20;
+inline constexpr std::size_t kMaxMessageBytes = 24UL << 20;
 /// Room for status and framing beyond the largest payload; larger messages are cut off by ZeroMQ itself.
 inline constexpr std::size_t kFrameSlackBytes = 64UL << 10;
 

@@ -209,18 +209,8 @@ Task<Result<void>> plan_entities(PlanSources& sources, const JobSpec& spec, JobP
 
 }  // namespace
 
-std::size_t properties_bytes(std::span<const table_store::Property> properties) {
-  std::size_t bytes = 0;
-  for (const auto& property : properties) {
-    bytes += property.name.size() + 16;
-    if (const auto* text = std::get_if<std::string>(&property.value)) bytes += text->size();
-    if (const auto* binary = std::get_if<table_store::Binary>(&property.value)) bytes += binary->bytes.size();
-  }
-  return bytes;
-}
-
 std::size_t entity_bytes(const Entity& entity) {
-  return 64 + entity.partition_key.size() + entity.row_key.size() + properties_bytes(entity.properties);
+  return 64 + entity.partition_key.size() + entity.row_key.size() + table_store::properties_bytes(entity.properties);
 }
 
 Task<Result<JobPlan>> plan_job(PlanSources sources, JobSpec spec) {

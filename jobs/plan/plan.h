@@ -2,8 +2,6 @@
 // looks at the first entities closely, and estimates the time from the newest jobs of the kind. Changes nothing; reads
 // compete with others' like any query. Fails with the codes of the clients.
 #pragma once
-#include <span>
-
 #include "jobs/objects/object_store.h"
 #include "jobs/poison/poison.h"
 #include "jobs/store/job_store.h"
@@ -41,8 +39,7 @@ struct PlanSources {
 /// not complete.
 Task<Result<JobPlan>> plan_job(PlanSources sources, JobSpec spec);
 
-/// Estimates of sizes on the wire.
+/// An estimate of an entity's size on the wire.
 std::size_t entity_bytes(const table_store::Entity& entity);
-std::size_t properties_bytes(std::span<const table_store::Property> properties);
 
 }  // namespace tidemark::jobs

@@ -24,6 +24,16 @@ std::string guid_text(const Guid& guid) {
   return text;
 }
 
+std::size_t properties_bytes(std::span<const Property> properties) {
+  std::size_t bytes = 0;
+  for (const auto& property : properties) {
+    bytes += property.name.size() + 16;
+    if (const auto* text = std::get_if<std::string>(&property.value)) bytes += text->size();
+    if (const auto* binary = std::get_if<Binary>(&property.value)) bytes += binary->bytes.size();
+  }
+  return bytes;
+}
+
 const Value* Entity::find(std::string_view name) const {
   for (const auto& property : properties) {
     if (property.name == name) return &property.value;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,6 +33,8 @@ struct Property {
   std::string name;
   Value value;
 };
+/// About what they take on the wire.
+std::size_t properties_bytes(std::span<const Property> properties);
 
 /// The version of an entity, in 100 ns ticks since 1970. Versions rise strictly across the whole store and are never
 /// reused. The version is the entity's Timestamp, and its ETag is derived from it.

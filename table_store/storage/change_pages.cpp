@@ -16,8 +16,12 @@ namespace tidemark::table_store {
 namespace {
 
 constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at what other processes may have changed
-constexpr std::uint64_t kMostNotesOfAPage = 100'000;         // of a page, however few entities they are of
-constexpr std::size_t kReadTogether = 16;  // entities; together they may be four times as large as a page
+// Of a page: its changes, however few entities they are of; its bytes; and what is read of entities for it.
+constexpr std::uint64_t kMostNotesOfAPage = 100'000;
+constexpr std::size_t kMostBytesOfAPage = 3 * kMaxReplyBytes;
+constexpr std::size_t kMostBytesRead = 4 * kMostBytesOfAPage;
+/// Entities. A page may become too large by so many of the largest, which the wire has room for.
+constexpr std::size_t kReadTogether = 4;
 
 /// A shard's log and entities, and how far a page has read them.
 struct Lane {
@@ -117,7 +121,7 @@ class PageReader {
 
   /// Whether the lane's next note belongs to the page.
   bool goes_on(Lane& lane) {
-    const bool full = bytes_ >= kMaxReplyBytes;
+    const bool full = bytes_ >= kMostBytesOfAPage || bytes_read_ >= kMostBytesRead;
     if (lane.within_transaction()) {
       if (full) page_.skip = {static_cast<std::uint32_t>(&lane - lanes_.data()), lane.read_of_version};
       return !full;
@@ -196,7 +200,8 @@ class PageReader {
     view.partition_key = entity.partition_key;
     view.row_key = entity.row_key;
     entity.now = view.to_entity(selection_);
-    bytes_ += stored.size();
+    bytes_ += properties_bytes(entity.now->properties);
+    bytes_read_ += stored.size();
     return {};
   }
 
@@ -210,6 +215,7 @@ class PageReader {
   const std::uint32_t limit_;
   const Selection& selection_;  // of what the entities are now
   std::size_t bytes_ = 0;
+  std::size_t bytes_read_ = 0;
   ChangesPage page_;
   // For each entity of the page: its place there, and which of the notes was its last.
   std::unordered_map<std::string, std::size_t> places_;

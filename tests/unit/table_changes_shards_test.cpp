@@ -160,7 +160,7 @@ TEST_F(FollowedShards, ArePagedInTheOrderOfVersions) {
 
 TEST_F(FollowedShards, ATransactionThatComesInPartsGoesOnWhereItWas) {
   std::vector<Mutation> many;
-  for (int row = 0; row < 20; ++row) {
+  for (int row = 0; row < 80; ++row) {
     std::vector<Property> large;
     for (int i = 0; i < 13; ++i) large.push_back(text("P" + std::to_string(i), std::string(32UL << 10, 'x')));
     ASSERT_TRUE(run_task(
@@ -180,7 +180,7 @@ TEST_F(FollowedShards, ATransactionThatComesInPartsGoesOnWhereItWas) {
     std::ranges::move(rows_of(page), std::back_inserter(all));
   }
   std::ranges::sort(all);
-  EXPECT_EQ(all.size(), 23U);
+  EXPECT_EQ(all.size(), 83U);
   EXPECT_EQ(std::ranges::unique(all).begin(), all.end()) << "each once";
 }
 

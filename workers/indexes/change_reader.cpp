@@ -16,7 +16,7 @@ constexpr std::uint64_t kChangesInABatch = 100'000;
 
 std::size_t bytes_of(const ChangedEntity& entity) {
   std::size_t bytes = entity.now ? jobs::entity_bytes(*entity.now) : 0;
-  for (const auto& state : entity.before) bytes += jobs::properties_bytes(state);
+  for (const auto& state : entity.before) bytes += table_store::properties_bytes(state);
   return bytes;
 }
 

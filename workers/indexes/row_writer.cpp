@@ -5,7 +5,6 @@
 
 #include "common/base/encoding.h"
 #include "common/base/side_by_side.h"
-#include "jobs/plan/plan.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 #include "table_store/model/limits.h"
@@ -22,7 +21,7 @@ constexpr std::size_t kBytesInACall = 3UL << 20;
 constexpr std::size_t kCallsAtOnce = 3;
 
 std::size_t bytes_of(const table_store::Mutation& mutation) {
-  return 64 + mutation.row_key.size() + jobs::properties_bytes(mutation.properties);
+  return 64 + mutation.row_key.size() + table_store::properties_bytes(mutation.properties);
 }
 
 std::size_t bytes_of(const PartitionMutations& group) {
