@@ -14,6 +14,8 @@
 namespace tidemark::table_store {
 
 inline constexpr std::uint32_t kMaxListed = 1000;
+/// Queries go by lists as long as no more changes wait for whoever makes them: these are read in about 2 ms.
+inline constexpr std::size_t kMostUnsettled = 5000;
 
 struct ListedKey {
   std::string partition_key, row_key;

@@ -21,8 +21,6 @@ namespace {
 // Beyond this, each page would cost more than the part of the table that it is found in.
 constexpr std::size_t kMostKeys = 16'384;
 constexpr std::size_t kMostKeyBytes = 2UL << 20;
-// As many as are read in about 2 ms.
-constexpr std::size_t kMostChanges = 5000;
 constexpr std::size_t kHashDigits = 16;
 
 const std::string_view* text_of(const ValueView& value) { return std::get_if<std::string_view>(&value); }
@@ -177,7 +175,7 @@ Task<Result<std::optional<ListedCandidates>>> find_by(const Reading& reading, co
   const bool divided = reading.shards.divided();
   if (!before.complete || !before.lists.rows) co_return std::nullopt;
   const auto& name = choice.follower->following.follower;
-  const auto unsettled = CO_TRY(Unsettled::of(reading.views, reading.feed_key, name, kMostChanges));
+  const auto unsettled = CO_TRY(Unsettled::of(reading.views, reading.feed_key, name, kMostUnsettled));
   if (!unsettled.known()) co_return std::nullopt;
   Candidates candidates(*choice.follower, reading.query.keys_in);
   for (const auto& waiting : unsettled.keys()) candidates.add(waiting);

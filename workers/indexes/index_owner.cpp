@@ -7,6 +7,7 @@
 #include "indexes/store/followed_rows.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/listed.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -294,10 +295,14 @@ Duration IndexOwner::until_next() const {
   return std::max(wait, Duration::zero());
 }
 
-/// Each of several shards has its share, and all changes may be of one.
+/// Each of several shards has its share, and all changes may be of one. Where queries go by the index, few may wait.
 LogRoom IndexOwner::log_room() const {
   const auto shards = std::max<std::size_t>(position_.shards.size(), 1);
-  return {index_.definition.max_changes / shards, index_.definition.max_bytes / shards};
+  LogRoom room{index_.definition.max_changes / shards, index_.definition.max_bytes / shards};
+  if (index_.definition.answers_queries()) {
+    room.changes = std::min<std::uint64_t>(room.changes, 2 * table_store::kMostUnsettled);
+  }
+  return room;
 }
 
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
