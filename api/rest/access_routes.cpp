@@ -45,7 +45,7 @@ http::Response too_many_logins(const http::Request& request, Duration wait) {
   return response;
 }
 
-/// Only logins that succeed are entered; the others are as bounded as other requests of strangers.
+/// Of logins, only those that succeed are entered; the others are as bounded as other requests of strangers.
 Task<Result<void>> note_done(Api& api, const http::Request& request, const Caller& caller, unsigned status) {
   auto entry = entry_of({request.method, "v1/session", Role::kNone, {}}, {caller}, request);
   entry.outcome = jobs::outcome::kDone;

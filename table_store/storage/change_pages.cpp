@@ -20,8 +20,9 @@ constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at what other pr
 constexpr std::uint64_t kMostNotesOfAPage = 100'000;
 constexpr std::size_t kMostBytesOfAPage = 3 * kMaxReplyBytes;
 constexpr std::size_t kMostBytesRead = 4 * kMostBytesOfAPage;
-/// Entities. A page may become too large by so many of the largest, which the wire has room for.
-constexpr std::size_t kReadTogether = 4;
+// With all that was read together for its end. Text may take three bytes where it counts as two.
+constexpr std::size_t kMostBytesInTheEnd = 5 * kMaxReplyBytes;
+constexpr std::size_t kLargestEntity = kMaxEntityBytes * 3 / 2;
 
 /// A shard's log and entities, and how far a page has read them.
 struct Lane {
@@ -72,7 +73,7 @@ class PageReader {
   /// Reads a note; false at the end of the page.
   Result<bool> step() {
     if (lane_ == nullptr || !lane_->within_transaction()) TRY(turn_to(next_lane()));
-    if (unread_.size() >= kReadTogether) TRY(read_entities());
+    if (unread_.size() >= most_read_together()) TRY(read_entities());
     if (lane_ == nullptr || !goes_on(*lane_)) {
       TRY(read_entities());
       end();
@@ -178,6 +179,10 @@ class PageReader {
     bytes_ += before->second.size();
     page_.entities[place].before.push_back(properties_in(before->second));
     return {};
+  }
+
+  [[nodiscard]] std::size_t most_read_together() const {
+    return (kMostBytesInTheEnd - std::min(bytes_, kMostBytesInTheEnd)) / kLargestEntity;
   }
 
   /// What is now of the entities that the latest notes name. They are read together, because another process may serve
