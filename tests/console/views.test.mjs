@@ -594,6 +594,7 @@ describe("indexes and data", () => {
     await button("Save", dialog()).click();
     await dialog().getByText("UpdateConditionNotSatisfied").waitFor();
     await button("Back", dialog()).click();
+    await page.getByRole("row", { name: /Small/ }).getByText("9", { exact: true }).waitFor();
     await button("Delete…").click();
     await dialog().getByLabel("Reason").fill("tried");
     await button("Delete", dialog()).click();
