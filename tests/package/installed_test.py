@@ -161,6 +161,7 @@ class InstalledTest(unittest.TestCase):
         await_active()
         self.assertEqual(self.count("Archive"), archived)
         self.assertEqual(sh("find /var/lib/tidemark ! -user tidemark"), "")
+        sh("rm -r /etc/systemd/system/tidemark-.service.d; systemctl daemon-reload")
 
     def test_6_what_was_removed_comes_back_running(self):
         """Its settings and secrets are still there, so for dpkg it is no first installation."""
