@@ -19,3 +19,11 @@ class TidemarkInPostgres(Tidemark):
     def store(self, program, *arguments):
         url = f"host=127.0.0.1 port={self.database.port} user=bench dbname=postgres"
         return super().store(program, "--engine", "postgres", "--database", url, *arguments)
+
+
+class TidemarkShardsInPostgres(TidemarkInPostgres):
+    """With two shards: two writers, and two sessions of the database."""
+    name, version = "postgres-engine-shards", "the same with --shards 2"
+
+    def store(self, program, *arguments):
+        return super().store(program, "--shards", "2", *arguments)

@@ -2,7 +2,7 @@
 from harness.workload import Expectation, Subject
 from harness.wrk import wrk
 from systems.postgres import Postgres
-from systems.postgres_engine import TidemarkInPostgres
+from systems.postgres_engine import TidemarkInPostgres, TidemarkShardsInPostgres
 from systems.tidemark import Tidemark
 from workloads import queue_histories, queues, table_reads, table_writes
 
@@ -11,15 +11,19 @@ ENGINE = "postgres-engine"
 
 class Writes(table_writes.Upsert):
     name = "postgres-upsert"
-    title = "insert or replace of an entity of 1 KiB at random over 10,000 keys; groups: 100 of them in one transaction"
+    title = ("insert or replace of an entity of 1 KiB at random over 10,000 keys; groups: 100 of them in one transaction, "
+             "all into one partition; groups, 2 shards: each into a partition of its own")
     unit = "entities/s"
-    subjects = [Subject(ENGINE, TidemarkInPostgres), Subject("groups", TidemarkInPostgres), Subject("postgres", Postgres)]
-    expectations = [Expectation(ENGINE, ">=", 1, "postgres"), Expectation("groups", ">=", 3, "postgres")]
+    subjects = [Subject(ENGINE, TidemarkInPostgres), Subject("groups", TidemarkInPostgres),
+                Subject("groups, 2 shards", TidemarkShardsInPostgres), Subject("postgres", Postgres)]
+    expectations = [Expectation(ENGINE, ">=", 1, "postgres"), Expectation("groups", ">=", 3, "postgres"),
+                    Expectation("groups, 2 shards", ">=", 3, "postgres")]
 
     def measure(self, system, subject, repeat):
-        if subject.label != "groups":
+        if not subject.label.startswith("groups"):
             return super().measure(system, subject, repeat)
-        return wrk(system, system.table, "group", table_writes.PATH, repeat, self.options, perpartition=10**9)
+        per_partition = 10**9 if subject.label == "groups" else 100
+        return wrk(system, system.table, "group", table_writes.PATH, repeat, self.options, perpartition=per_partition)
 
 
 class Reads(table_reads.Read):

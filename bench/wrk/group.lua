@@ -35,7 +35,8 @@ end
 
 -- A failed operation answers within a 202: one part with its error instead of a hundred.
 function response(status, _, body)
-  if status ~= 202 or not body:find("HTTP/1.1 204", 1, true) or body:find("HTTP/1.1 [45]") then unexpected = unexpected + 1 end
+  local function has(text) return body:find(text, 1, true) end
+  if status ~= 202 or not has("HTTP/1.1 204") or has("HTTP/1.1 4") or has("HTTP/1.1 5") then unexpected = unexpected + 1 end
 end
 
 function units(summary) return summary.requests * 100 end

@@ -78,7 +78,8 @@ Result<void> make_tables(Connection& connection, const PostgresOptions& options)
         place text NOT NULL, claimed_at timestamptz NOT NULL DEFAULT now())
         WITH (fillfactor = 10))"},  // each renewal changes a row: there is room for many of its versions
       {"make_entries", R"(CREATE TABLE IF NOT EXISTS entries (shard bigint NOT NULL, key bytea NOT NULL,
-        written_by bigint NOT NULL DEFAULT 0, value bytea NOT NULL, PRIMARY KEY (shard, key, written_by)))"},
+        written_by bigint NOT NULL DEFAULT 0, value bytea NOT NULL, PRIMARY KEY (shard, key, written_by))
+        WITH (fillfactor = 75))"},  // a row that is replaced stays on its page, so the index need not be written
       {"make_groups", kMakeGroups},
       {"make_rewritten", kMakeRewritten},
       // The index takes keys up to a third of a page; a compressed one would fit by luck.
