@@ -113,7 +113,10 @@ Mutation PeopleHost::entity(const std::string& row_key) {
   Mutation mutation;
   mutation.kind = MutationKind::kInsertOrReplace;
   mutation.row_key = row_key;
-  mutation.properties = {{"Number", next_number_++}, {"Group", static_cast<std::int32_t>(dice_.below(3))}};
+  const auto group = dice_.below(kGroupNames.size());
+  mutation.properties = {{"Number", next_number_++},
+                         {"Group", static_cast<std::int32_t>(group)},
+                         {"Name", std::string(kGroupNames[group])}};
   return mutation;
 }
 

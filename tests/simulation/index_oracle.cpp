@@ -18,8 +18,11 @@ using table_store::Version;
 
 constexpr const char* kSums = "sums";
 constexpr const char* kByJob = "ByJob";
-const std::map<std::string, std::string> kTableOf{
-    {kListsIndex, "ByGroup"}, {kCopiesIndex, "ByNumber"}, {kSums, "Sums"}, {kDenormalisedIndex, kReferringTable}};
+const std::map<std::string, std::string> kTableOf{{kListsIndex, "ByGroup"},
+                                                  {kCopiesIndex, "ByNumber"},
+                                                  {kSums, "Sums"},
+                                                  {kDenormalisedIndex, kReferringTable},
+                                                  {kWithinIndex, "Within"}};
 
 std::string name_in(const std::string& id) {
   for (const auto& [name, table] : kTableOf) {
@@ -33,6 +36,7 @@ std::string name_in(const std::string& id) {
 const std::map<std::string, std::string>& simulated_indexes() {
   static const std::map<std::string, std::string> kIndexes{
       {kListsIndex, R"({"kind":"lists","source":"Source","by":["Group"],"destination":"ByGroup"})"},
+      {kWithinIndex, R"({"kind":"lists","source":"Source","by":["Name"],"where":"partition","destination":"Within"})"},
       {kCopiesIndex, R"({"kind":"copies","source":"Source","destination":"ByNumber","partitionKey":"g{Group}",
                     "rowKey":"{Number}","filter":"Number ge 0"})"},
       {kSums, R"({"kind":"summary","source":"Source","by":["Group"],"of":"Number","destination":"Sums"})"},
@@ -88,7 +92,8 @@ void IndexOracle::committed(const std::vector<RowChange>& changes) {
 }
 
 void IndexOracle::row_changed(const std::string& table, const Key& key, std::optional<Row> now) {
-  const bool pieces = table == kTableOf.at(kListsIndex) || table == kTableOf.at(kSums);
+  const bool pieces =
+      table == kTableOf.at(kListsIndex) || table == kTableOf.at(kWithinIndex) || table == kTableOf.at(kSums);
   if (!pieces && table != kTableOf.at(kCopiesIndex) && table != kByJob) return;
   if (!now) {
     rows_[table].erase(key);
@@ -189,6 +194,7 @@ std::string IndexOracle::claim_of(const std::string& name, const Row& source) co
   const auto* number = jobs::property<std::int32_t>(source, "Number");
   if (group == nullptr || number == nullptr) return {};
   if (name == kCopiesIndex) return "g" + std::to_string(*group) + "/" + std::to_string(*number);
+  if (name == kWithinIndex) return source.partition_key + "/" + jobs::property_or<std::string>(source, "Name");
   auto claim = "group " + std::to_string(*group);
   if (name == kSums) claim += " with " + std::to_string(*number);
   return claim;
@@ -207,7 +213,8 @@ IndexOracle::Claims IndexOracle::claims_of(const std::string& name) const {
     const auto piece = indexes::read_piece(row);
     if (!piece) continue;
     // Whole numbers are p and 19 digits (table_store/model/group_text.h); there are no negative ones.
-    const auto group = "group " + std::to_string(std::stoll(piece->group.substr(1)));
+    const auto group = name == kWithinIndex ? key.first + "/" + piece->group
+                                            : "group " + std::to_string(std::stoll(piece->group.substr(1)));
     for (const auto& entry : piece->entries) {
       auto claim = group;
       if (const auto* number = std::get_if<std::int64_t>(&entry.value)) claim += " with " + std::to_string(*number);

@@ -10,6 +10,7 @@
 //   I7      once an index job has ended and all is quiet, its table has what a scan gives
 // and that no scrub ever finds anything wrong, because nobody but the owners writes rows. One thread.
 #pragma once
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,6 +29,11 @@ inline constexpr const char* kReferringTable = "Referring";
 inline constexpr const char* kDenormalisedIndex = "told";
 inline constexpr const char* kListsIndex = "by-group";
 inline constexpr const char* kCopiesIndex = "by-number";
+/// Its lists are in the partitions of their entities.
+inline constexpr const char* kWithinIndex = "within";
+/// The property Name of an entity of the source, by its Group: one is another, and what could be the end of a row's
+/// key.
+inline constexpr std::array<const char*, 3> kGroupNames{"New", "New_York", "New_ffffffffffffffff"};
 
 /// The indexes of a run, by name: their definitions.
 const std::map<std::string, std::string>& simulated_indexes();

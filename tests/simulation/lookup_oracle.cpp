@@ -32,7 +32,7 @@ void LookupOracle::changed(const Key& key, const std::optional<table_store::Enti
 /// Whether it matched at any moment from the question on.
 bool LookupOracle::right(const Question& question, const Hit& hit) const {
   const auto found = states_.find(hit.key);
-  if (found == states_.end()) return false;
+  if (found == states_.end() || !asks_for(question, hit.key)) return false;
   const auto& states = found->second;
   for (std::size_t i = states.size(); i-- > 0;) {
     const auto& state = states[i];
@@ -52,6 +52,7 @@ void LookupOracle::answered(const Question& question, const std::vector<Hit>& hi
   const auto found = keys_of(hits);
   for (const auto& [key, states] : states_) {
     const auto& last = states.back();
+    if (!asks_for(question, key)) continue;
     if (last.group != question.group || last.version > question.known || last.from > question.asked) continue;
     if (!found.contains(key)) violated(question, "L2", "missed " + shown(key) + ", which it had to know");
   }
@@ -62,7 +63,7 @@ void LookupOracle::answered_in_quiet(const Question& question, const std::vector
   const auto found = keys_of(hits);
   if (found.size() != hits.size()) violated(question, "L3", "found an entity twice");
   for (const auto& [key, states] : states_) {
-    if (states.back().group == question.group && !found.contains(key)) {
+    if (states.back().group == question.group && asks_for(question, key) && !found.contains(key)) {
       violated(question, "L3", "missed " + shown(key));
     }
   }

@@ -24,6 +24,7 @@ class LookupOracle {
   struct Question {
     std::string index;
     std::int32_t group = 0;  // the property Group
+    std::string partition;   // empty: any
     bool keys_only = false;
     Time asked{};                    // all that had been committed by then is seen
     table_store::Version known = 0;  // up to which the index must have all changes; 0: it need not
@@ -54,6 +55,9 @@ class LookupOracle {
     std::optional<std::int32_t> group;        // nothing: it is not there, or has none
     table_store::Version entity_version = 0;  // 0: it is not there
   };
+  [[nodiscard]] static bool asks_for(const Question& question, const Key& key) {
+    return question.partition.empty() || key.first == question.partition;
+  }
   [[nodiscard]] bool right(const Question& question, const Hit& hit) const;
   void violated(const Question& question, const std::string& invariant, const std::string& what);
 

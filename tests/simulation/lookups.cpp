@@ -11,7 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-constexpr std::int32_t kGroups = 3;
+constexpr std::int32_t kGroups = kGroupNames.size();
+constexpr std::string_view kLookedUp[] = {kListsIndex, kCopiesIndex, kWithinIndex};
 
 std::string seconds_text(Duration duration) { return std::to_string(std::chrono::duration<double>(duration).count()); }
 
@@ -33,7 +34,7 @@ Lookups::Lookups(Network& network, Life& life, Stores stores, const Plan& plan, 
 
 void Lookups::start() {
   const bool any = std::ranges::any_of(
-      plan_.indexes, [](const auto& index) { return index.name == kListsIndex || index.name == kCopiesIndex; });
+      plan_.indexes, [](const auto& index) { return std::ranges::find(kLookedUp, index.name) != std::end(kLookedUp); });
   if (!any) return;
   auto at_random = look_up_at_random(*this);
   spawn(life_.executor(), std::move(at_random));
@@ -48,10 +49,14 @@ void Lookups::start() {
 /// Of those that are there, as far as the people know.
 std::vector<std::string> Lookups::names() const {
   std::vector<std::string> out;
-  for (const auto* name : {kListsIndex, kCopiesIndex}) {
-    if (notes_.indexes.contains(name)) out.emplace_back(name);
+  for (const auto name : kLookedUp) {
+    if (notes_.indexes.contains(std::string(name))) out.emplace_back(name);
   }
   return out;
+}
+
+std::string Lookups::partition_for(const std::string& index) {
+  return index == kWithinIndex ? plan_.keys[dice_.below(plan_.keys.size())].first : std::string();
 }
 
 Task<void> Lookups::look_up_at_random(Lookups& self) {
@@ -65,6 +70,7 @@ Task<void> Lookups::look_up_at_random(Lookups& self) {
     Question question;
     question.index = names[dice.below(names.size())];
     question.group = static_cast<std::int32_t>(dice.below(kGroups));
+    question.partition = self.partition_for(question.index);
     question.keys_only = dice.chance(5000);
     std::optional<Duration> max_lag;
     if (dice.chance(4000)) {
@@ -85,9 +91,9 @@ Task<void> Lookups::look_up_in_the_end(Lookups& self) {
     for (std::int32_t group = 0; group < kGroups; ++group) {
       for (const bool keys_only : {false, true}) {
         bool done = false;
-        const Question question{name, group, keys_only, {}, self.notes_.last_version};
+        const Question question{name, group, self.partition_for(name), keys_only, {}, self.notes_.last_version};
         while (!done && !self.life_.dead()) done = co_await look_up(self, question, std::nullopt, true);
-        done = !self.plan_.queries || name != kListsIndex;
+        done = !self.plan_.queries || name == kCopiesIndex;
         while (!done && !self.life_.dead()) done = co_await query(self, question, true);
       }
     }
@@ -102,8 +108,9 @@ Task<void> Lookups::query_at_random(Lookups& self) {
   Dice dice(self.dice_.next());
   while (!self.notes_.stop && !self.life_.dead()) {
     co_await sleep_for(self.life_.clock(), dice.between(1ms, 100ms));
-    std::ignore =
-        co_await query(self, {kListsIndex, static_cast<std::int32_t>(dice.below(kGroups)), false, {}, 0}, false);
+    const std::string index = dice.chance(5000) ? kListsIndex : kWithinIndex;
+    const auto group = static_cast<std::int32_t>(dice.below(kGroups));
+    std::ignore = co_await query(self, {index, group, self.partition_for(index), false, {}, 0}, false);
   }
   --self.notes_.busy;
 }
@@ -114,6 +121,10 @@ Task<bool> Lookups::query(Lookups& self, Question question, bool in_quiet) {
   table_store::QueryRequest request;
   request.table = "Source";
   request.filter = "Group eq " + std::to_string(question.group);
+  if (!question.partition.empty()) {
+    request.filter = "PartitionKey eq '" + question.partition + "' and Name eq '" +
+                     kGroupNames[static_cast<std::size_t>(question.group)] + "'";
+  }
   request.by_lists = true;
   request.top = static_cast<std::uint32_t>(1 + self.dice_.below(20));
   std::vector<LookupOracle::Hit> hits;
@@ -130,6 +141,9 @@ Task<bool> Lookups::query(Lookups& self, Question question, bool in_quiet) {
 
 Task<bool> Lookups::look_up(Lookups& self, Question question, std::optional<Duration> max_lag, bool in_quiet) {
   Parameters parameters{{question.index == kListsIndex ? "value" : "Group", std::to_string(question.group)}};
+  if (!question.partition.empty()) {
+    parameters = {{"partition", question.partition}, {"value", kGroupNames[static_cast<std::size_t>(question.group)]}};
+  }
   parameters.emplace_back("select", question.keys_only ? "keys" : "entities");
   parameters.emplace_back("top", std::to_string(1 + self.dice_.below(self.dice_.chance(5000) ? 3 : 100)));
   parameters.emplace_back("wait", std::to_string(self.dice_.below(2000)));

@@ -23,6 +23,8 @@ class Lookups {
   static Task<bool> look_up(Lookups& self, Question question, std::optional<Duration> max_lag, bool in_quiet);
   static Task<bool> query(Lookups& self, Question question, bool in_quiet);
   [[nodiscard]] std::vector<std::string> names() const;
+  /// A partition if the index has its lists there.
+  [[nodiscard]] std::string partition_for(const std::string& index);
 
   Life& life_;
   const Plan& plan_;
