@@ -46,6 +46,12 @@ struct ListTables {
   std::string account, from;
 };
 
+struct FollowedTables {
+  static constexpr std::string_view kMethod = "table.followed";
+  using Reply = TablePage;
+  std::string account, from;
+};
+
 struct Get {
   static constexpr std::string_view kMethod = "table.get";
   using Reply = std::optional<Entity>;

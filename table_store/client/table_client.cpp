@@ -2,15 +2,28 @@
 
 namespace tidemark::table_store {
 
-Task<Result<std::vector<std::string>>> TableClient::list_tables() {
+namespace {
+
+template <typename Call>
+Task<Result<std::vector<std::string>>> names_of_all_pages(const rpc::Caller& caller) {
   std::vector<std::string> names;
   std::optional<std::string> from = std::string();
   while (from) {
-    auto page = CO_TRY(co_await rpc::call(caller_, calls::ListTables{caller_.account, *from}));
+    auto page = CO_TRY(co_await rpc::call(caller, Call{caller.account, *from}));
     std::move(page.names.begin(), page.names.end(), std::back_inserter(names));
     from = std::move(page.next);
   }
   co_return names;
+}
+
+}  // namespace
+
+Task<Result<std::vector<std::string>>> TableClient::list_tables() {
+  return names_of_all_pages<calls::ListTables>(caller_);
+}
+
+Task<Result<std::vector<std::string>>> TableClient::followed_tables() {
+  return names_of_all_pages<calls::FollowedTables>(caller_);
 }
 
 Task<Result<std::vector<std::optional<Entity>>>> TableClient::get_all(std::string table, std::string partition_key,

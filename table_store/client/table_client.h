@@ -30,6 +30,8 @@ class TableClient {
   rpc::Method<calls::DeleteTableFenced> delete_table_fenced{caller_};
   rpc::Method<calls::TableExists> table_exists{caller_};
   Task<Result<std::vector<std::string>>> list_tables();
+  /// Those that have followers, also dropped ones.
+  Task<Result<std::vector<std::string>>> followed_tables();
   /// Nothing if there is no such entity. kTableNotFound.
   rpc::Method<calls::Get> get{caller_};
   /// Reads 1..100 rows of one partition, not in one snapshot.

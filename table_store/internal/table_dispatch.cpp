@@ -114,6 +114,7 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Follow, &TableService::follow>(),
     Face::on<calls::Unfollow, &TableService::unfollow>(),
     Face::on<calls::Followers, &TableService::followers>(),
+    Face::on<calls::FollowedTables, &TableService::followed_tables>(),
     Face::on<calls::ChangedEntities, &TableService::changed_entities>(),
     Face::on<calls::Acknowledge, &TableService::acknowledge>(),
     Face::on<calls::PutFeed, &TableService::put_feed>(),

@@ -213,6 +213,23 @@ Result<std::vector<TableService::NamedFollower>> TableService::all_followers(std
   return all;
 }
 
+Result<TablePage> TableService::followed_tables(const std::string& account, const std::string& from) {
+  const auto snapshot = engine_.snapshot();
+  TablePage page;
+  const auto cursor = snapshot->scan(feeds_range(account, from));
+  for (; cursor->valid() && !page.next; cursor->next()) {
+    auto feed = TRY(kFeedRecord.decode(cursor->value()));
+    if (feed.followers.empty()) continue;
+    if (page.names.size() == kMaxPageEntities) {
+      page.next = std::move(feed.table);
+    } else {
+      page.names.push_back(std::move(feed.table));
+    }
+  }
+  TRY(cursor->status());
+  return page;
+}
+
 /// Of several shards, those where it has passed changes; a position without any says nothing new.
 Task<Result<void>> TableService::acknowledge(std::string account, std::string table, std::string follower,
                                              Position position) {

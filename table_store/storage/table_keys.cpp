@@ -8,6 +8,12 @@ kv::KeyRange tables_range(std::string_view account, std::string_view from_table)
   return range;
 }
 
+kv::KeyRange feeds_range(std::string_view account, std::string_view from_table) {
+  auto range = kv::under(kv::key('f', kv::Text{account}));
+  if (!from_table.empty()) range.lower = feed_key(account, from_table);
+  return range;
+}
+
 std::optional<NotePlace> place_of_note(std::string_view key) {
   if (key.empty() || key.front() != 'l') return std::nullopt;
   key.remove_prefix(1);

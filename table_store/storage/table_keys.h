@@ -71,6 +71,8 @@ inline std::string feed_key(std::string_view account, std::string_view table) {
   return kv::key('f', kv::Text{account}, kv::Text{to_lower_ascii(table)});
 }
 inline kv::KeyRange feeds_range() { return kv::under("f"); }
+/// Those of an account, from a table on.
+kv::KeyRange feeds_range(std::string_view account, std::string_view from_table);
 inline std::string head_key(std::uint64_t feed) { return kv::key('h', feed); }
 inline std::string note_key(std::uint64_t feed, Version version, std::uint64_t index) {
   return kv::key('l', feed, static_cast<std::uint64_t>(version), index);

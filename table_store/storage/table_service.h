@@ -127,6 +127,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   };
   /// Of all accounts; at most so many.
   Result<std::vector<NamedFollower>> all_followers(std::size_t most);
+  /// The account's tables that have followers, also those that were dropped. Pages as of list_tables().
+  Result<TablePage> followed_tables(const std::string& account, const std::string& from);
   Task<Result<ChangesPage>> changed_entities(std::string account, std::string table, std::string follower,
                                              Position after, NotesRead skip, std::uint32_t limit, Duration wait,
                                              Selection selection = {});

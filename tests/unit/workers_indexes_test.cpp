@@ -530,8 +530,14 @@ TEST_F(WorkersIndexes, OnlyTheirFollowersOutliveThem) {
     ASSERT_TRUE(run_beside(
         tables_.follow("Source", {.follower = name, .properties = {"Colour"}}, false, std::nullopt, std::nullopt)));
   }
+  // A table's followers outlive it.
+  ASSERT_TRUE(run_beside(tables_.create_table("Dropped")));
+  ASSERT_TRUE(run_beside(tables_.follow("Dropped", {.follower = stray}, false, std::nullopt, std::nullopt)));
+  ASSERT_TRUE(run_beside(tables_.delete_table("Dropped")));
+  ASSERT_EQ(run_beside(tables_.followed_tables()), (std::vector<std::string>{"Dropped", "Source"}));
   ASSERT_TRUE(run_beside(remove_stray_followers(services())).has_value());
   EXPECT_EQ(followers(), (std::vector<std::string>{index.id, "job bycolour", "somebody"}));
+  EXPECT_EQ(run_beside(tables_.followed_tables()), (std::vector<std::string>{"Source"}));
 }
 
 TEST_F(WorkersIndexes, CountWhatIsInTheWayOnce) {

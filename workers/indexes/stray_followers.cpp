@@ -25,7 +25,7 @@ bool is_index_id(std::string_view follower) {
 // Followers before definitions: an index is declared before it follows, and its id is never used again.
 Task<Result<void>> remove_stray_followers(JobServices services) {
   std::vector<TableFollower> found;
-  for (const auto& table : CO_TRY(co_await services.tables.list_tables())) {
+  for (const auto& table : CO_TRY(co_await services.tables.followed_tables())) {
     for (const auto& status : CO_TRY(co_await services.tables.followers(table))) {
       const auto& follower = status.following.follower;
       if (is_index_id(follower)) found.push_back({table, follower});
