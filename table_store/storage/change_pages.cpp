@@ -23,6 +23,14 @@ constexpr std::size_t kMostBytesRead = 4 * kMostBytesOfAPage;
 // With all that was read together for its end. Text may take three bytes where it counts as two.
 constexpr std::size_t kMostBytesInTheEnd = 5 * kMaxReplyBytes;
 constexpr std::size_t kLargestEntity = kMaxEntityBytes * 3 / 2;
+// Of an entity in a page, beside its keys, which are there twice, and its values.
+constexpr std::size_t kBytesAroundEntity = 64;
+
+/// An entity of the page whose bytes have not been read yet.
+struct Unread {
+  std::size_t place;
+  std::string key;
+};
 
 /// A shard's log and entities, and how far a page has read them.
 struct Lane {
@@ -38,6 +46,7 @@ struct Lane {
   Version through = 0;  // of the one before it
   std::uint32_t read_of_version = 0;
   bool dropped = false;  // with this transaction; the page reads no more of this log
+  std::vector<Unread> unread = {};
 
   Result<void> look() {
     next.reset();
@@ -72,8 +81,8 @@ class PageReader {
 
   /// Reads a note; false at the end of the page.
   Result<bool> step() {
-    if (lane_ == nullptr || !lane_->within_transaction()) TRY(turn_to(next_lane()));
-    if (unread_.size() >= most_read_together()) TRY(read_entities());
+    if (lane_ == nullptr || !lane_->within_transaction()) lane_ = next_lane();
+    if (unread_ >= most_read_together()) TRY(read_entities());
     if (lane_ == nullptr || !goes_on(*lane_)) {
       TRY(read_entities());
       end();
@@ -112,12 +121,6 @@ class PageReader {
       if (lowest == nullptr || lane.next->version < lowest->next->version) lowest = &lane;
     }
     return lowest;
-  }
-
-  Result<void> turn_to(Lane* lane) {
-    if (lane != lane_) TRY(read_entities());
-    lane_ = lane;
-    return {};
   }
 
   /// Whether the lane's next note belongs to the page.
@@ -162,12 +165,15 @@ class PageReader {
     const auto [found, is_new] = places_.try_emplace(std::move(key), places_.size());
     const auto place = found->second;
     if (is_new) {
-      bytes_ += note.partition_key.size() + note.row_key.size();
+      bytes_ += 2 * (note.partition_key.size() + note.row_key.size()) + kBytesAroundEntity;
       auto& entity = page_.entities.emplace_back();
       entity.partition_key = std::move(note.partition_key);
       entity.row_key = std::move(note.row_key);
       last_changes_.push_back(0);
-      if (lane.generation) unread_.push_back({place, entity_prefix(*lane.generation) + found->first});
+      if (lane.generation) {
+        lane.unread.push_back({place, entity_prefix(*lane.generation) + found->first});
+        ++unread_;
+      }
     }
     last_changes_[place] = page_.changes;
     if (!note.was_there) {
@@ -188,19 +194,22 @@ class PageReader {
   /// What is now of the entities that the latest notes name. They are read together, because another process may serve
   /// the shard, and then each reading is a question to the database.
   Result<void> read_entities() {
-    if (unread_.empty()) return {};
-    std::vector<std::string> keys;
-    for (auto& each : unread_) keys.push_back(std::move(each.key));
-    TRY(lane_->rows.get_all(keys, [this](std::size_t i, std::optional<std::string_view> stored) -> Result<void> {
-      return stored ? know(page_.entities[unread_[i].place], *stored) : Result<void>();
-    }));
-    unread_.clear();
+    for (auto& lane : lanes_) {
+      if (lane.unread.empty()) continue;
+      std::vector<std::string> keys;
+      for (auto& each : lane.unread) keys.push_back(std::move(each.key));
+      TRY(lane.rows.get_all(keys, [&](std::size_t i, std::optional<std::string_view> stored) -> Result<void> {
+        return stored ? know(*lane.capture, page_.entities[lane.unread[i].place], *stored) : Result<void>();
+      }));
+      lane.unread.clear();
+    }
+    unread_ = 0;
     return {};
   }
 
-  Result<void> know(ChangedEntity& entity, std::string_view stored) {
+  Result<void> know(const Capture& capture, ChangedEntity& entity, std::string_view stored) {
     auto view = TRY(view_entity(stored));
-    if (lane_->capture->made(view.origin)) return {};
+    if (capture.made(view.origin)) return {};
     if (!is_property_block(view.block)) return corrupt_record("entity");
     view.partition_key = entity.partition_key;
     view.row_key = entity.row_key;
@@ -210,11 +219,6 @@ class PageReader {
     return {};
   }
 
-  /// An entity of the page whose bytes have not been read yet.
-  struct Unread {
-    std::size_t place;
-    std::string key;
-  };
   std::vector<Lane> lanes_;
   Lane* lane_ = nullptr;  // that was read last
   const std::uint32_t limit_;
@@ -225,7 +229,7 @@ class PageReader {
   // For each entity of the page: its place there, and which of the notes was its last.
   std::unordered_map<std::string, std::size_t> places_;
   std::vector<std::uint64_t> last_changes_;
-  std::vector<Unread> unread_;                                             // of lane_
+  std::size_t unread_ = 0;                                                 // of all lanes
   boost::unordered_flat_set<std::pair<std::size_t, std::string>> blocks_;  // the blocks of all `before`, by place
 };
 

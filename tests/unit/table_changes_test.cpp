@@ -1,4 +1,5 @@
 // The log of a followed table: what is noted, what a follower is told, and what becomes of those that fall behind.
+#include "common/base/encoding.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/wire.h"
 #include "table_changes_fixture.h"
@@ -208,6 +209,22 @@ TEST_F(TableChangesTest, APageOfTheLargestEntitiesFitsIntoAMessage) {
     entities += page.entities.size();
   } while (page.more);
   EXPECT_EQ(entities, 20U);
+}
+
+TEST_F(TableChangesTest, APageOfTheLongestKeysFitsIntoAMessage) {
+  std::string beginning;
+  while (utf16_length(beginning) < 508) beginning += "\u8a9e";
+  ASSERT_TRUE(follow(following_of("x")).has_value());
+  for (int group = 0; group < 90; ++group) {
+    std::vector<Mutation> many;
+    for (int row = 0; row < 100; ++row) {
+      many.push_back(change(kInsert, beginning + std::to_string(1000 + group * 100 + row), {}));
+    }
+    ASSERT_TRUE(mutate(std::move(many)).has_value());
+  }
+  const auto page = *read("x", {});
+  EXPECT_TRUE(page.more);
+  EXPECT_LT(wire::encode(page).size(), rpc::kMaxMessageBytes);
 }
 
 TEST_F(TableChangesTest, EntitiesComeInTheOrderOfTheirLastChanges) {

@@ -532,7 +532,8 @@ TEST_F(WorkersIndexes, OnlyTheirFollowersOutliveThem) {
   }
   // A table's followers outlive it.
   ASSERT_TRUE(run_beside(tables_.create_table("Dropped")));
-  ASSERT_TRUE(run_beside(tables_.follow("Dropped", {.follower = stray}, false, std::nullopt, std::nullopt)));
+  ASSERT_TRUE(
+      run_beside(tables_.follow("Dropped", {.follower = stray, .properties = {}}, false, std::nullopt, std::nullopt)));
   ASSERT_TRUE(run_beside(tables_.delete_table("Dropped")));
   ASSERT_EQ(run_beside(tables_.followed_tables()), (std::vector<std::string>{"Dropped", "Source"}));
   ASSERT_TRUE(run_beside(remove_stray_followers(services())).has_value());

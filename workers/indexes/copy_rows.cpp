@@ -79,9 +79,10 @@ Task<Result<Wrong>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
     std::optional<EntityKey> now;
     if (entity.now) now = place_of(*entity.now);
     const auto origin = origin_of(entity.partition_key, entity.row_key);
+    Places left;
     for (const auto& before : states_before(entity)) {
       const auto place = place_of(before);
-      if (place && place != now) erasures.push_back(erasure_of(*place, origin));
+      if (place && place != now && left.insert(*place).second) erasures.push_back(erasure_of(*place, origin));
     }
     if (!now) continue;
     const bool first = taken.insert(*now).second;
