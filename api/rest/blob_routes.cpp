@@ -205,22 +205,30 @@ Answer download(Api& api, http::Request& request, std::string container) {
   co_return response;
 }
 
-/// What an upload begins with, which is what is said of the blob that it replaces. Refuses what would be refused at its
-/// end.
-Task<Result<blob_store::NewContent>> begin_content(Api& api, const std::string& container, const std::string& name,
-                                                   const std::string& if_match) {
+/// What an upload begins with, which is what is said of the blob that it replaces, and that blob's ETag.
+struct Begun {
+  blob_store::NewContent content;
+  std::string if_match;
+};
+
+/// Refuses what would be refused at the end of the upload.
+Task<Result<Begun>> begin_content(Api& api, const std::string& container, const std::string& name,
+                                  const std::string& if_match) {
   auto there = co_await api.blobs->inspect(container, name);
   if (!there && !there.failed_with(ErrorCode::kBlobNotFound)) co_return fail(there.error());
   if (there && if_match.empty()) co_return fail(ErrorCode::kBlobAlreadyExists);
-  blob_store::NewContent content;
-  content.headers.type = "application/octet-stream";
-  if (if_match.empty()) co_return content;
+  Begun begun;
+  auto& headers = begun.content.headers;
+  headers.type = "application/octet-stream";
+  if (if_match.empty()) co_return begun;
   if (!there || (if_match != "*" && if_match != there->etag)) co_return fail(ErrorCode::kConditionNotMet);
-  content.headers = std::move(there->headers);
-  content.headers.md5.clear();
-  content.metadata = std::move(there->metadata);
-  content.tags = std::move(there->tags);
-  co_return content;
+  headers = std::move(there->headers);
+  headers.md5.clear();
+  headers.encoding.clear();
+  begun.content.metadata = std::move(there->metadata);
+  begun.content.tags = std::move(there->tags);
+  begun.if_match = std::move(there->etag);
+  co_return begun;
 }
 
 /// The next piece of the body, whole unless it is the last; empty at the end.
@@ -257,9 +265,9 @@ Answer upload(Api& api, http::Request& request, Action& action, std::string cont
   const auto id = api.random.guid();
   const auto count = CO_TRY(co_await send_pieces(api, *request.body, container, name, id));
   action.count = static_cast<std::int64_t>(request.body->bytes_read());
-  auto content = CO_TRY(co_await begin_content(api, container, name, if_match));
-  if (parameters.has("contentType")) content.headers.type = parameters.text("contentType");
-  CO_TRY(co_await api.blobs->finish_upload(container, name, id, count, std::move(content), if_match));
+  auto begun = CO_TRY(co_await begin_content(api, container, name, if_match));
+  if (parameters.has("contentType")) begun.content.headers.type = parameters.text("contentType");
+  CO_TRY(co_await api.blobs->finish_upload(container, name, id, count, std::move(begun.content), begun.if_match));
   co_return co_await show(api, std::move(container), std::move(name), insert ? 201 : 200);
 }
 

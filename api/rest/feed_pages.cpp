@@ -24,7 +24,7 @@ Task<Result<FeedPage>> await_changes(Api& api, http::Request& asker, std::string
     const auto begun = api.clock.monotonic();
     auto page = CO_TRY(co_await api.tables.changes(table, request));
     const auto now = api.clock.monotonic();
-    if (request.wait > Duration::zero()) asker.waited += now - begun;
+    asker.waited += std::min(now - begun, request.wait);
     const bool in_vain = api.stopping->load() || (asker.peer_gone && asker.peer_gone());
     if (!page.changes.empty() || now >= end || in_vain) co_return page;
     request.start = table_store::FeedStart::kPlace;

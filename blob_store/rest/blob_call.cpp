@@ -52,6 +52,13 @@ Conditions read_conditions(const Call& call) {
   return conditions;
 }
 
+Conditions lease_and_tags(const Call& call) {
+  Conditions conditions;
+  conditions.lease_id = read_conditions(call).lease_id;
+  conditions.if_tags = call.if_tags;
+  return conditions;
+}
+
 Conditions write_conditions(const Call& call) {
   auto conditions = read_conditions(call);
   conditions.only_creates = !call.authorize({auth::ResourceType::kObject, "w"});

@@ -43,6 +43,8 @@ inline constexpr auth::Need kAclNeed{auth::ResourceType::kContainer, {}, {}, fal
 /// Sets container and blob from the URL.
 Result<void> split_resource(Call& call);
 Conditions read_conditions(const Call& call);
+/// Of operations that know no other conditions.
+Conditions lease_and_tags(const Call& call);
 /// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
 Conditions write_conditions(const Call& call);
 /// Sets the call's snapshot.

@@ -152,10 +152,7 @@ Answer read_block_list(Call& call) {
     co_return fail(ErrorCode::kInvalidQueryParameterValue);
   const bool anybody = call.identity.scheme == auth::Scheme::kAnonymous;
   if (anybody && type != "committed") co_return fail(refusal_of_anybody(call));
-  Conditions conditions;  // it knows no others
-  conditions.lease_id = read_conditions(call).lease_id;
-  conditions.if_tags = call.if_tags;
-  auto lists = CO_TRY(call.service.get_block_lists(call.blob_ref(), conditions));
+  auto lists = CO_TRY(call.service.get_block_lists(call.blob_ref(), lease_and_tags(call)));
   protocol::XmlWriter out;
   out.begin("BlockList");
   const auto write_block = [&out](const std::string& id, std::uint64_t size) {

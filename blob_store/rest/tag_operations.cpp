@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxTagsBytes = 64UL << 10;
 
-/// Of what knows no other conditions.
-Conditions read_tag_conditions(const Call& call) {
-  Conditions conditions;
-  conditions.lease_id = read_conditions(call).lease_id;
-  conditions.if_tags = call.if_tags;
-  return conditions;
-}
-
 Result<TagSearch> read_search(const Call& call) {
   const auto text = call.parameter("where");
   if (text.empty()) return fail(protocol::missing_parameter("where"));
@@ -37,7 +29,7 @@ void write_found(protocol::XmlWriter& out, const FoundBlob& found) {
 }  // namespace
 
 Answer get_tags(Call& call) {
-  const auto blob = CO_TRY(call.service.get_blob(call.blob_ref(), read_tag_conditions(call)));
+  const auto blob = CO_TRY(call.service.get_blob(call.blob_ref(), lease_and_tags(call)));
   protocol::XmlWriter out;
   write_tags(out, blob.tags);
   co_return xml_response(200, out.take());
@@ -46,7 +38,7 @@ Answer get_tags(Call& call) {
 Answer set_tags(Call& call) {
   const auto text = CO_TRY(co_await receive_text(call, kMaxTagsBytes));
   auto tags = CO_TRY(parse_tags(text));
-  CO_TRY(co_await call.service.set_tags(call.blob_ref(), std::move(tags), read_tag_conditions(call)));
+  CO_TRY(co_await call.service.set_tags(call.blob_ref(), std::move(tags), lease_and_tags(call)));
   co_return empty_response(204);
 }
 
@@ -74,7 +66,7 @@ Answer set_tier(Call& call) {
     co_return fail(protocol::invalid_header("x-ms-rehydrate-priority", priority));
   }
   const bool rehydrated =
-      CO_TRY(co_await call.service.set_tier(call.blob_ref(), std::move(tier), read_tag_conditions(call)));
+      CO_TRY(co_await call.service.set_tier(call.blob_ref(), std::move(tier), lease_and_tags(call)));
   co_return empty_response(rehydrated ? 202 : 200);
 }
 

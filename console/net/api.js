@@ -119,7 +119,9 @@ function forget() {
 
 export async function signOut() {
   try {
-    const response = state.csrf ? await send("DELETE", "/v1/session") : null;
+    let response = state.csrf ? await send("DELETE", "/v1/session") : null;
+    // Another tab has signed in anew, and this one still has the token of before.
+    if (response?.status === 403 && (await whoAmI())) response = await send("DELETE", "/v1/session");
     if (response && !response.ok && response.status !== 401) throw await refusalOf(response);
   } catch (error) {
     error.message = `You are still signed in: ${error.message}`;

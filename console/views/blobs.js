@@ -75,9 +75,9 @@ function Upload({ container, prefix = "", replaces, onClose, onDone }) {
   const [type, setType] = useState("");
   const [reason, setReason] = useState("");
   const [abort] = useState(new AbortController());
+  const [condition] = useState(replaces ? { "If-Match": replaces.etag } : { "If-None-Match": "*" }); // as it was shown
   const take = (e) => { const found = e.target.files[0]; setFile(found); if (!found || replaces) return; setType(found.type); setName(prefix + found.name); };
   const [send, busy, error] = useAction(async () => {
-    const condition = replaces ? { "If-Match": replaces.etag } : { "If-None-Match": "*" };
     await api.upload(route(container, "content", { name, contentType: type }), file, reason.trim(), condition, abort.signal);
     onClose();
     onDone(name);
@@ -86,7 +86,7 @@ function Upload({ container, prefix = "", replaces, onClose, onDone }) {
   return html`<${Dialog} title=${replaces ? "Replace the content" : "Upload a blob"} onClose=${close}><form onSubmit=${(e) => { e.preventDefault(); send(); }}>
     <label class="field"><span>File</span><input type="file" required onChange=${take} /></label>
     ${!replaces && html`<label class="field"><span>Name of the blob</span><input required maxlength="1024" spellcheck=${false} autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value)} /><small>A blob that is there already is not replaced</small></label>`}
-    <label class="field"><span>Media type</span><input spellcheck=${false} placeholder=${replaces ? replaces.contentType : "application/octet-stream"} value=${type} onInput=${(e) => setType(e.target.value)} />${replaces && html`<small>Empty: as it is. Metadata, tags and what else is said of the blob stay</small>`}</label>
+    <label class="field"><span>Media type</span><input spellcheck=${false} placeholder=${replaces ? replaces.contentType : "application/octet-stream"} value=${type} onInput=${(e) => setType(e.target.value)} />${replaces && html`<small>Empty: as it is. Metadata, tags and the other headers stay, but not the encoding</small>`}</label>
     <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
     ${busy && html`<p role="status">Sending ${bytes(file.size)}… It is seen when it is whole.</p>`}
     <${Failure} error=${error} /><footer><button type="button" onClick=${close}>${busy ? "Stop" : "Back"}</button><button class="primary" disabled=${busy || !file}>${busy ? "…" : "Upload"}</button></footer></form></${Dialog}>`;
@@ -120,7 +120,8 @@ function Blob({ container, name }) {
 
 function Delete({ container, blob, onClose, onDone }) {
   const [snapshots, setSnapshots] = useState(false);
-  const run = async (reason) => { await api.remove(route(container, "blob", { name: blob.name, snapshots: snapshots ? "true" : "" }), reason, { "If-Match": blob.etag }); onDone(); };
+  const [condition] = useState({ "If-Match": blob.etag }); // as it was shown
+  const run = async (reason) => { await api.remove(route(container, "blob", { name: blob.name, snapshots: snapshots ? "true" : "" }), reason, condition); onDone(); };
   return html`<${Confirm} title="Delete this blob?" verb="Delete" needsReason run=${run} onClose=${onClose}><p>It is deleted as it is shown; if somebody has changed it since, nothing happens.</p>
     <label class="choice"><input type="checkbox" checked=${snapshots} onChange=${(e) => setSnapshots(e.target.checked)} /><span>Its snapshots, too</span></label></${Confirm}>`;
 }

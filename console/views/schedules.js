@@ -36,21 +36,22 @@ function Schedules_() {
 
 function Schedule({ name }) {
   const live = useLive((signal) => api.get(`/v1/schedules/${part(name)}`, { signal, withTag: true, exact: true }), [name], 5_000);
-  const [acting, setActing] = useState("");
+  const [acting, setActing] = useState(null);
   const may = useMay("operator");
   const schedule = live.value?.value;
+  const tag = live.value?.tag;
   if (!schedule) return html`<${Head} title=${name} crumbs=${[["Schedules", "/schedules"]]} /><${Failure} error=${live.error} retry=${live.refresh} />`;
   const ask = (verb) => async () => { await api.post(`/v1/schedules/${part(name)}/${verb}`); live.refresh(); };
   const last = schedule.lastRun;
   return html`<${Head} title=${name} crumbs=${[["Schedules", "/schedules"]]} actions=${may && html`<${Act} run=${ask(schedule.paused ? "resume" : "pause")}>${schedule.paused ? "Resume" : "Pause"}</${Act}>
-      <button type="button" onClick=${() => setActing("run")}>Run now…</button><button type="button" onClick=${() => setActing("edit")}>Edit…</button><button type="button" class="danger" onClick=${() => setActing("delete")}>Delete…</button>`}><div>${state(schedule)}</div></${Head}>
+      <button type="button" onClick=${() => setActing({ verb: "run" })}>Run now…</button><button type="button" onClick=${() => setActing({ verb: "edit", schedule, tag })}>Edit…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "delete", tag })}>Delete…</button>`}><div>${state(schedule)}</div></${Head}>
     <${Failure} error=${live.error} retry=${live.refresh} />${last?.problem && html`<${Card} tone="bad"><${Text} value=${last.problem} most=${1000} /></${Card}>`}
     <${Card}><${Facts} items=${[["When", html`<code>${schedule.cron}</code> in ${schedule.timeZone}`], ["Next run", html`<${When} at=${schedule.nextRun} both />`], last && ["Last due", html`<${When} at=${last.dueTime} both />`],
       last?.job && ["Last job", html`<${Id} value=${last.job} href=${`/jobs/${part(last.job)}`} /> ${last.jobState && html`<${Badge} state=${last.jobState} />`}`], ["Runs", count(schedule.runs)], ["Left out because of the job before", count(schedule.skipped)], ["Missed", count(schedule.missed)],
       ["After a time that was missed", schedule.catchUp], ["If the job before still runs", schedule.overlap], ["Made", html`<${When} at=${schedule.createdAt} both />`]]} /></${Card}><${Card} title="Job"><${Json} value=${schedule.job} /></${Card}>
-    ${acting === "run" && html`<${Confirm} title="Run it now?" verb="Run now" tone="primary" run=${async () => { const job = await api.post(`/v1/schedules/${part(name)}/run`); go(`/jobs/${part(job.id)}`); }} onClose=${() => setActing("")}><p>The job is submitted at once, as if it were due now.</p></${Confirm}>`}
-    ${acting === "delete" && html`<${Confirm} title="Delete this schedule?" verb="Delete" needsReason run=${async (reason) => { await api.remove(`/v1/schedules/${part(name)}`, reason, { "If-Match": live.value.tag }); go("/schedules"); }} onClose=${() => setActing("")}><p>Its jobs stay.</p></${Confirm}>`}
-    ${acting === "edit" && html`<${EditSchedule} name=${name} schedule=${schedule} tag=${live.value.tag} onClose=${() => { setActing(""); live.refresh(); }} />`}`;
+    ${acting?.verb === "run" && html`<${Confirm} title="Run it now?" verb="Run now" tone="primary" run=${async () => { const job = await api.post(`/v1/schedules/${part(name)}/run`); go(`/jobs/${part(job.id)}`); }} onClose=${() => setActing(null)}><p>The job is submitted at once, as if it were due now.</p></${Confirm}>`}
+    ${acting?.verb === "delete" && html`<${Confirm} title="Delete this schedule?" verb="Delete" needsReason run=${async (reason) => { await api.remove(`/v1/schedules/${part(name)}`, reason, { "If-Match": acting.tag }); go("/schedules"); }} onClose=${() => setActing(null)}><p>Its jobs stay.</p></${Confirm}>`}
+    ${acting?.verb === "edit" && html`<${EditSchedule} name=${name} schedule=${acting.schedule} tag=${acting.tag} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
 }
 
 const stateMembers = ["name", "paused", "createdAt", "runs", "skipped", "missed", "nextRun", "lastRun"];

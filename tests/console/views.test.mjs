@@ -493,6 +493,19 @@ describe("jobs", () => {
     await page.getByText("There is no schedule.").waitFor();
   });
 
+  test("a schedule is not saved over what another has changed since it was opened", async () => {
+    const schedule = (cron) => ({ cron, job: { kind: "copy", source: "Orders", destination: "Weekly", filter: "" } });
+    await stack.call("PUT", "/v1/schedules/weekly", schedule("@weekly"), { "If-None-Match": "*" });
+    await open("/schedules/weekly");
+    await button("Edit…").click();
+    await stack.call("PUT", "/v1/schedules/weekly", schedule("@yearly"), { "If-Match": "*" });
+    await page.locator("code", { hasText: "@yearly" }).waitFor({ state: "attached" });
+    await button("Save", dialog()).click();
+    await dialog().getByText("UpdateConditionNotSatisfied").waitFor();
+    assert.equal((await stack.call("GET", "/v1/schedules/weekly")).cron, "@yearly");
+    await stack.call("DELETE", "/v1/schedules/weekly", undefined, { "If-Match": "*" });
+  });
+
   test("a group is counted", async () => {
     await stack.call("POST", "/v1/jobs/batch", { group: "both", jobs: [{ kind: "copy", source: "Orders", destination: "Group1", filter: "" }, { kind: "copy", source: "Orders", destination: "Group2", filter: "" }] });
     await open("/groups/both");
@@ -693,15 +706,15 @@ describe("containers", () => {
 
   test("what is said of a blob stays when its content is replaced", async () => {
     await stack.call("PUT", "/v1/containers/pictures");
-    await stack.ofBlob("PUT", "pictures/said.txt", "first", { "x-ms-blob-type": "BlockBlob", "Content-Type": "text/x-said", "x-ms-blob-cache-control": "no-store", "x-ms-meta-whose": "ann", "x-ms-tags": "project=one" });
+    await stack.ofBlob("PUT", "pictures/said.txt", "first", { "x-ms-blob-type": "BlockBlob", "Content-Type": "text/x-said", "x-ms-blob-cache-control": "no-store", "x-ms-blob-content-encoding": "x-said", "x-ms-meta-whose": "ann", "x-ms-tags": "project=one" });
     await open("/containers/pictures?blob=said.txt");
     await button("Replace…").click();
     await dialog().getByLabel("File").setInputFiles({ name: "x.json", mimeType: "application/json", buffer: Buffer.from("second") });
     await dialog().getByLabel("Reason").fill("it is another now");
     await button("Upload", dialog()).click();
     await page.locator("pre", { hasText: "second" }).waitFor();
-    const { contentType, cacheControl, metadata, tags } = await stack.call("GET", "/v1/containers/pictures/blob?name=said.txt");
-    assert.deepEqual({ contentType, cacheControl, metadata, tags }, { contentType: "text/x-said", cacheControl: "no-store", metadata: { whose: "ann" }, tags: { project: "one" } });
+    const { contentType, contentEncoding, cacheControl, metadata, tags } = await stack.call("GET", "/v1/containers/pictures/blob?name=said.txt");
+    assert.deepEqual({ contentType, contentEncoding, cacheControl, metadata, tags }, { contentType: "text/x-said", contentEncoding: undefined, cacheControl: "no-store", metadata: { whose: "ann" }, tags: { project: "one" } });
     await stack.call("DELETE", "/v1/containers/pictures/blob?name=said.txt", undefined, { "If-Match": "*" });
   });
 
