@@ -20,12 +20,11 @@ std::string_view host_of(std::string_view url) {
   return http::host_name(url.substr(user == std::string_view::npos ? 0 : user + 1));
 }
 
-/// The api's advice is a request; here there is a command for it.
-void name_command(std::string& message) {
-  constexpr std::string_view kRequest = "PUT /v1/tables/NAME/feed";
-  if (const auto at = message.find(kRequest); at != message.npos) {
-    message.replace(at, kRequest.size(), "tidemark feed put NAME");
-  }
+/// What is not there stands at the end: "...: TABLE" or "...: TABLE/NAME" to "TABLE".
+std::string table_at_end(const std::string& message) {
+  const auto colon = message.rfind(": ");
+  const auto missing = colon == message.npos ? std::string() : message.substr(colon + 2);
+  return missing.substr(0, missing.find('/'));
 }
 
 /// What the api says of a refusal; its own name of the code goes along for report().
@@ -37,7 +36,7 @@ Error problem_of(const HttpReply& reply, const std::string& url) {
   }
   auto error = make_error(code_of(reply.status), body.value("detail", ""));
   if (error.message.empty()) error.message = body.value("title", "");
-  name_command(error.message);
+  error.message = with_command(error.message, table_at_end(error.message));
   error.fields.emplace_back("code", body.value("code", ""));
   return error;
 }
@@ -49,6 +48,20 @@ std::string token_for(const GlobalOptions& options) {
 }
 
 }  // namespace
+
+std::string with_command(std::string message, const std::string& table) {
+  constexpr std::string_view kNoFeed = "The table has no change feed.";
+  if (message.starts_with(kNoFeed)) {
+    return table + " has no change feed: declare one with `tidemark feed put " + table + "`.";
+  }
+  constexpr std::string_view kPut = "PUT /v1/tables/", kGroup = "/consumers/";
+  const auto put = message.find(kPut), group = message.find(kGroup);
+  if (put == message.npos || group == message.npos || !message.ends_with('.')) return message;
+  message.pop_back();
+  message.replace(group, kGroup.size(), " ");
+  message.replace(put, kPut.size(), "`tidemark consumer put ");
+  return message + "`.";
+}
 
 Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
   return ApiClient(TRY(HttpClient::create(options.api, options.ca_file, "--api (TIDEMARK_API)")), token_for(options),

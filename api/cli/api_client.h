@@ -14,6 +14,9 @@ inline constexpr auto kStreamAgainAfter = std::chrono::milliseconds(500);
 /// So often does a command look at what it waits for.
 inline constexpr auto kLookEvery = std::chrono::milliseconds(200);
 
+/// The api's advice is a request; here there is a command for it.
+std::string with_command(std::string message, const std::string& table);
+
 class ApiClient {
  public:
   static Result<ApiClient> create(const GlobalOptions& options);

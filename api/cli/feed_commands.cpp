@@ -79,7 +79,7 @@ std::string changes_path(const ChangesArguments& a, const std::string& after, st
                                                               {"limit", std::to_string(limit)}});
 }
 
-/// Prints what is there; gives the token of the place after it.
+/// Prints what is there, and the token of the place after it.
 Result<int> list_changes(const GlobalOptions& options, const ChangesArguments& a) {
   auto api = TRY(ApiClient::create(options));
   json all;
@@ -102,7 +102,11 @@ Result<int> list_changes(const GlobalOptions& options, const ChangesArguments& a
       all["more"] = more;
     }
   }
-  if (options.json) std::cout << all.dump() << "\n";
+  if (options.json) {
+    std::cout << all.dump() << "\n";
+  } else {
+    std::cerr << "next " << after << "\n";
+  }
   return kOk;
 }
 
@@ -117,7 +121,7 @@ Result<int> follow_changes(const GlobalOptions& options, const ChangesArguments&
       const auto told = json::parse(data, nullptr, false);
       if (!told.is_object()) return;
       if (event == "end") {
-        problem = make_error(ErrorCode::kInvalidInput, told.value("detail", ""));
+        problem = make_error(ErrorCode::kInvalidInput, with_command(told.value("detail", ""), a.table));
         problem->fields.emplace_back("code", told.value("code", ""));
       }
       if (event != "change") return;

@@ -39,12 +39,31 @@ void print_on_change(const json& on_change) {
   on_change_table()(on_change);
   if (on_change.contains("lastError")) {
     const auto& error = on_change["lastError"];
-    std::cout << "last error: " << time_cell(error, "at") << "  " << cell(error, "message") << "\n";
+    std::cout << "last error: " << time_cell(error, "at") << "  "
+              << with_command(cell(error, "message"), cell(on_change, "table")) << "\n";
   }
-  if (on_change.contains("failed")) {
-    std::cout << "the change that failed: tidemark changes " << cell(on_change, "table") << " --limit 1 --after "
-              << cell(on_change, "failed") << "\n";
-  }
+}
+
+/// Of one that stopped at a change.
+void print_ways_on(ApiClient& api, const json& stopped) {
+  const auto table = cell(stopped, "table"), before = cell(stopped, "failed");
+  const auto resume = "tidemark on-change resume " + table + " " + cell(stopped, "name");
+  std::cout << "show the change: tidemark changes " << table << " --limit 1 --after " << before << "\n"
+            << "try it again:    " << resume << "\n";
+  const auto query = query_of({{"after", before}, {"limit", "1"}});
+  const auto page = api.call("GET", item_path("tables", table, "/changes") + query);
+  if (page) std::cout << "skip it:         " << resume << " --after " << cell(*page, "next") << "\n";
+}
+
+Result<int> show(const GlobalOptions& options, const Arguments& a) {
+  auto api = TRY(ApiClient::create(options));
+  const auto on_change = TRY(api.call("GET", path_of(a)));
+  print_answer(options, on_change, print_on_change);
+  const bool resumed = on_change.contains("resumeAsked");
+  if (resumed && !options.json) std::cout << "it was resumed, and will be tried again\n";
+  const bool waits = !resumed && on_change.value("state", "") == "stopped" && on_change.contains("failed");
+  if (waits && !options.json) print_ways_on(api, on_change);
+  return kOk;
 }
 
 json body_of(const Arguments& a) {
@@ -79,7 +98,7 @@ void add_put_on_change(const Commands& family) {
   putting.add_option("--secret", a->secret, "name of the workers' secret that signs it");
   putting.add_option("--queue", a->queue, "the queue that gets a message for each change");
   putting.add_option("--filter", a->filter, "OData; changes of other entities are passed by");
-  putting.add_option("--values", a->values, "which entities are told along: keys, old, new or both")
+  putting.add_option("--values", a->values, "which values are sent with each change")
       ->check(CLI::IsMember({"keys", "old", "new", "both"}));
   putting.add_option("--max-attempts", a->max_attempts, "for one change; then it stops")->check(positive_number());
   putting.add_option("--timeout-ms", a->timeout_ms, "for an answer")->check(positive_number());
@@ -89,7 +108,9 @@ void add_put_on_change(const Commands& family) {
 void add_resume(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   add_for_one(family, "resume", "go on after it stopped", a, [a](const GlobalOptions& options) {
-    return call_and_print(options, "POST", path_of(*a, "/resume"), print_on_change, body_of(*a).dump());
+    return call_and_print(options, "POST", path_of(*a, "/resume"),
+                          said(a->after.empty() ? "It will be tried again." : "It will go on from there."),
+                          body_of(*a).dump());
   }).add_option("--after", a->after, "from here on instead: oldest, now or a token");
 }
 
@@ -102,12 +123,11 @@ void add_on_change_commands(const Commands& program) {
       "tables", "table", "the table",
       {{"list", "what follows the changes of a table", "GET", "/onChange", member_of("onChange", on_change_table())}});
   auto shown = std::make_shared<Arguments>();
-  add_for_one(family, "show", "how far it is", shown, [shown](const GlobalOptions& options) {
-    return call_and_print(options, "GET", path_of(*shown), print_on_change);
-  });
+  add_for_one(family, "show", "how far it is", shown,
+              [shown](const GlobalOptions& options) { return show(options, *shown); });
   add_resume(family);
   auto removed = std::make_shared<Arguments>();
-  add_for_one(family, "remove", "tell no more", removed, [removed](const GlobalOptions& options) {
+  add_for_one(family, "remove", "remove the declaration", removed, [removed](const GlobalOptions& options) {
     return call_and_print(options, "DELETE", path_of(*removed), said("It is gone."));
   });
 }

@@ -113,7 +113,13 @@ class StackTest(StackCase):
 
     def test_advice_is_a_command(self):
         self.tables.create_table("Quiet")
-        self.assertIn("Declare one with tidemark feed put NAME: Quiet", self.command("changes", "Quiet", code=3).stderr)
+        no_feed = "error: Quiet has no change feed: declare one with `tidemark feed put Quiet`.\n"
+        for asked in (["changes", "Quiet"], ["feed", "show", "Quiet"], ["on-change", "put", "Quiet", "audit", "--queue", "audit"]):
+            self.assertEqual(self.command(*asked, code=3).stderr, no_feed)
+        self.command("feed", "put", "Quiet")
+        self.assertEqual(self.command("consumer", "show", "Quiet", "mail.er", code=3).stderr,
+                         "error: The table Quiet has no consumer group mail.er. Make it with `tidemark consumer put Quiet mail.er`.\n")
+        self.assertRegex(self.command("changes", "Quiet").stderr, "^next [A-Za-z0-9_=-]+\n$")
 
     @unittest.skipIf(shards.COUNT, "of a store with one shard")
     def test_a_queue_of_a_store_that_is_not_divided(self):

@@ -155,12 +155,18 @@ class OnChangeTest(unittest.TestCase):
         self.assertEqual(rows, ["r0", "r1", "r1", "r1"], "in order, and nothing after it")
         self.assertEqual([each["tidemark-attempt"] for each in endpoint.got], ["1", "1", "2", "3"])
         self.assertEqual(len({each["webhook-id"] for each in endpoint.got[1:]}), 1)
-        self.assertIn("last error", self.tidemark("on-change", "show", self.table, "told"))
+        shown = self.tidemark("on-change", "show", self.table, "told")
+        self.assertIn("last error", shown)
+        self.assertIn(f"\nshow the change: tidemark changes {self.table} --limit 1 --after {stopped['failed']}\n"
+                      f"try it again:    tidemark on-change resume {self.table} told\n", shown)
+        skip = shown.splitlines()[-1]
+        self.assertTrue(skip.startswith(f"skip it:         tidemark on-change resume {self.table} told --after "), skip)
         _, _, metrics = self.api.send("GET", "/metrics")
         self.assertIn(f'tidemark_on_change_stopped{{table="{self.table.lower()}",name="told"}} 1', metrics.decode())
         change = self.api.call("GET", f"/v1/tables/{self.table}/changes?limit=1&after={stopped['failed']}")["changes"][0]
         self.assertEqual(change["rowKey"], "r1")
-        self.tidemark("on-change", "resume", self.table, "told", "--after", change["token"])
+        resumed = self.tidemark("on-change", "resume", self.table, "told", "--after", skip.split()[-1])
+        self.assertEqual(resumed, "It will go on from there.\n")
         wait_until(lambda: self.show()["lag"]["changes"] == 0, "the rest is told")
         rows = [json.loads(each["body"])["change"]["rowKey"] for each in endpoint.got]
         self.assertEqual(rows[4:], ["r2", "r3"])
