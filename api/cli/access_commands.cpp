@@ -1,4 +1,4 @@
-// Who one is for the api, and what everybody did through it.
+// Who you are to the api, and what everybody did through it.
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -106,7 +106,7 @@ void add_access_commands(const Commands& program) {
   add_audit(program);
   add_sas(program);
   const auto who = table_of({{"name", "/name"}, {"role", "/role"}, {"by", "/via"}});
-  program.family("session", "who one is for the api")
+  program.family("session", "who you are to the api")
       .add("show", "name and role of the token",
            [who](const GlobalOptions& to) { return call_and_print(to, "GET", "/v1/session", who); });
 }

@@ -71,7 +71,7 @@ void add_lists(const Commands& blobs, const Commands& containers) {
     return list_and_print(options, item_path("containers", a->container, "/blobs") + query, "blobs", a->wanted, rows);
   });
   listing.add_option("container", a->container, "the container")->required();
-  listing.add_option("--delimiter", a->delimiter, "fold names that go on behind this, such as /");
+  listing.add_option("--delimiter", a->delimiter, "group names at this delimiter, such as /");
   limit(listing);
 }
 

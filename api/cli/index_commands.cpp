@@ -167,7 +167,7 @@ void add_put_index(const Commands& indexes) {
   text("--container", "container", "of lists in blobs: where they are; made if it is missing");
   text("--prefix", "prefix", "of lists in blobs: what their names begin with, such as by-name/");
   putting.add_flag("--answers-queries", a->answers_queries,
-                   "of lists in tables: a query of the table whose filter says what these properties are goes by them");
+                   "of lists in tables: let table queries whose filter gives these properties with eq use this index");
   putting.add_flag("--unique", a->unique, "of lists: report values that several entities have");
   putting.add_option("--on-violation", a->on_violation, "of unique lists: a URL that is told of each new violation");
   text("--of", "of", "of summary: the property that is summed; entities are only counted if absent");

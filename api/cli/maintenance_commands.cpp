@@ -257,7 +257,7 @@ void add_maintenance_commands(const Commands& program) {
   add_backup(program);
   auto from = std::make_shared<std::string>();
   program
-      .add("restore", "put a backup into the data directory (--data), which must be empty",
+      .add("restore", "put a backup into the data directory (--data), which must be empty or absent",
            [from](const GlobalOptions& options) { return restore(options, *from); })
       .add_option("backup", *from, "the backup's directory")
       ->required()
@@ -265,7 +265,7 @@ void add_maintenance_commands(const Commands& program) {
   auto offline = std::make_shared<bool>(false);
   program
       .add(
-          "fsck", "check all that the stores hold: files, checksums, references, figures",
+          "fsck", "check everything in the stores: files, checksums, references and counts",
           [offline](const GlobalOptions& options) { return *offline ? check_offline(options) : check_online(options); })
       .add_flag("--offline", *offline, "check the data directory (--data) of a stack that is stopped");
 }

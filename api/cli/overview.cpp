@@ -1,4 +1,4 @@
-// What somebody should look at, and the last hour in figures.
+// What needs attention, and figures for the last hour.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -165,7 +165,7 @@ Result<int> show_overview(const GlobalOptions& options) {
 }  // namespace
 
 void add_overview_command(const Commands& program) {
-  program.add("overview", "what somebody should look at, and the last hour in figures, every ten seconds, newest first",
+  program.add("overview", "what needs attention, and figures for the last hour in ten-second steps, newest first",
               show_overview);
 }
 

@@ -153,7 +153,7 @@ void add_store(CLI::App& command, std::string& store) {
 
 void add_move(const Commands& shards) {
   auto move = std::make_shared<Move>();
-  auto& command = shards.add("move", "have a shard served by a certain process as long as that lives",
+  auto& command = shards.add("move", "have a shard served by a certain process for as long as that process runs",
                              [move](const GlobalOptions& options) { return move_shard(options, *move); });
   add_store(command, move->store);
   command.add_option("shard", move->shard, "its number")->required();

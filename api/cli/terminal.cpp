@@ -79,7 +79,7 @@ std::vector<std::string> shortened(const std::vector<std::string>& ids) {
 
 Result<bool> ask(const std::string& question, const std::string& yes) {
   if (::isatty(STDIN_FILENO) == 0) {
-    return fail(ErrorCode::kInvalidInput, question + " Nobody is there to answer; " + yes + " does it without asking.");
+    return fail(ErrorCode::kInvalidInput, question + " There is no terminal to confirm on; use " + yes + ".");
   }
   std::cerr << question << " [y/N] " << std::flush;
   std::string answer;

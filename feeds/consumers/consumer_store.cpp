@@ -49,8 +49,8 @@ std::unexpected<Error> contended(const std::string& group) {
 }
 
 std::unexpected<Error> taken_over(const Consumer& consumer) {
-  return fail(ErrorCode::kFenced, "The consumer group " + consumer.group + " has gone to another reader, '" +
-                                      consumer.reader + "': what this one does counts no more.");
+  return fail(ErrorCode::kFenced, "The consumer group " + consumer.group +
+                                      " has another reader or epoch now. To begin again, read without an epoch.");
 }
 
 /// The next one that a double holds: a reader that has all numbers of JSON in doubles, as JavaScript does, gives it

@@ -60,7 +60,7 @@ std::optional<OnChange> on_change_of(const Entity& row) {
 }
 
 std::unexpected<Error> unknown(const std::string& table, const std::string& name) {
-  return fail(ErrorCode::kOnChangeNotFound, "Nothing of the name " + name + " follows the changes of " + table + ".");
+  return fail(ErrorCode::kOnChangeNotFound, table + " has no on-change declaration named " + name + ".");
 }
 
 std::unexpected<Error> contended(const std::string& name) {

@@ -75,9 +75,11 @@ std::unexpected<Error> unknown(const std::string& name) {
 }
 
 std::unexpected<Error> another(const std::string& name) {
-  return fail(ErrorCode::kIndexInvalid, "There is another index of the name " + name +
-                                            ": drop it first, or choose another name. `tidemark index show " + name +
-                                            "` prints its definition.");
+  return fail(
+      ErrorCode::kIndexInvalid,
+      "An index named " + name +
+          " already exists with another definition: drop it first, or choose another name. `tidemark index show " +
+          name + "` prints its definition.");
 }
 
 std::unexpected<Error> being_dropped(const std::string& name) {

@@ -51,8 +51,7 @@ void check_job_of_now(SpecMembers& in, const ScheduleSpec& spec, Time now) {
 void check_is_due(SpecMembers& in, const ScheduleSpec& spec, Time now) {
   const auto timetable = Timetable::of(spec);
   if (!timetable || timetable->next(std::max(now, spec.start_after.value_or(now)))) return;
-  in.problem(spec.start_after ? "cron: no time after startAfter matches it"
-                              : "cron: no day matches it, in eight years");
+  in.problem(spec.start_after ? "cron: no time after startAfter matches it" : "cron: no date matches it");
 }
 
 /// Reads the job as it would be at some due time, for its problems.
