@@ -41,8 +41,8 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("callback_http_hosts", config.callback_http_hosts, "those of them that may be called without TLS");
   settings.add(
       "callback_secrets", config.callback_secrets,
-      "secrets that sign callbacks: NAME=whsec_BASE64, or whsec_BASE64 for the name default; if a name is given "
-      "twice, both sign",
+      "secrets that sign callbacks, needed with callback_hosts: NAME=whsec_BASE64, or whsec_BASE64 for the name "
+      "default; if a name is given twice, both sign",
       true);
   settings.add("callback_ca_file", config.callback_ca_file, "certificates (PEM) to trust in addition to the system's");
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");

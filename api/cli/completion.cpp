@@ -240,15 +240,13 @@ void print_fish(const Description& all) {
 
 void add_shell(const Commands& completion, const CLI::App& app, const char* name, const char* meaning,
                void (*print)(const Description&), const char* footer) {
-  completion
-      .add(name, meaning,
-           [&app, print](const GlobalOptions&) -> Result<int> {
-             Description all;
-             describe(app, "", all);
-             print(all);
-             return kOk;
-           })
-      .footer(footer);
+  auto& command = completion.add(name, meaning, [&app, print](const GlobalOptions&) -> Result<int> {
+    Description all;
+    describe(app, "", all);
+    print(all);
+    return kOk;
+  });
+  command.footer(std::string(footer) + "\n" + command.get_footer());
 }
 
 }  // namespace

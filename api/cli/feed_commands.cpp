@@ -47,7 +47,7 @@ void add_put_feed(const Commands& feeds) {
   putting.add_option("--max-bytes", a->max_bytes, "how much is kept; the oldest changes go first")
       ->check(positive_number())
       ->capture_default_str();
-  putting.add_option("--values", a->values, "of the entities: keys, or the old, the new or both values, too")
+  putting.add_option("--values", a->values, "which values of the entity are kept with each change")
       ->check(CLI::IsMember({"keys", "old", "new", "both"}))
       ->capture_default_str();
 }

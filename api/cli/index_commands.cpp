@@ -145,8 +145,7 @@ void add_put_index(const Commands& indexes) {
   const auto text = [&](const char* option, const char* member, const char* meaning) {
     return putting.add_option(option, a->texts[member], meaning);
   };
-  text("--kind", "kind", "copies, lists, summary or denormalised")
-      ->check(CLI::IsMember({"copies", "lists", "summary", "denormalised"}));
+  text("--kind", "kind", "what its rows are")->check(CLI::IsMember({"copies", "lists", "summary", "denormalised"}));
   text("--source", "source", "the table that it is an index of; of denormalised: that the values are taken from");
   text("--destination", "destination",
        "the table that its rows are in; of denormalised: whose entities get the values");
@@ -183,7 +182,9 @@ void add_put_index(const Commands& indexes) {
   number("--scrub-per-second", "scrubPerSecond", "rows and entities, while it is compared");
   putting.add_flag("--wait", a->wait, "wait until it is ready");
   putting.footer(
-      "  tidemark index put by-maintainer --kind lists --source Packages --by Maintainer --destination ByMaintainer");
+      "Such as\n"
+      "  tidemark index put by-maintainer --kind lists --source Packages --by Maintainer --destination ByMaintainer\n" +
+      putting.get_footer());
 }
 
 void add_waiting(const Commands& indexes, const char* name, const char* meaning, const char* ending) {

@@ -113,7 +113,7 @@ Result<int> submit(const GlobalOptions& options, const SubmitArguments& a) {
 
 void add_submit(const Commands& jobs) {
   auto arguments = std::make_shared<SubmitArguments>();
-  auto& submitting = jobs.add("submit", "submit a job; prints its id",
+  auto& submitting = jobs.add("submit", "submit a job; prints its id, or with --wait all of it once it has ended",
                               [arguments](const GlobalOptions& options) { return submit(options, *arguments); });
   submitting.add_option("--file", arguments->file, "the whole job as JSON from a file, - for standard input");
   submitting.add_flag("--batch", arguments->batch,

@@ -161,7 +161,8 @@ class KindHelp final : public CLI::Formatter {
       option->group(std::ranges::find(*takers, kind) == takers->end() ? "" : "Options of " + kind);
       if (const auto meaning = meaning_for(kind, flag)) option->description(*meaning);
     }
-    return Formatter::make_help(app, std::move(name), mode);
+    // Before a group that is hidden there is an empty line, too.
+    return CLI::detail::find_and_replace(Formatter::make_help(app, std::move(name), mode), "\n\n\n", "\n\n");
   }
 
  private:
@@ -181,7 +182,9 @@ void add_callback(nlohmann::json& job, const JobArguments& a) {
 }  // namespace
 
 void add_job_options(CLI::App& command, JobArguments& arguments) {
-  command.add_option("kind", arguments.kind, jobs::joined(jobs::Kinds::kNames) + "; with --help after it, its options");
+  auto kinds = jobs::Kinds::kNames;
+  std::ranges::sort(kinds);
+  command.add_option("kind", arguments.kind, jobs::joined(kinds) + "; with --help after it, its options");
   std::set<std::string_view> known;
   for (const auto& option : kCommonOptions) {
     add_option(command, arguments, option, option.meaning);

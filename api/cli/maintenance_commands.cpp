@@ -108,7 +108,9 @@ int report_total(const GlobalOptions& options, std::uint64_t found, std::uint64_
   if (options.json) {
     std::cout << json{{"found", found}, {"rows", rows}, {"files", files}}.dump() << "\n";
   } else if (found == 0) {
-    std::cout << "nothing is wrong in " << counted(rows, "row") << " and " << counted(files, "file") << "\n";
+    std::string read = rows > 0 ? counted(rows, "row") : "";
+    if (files > 0) read += (read.empty() ? "" : " and ") + counted(files, "file");
+    std::cout << "nothing is wrong" << (read.empty() ? "" : " in ") << read << "\n";
   } else {
     std::cout << counted(found, "finding") << "\n";
   }

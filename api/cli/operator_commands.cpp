@@ -15,6 +15,8 @@ std::string part_used(const json& holding) {
   return std::to_string(static_cast<int>(percent)) + " %";
 }
 
+std::string amount_of(const json& holding) { return holding.contains("used") ? cell(holding, "used") : "not measured"; }
+
 /// "high, normal, low, heavy", as settings name them.
 std::string queues_of(const json& queues) {
   std::string out;
@@ -71,7 +73,7 @@ void add_operator_commands(const Commands& program) {
   const auto account_table = table_of({{"account", "/account"},
                                        {"store", "/store"},
                                        {"of", "/of"},
-                                       {">has", "/used"},
+                                       {">has", "", amount_of},
                                        {">may have", "/most"},
                                        {">", "", part_used}});
   program.family("account", "what accounts have in the stores")

@@ -36,8 +36,11 @@ void print_original(const json& message) {
 void print_message(const json& message) {
   std::cout << cell(message, "id") << "  from " << cell(message, "queue") << ", dequeued "
             << counted(message.value("dequeueCount", 0ULL), "time") << "\n"
-            << "put at: " << time_cell(message, "insertedAt") << "\nmoved at: " << time_cell(message, "movedAt") << "  "
-            << cell(message, "reason") << "\nbody: " << shown_text(cell(message, "body")) << "\n";
+            << "put at: " << time_cell(message, "insertedAt") << "\n";
+  if (message.contains("movedAt")) {
+    std::cout << "moved at: " << time_cell(message, "movedAt") << "  " << cell(message, "reason") << "\n";
+  }
+  std::cout << "body: " << shown_text(cell(message, "body")) << "\n";
   print_original(message);
 }
 

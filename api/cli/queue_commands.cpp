@@ -12,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 
+std::string if_spread(const json& parts) { return parts == 0 ? "" : text_of(parts); }
 std::string paused_or_not(const json& paused) { return paused == true ? "paused" : ""; }
 
 }  // namespace
@@ -26,7 +27,7 @@ void add_queue_commands(const Commands& program) {
                                {">oldest s", "/oldestAgeSeconds", one_decimal},
                                {">in/s", "/inPerSecond", one_decimal},
                                {">out/s", "/outPerSecond", one_decimal},
-                               {">parts", "/parts"},
+                               {">parts", "/parts", if_spread},
                                {"state", "/paused", paused_or_not}});
   const auto queues = program.family("queue", "watch, pause, resume and spread queues");
   queues.add("list", "all queues and their figures", [table](const GlobalOptions& options) {

@@ -86,9 +86,9 @@ void add_put_schedule(const Commands& schedules) {
   putting.add_option("--time-zone", arguments->zone, "such as Europe/Berlin; UTC if absent");
   putting
       .add_option("--catch-up", arguments->catch_up,
-                  "times to make up for when no worker was running: none, last or all")
+                  "times to make up for when no worker was running; all needs --overlap allow or wait")
       ->check(CLI::IsMember({"none", "last", "all"}));
-  putting.add_option("--overlap", arguments->overlap, "if the previous job still runs: skip, allow, wait or cancel")
+  putting.add_option("--overlap", arguments->overlap, "if the previous job still runs")
       ->check(CLI::IsMember({"skip", "allow", "wait", "cancel"}));
   putting.add_option("--max-late-s", arguments->max_late_s, "a due time that is later than this is missed")
       ->check(positive_number());
@@ -97,10 +97,14 @@ void add_put_schedule(const Commands& schedules) {
   putting.add_flag("--create", arguments->create, "refuse to replace an existing schedule");
   putting.add_option("--if-match", arguments->if_match, "refuse unless the schedule has this ETag");
   add_job_options(putting, arguments->job);
+  for (const auto* refused : {"--idempotency-key", "--not-before"}) putting.remove_option(putting.get_option(refused));
   putting.footer(
-      "In --filter, {now} {now-60d} {now-12h} {today} {today-7d} are filled in when the job is due, as in\n"
+      "In --filter, --source, --destination, --moved-after and --moved-before, moments such as {now} {now-60d} "
+      "{now-12h}\n"
+      "{today} {today-7d} {today-1d:yyyyMMdd} are filled in when the job is due, as in\n"
       "  tidemark schedule put nightly archive --cron '0 3 * * *' --time-zone Europe/Berlin \\\n"
-      "    --source Employees --destination Former --filter \"LeftDate lt datetime'{now-60d}'\"");
+      "    --source Employees --destination Former --filter \"LeftDate lt datetime'{now-60d}'\"\n" +
+      putting.get_footer());
 }
 
 void add_run(const Commands& schedules) {

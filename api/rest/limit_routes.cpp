@@ -64,7 +64,7 @@ std::string no_such_kind(const std::string& name) {
 
 Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {
   if (target.scope == jobs::LimitScope::kKind && !jobs::is_kind(target.name)) {
-    return fail(ErrorCode::kInvalidInput, no_such_kind(target.name));
+    return fail(ErrorCode::kNotFound, no_such_kind(target.name));
   }
   if (target.scope != jobs::LimitScope::kKind && !jobs::is_table_name(target.name)) {
     return fail(ErrorCode::kInvalidInput, "name must be the name of a table.");

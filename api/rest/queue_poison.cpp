@@ -105,7 +105,13 @@ Task<Result<Message>> QueuePoison::find(std::string id) const {
 
 Answer QueuePoison::list(std::uint32_t limit, std::string continuation) const {
   auto page = co_await queues_.list(poison_queue_of(queue_), limit, std::move(continuation));
-  if (page.failed_with(ErrorCode::kQueueNotFound)) page = queue_service::MessagePage{};
+  if (page.failed_with(ErrorCode::kQueueNotFound)) {
+    const auto queue = co_await queues_.figures(queue_);
+    if (queue.failed_with(ErrorCode::kQueueNotFound)) {
+      co_return fail(ErrorCode::kQueueNotFound, "There is no queue " + queue_ + ".");
+    }
+    page = queue_service::MessagePage{};
+  }
   const auto found = CO_TRY(std::move(page));
   co_return page_response("poison", found.messages, found.continuation,
                           [this](const Message& message) { return to_json(message); });

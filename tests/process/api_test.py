@@ -260,12 +260,14 @@ class ApiTest(unittest.TestCase):
         for target in ("table", "Slow"), ("partition", "Slow", "p/1"), ("kind", "copy"):
             self.assertEqual(self.command("limit", *target, "--max-per-second", "0", "--max-running", "0")[0], 0)
         self.assertEqual(self.api.call("GET", "/v1/limits"), {"limits": []})
-        for wrong in ({"scope": "table"}, {"scope": "kind", "name": "fly"}, {"scope": "queue", "name": "Slow"},
+        self.refused(404, "NotFound", "PATCH", "/v1/limits", {"scope": "kind", "name": "fly"})
+        for wrong in ({"scope": "table"}, {"scope": "queue", "name": "Slow"},
                       {"scope": "partition", "name": "Slow"}, {"scope": "table", "name": "Slow", "partitionKey": "p"},
                       {"scope": "table", "name": "Slow", "maxRunning": -1}, {"scope": "table", "name": "Slow", "x": 1}):
             self.refused(400, "InvalidInput", "PATCH", "/v1/limits", wrong)
 
     def test_poison_of_a_users_queue(self):
+        self.refused(404, "QueueNotFound", "GET", "/v1/poison?queue=orders")
         self.queues._ask("PUT", "/orders", extensions={"x-ms-tidemark-max-dequeue-count": "2"})
         self.assertEqual(self.api.call("GET", "/v1/poison?queue=orders"), {"poison": []})
         ids = [self.queues.put("orders", text) for text in ("bad 1", "bad 2", "bad 3")]

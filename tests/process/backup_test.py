@@ -179,7 +179,7 @@ class BackupTest(unittest.TestCase):
         listed = tidemark("--api", url, "backup", "list", self.backups)
         self.assertIn(last["name"], listed)
         self.assertNotIn(names[0], listed)
-        self.assertIn("nothing is wrong", tidemark("backup", "verify", os.path.join(self.backups, last["name"])))
+        self.assertRegex(tidemark("backup", "verify", os.path.join(self.backups, last["name"])), "^nothing is wrong in [0-9]+ files\n$")
 
     def test_wrong_requests_are_refused(self):
         api = self.up(self.stack, workers=0)

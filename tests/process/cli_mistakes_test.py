@@ -63,7 +63,8 @@ class WithoutStackTest(unittest.TestCase):
             self.assertIn("Run with --help for more information.", self.refused(*line.split()), line)
 
     def test_the_help_of_a_command_names_the_options_of_all(self):
-        self.assertIn(OPTIONS_OF_ALL, tidemark("job", "list", "--help").stdout)
+        for command in (["job", "list"], ["index", "put"], ["schedule", "put"], ["completion", "zsh"]):
+            self.assertIn(OPTIONS_OF_ALL, tidemark(*command, "--help").stdout)
         self.assertNotIn(OPTIONS_OF_ALL, tidemark("--help").stdout)
         for kind, letters in (("table", "raud"), ("queue", "raup"), ("container", "racwdxyltfmei"), ("blob", "racwdxytmei"),
                               ("account", "rwdxylacuptfi")):
@@ -110,6 +111,9 @@ class StackTest(StackCase):
                           ["blob", "download", "pictures", "a/nosuch", "--file", "-"]):
             self.assertEqual(self.command(*arguments, code=3).stderr, "error: The specified blob does not exist: pictures/a/nosuch\n")
         self.assertIn("container does not exist: nosuch\n", self.command("blob", "show", "nosuch", "x", code=3).stderr)
+
+    def test_poison_of_a_queue_that_is_not_there(self):
+        self.assertEqual(self.command("poison", "list", "--queue", "nosuch", code=3).stderr, "error: There is no queue nosuch.\n")
 
     def test_advice_is_a_command(self):
         self.tables.create_table("Quiet")

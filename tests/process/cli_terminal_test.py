@@ -148,6 +148,8 @@ class TerminalTest(StackCase):
         archive = tidemark("job", "submit", "archive", "--help").stdout
         self.assertNotIn("--container", every)
         self.assertIn("--not-before", every)
+        self.assertIn("adopt, archive, callback,", every)
+        self.assertNotIn("\n\n\n", every + archive)
         self.assertIn("Options of archive:", archive)
         for flag in ("--source", "--destination", "--container", "--filter", "--not-before"):
             self.assertIn(flag, archive)
@@ -155,6 +157,8 @@ class TerminalTest(StackCase):
             self.assertNotIn(flag, archive)
         callback = tidemark("schedule", "put", "x", "callback", "--help").stdout
         self.assertIn("--header", callback)
+        self.assertNotIn("--not-before", callback)
+        self.assertNotIn("--idempotency-key", callback)
         self.assertNotRegex(callback, r"(?m)^  --source")
         redrive = tidemark("job", "submit", "redrive", "--help").stdout
         self.assertRegex(redrive, r"--limit INT.* +at most so many")

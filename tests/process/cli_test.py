@@ -219,7 +219,7 @@ class StackTest(StackCase):
         no_such_kind = 'There is no kind of job "delet". Did you mean "delete"?'
         for arguments, code, name, says in ((["job", "show", "none"], 3, "JobNotFound", "none"),
                                             (["job", "submit", "--source", "Abc"], 1, "JobInvalid", "kind"),
-                                            (["limit", "kind", "delet", "--max-running", "1"], 1, "InvalidInput", no_such_kind),
+                                            (["limit", "kind", "delet", "--max-running", "1"], 3, "NotFound", no_such_kind),
                                             (["kind", "pause", "delet"], 3, "NotFound", no_such_kind)):
             error = json.loads(self.command("--json", *arguments, code=code).stderr)["error"]
             self.assertEqual(error["code"], name)
