@@ -35,7 +35,8 @@ void print_remarkable(const json& seen) {
   for (const auto& reader : seen.value("readers", json::array())) {
     std::cout << (cell(reader, "what") == "onChange" ? "on-change " : "consumer ") << cell(reader, "name")
               << " of table " << cell(reader, "table") << ": "
-              << (reader.value("stopped", false)       ? "has stopped"
+              << (reader.value("feedEnded", false)     ? "the feed has ended"
+                  : reader.value("stopped", false)     ? "has stopped: " + cell(reader, "error")
                   : reader.value("lostChanges", false) ? "has lost changes"
                                                        : seconds_of(reader, "seconds") + " behind")
               << "\n";

@@ -13,26 +13,28 @@ constexpr std::size_t kMostTables = 100;
 
 /// A place in a feed that somebody is at.
 struct Reader {
-  bool of_group = false;  // or of a declaration
-  std::string name;
+  FeedLag lag;
   std::string token;
-  bool stopped = false;
 };
 using Readers = std::map<std::string, std::vector<Reader>>;  // by table, in lower case
 
 Task<Result<Readers>> all_readers(Api& api) {
   Readers out;
   // Every SDK may write there.
-  const auto add = [&out](const std::string& table, Reader reader) {
+  const auto add = [&out](Reader reader) {
+    const auto& table = reader.lag.table;
     if (jobs::is_table_name(table)) out[to_lower_ascii(table)].push_back(std::move(reader));
   };
   for (auto& each : CO_TRY(co_await api.consumers.all({}))) {
-    add(each.table, {true, std::move(each.group), std::move(each.token)});
+    add({{.table = std::move(each.table), .name = std::move(each.group), .of_group = true}, std::move(each.token)});
   }
   for (auto& each : CO_TRY(co_await api.on_changes.all())) {
     auto progress = CO_TRY(co_await api.on_changes.progress(each.id));
     auto token = progress.token.empty() ? std::move(each.start) : std::move(progress.token);
-    add(each.table, {false, std::move(each.name), std::move(token), progress.state == feeds::kStopped});
+    FeedLag lag{.table = std::move(each.table), .name = std::move(each.name)};
+    lag.stopped = progress.state == feeds::kStopped;
+    if (lag.stopped) lag.error = std::move(progress.last_error);
+    add({std::move(lag), std::move(token)});
   }
   co_return out;
 }
@@ -50,16 +52,22 @@ Task<Result<std::vector<FeedLag>>> feed_lags(Api& api) {
     }
     auto status = co_await api.tables.feed(table, std::move(places));
     if (status.failed_with(ErrorCode::kFeedNotFound)) {
-      for (const auto& reader : readers) out.push_back({table, reader.name, reader.of_group, reader.stopped, true});
+      for (auto& reader : readers) {
+        reader.lag.ended = reader.lag.gone = true;
+        out.push_back(std::move(reader.lag));
+      }
       continue;
     }
     const auto found = CO_TRY(std::move(status));
     const auto now = api.clock.now();
     for (std::size_t i = 0; i < readers.size() && i < found.places.size(); ++i) {
       const auto& place = found.places[i];
-      const auto age = place.oldest ? std::max(now - *place.oldest, Duration::zero()) : Duration::zero();
-      const auto& reader = readers[i];
-      out.push_back({table, reader.name, reader.of_group, reader.stopped, place.gone, place.changes, age});
+      auto& lag = readers[i].lag;
+      lag.table = found.table;
+      lag.gone = place.gone;
+      lag.changes = place.changes;
+      if (place.oldest) lag.age = std::max(now - *place.oldest, Duration::zero());
+      out.push_back(std::move(lag));
     }
   }
   co_return out;

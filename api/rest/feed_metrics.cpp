@@ -3,6 +3,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "api/rest/feed_lags.h"
+#include "common/base/encoding.h"
 #include "common/process/metrics.h"
 
 namespace tidemark::api {
@@ -19,7 +20,7 @@ class Families {
   }
 
   void show(const FeedLag& lag) {
-    const std::vector<prometheus::ClientMetric::Label> labels{{"table", lag.table},
+    const std::vector<prometheus::ClientMetric::Label> labels{{"table", to_lower_ascii(lag.table)},
                                                               {lag.of_group ? "group" : "name", lag.name}};
     const std::size_t first = lag.of_group ? 0 : 2;
     process::add_value(all_[first], std::chrono::duration<double>(lag.age).count(), labels);

@@ -160,10 +160,12 @@ Task<nlohmann::json> queues_of_jobs(Api& api) {
 
 nlohmann::json remarkable_json(const Remarkable& seen) {
   const auto reader_json = [](const FeedLag& lag) {
-    return nlohmann::json{
-        {"table", lag.table},         {"name", lag.name},        {"what", lag.of_group ? "consumerGroup" : "onChange"},
-        {"stopped", lag.stopped},     {"lostChanges", lag.gone}, {"changes", lag.changes},
-        {"seconds", seconds(lag.age)}};
+    nlohmann::json out{
+        {"table", lag.table},     {"name", lag.name},           {"what", lag.of_group ? "consumerGroup" : "onChange"},
+        {"stopped", lag.stopped}, {"feedEnded", lag.ended},     {"lostChanges", lag.gone},
+        {"changes", lag.changes}, {"seconds", seconds(lag.age)}};
+    if (!lag.error.empty()) out["error"] = lag.error;
+    return out;
   };
   return {{"queues", list_json(seen.queues)},
           {"counted", seen.counted},

@@ -52,7 +52,8 @@ export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, poi
   for (const reader of remarkable.readers) {
     const what = html`${reader.what === "onChange" ? "What follows changes" : "Consumer group"} <${Text} value=${reader.name} /> of table <${Text} value=${reader.table} />`;
     const where = `/tables/${part(reader.table)}`;
-    if (reader.stopped) say("bad", html`${what} has stopped: a change could not be told`, where);
+    if (reader.feedEnded) say("bad", html`${what}: the feed has ended`, where);
+    else if (reader.stopped) say("bad", html`${what} has stopped: <${Text} value=${reader.error} most=${160} />`, where);
     else if (reader.lostChanges) say("bad", html`${what} has lost changes, which are not kept any more`, where);
     else say("warn", html`${what} is ${duration(reader.seconds)} behind`, where);
   }

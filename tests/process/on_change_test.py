@@ -185,9 +185,10 @@ class OnChangeTest(unittest.TestCase):
 
         def remarked():
             readers = self.api.call("GET", "/v1/overview").get("remarkable", {}).get("readers", [])
-            return [each for each in readers if each["table"] == self.table.lower()]
+            return [each for each in readers if each["table"] == self.table]
         told = wait_until(remarked, "the overview says so")
-        self.assertEqual([(each["name"], each["stopped"], each["lostChanges"]) for each in told], [("told", True, True)])
+        self.assertEqual([(each["name"], each["stopped"], each["feedEnded"]) for each in told], [("told", True, True)])
+        self.assertIn(f"on-change told of table {self.table}: the feed has ended\n", self.tidemark("overview"))
         self.api.call("DELETE", self.path("/told"))
 
     def test_an_endpoint_that_refuses_stops_it_at_once(self):
