@@ -172,10 +172,10 @@ class TlsTest(TlsCase):
 
 
 class StackScriptTest(TlsCase):
-    def run_script(self, command, *arguments):
+    def run_script(self, command, *arguments, environment=None):
         line = [os.path.join(SOURCE, "scripts", "stack"), command, "--data", os.path.join(self.directory, "d"), *arguments]
         ended = subprocess.run(line, capture_output=True, text=True, timeout=90,
-                               env=clean_environment({"TIDEMARK_BIN": os.path.abspath(BIN)}))
+                               env=clean_environment({"TIDEMARK_BIN": os.path.abspath(BIN), **(environment or {})}))
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         return ended.stdout
 
@@ -194,6 +194,15 @@ class StackScriptTest(TlsCase):
                                 capture_output=True, text=True, timeout=60, env=clean_environment())
         self.assertEqual((listed.returncode, listed.stderr), (0, ""))
         self.assertIn("tidemark-jobs", listed.stdout)
+
+    def test_a_certificate_of_the_environment_is_remembered(self):
+        base = free_port_base()
+        self.addCleanup(self.run_script, "down")
+        files = {"TIDEMARK_TLS_CERTIFICATE_FILE": self.leaf + ".pem", "TIDEMARK_TLS_KEY_FILE": self.leaf + ".key"}
+        first = self.run_script("up", "--workers", "1", "--port-base", str(base), environment=files)
+        self.assertIn(f"export TIDEMARK_CA_FILE={self.leaf}.pem\n", first)
+        self.run_script("down")
+        self.assertEqual(self.run_script("up", "--workers", "1"), first)
 
 
 if __name__ == "__main__":
