@@ -59,10 +59,12 @@ Result<int> show(const GlobalOptions& options, const Arguments& a) {
   auto api = TRY(ApiClient::create(options));
   const auto on_change = TRY(api.call("GET", path_of(a)));
   print_answer(options, on_change, print_on_change);
-  const bool resumed = on_change.contains("resumeAsked");
-  if (resumed && !options.json) std::cout << "it was resumed, and will be tried again\n";
-  const bool waits = !resumed && on_change.value("state", "") == "stopped" && on_change.contains("failed");
-  if (waits && !options.json) print_ways_on(api, on_change);
+  if (options.json || on_change.value("state", "") != "stopped") return kOk;
+  if (on_change.contains("resumeAsked")) {
+    std::cout << "it was resumed, and will be tried again\n";
+  } else if (on_change.contains("failed")) {
+    print_ways_on(api, on_change);
+  }
   return kOk;
 }
 

@@ -99,9 +99,8 @@ void add_put_schedule(const Commands& schedules) {
   add_job_options(putting, arguments->job);
   for (const auto* refused : {"--idempotency-key", "--not-before"}) putting.remove_option(putting.get_option(refused));
   putting.footer(
-      "In --filter, --source, --destination, --moved-after and --moved-before, moments such as {now} {now-60d} "
-      "{now-12h}\n"
-      "{today} {today-7d} {today-1d:yyyyMMdd} are filled in when the job is due, as in\n"
+      "In --filter, --source, --destination, --moved-after and --moved-before, moments such as {now} {now-60d}\n"
+      "{now-12h} {today} {today-7d} {today-1d:yyyyMMdd} are filled in when the job is due, as in\n"
       "  tidemark schedule put nightly archive --cron '0 3 * * *' --time-zone Europe/Berlin \\\n"
       "    --source Employees --destination Former --filter \"LeftDate lt datetime'{now-60d}'\"\n" +
       putting.get_footer());
