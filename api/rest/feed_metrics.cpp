@@ -23,8 +23,10 @@ class Families {
     const std::vector<prometheus::ClientMetric::Label> labels{{"table", to_lower_ascii(lag.table)},
                                                               {lag.of_group ? "group" : "name", lag.name}};
     const std::size_t first = lag.of_group ? 0 : 2;
-    process::add_value(all_[first], std::chrono::duration<double>(lag.age).count(), labels);
-    process::add_value(all_[first + 1], static_cast<double>(lag.changes), labels);
+    if (!lag.ended) {
+      process::add_value(all_[first], std::chrono::duration<double>(lag.age).count(), labels);
+      process::add_value(all_[first + 1], static_cast<double>(lag.changes), labels);
+    }
     if (!lag.of_group) process::add_value(all_[4], lag.stopped ? 1 : 0, labels);
   }
 
