@@ -44,6 +44,27 @@ class WorkersBlobLists : public IndexRowsFixture {
     }
     return {};
   }
+  /// From this call of an owner to the stores on, none is answered; the first one has its effect or not.
+  void cut_off_at(int call, bool after_its_effect) {
+    calls_ = 0;
+    is_cut_off_ = false;
+    for (auto* link : {&table_link_, &blob_link_}) {
+      link->before = [this, call, after_its_effect](std::string) -> Task<Result<void>> {
+        if (is_cut_off_ || (!after_its_effect && ++calls_ == call)) is_cut_off_ = true;
+        if (is_cut_off_) co_return fail(ErrorCode::kUnavailable);
+        co_return Result<void>{};
+      };
+      link->lose_reply = [this, call, after_its_effect] {
+        if (after_its_effect && ++calls_ == call) is_cut_off_ = true;
+        return is_cut_off_;
+      };
+    }
+  }
+  void connect() {
+    for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
+  }
+  int calls_ = 0;
+  bool is_cut_off_ = false;
   using Parameters = std::vector<std::pair<std::string, std::string>>;
   std::vector<std::string> found(const Index& index, Parameters parameters) {
     std::vector<std::string> out;
@@ -266,24 +287,12 @@ TEST_F(WorkersBlobLists, SurviveADeathAtEachStep) {
       write_at_random(1);  // what it waits for
       drive_until([&] { return alive->ended(); });
       write_at_random(8);
-      int calls = 0;
-      bool dead = false;
-      for (auto* link : {&table_link_, &blob_link_}) {
-        link->before = [&](std::string) -> Task<Result<void>> {
-          if (dead || (!after && ++calls == at)) dead = true;
-          if (dead) co_return fail(ErrorCode::kUnavailable);
-          co_return Result<void>{};
-        };
-        link->lose_reply = [&] {
-          if (after && ++calls == at) dead = true;
-          return dead;
-        };
-      }
+      cut_off_at(at, after);
       auto dying = start();
-      drive_until([&] { return dead; });
+      drive_until([&] { return is_cut_off_; });
       dying->stop();
       drive_until([&] { return dying->ended(); });
-      for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
+      connect();
       alive = start();
       expect_true(index);
       ASSERT_FALSE(HasFailure()) << (after ? "after" : "before") << " call " << at;
@@ -293,6 +302,43 @@ TEST_F(WorkersBlobLists, SurviveADeathAtEachStep) {
   alive->stop();
   write_at_random(1);
   drive_until([&] { return alive->ended(); });
+}
+
+TEST_F(WorkersBlobLists, AreDroppedWhateverStepADropDiesAt) {
+  for (const bool after : {false, true}) {
+    is_cut_off_ = true;
+    for (int at = 1; is_cut_off_; ++at) {
+      ASSERT_LT(at, 100) << "more calls than expected";
+      auto index = declare("in-blobs", kListedInBlobs);
+      std::uint64_t epoch = 0;
+      const auto start = [&] {
+        auto owner = IndexOwner::create(index_services(), index, ++epoch);
+        owner->start(io_.get_executor());
+        return owner;
+      };
+      const auto first = start();
+      write(entity("r1", "red", at), "p0");
+      expect_true(index);
+      first->stop();
+      write(entity("r2", "blue", at), "p0");  // what it waits for
+      drive_until([&] { return first->ended(); });
+      ask("in-blobs", {.drop = true});
+      index.dropping = true;
+      cut_off_at(at, after);
+      const auto dying = start();
+      drive_until([&] { return is_cut_off_ || dying->ended(); });
+      dying->stop();
+      drive_until([&] { return dying->ended(); });
+      connect();
+      const auto last = start();
+      drive_until([&] { return last->ended(); });
+      EXPECT_FALSE(run_beside(store_.find("in-blobs"))->has_value());
+      EXPECT_TRUE(run_beside(tables_.followers("Source"))->empty());
+      EXPECT_TRUE(directory(index).empty());
+      expect_no_other_blobs(index);
+      ASSERT_FALSE(HasFailure()) << (after ? "after" : "before") << " call " << at;
+    }
+  }
 }
 
 TEST_F(WorkersBlobLists, AreDeclaredInAContainerOfTheirOwnPart) {

@@ -61,11 +61,13 @@ BlobPieces::BlobPieces(IndexRowsContext context, const indexes::ListsKind& kind)
 
 Task<Result<void>> BlobPieces::begin() {
   auto fence = context_.fences.next();
-  CO_TRY(co_await blobs_.open_operation(std::move(fence.operation_id), fence.epoch, 0));
+  closed_ = CO_TRY(co_await blobs_.open_operation(std::move(fence.operation_id), fence.epoch, 0)).closed;
+  if (closed_) co_return Result<void>{};
   co_return co_await settle_all();
 }
 
 Task<Result<void>> BlobPieces::end() {
+  if (closed_) co_return Result<void>{};
   std::string from;
   do from = CO_TRY(co_await sweep(std::move(from))).next;
   while (!from.empty());

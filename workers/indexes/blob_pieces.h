@@ -63,6 +63,7 @@ class BlobPieces {
   IndexRowsContext context_;
   blob_store::BlobClient& blobs_;
   std::string container_, prefix_;
+  bool closed_ = false;  // end() was reached before: no blob is left, and none can be written or removed
   indexes::PieceContents contents_;
 };
 
