@@ -492,7 +492,7 @@ class WorkersOnChange : public WorkersCallback {
     auto owner = OnChangeOwner::create({tables_, queues_, store_, *clock_, *random_, callbacks_, {}}, on_change, epoch);
     owner->start(co_await asio::this_coro::executor);
     feeds::OnChangeProgress progress;
-    while (progress.state == feeds::kRunning && progress.told + progress.passed_by < changes) {
+    while (!owner->ended() && progress.state == feeds::kRunning && progress.told + progress.passed_by < changes) {
       co_await sleep_for(*clock_, kPoll);
       progress = (co_await store_.progress(on_change.id)).value();
     }
@@ -562,6 +562,16 @@ TEST_F(WorkersOnChange, WithoutValuesThatItNeedsNothingIsToldOrPassedBy) {
     EXPECT_EQ(progress.passed_by, 0U) << number;
     EXPECT_EQ(progress.state, each.told ? feeds::kRunning : feeds::kStopped) << number;
   }
+}
+
+TEST_F(WorkersOnChange, AnOwnerThatBeginsOnceItWasRemovedTellsNothing) {
+  keep(kBoth);
+  const auto on_change = follow("gone", R"({"webhook":{"url":"https://h/in"}})");
+  put("p", "a", 1);
+  EXPECT_EQ(own(on_change, 1, 1).told, 1U);
+  ASSERT_TRUE(run(store_.remove("Source", "gone")).has_value());
+  own(on_change, 2, 1);
+  EXPECT_EQ(endpoint_.got.size(), 1U);
 }
 
 TEST_F(WorkersOnChange, AMessageThatWasPutBeforeIsToldWhateverItSaid) {

@@ -90,7 +90,8 @@ Task<Result<void>> OnChangeOwner::serve() {
 Task<Result<void>> OnChangeOwner::begin() {
   // From now on, what an earlier owner has sent and given up is refused.
   const auto fence = fences_.next();
-  CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
+  const auto ledger = CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
+  if (ledger.closed) co_return fail(ErrorCode::kFenced);  // it was removed
   filter_ = CO_TRY(table_store::Filter::parse(on_change_.definition.filter));
   progress_ = CO_TRY(co_await services_.store.progress(on_change_.id));
   if (progress_.token.empty()) progress_.token = on_change_.start;
