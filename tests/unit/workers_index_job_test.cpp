@@ -223,6 +223,32 @@ TEST_F(WorkersIndexJob, AnEarlierDeliveryWritesNothingAnyMore) {
   EXPECT_TRUE(all("ByNumber").empty());
 }
 
+TEST_F(WorkersIndexJob, BeginsAnewWhenItsFollowerIsTakenAway) {
+  fill(10);
+  for (const std::string at : {"table.changed_entities", "table.acknowledge"}) {
+    submit(kByNumber);
+    bool written = false;
+    bool taken = false;
+    table_link_.before = [&](std::string method) -> Task<Result<void>> {
+      if (!written && method == "table.mutate_all") {
+        written = true;
+        CO_TRY(co_await write("0", 7));
+      }
+      if (!written || taken || method != at) co_return Result<void>{};
+      taken = true;
+      CO_TRY(co_await table_service_.unfollow(kAccount, "Source", kName));
+      co_return co_await write("3", 9);
+    };
+    EXPECT_EQ(work_next().end, RunEnd::kSucceeded) << at;
+    table_link_.before = nullptr;
+    EXPECT_TRUE(taken) << at;
+    EXPECT_EQ(listed(), scanned()) << at;
+    put("p0", "0", 0);
+    put("p0", "3", 3);
+  }
+  EXPECT_EQ(followers(), 0U);
+}
+
 TEST_F(WorkersIndexJob, PutsItsPiecesInThePlaceOfThoseOfAnOlderForm) {
   fill(10);
   ASSERT_TRUE(run(tables_.create_table("ByNumber")).has_value());

@@ -172,7 +172,11 @@ Task<Result<bool>> IndexBuild::catch_up() {
     const bool moved = position_ != page.through;
     position_ = page.through;
     skip_ = page.skip;
-    if (moved) CO_TRY(co_await context_.tables.acknowledge(spec_.source, index_.id, position_));
+    if (moved) {
+      const auto told = co_await context_.tables.acknowledge(spec_.source, index_.id, position_);
+      if (told.failed_with(ErrorCode::kFollowerNotFound)) co_return false;
+      CO_TRY(told);
+    }
     if (!page.more || position_ >= *until) co_return true;
     CO_TRY(context_.check());
   }
