@@ -168,6 +168,12 @@ Task<Result<std::vector<Index>>> IndexStore::all() {
   co_return out;
 }
 
+Task<Result<bool>> IndexStore::has_definition(std::string name, std::string id) {
+  const auto row = CO_TRY(co_await read_row(tables_, kDefinitions, std::move(name)));
+  const bool declares = row && property_or<std::string>(*row, "Id") == id;
+  co_return declares;
+}
+
 Task<Result<IndexStore::Stored>> IndexStore::put(std::string name, Definition definition) {
   for (int race = 0; race < kMaxRaces; ++race) {
     auto found = CO_TRY(co_await find(name));

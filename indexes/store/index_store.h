@@ -135,6 +135,8 @@ class IndexStore : public jobs::OwnerRows {
   Task<Result<std::optional<Index>>> find(std::string name);
   /// By name.
   Task<Result<std::vector<Index>>> all();
+  /// Whether a row declares this index, be it one that all() leaves out.
+  Task<Result<bool>> has_definition(std::string name, std::string id);
   struct Stored {
     Index index;
     bool created = false;

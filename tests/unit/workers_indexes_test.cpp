@@ -541,6 +541,42 @@ TEST_F(WorkersIndexes, OnlyTheirFollowersOutliveThem) {
   EXPECT_EQ(run_beside(tables_.followed_tables()), (std::vector<std::string>{"Source"}));
 }
 
+TEST_F(WorkersIndexes, KeepTheirFollowersWhileTheirRowsCannotBeRead) {
+  const auto index = declare("by-colour", kByColour);
+  start_keeper("w1");
+  write_at_random(20);
+  expect_true(index);
+  const auto row = *run_beside(tables_.get(std::string(indexes::kIndexTable), "definitions", "by-colour"));
+  ASSERT_TRUE(row.has_value());
+  const auto put_definition = [&](const std::string& text) {
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrMerge;
+    mutation.row_key = "by-colour";
+    mutation.properties = {{"Definition", text}};
+    write(std::move(mutation), "definitions", std::string(indexes::kIndexTable));
+  };
+  put_definition("{}");
+  ASSERT_TRUE(run_beside(remove_stray_followers(services())).has_value());
+  EXPECT_EQ(followers(), std::vector<std::string>{index.id});
+  put_definition(jobs::property_or<std::string>(*row, "Definition"));
+  write_at_random(20);
+  expect_true(index);
+  EXPECT_EQ(progress(index).wrong_ever, 0U);
+}
+
+TEST_F(WorkersIndexes, AreBuiltAnewWhenTheLogHasForgottenThem) {
+  const auto index = declare("by-colour", kByColour);
+  start_keeper("w1");
+  write_at_random(60);
+  expect_true(index);
+  run_beside(keepers_.back()->stop());
+  ASSERT_TRUE(run_beside(tables_.unfollow("Source", index.id)).has_value());
+  write_at_random(60);
+  start_keeper("w2");
+  expect_true(index);
+  EXPECT_EQ(progress(index).wrong_ever, 0U) << "a scrub has mended it";
+}
+
 TEST_F(WorkersIndexes, CountWhatIsInTheWayOnce) {
   const auto text = R"({"kind":"copies","source":"Source","destination":"ByName","partitionKey":"names",
                         "rowKey":"{Colour}","scrubPerSecond":100000})";

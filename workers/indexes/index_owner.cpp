@@ -1,5 +1,6 @@
 #include "workers/indexes/index_owner.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "common/base/json.h"
@@ -157,7 +158,20 @@ Task<Result<void>> IndexOwner::begin() {
   co_return Result<void>{};
 }
 
+/// It has followed before, and a table's log does not know it any more: changes may be lost.
+Task<Result<bool>> IndexOwner::is_forgotten() {
+  if (progress_.walk_began == Time{}) co_return false;
+  for (const auto& table : {index_.definition.entities(), index_.definition.referred()}) {
+    if (table.empty()) continue;
+    const auto followers = CO_TRY(co_await services_.tables.followers(table));
+    const auto is_own = [&](const auto& status) { return status.following.follower == index_.id; };
+    if (std::ranges::none_of(followers, is_own)) co_return true;
+  }
+  co_return false;
+}
+
 Task<Result<void>> IndexOwner::follow(bool anew) {
+  if (!anew && CO_TRY(co_await is_forgotten())) co_return co_await begin_anew();
   const auto& definition = index_.definition;
   co_await await_readers();
   follows_ = false;

@@ -83,6 +83,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> serve();
   Task<Result<void>> begin();
   Task<Result<void>> follow(bool anew);
+  Task<Result<bool>> is_forgotten();
   Task<Result<table_store::Position>> follow_table(std::string table, std::vector<std::string> properties, bool anew);
   [[nodiscard]] bool refers() const { return rows_->referrers() != nullptr; }
   [[nodiscard]] table_store::Position reached() const;

@@ -1,42 +1,33 @@
 #include "workers/indexes/stray_followers.h"
 
-#include <algorithm>
-
 #include "indexes/store/index_store.h"
 
 namespace tidemark::workers {
 namespace {
 
-struct TableFollower {
-  std::string table, follower;
-};
-
-bool is_index_id(std::string_view follower) {
+/// Nothing if this is not the id of an index.
+std::optional<std::string> name_in(std::string_view id) {
   constexpr std::size_t kGuidLength = 36;
-  if (follower.size() <= kGuidLength) return false;
-  const auto guid = follower.substr(follower.size() - kGuidLength);
-  const auto name = follower.substr(0, follower.size() - kGuidLength);
-  return name.ends_with('-') && indexes::is_index_name(name.substr(0, name.size() - 1)) &&
-         table_store::parse_guid(guid);
+  if (id.size() <= kGuidLength + 1) return std::nullopt;
+  const auto name = id.substr(0, id.size() - kGuidLength - 1);
+  const bool good =
+      id[name.size()] == '-' && indexes::is_index_name(name) && table_store::parse_guid(id.substr(name.size() + 1));
+  return good ? std::optional(std::string(name)) : std::nullopt;
 }
 
 }  // namespace
 
-// Followers before definitions: an index is declared before it follows, and its id is never used again.
+// Followers before definitions: an index is declared before it follows, and its id is never used again. Each by its own
+// row: a list of all would lack those that cannot be read, which may go on when somebody has mended them.
 Task<Result<void>> remove_stray_followers(JobServices services) {
-  std::vector<TableFollower> found;
+  indexes::IndexStore store(services.tables, services.clock, services.random);
   for (const auto& table : CO_TRY(co_await services.tables.followed_tables())) {
     for (const auto& status : CO_TRY(co_await services.tables.followers(table))) {
       const auto& follower = status.following.follower;
-      if (is_index_id(follower)) found.push_back({table, follower});
+      const auto name = name_in(follower);
+      if (!name || CO_TRY(co_await store.has_definition(*name, follower))) continue;
+      CO_TRY(co_await services.tables.unfollow(table, follower));
     }
-  }
-  if (found.empty()) co_return Result<void>{};
-  indexes::IndexStore store(services.tables, services.clock, services.random);
-  const auto declared = CO_TRY(co_await store.all());
-  for (auto& [table, follower] : found) {
-    if (std::ranges::find(declared, follower, &indexes::Index::id) != declared.end()) continue;
-    CO_TRY(co_await services.tables.unfollow(std::move(table), std::move(follower)));
   }
   co_return Result<void>{};
 }
