@@ -492,6 +492,34 @@ TEST_F(WorkersIndexes, FindViolationsThatWereNotNoted) {
   EXPECT_EQ(violations(index), (std::map<std::string, std::int64_t>{{"red", 2}}));
 }
 
+/// The violation was noted, and then the piece could not be written.
+TEST_F(WorkersIndexes, ForgetTheViolationOfAValueThatNothingHasAnyMore) {
+  const auto index = declare("by-colour", kUnique);
+  start_keeper("w1");
+  write(entity("r1", "red", 1), "p");
+  wait_until_ready(index);
+  for (const std::string colour : {"red", "blue"}) {  // blue has no piece yet
+    int changes = 0;
+    table_link_.before = [&](std::string method) -> Task<Result<void>> {
+      if (method == "table.mutate_all" && ++changes > 1) co_return fail(ErrorCode::kUnavailable);
+      co_return Result<void>{};
+    };
+    std::vector<Mutation> more{entity("r2", colour, 1), entity("r3", colour, 1)};
+    ASSERT_TRUE(run_beside(tables_.mutate("Source", "p", std::move(more), std::nullopt)).has_value());
+    drive_until([&] { return changes > 1; });
+    EXPECT_EQ(violations(index).count(colour), 1U);
+    for (const auto* row : {"r1", "r2", "r3"}) {
+      auto erasure = entity(row, "", -1);
+      erasure.kind = MutationKind::kErase;
+      write(erasure, "p");
+    }
+    table_link_.before = nullptr;
+    wait_until_ready(index);
+    EXPECT_TRUE(rows_in("ByColour").empty());
+    EXPECT_TRUE(violations(index).empty()) << colour;
+  }
+}
+
 /// The owner was away while another dropped the index.
 TEST_F(WorkersIndexes, ThatAreGoneFollowNoTable) {
   const auto index = declare("by-colour", kByColour);

@@ -129,18 +129,26 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
   if (listing_.blobs) CO_TRY(co_await load(found.rows, searches_of_each));
   std::vector<PieceChange> changes;
   std::vector<PartitionMutations> groups;
+  std::vector<SeenPiece> emptied;
   // The answer may be cut short; the rest is asked for in the next round.
   for (std::size_t i = 0; i < works.size() && (i + 1) * searches_of_each <= found.rows.size(); ++i) {
     auto change = begin_piece(*works[i], std::move(found.rows[i * searches_of_each]));
-    if (!change || change->changed.empty()) continue;
+    if (!change) continue;
+    if (unique_) {
+      change->has_others_below = found.rows[i * searches_of_each + 1].has_value();
+      const bool nothing_left = change->piece.entries.empty() && !change->shares();
+      if (nothing_left) emptied.push_back({works[i]->place, works[i]->group, false, true});
+    }
+    if (change->changed.empty()) continue;
     if (sums_) change->summary = std::move(found.rows[i * searches_of_each + 1]);
-    if (unique_) change->has_others_below = found.rows[i * searches_of_each + 1].has_value();
     groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of[i * searches_of_each])));
     let_go(*change);
     changes.push_back(std::move(*change));
   }
   // First, so that whoever dies before the pieces are written looks at them once more.
   if (unique_) CO_TRY(co_await note_violations(changes));
+  // Whoever died before may have noted a violation of entities that are gone since.
+  CO_TRY(co_await check_violations(std::move(emptied)));
   const auto outcomes = CO_TRY(co_await write(groups, changes));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
