@@ -21,12 +21,6 @@ constexpr std::size_t kMostBytes = 8UL << 20;
 
 }  // namespace
 
-std::string literal(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string keys_between(std::string_view from, std::string_view before) {
   return " and RowKey ge " + literal(from) + " and RowKey lt " + literal(before);
 }
@@ -96,8 +90,7 @@ GroupRows::GroupRows(const Index& index, const LookupRequest& request)
 }
 
 QueryRequest GroupRows::pieces_of(const std::string& group, std::uint64_t hash) const {
-  const auto place = place_of(group);
-  return with("PartitionKey eq " + literal(place.partition_key) + keys_between(place.row_key(hash), place.end()));
+  return with(place_of(group).filter_from(hash));
 }
 
 QueryRequest GroupRows::pieces_in(const GroupRange& range, std::size_t properties) const {

@@ -8,16 +8,16 @@
 #include "indexes/rows/list_piece.h"
 #include "indexes/store/followed_rows.h"
 #include "jobs/spec/selection.h"
+#include "jobs/store/rows.h"
 #include "table_store/client/table_client.h"
 #include "table_store/model/filter.h"
 
 namespace tidemark::indexes {
 
+using jobs::literal;
 using table_store::QueryRequest;
 using table_store::TableClient;
 
-/// A literal of a filter.
-std::string literal(std::string_view text);
 std::string keys_between(std::string_view from, std::string_view before);
 
 /// The entry of a list, and where it stands: a lookup goes on behind it.

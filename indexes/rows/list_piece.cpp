@@ -165,6 +165,11 @@ std::string GroupPlace::end() const {
   return last_row.empty() ? row_prefix + "g" : std::string(last_row) + jobs::kJustBehind;
 }
 
+std::string GroupPlace::filter_from(std::uint64_t bound) const {
+  return "PartitionKey eq " + jobs::literal(partition_key) + " and RowKey ge " + jobs::literal(row_key(bound)) +
+         " and RowKey lt " + jobs::literal(end());
+}
+
 GroupPlace group_across(std::string_view group) { return {std::string(group), "keys_"}; }
 
 std::string references_of(std::string_view index_id) { return "references " + std::string(index_id); }

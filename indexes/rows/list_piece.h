@@ -79,6 +79,8 @@ struct GroupPlace {
   [[nodiscard]] std::uint32_t row_key_bytes() const;
   /// The first row key that is none of theirs.
   [[nodiscard]] std::string end() const;
+  /// Of a query for the group's pieces from this bound on.
+  [[nodiscard]] std::string filter_from(std::uint64_t bound) const;
 };
 GroupPlace group_across(std::string_view group);
 /// Of the kind denormalised: what refers to an entity. Group: the values of its keys.

@@ -39,12 +39,6 @@ Mutation mutation_of(const AuditEntry& entry, MutationKind kind) {
   return mutation;
 }
 
-std::string literal(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string filter_text(const AuditFilter& filter) {
   std::string out;
   const auto add = [&out](const std::string& condition) { out += (out.empty() ? "" : " and ") + condition; };

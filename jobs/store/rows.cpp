@@ -8,6 +8,12 @@ using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::Version;
 
+std::string literal(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  return out + "'";
+}
+
 table_store::QueryRequest rows_of(std::string_view partition, std::string_view filter) {
   table_store::QueryRequest request;
   request.table = std::string(kJobTable);

@@ -30,6 +30,8 @@ inline constexpr Duration kSearchPatience = std::chrono::milliseconds(150);
 /// No other key lies between a key and the key with this behind it: row keys cannot have control characters.
 inline constexpr char kJustBehind = '\x01';
 
+/// A text in a filter.
+std::string literal(std::string_view text);
 /// A query of a partition's rows; `filter` restricts it further.
 table_store::QueryRequest rows_of(std::string_view partition, std::string_view filter = {});
 /// Inserts the row or, if it was seen, replaces that version.

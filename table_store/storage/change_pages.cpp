@@ -4,6 +4,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <unordered_map>
 
+#include "common/rpc/wire.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/followed_logs.h"
 #include "table_store/storage/query_plan.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at what other processes may have changed
 // Of a page: its changes, however few entities they are of; its bytes; and what is read of entities for it.
 constexpr std::uint64_t kMostNotesOfAPage = 100'000;
+static_assert(kMostNotesOfAPage <= wire::kMaxItems);
 constexpr std::size_t kMostBytesOfAPage = 3 * kMaxReplyBytes;
 constexpr std::size_t kMostBytesRead = 4 * kMostBytesOfAPage;
 // With all that was read together for its end. Text may take three bytes where it counts as two.

@@ -19,12 +19,6 @@ using jobs::EntityKey;
 
 constexpr std::size_t kExamplesOfViolation = 2;
 
-std::string literal(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
-  return out + "'";
-}
-
 bool about_equal(const Number& a, const Number& b) {
   constexpr double kRounding = 1e-9;
   const auto* real_a = std::get_if<double>(&a);
@@ -116,8 +110,7 @@ Task<Result<ListRows::OtherPieces>> ListRows::other_pieces(GroupPlace place, std
   table_store::QueryRequest request;
   request.table = table_;
   request.follower = context_.index.id;
-  request.filter = "PartitionKey eq " + literal(place.partition_key) + " and RowKey ge " + literal(place.row_prefix) +
-                   " and RowKey lt " + literal(place.end());
+  request.filter = place.filter_from(0);
   OtherPieces others;
   do {
     auto page = CO_TRY(co_await context_.tables.query(request));
