@@ -288,7 +288,7 @@ class IndexTest(unittest.TestCase):
         wait_until(lambda: named("other") and not self.by, "queries go by no index")
         other = self.tidemark("index", "put", "answers", "--source", self.table, "--kind", "lists", "--by", "Grade",
                               "--destination", self.table + "Rows", code=1)
-        self.assertIn("another index", other.stderr)
+        self.assertIn("another definition", other.stderr)
         blobs = {"kind": "lists", "source": self.table, "by": ["Name"], "where": "blobs", "container": "lists",
                  "answersQueries": True}
         self.assertIn("answersQueries", self.refused(400, "IndexInvalid", "PUT", "/v1/indexes/blobs", blobs)["detail"])
