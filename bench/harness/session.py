@@ -50,7 +50,7 @@ def binaries():
     directory = os.environ.get("TIDEMARK_BIN", os.path.join(machine.TOP, "build", "release", "bin"))
     for program in PROGRAMS:
         if not os.access(os.path.join(directory, program), os.X_OK):
-            sys.exit(f"bench: {os.path.join(directory, program)} is missing; run scripts/build first")
+            sys.exit(f"bench: {os.path.join(directory, program)} is missing; run scripts/build all first")
     return os.path.abspath(directory)
 
 

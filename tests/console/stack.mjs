@@ -1,6 +1,7 @@
 // A stack for one test file: the real programs on free ports with a data directory of their own.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
 export const token = "the-token-of-all-tests";
@@ -8,7 +9,7 @@ const bin = process.env.TIDEMARK_BIN;
 const readyWithinMs = 60_000;
 
 export class Stack {
-  data = mkdtempSync("/tmp/tmc");
+  data = mkdtempSync(path.join(tmpdir(), "tmc"));
   children = new Map();
   ports = {};
 

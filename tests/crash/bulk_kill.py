@@ -21,6 +21,7 @@ from urllib.parse import urlencode
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import ApiClient, HttpClient, TableClient, ended, patiently  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
@@ -261,7 +262,7 @@ def main():
     parser.add_argument("--per-second", type=int, default=0, help="pace of the job, so that a small one meets kills")
     parser.add_argument("--any-memory", action="store_true", help="do not judge the memory that the processes take")
     parser.add_argument("--least-kills", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--seed", type=int, default=sizes.seed())
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     with Stack() as stack:

@@ -15,11 +15,12 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import ApiClient, QueueClient, TableClient, ended, job_if_known, patiently  # noqa: E402
 from receiver import SECRET, Receiver, signature  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 
-SECONDS = float(os.environ.get("TIDEMARK_CRASH_SECONDS", 15))
+SECONDS = sizes.scaled(8.0)
 HOSTS = ("--callback-hosts", "localhost:*", "--callback-private-hosts", "localhost:*", "--callback-http-hosts",
          "localhost:*")
 WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "500", *HOSTS,
@@ -158,8 +159,8 @@ class CallbackCrashTest(unittest.TestCase):
         self.assertEqual(worker.terminate(), 0, worker.log())
 
     def test_random_kills(self):
-        seed = int(os.environ.get("TIDEMARK_CRASH_SEED", random.SystemRandom().randrange(1 << 32)))
-        print(f"repeat with TIDEMARK_CRASH_SEED={seed}", flush=True)
+        seed = sizes.seed()
+        print(f"repeat with TIDEMARK_SEED={seed}", flush=True)
         choice = random.Random(seed)
         for name in ("a", "b"):
             self.worker(name)

@@ -14,6 +14,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 import archive_crash_test  # noqa: E402
 from clients import ended, patiently  # noqa: E402
 from stack import program, wait_until  # noqa: E402
@@ -33,7 +34,7 @@ class FailPointPairTest(archive_crash_test.FailPointTest):
         self.skipTest("archive_crash_test.py does that")
 
     def test_pairs(self):
-        seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.SystemRandom().randrange(1 << 30)
+        seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else sizes.seed()
         print(f"repeat with --seed {seed}", flush=True)
         choice = random.Random(seed)
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)

@@ -19,6 +19,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import ApiClient, BlobClient, HttpFailure, TableClient, patiently  # noqa: E402
 from indexes import (INDEXES, REFERRED, SECTIONS, caught_up, change_colours, following, index_of,  # noqa: E402
                      rows_of, wanted_rows)
@@ -289,8 +290,8 @@ def difference(name, actual, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--seconds", type=float, default=40)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--seconds", type=float, default=sizes.scaled(15.0))
+    parser.add_argument("--seed", type=int, default=sizes.seed())
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     if options.seed % 2 == 0:

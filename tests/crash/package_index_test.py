@@ -21,6 +21,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import ApiClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
 from indexes import caught_up, rows_of  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
@@ -247,9 +248,9 @@ class Run:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--packages", type=int, default=2_000, help="the first so many; 0: all")
-    parser.add_argument("--writes", type=int, default=3_000)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--packages", type=int, default=sizes.scaled(1_000), help="the first so many; 0: all")
+    parser.add_argument("--writes", type=int, default=sizes.scaled(1_500))
+    parser.add_argument("--seed", type=int, default=sizes.seed())
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     with Stack() as stack:

@@ -23,6 +23,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 import scenarios  # noqa: E402
 from archive_crash_test import JOB_QUEUE, WORKER  # noqa: E402
 from callback_crash_test import HOSTS  # noqa: E402
@@ -379,7 +380,7 @@ def main():
     read_options(sys.argv[1:])
     # Who waits for an answer revives nobody: an api that starts must not have to wait for its stores until it gives up.
     HttpClient.timeout_s = 10.0
-    seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.SystemRandom().randrange(1 << 30)
+    seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else sizes.seed()
     print(f"repeat with --seed {seed}", flush=True)
     with Stack() as stack:
         for name in STORES:

@@ -1,9 +1,7 @@
-# The stores' own suites with their rows in PostgreSQL: a part of them, in less than two minutes. README.md says how to run all.
-set(in_postgres /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../support/postgres.py)
+# The stores' own suites with their rows in PostgreSQL: a part of them. README.md says how to run all.
 function(tidemark_postgres_test name)
-  add_test(NAME postgres_${name} COMMAND ${in_postgres} ${ARGN})
-  set_tests_properties(postgres_${name} PROPERTIES LABELS postgres TIMEOUT 400
-    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR};TIDEMARK_CRASH_SECONDS=10")
+  tidemark_add_test(postgres_${name} LABEL postgres TIMEOUT 400
+    COMMAND /usr/bin/python3 ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../support/postgres.py ${ARGN})
 endfunction()
 
 foreach(store table queue blob)

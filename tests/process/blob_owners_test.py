@@ -198,7 +198,7 @@ class BlobOwnersTest(OwnersCase):
 
     def setUp(self):
         super().setUp()
-        self.payloads = tempfile.mkdtemp(prefix="tmp", dir="/tmp")
+        self.payloads = tempfile.mkdtemp(prefix="tmp")
         self.addCleanup(shutil.rmtree, self.payloads, True)
         self._names = 0
 
@@ -281,7 +281,7 @@ class BlobOwnersTest(OwnersCase):
         self.start("a")
         wait_until(lambda: self.query("SELECT count(*) FROM tidemark_blob.entries WHERE "
                                               "key = 'F'::bytea") == "1", "the folder is noted")
-        other = tempfile.mkdtemp(prefix="tmp", dir="/tmp")
+        other = tempfile.mkdtemp(prefix="tmp")
         self.addCleanup(shutil.rmtree, other, True)
         self.assertIn("Is it mounted?", self.refused("blob_store", *shared, "--payload-folder", other))
         with open(os.path.join(other, "tidemark-payloads"), "w", encoding="ascii") as file:

@@ -17,7 +17,7 @@ OPTIONS_OF_ALL = "Also: --api --token --data --table-url --account --key --ca-fi
 
 class WithoutStackTest(unittest.TestCase):
     def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="tm", dir="/tmp")
+        self.directory = tempfile.TemporaryDirectory(prefix="tm")
         self.addCleanup(self.directory.cleanup)
 
     def refused(self, *arguments, code=2):

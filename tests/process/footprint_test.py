@@ -33,7 +33,7 @@ def cpu_s(pid):
 class FootprintTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.data = tempfile.mkdtemp(prefix="tm", dir="/tmp")
+        cls.data = tempfile.mkdtemp(prefix="tm")
         cls.addClassCleanup(shutil.rmtree, cls.data, ignore_errors=True)
         begun = time.monotonic()
         cls.script("up", "--port-base", str(free_port_base()), "--workers", "2")

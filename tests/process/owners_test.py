@@ -153,7 +153,7 @@ class OwnersTest(OwnersCase):
 
     def directory(self):
         if not hasattr(self, "_directory"):
-            self._directory = tempfile.TemporaryDirectory(prefix="tm", dir="/tmp")
+            self._directory = tempfile.TemporaryDirectory(prefix="tm")
             self.addCleanup(self._directory.cleanup)
         return self._directory.name
 

@@ -1,11 +1,15 @@
 # The programs as processes: start, refusal, limits, stop, and what they cost.
-foreach(process_suite api backup blob_owners callback cli cli_completion cli_mistakes cli_overview cli_poison cli_terminal disks feed hosts index jobs lists log metrics objects on_change owners past postgres pressure quotas recovery rights seed shard_tools shards startup stack_script table_owners tls trace footprint blob_footprint)
-  add_test(NAME process_${process_suite}
-    COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/${process_suite}_test.py)
-  set_tests_properties(process_${process_suite} PROPERTIES LABELS process TIMEOUT 180
-    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
+foreach(suite api backup callback cli cli_completion cli_mistakes cli_overview cli_poison cli_terminal disks feed hosts index jobs lists log
+              metrics objects on_change past pressure quotas recovery rights seed shards startup stack_script tls trace)
+  tidemark_python_test(process_${suite} LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
 endforeach()
-# It waits for leases to end.
-set_tests_properties(process_blob_owners process_postgres process_owners process_table_owners process_shard_tools PROPERTIES TIMEOUT 400)
-# Idle means that nothing else runs here meanwhile.
-set_tests_properties(process_footprint process_blob_footprint PROPERTIES RUN_SERIAL ON)
+# These wait for leases to end.
+foreach(suite blob_owners owners postgres shard_tools table_owners)
+  tidemark_python_test(process_${suite} LABEL process TIMEOUT 400 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
+endforeach()
+# These measure what an idle process costs, so nothing else runs meanwhile.
+foreach(suite footprint blob_footprint)
+  tidemark_python_test(process_${suite} LABEL process SERIAL SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
+endforeach()
+# What the benchmarks' figures rest on: verdicts, pauses, and tables that hold what they should.
+tidemark_python_test(process_bench_harness LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/bench_harness_test.py)

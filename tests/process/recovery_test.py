@@ -175,7 +175,7 @@ class MovedTest(unittest.TestCase):
         return ended_.stdout
 
     def test_the_data_directory_moves_to_another_disk(self):
-        old = tempfile.mkdtemp(prefix="tm", dir="/tmp")
+        old = tempfile.mkdtemp(prefix="tm")
         new = tempfile.mkdtemp(prefix="tm", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, old, ignore_errors=True)
         self.addCleanup(shutil.rmtree, new, ignore_errors=True)

@@ -26,7 +26,7 @@ def ports_of(told):
 
 class StackScriptTest(unittest.TestCase):
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="tm", dir="/tmp")
+        self.directory = tempfile.mkdtemp(prefix="tm")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def stack(self, command, *arguments, data="d", code=0, environment=None, user=None):

@@ -22,7 +22,7 @@ SERVERS = ("table_store", "queue_service", "blob_store", "api")
 
 class TlsCase(unittest.TestCase):
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="tm", dir="/tmp")
+        self.directory = tempfile.mkdtemp(prefix="tm")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self.ca, self.leaf = self.make("first")
 

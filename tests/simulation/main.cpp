@@ -1,5 +1,6 @@
 // The simulation program. One seed is one run of the whole stack under faults; see README.md.
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
+//   --count N             run as many seeds, from the one that TIDEMARK_SEED names (scripts/test takes it from the commit)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
 //                         notes, staleness, proof, freshness, epoch, sync
@@ -17,6 +18,7 @@
 #include <string_view>
 
 #include "tests/simulation/blob_world.h"
+#include "tests/support/environment.h"
 
 namespace {
 
@@ -87,6 +89,14 @@ bool set_seeds(std::string_view text, Options& options) {
   return true;
 }
 
+bool set_count(std::string_view text, Options& options) {
+  const auto count = number(text);
+  if (!count || *count == 0) return false;
+  options.first = tidemark::test_seed() + 1;
+  options.last = options.first + tidemark::test_size(*count) - 1;
+  return true;
+}
+
 std::optional<Options> parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -101,6 +111,8 @@ std::optional<Options> parse(int argc, char** argv) {
       options.blobs = true;
     } else if ((name == "--seeds" || name == "--seed") && set_seeds(value, options)) {
       options.print = name == "--seed";
+      ++i;
+    } else if (name == "--count" && set_count(value, options)) {
       ++i;
     } else if (name == "--without" && take_out(value, options)) {
       ++i;

@@ -15,55 +15,37 @@ target_link_libraries(simulation_test PRIVATE tidemark_workers tidemark_queue_se
                                               tidemark_blob_server tidemark_memory_engine)
 tidemark_precompiled(simulation_test precompiled_header)
 
-# A sanitizer makes each seed ten times slower.
-set(simulation_seeds 1000)
-set(simulation_blob_seeds 500)
-set(simulation_limit 900)
-if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
-  set(simulation_seeds 200)
-  set(simulation_blob_seeds 100)
-  set(simulation_limit 1800)
-endif()
-add_test(NAME simulation_seeds COMMAND simulation_test --seeds 1..${simulation_seeds})
-add_test(NAME simulation_repeats_exactly COMMAND simulation_test --seeds 1..20 --twice)
-add_test(NAME simulation_blobs COMMAND simulation_test --blobs --seeds 1..${simulation_blob_seeds})
-set(simulation_tests simulation_seeds simulation_repeats_exactly simulation_blobs)
-foreach(rule epoch fence)
-  add_test(NAME simulation_blobs_bite_without_${rule} COMMAND simulation_test --blobs --seeds 1..5000 --without ${rule} --expect B)
-  list(APPEND simulation_tests simulation_blobs_bite_without_${rule})
-endforeach()
-set(broken_by_etag-guard A3)
-set(broken_by_fence A4)
-set(broken_by_put-if-newer A2)
-set(broken_by_lease-epoch Q3)
-set(broken_by_one-transaction E3)
-set(broken_by_arrival Q2)
-set(broken_by_sync "not quiet")  # a job whose message was lost never ends
-# They end with the first seed that shows it; some of these crashes are rare.
-set(broken_by_notes I1)
-set(broken_by_staleness I)
-set(broken_by_proof L1)
-set(broken_by_freshness L2)
-set(broken_by_epoch Q)
-# The first seeds that show these are far from the beginning.
-set(first_seed_put-if-newer 251)
-set(first_seed_one-transaction 1251)
-set(first_seed_arrival 2851)
-set(first_seed_proof 151)
-foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction arrival epoch sync notes staleness proof freshness)
-  set(first_seed 1)
-  if(DEFINED first_seed_${rule})
-    set(first_seed ${first_seed_${rule}})
+function(tidemark_simulation_test name)
+  tidemark_add_test(simulation_${name} LABEL simulation TIMEOUT 900 ENVIRONMENT ${TIDEMARK_OVERWRITTEN_HEAP} COMMAND simulation_test ${ARGN})
+endfunction()
+# Other seeds for each commit, and ten times as many at night.
+tidemark_simulation_test(seeds --count 300)
+tidemark_simulation_test(repeats_exactly --seeds 1..20 --twice)
+tidemark_simulation_test(blobs --blobs --count 300)
+
+# tidemark_simulation_bites(name RULE INVARIANT [FIRST_SEED]): a violation of the invariant is found without the rule. The
+# run ends with the first seed that shows it; some of these crashes are rare, so the search begins near the first of them.
+function(tidemark_simulation_bites name rule invariant)
+  set(first 1)
+  if(ARGC GREATER 3)
+    set(first ${ARGV3})
   endif()
-  add_test(NAME simulation_bites_without_${rule}
-    COMMAND simulation_test --seeds ${first_seed}..5000 --without ${rule} --expect "${broken_by_${rule}}")
-  list(APPEND simulation_tests simulation_bites_without_${rule})
+  tidemark_simulation_test(${name} --seeds ${first}..5000 --without ${rule} --expect "${invariant}")
+endfunction()
+tidemark_simulation_bites(bites_without_etag-guard etag-guard A3)
+tidemark_simulation_bites(bites_without_fence fence A4)
+tidemark_simulation_bites(bites_without_put-if-newer put-if-newer A2 251)
+tidemark_simulation_bites(bites_without_lease-epoch lease-epoch Q3)
+tidemark_simulation_bites(bites_without_one-transaction one-transaction E3 1251)
+tidemark_simulation_bites(bites_without_arrival arrival Q2 2851)
+tidemark_simulation_bites(bites_without_sync sync "not quiet")  # a job whose message was lost never ends
+tidemark_simulation_bites(bites_without_notes notes I1)
+tidemark_simulation_bites(bites_without_staleness staleness I)
+tidemark_simulation_bites(bites_without_proof proof L1 151)
+tidemark_simulation_bites(bites_without_freshness freshness L2)
+tidemark_simulation_bites(bites_without_epoch epoch Q)
+tidemark_simulation_bites(bites_indexes_without_fence fence I)  # it also keeps former owners from the rows of indexes
+tidemark_simulation_bites(bites_queries_without_proof proof L2 51)  # and queries from what an index has not dealt with
+foreach(rule epoch fence)
+  tidemark_simulation_test(blobs_bite_without_${rule} --blobs --seeds 1..5000 --without ${rule} --expect B)
 endforeach()
-# The same rule also keeps former owners from the rows of indexes.
-add_test(NAME simulation_bites_indexes_without_fence COMMAND simulation_test --seeds 1..5000 --without fence --expect I)
-list(APPEND simulation_tests simulation_bites_indexes_without_fence)
-# The same rule also has queries see what an index has not dealt with.
-add_test(NAME simulation_bites_queries_without_proof
-  COMMAND simulation_test --seeds 51..5000 --without proof --expect L2)
-list(APPEND simulation_tests simulation_bites_queries_without_proof)
-set_tests_properties(${simulation_tests} PROPERTIES LABELS simulation TIMEOUT ${simulation_limit})

@@ -20,6 +20,7 @@ from urllib.parse import urlencode
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import ApiClient, TableClient, ended, patiently  # noqa: E402
 from indexes import caught_up  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
@@ -175,7 +176,7 @@ def main():
     parser.add_argument("--groups", type=int, default=200)
     parser.add_argument("--every", type=float, default=3, help="seconds between two kills, about")
     parser.add_argument("--limit", type=float, default=3600, help="seconds that building may take")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--seed", type=int, default=sizes.seed())
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     with Stack() as stack:

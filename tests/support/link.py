@@ -17,7 +17,7 @@ class Link:
     """A socket in a directory, behind which a thread carries everything on, or waits."""
 
     def __init__(self, cluster):
-        self._directory = tempfile.mkdtemp(prefix="tmlk", dir="/tmp")  # short: it is part of a socket's path
+        self._directory = tempfile.mkdtemp(prefix="tmlk")  # short: it is part of a socket's path
         self._whole = threading.Event()
         self._whole.set()
         listener = socket.socket(socket.AF_UNIX)

@@ -3,7 +3,7 @@ acknowledged while owners are killed, frozen, stopped and started. For test modu
 
     from owners import OwnersCase, setUpModule  # noqa: F401
 
-TIDEMARK_OWNER_ROUNDS=20 repeats each of the failures so many times, and wants writes back within ten seconds; one is the
+TIDEMARK_TEST_FACTOR=20 repeats each of the failures so many times, and wants writes back within ten seconds; one is the
 default.
 """
 import http.client
@@ -16,11 +16,12 @@ import unittest
 
 import networks
 import postgres
+import sizes
 from clients import HttpClient, HttpFailure
 from link import Link, NetworkLink
 from stack import TOKEN, Stack, wait_until
 
-ROUNDS = int(os.environ.get("TIDEMARK_OWNER_ROUNDS", "1"))
+ROUNDS = sizes.scaled(1)
 SHARDS = 4
 # What docs/scale.md promises, where it is measured; one round runs beside other tests, on a machine that they slow down.
 BACK_WITHIN_S = 10.0 if ROUNDS > 1 else 40.0

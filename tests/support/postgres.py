@@ -49,7 +49,7 @@ class Cluster:
         """`settings`: "name=value" of postgresql.conf."""
         if programs() is None:
             raise RuntimeError(ABSENT)
-        self.directory = tempfile.mkdtemp(prefix="tmpg", dir="/tmp")  # short: it is part of a socket's path
+        self.directory = tempfile.mkdtemp(prefix="tmpg")  # short: it is part of a socket's path
         self._user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
         if self._user:
             os.chown(self.directory, self._user.pw_uid, self._user.pw_gid)

@@ -147,7 +147,7 @@ class Stack:
 
     def __init__(self):
         # Short: the path of a Unix socket has at most 107 bytes.
-        self.directory = tempfile.mkdtemp(prefix="tm", dir="/tmp")
+        self.directory = tempfile.mkdtemp(prefix="tm")
         self.data = os.path.join(self.directory, "d")
         self.children = {}
         self.ports = {}

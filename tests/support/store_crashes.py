@@ -1,7 +1,6 @@
 """What the crash tests of the stores share: one store dies under traffic, at each of its fail points or at random, and
-what its clients were told is judged afterwards. Run by hand with --seconds N or --rounds N (or TIDEMARK_CRASH_SECONDS,
-TIDEMARK_CRASH_ROUNDS, which ctest passes on) for a longer run, --seed N to repeat a choice of kills, --points PREFIX
-for some of the fail points.
+what its clients were told is judged afterwards. Run by hand with --seconds N or --rounds N for a longer run, --seed N to
+repeat a choice of kills, --points PREFIX for some of the fail points.
 """
 import os
 import random
@@ -12,10 +11,10 @@ import time
 import unittest
 
 import postgres
+import sizes
 from stack import Stack, program, wait_until
 
-OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
-           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": "", "disk": False}
+OPTIONS = {"seconds": sizes.scaled(10.0), "rounds": sizes.scaled(1), "seed": None, "points": "", "disk": False}
 REACH_LIMIT_S = 40.0
 LEAST_KILLS = 20
 OTHER_ENGINE = ("kv.write", "kv.erase_range") if os.environ.get(postgres.VARIABLE) else ("kv.postgres",)  # the one that is not used
@@ -28,7 +27,7 @@ class StoreCrashTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.randrange(1 << 30)
+        cls.seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else sizes.seed()
         print(f"repeat with --seed {cls.seed}", flush=True)
 
     def setUp(self):

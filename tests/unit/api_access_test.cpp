@@ -83,7 +83,7 @@ TEST(TokensFile, SaysWhatIsWrongAndRepeatsNoToken) {
 class TokensTest : public testing::Test {
  protected:
   TokensTest() {
-    std::string pattern = "/tmp/tokens-XXXXXX";
+    auto pattern = (std::filesystem::temp_directory_path() / "tidemark-tokens-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
     std::filesystem::create_directory(directory_ / "run");
   }

@@ -1,17 +1,12 @@
 // Blobs, blocks, snapshots, copies, leases and retained deletions at random, beside a naive model; in the end nothing
-// is left of what was deleted. TIDEMARK_TEST_STEPS makes it longer, TIDEMARK_TEST_SEED replays one of the seeds.
-#include <cstdlib>
+// is left of what was deleted. tests/support/environment.h says how to repeat a run or make it longer.
 #include <map>
 
 #include "tests/support/blob_service_fixture.h"
+#include "tests/support/environment.h"
 
 namespace tidemark::blob_store {
 namespace {
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 struct ModelKept {
   std::string content;
@@ -269,7 +264,7 @@ class BlobProperty : public BlobServiceTest,
 };
 
 TEST_P(BlobProperty, AgreesWithTheModelAndLeavesNothing) {
-  const auto steps = number_from_environment("TIDEMARK_TEST_STEPS", 600);
+  const auto steps = test_size(400);
   for (std::uint64_t i = 0; i < steps; ++i) {
     step();
     if (HasFatalFailure()) FAIL() << "at step " << i;
@@ -291,10 +286,10 @@ TEST_P(BlobProperty, AgreesWithTheModelAndLeavesNothing) {
   EXPECT_TRUE(files_.paths().empty());
 }
 
+const auto kFirstSeed = test_seed();
 INSTANTIATE_TEST_SUITE_P(
     Seeds, BlobProperty,
-    ::testing::Combine(::testing::Range<std::uint64_t>(number_from_environment("TIDEMARK_TEST_SEED", 1),
-                                                       number_from_environment("TIDEMARK_TEST_SEED", 8) + 1),
+    ::testing::Combine(::testing::Range<std::uint64_t>(kFirstSeed, kFirstSeed + 3),
                        ::testing::Values(1, 8)));
 
 }  // namespace

@@ -48,7 +48,7 @@ Task<Response> echo_tls(Request& request) {
 class HttpsServer : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = "/tmp/tidemark-tls-XXXXXX";
+    auto name = (std::filesystem::temp_directory_path() / "tidemark-tls-XXXXXX").string();
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     directory_ = name;
     files_ = {directory_ / "chain.pem", directory_ / "key.pem"};

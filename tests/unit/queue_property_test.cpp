@@ -4,7 +4,7 @@
 //   Q1  a message goes only by a step that ends it, or by expiry      Q2  it is in one queue, at one place
 //   Q3  epochs only rise; leases and receipts of the past do nothing   Q4  what has ended never comes back
 //   Q5  attempts fall only by a redrive, or by one that is not counted Q6  a queue's count is the number of its rows
-// TIDEMARK_TEST_SEED and TIDEMARK_TEST_STEPS repeat a run or lengthen it.
+// tests/support/environment.h says how to repeat a run or make it longer.
 #include <cstdlib>
 #include <iostream>
 #include <random>
@@ -13,6 +13,7 @@
 
 #include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_rows.h"
+#include "tests/support/environment.h"
 #include "tests/support/seeded_random.h"
 #include "tests/unit/queue_plain_model.h"
 #include "tests/unit/queue_test_support.h"
@@ -27,16 +28,11 @@ const std::string kQueues[] = {"jobs-a", "jobs-b", "jobs-a-poison", "jobs-b-pois
 constexpr std::size_t kManyMessages = 150;
 constexpr int kStepsBetweenFullComparisons = 250;
 
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 class QueueProperty : public testing::Test {
  protected:
   using Generation = std::pair<std::size_t, std::uint64_t>;  // with its shard
 
-  explicit QueueProperty(std::uint64_t seed = number_from_environment("TIDEMARK_TEST_SEED", std::random_device()()))
+  explicit QueueProperty(std::uint64_t seed = test_seed())
       : seed_(seed), generator_(seed), random_(make_seeded_random(seed)) {
     reopen();
   }
@@ -730,7 +726,7 @@ void QueueProperty::check_listing(const std::string& queue) {
 }
 
 void QueueProperty::behaves_like_the_plain_model(std::uint64_t steps) {
-  std::cout << "repeat with TIDEMARK_TEST_SEED=" << seed_ << " TIDEMARK_TEST_STEPS=" << steps << std::endl;
+  std::cout << "repeat with TIDEMARK_SEED=" << seed_ << std::endl;
   for (std::uint64_t step = 0; step < steps; ++step) {
     take_one_step();
     check_touched();
@@ -747,12 +743,12 @@ void QueueProperty::behaves_like_the_plain_model(std::uint64_t steps) {
 }
 
 TEST_F(QueueProperty, BehavesLikeThePlainModel) {
-  behaves_like_the_plain_model(number_from_environment("TIDEMARK_TEST_STEPS", 200'000));
+  behaves_like_the_plain_model(test_size(20'000));
 }
 
 TEST_F(QueueProperty, BehavesLikeThePlainModelOverShards) {
   divide(8);
-  behaves_like_the_plain_model(number_from_environment("TIDEMARK_TEST_STEPS", 100'000));
+  behaves_like_the_plain_model(test_size(20'000));
 }
 
 }  // namespace

@@ -16,16 +16,12 @@ tidemark_test(table_changes_test LABEL model COST 90
           ${CMAKE_CURRENT_LIST_DIR}/table_searches_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_changes_shards_test.cpp
   LINK tidemark_table_server tidemark_memory_engine)
 # The same suites with the tables over several shards.
-add_test(NAME table_changes_test_shards COMMAND table_changes_test --gtest_filter=-*Property*)
-set_tests_properties(table_changes_test_shards PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT TIDEMARK_TEST_SHARDS=8)
+tidemark_add_test(table_changes_test_shards LABEL unit ENVIRONMENT GTEST_BRIEF=1 TIDEMARK_TEST_SHARDS=8 ${TIDEMARK_OVERWRITTEN_HEAP}
+  COMMAND table_changes_test --gtest_filter=-*Property*)
 tidemark_test(table_property_test LABEL model COST 60
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_property_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_reference.cpp
   LINK tidemark_table_server tidemark_memory_engine)
-# A sanitizer makes each operation of the model many times slower.
-if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
-  set_property(TEST table_property_test APPEND PROPERTY ENVIRONMENT TIDEMARK_OPERATIONS=20000)
-endif()
 tidemark_test(table_owners_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_owners_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../support/temporary_postgres.cpp
   LINK tidemark_table_server)

@@ -2,10 +2,8 @@
 // what was there before, however it was written. A follower that applies the pages, with random limits and from its
 // last acknowledged position again whenever it "dies", is told exactly that, and ends with what the table has. With one
 // shard and with several.
-//
-// TIDEMARK_SEED=n repeats a run, TIDEMARK_OPERATIONS=n sets its length.
+// tests/support/environment.h says how to repeat a run or make it longer.
 #include <iostream>
-#include <random>
 #include <set>
 
 #include "kv_test_support.h"
@@ -13,6 +11,7 @@
 #include "table_store/storage/change_records.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
+#include "tests/support/environment.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -324,30 +323,25 @@ class Playing {
   std::uint64_t operations_ = 0, pages_ = 0, stale_ = 0;
 };
 
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
-}
-
 TEST(TableChangesProperty, FollowersOnTheMemoryEngineSeeEveryChange) {
-  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
+  const auto seed = test_seed();
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   auto disk = kv::make_memory_disk();
   Playing([disk](std::size_t) { return kv::make_memory_engine(disk); }, seed, 1)
-      .run(from_environment("TIDEMARK_OPERATIONS", 20'000));
+      .run(test_size(5'000));
 }
 
 TEST(TableChangesProperty, FollowersOverSeveralShardsSeeEveryChange) {
-  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
+  const auto seed = test_seed();
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   std::vector<std::shared_ptr<kv::MemoryDisk>> disks;
   while (disks.size() < 5) disks.push_back(kv::make_memory_disk());
   Playing([&](std::size_t shard) { return kv::make_memory_engine(disks[shard]); }, seed, disks.size())
-      .run(from_environment("TIDEMARK_OPERATIONS", 20'000));
+      .run(test_size(5'000));
 }
 
 TEST(TableChangesProperty, FollowersOnRocksDbSeeEveryChange) {
-  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
+  const auto seed = test_seed();
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   kv::testing::TempDir directory;
   const auto make = [&](std::size_t) {
@@ -355,7 +349,7 @@ TEST(TableChangesProperty, FollowersOnRocksDbSeeEveryChange) {
     options.durability = kv::Durability::kOs;
     return std::move(*kv::open_rocksdb(options));
   };
-  Playing(make, seed, 1).run(from_environment("TIDEMARK_OPERATIONS", 20'000) / 5);
+  Playing(make, seed, 1).run(test_size(1'000));
 }
 
 }  // namespace

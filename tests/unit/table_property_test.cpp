@@ -1,11 +1,7 @@
 // Random sequences of operations on the table store and on a plain model of it (table_reference.h); every answer must
-// be the same. On the memory engine 100,000 operations, on RocksDB and over several shards fewer.
-//
-// A failure prints its seed and the shortest sequence found that fails. To repeat it: TIDEMARK_SEED=n (and
-// TIDEMARK_OPERATIONS=n, the length) in the environment.
-#include <cstdlib>
+// be the same (tests/support/environment.h says how to repeat a run or make it longer). A failure prints its seed and the
+// shortest sequence found that fails.
 #include <iostream>
-#include <random>
 #include <sstream>
 
 #include "common/base/encoding.h"
@@ -14,6 +10,7 @@
 #include "table_random_filter.h"
 #include "table_store/storage/table_check.h"
 #include "tests/support/damage.h"
+#include "tests/support/environment.h"
 #include "tests/support/seeded_random.h"
 
 namespace tidemark::table_store {
@@ -371,11 +368,6 @@ Sequence shrink(const MakePair& make, Sequence sequence, Failure& failure) {
   return sequence;
 }
 
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
-}
-
 void check_random_sequences(const MakePair& make, std::uint64_t seed, std::size_t length, bool may_reopen) {
   const auto random = make_seeded_random(seed);
   Sequence sequence;
@@ -388,7 +380,7 @@ void check_random_sequences(const MakePair& make, std::uint64_t seed, std::size_
   auto failure = run(make, sequence);
   if (!failure) return;
   std::ostringstream report;
-  report << "TIDEMARK_SEED=" << seed << " TIDEMARK_OPERATIONS=" << length << ": operation " << failure->at << ": "
+  report << "TIDEMARK_SEED=" << seed << ": operation " << failure->at << ": "
          << failure->what << "\nThe shortest sequence found:\n";
   for (const auto& op : shrink(make, sequence, *failure)) report << "  " << describe(op) << "\n";
   ADD_FAILURE() << report.str() << "  " << failure->what;
@@ -399,8 +391,8 @@ TEST(TableProperty, MemoryEngineBehavesAsTheModel) {
     auto disk = kv::make_memory_disk();
     return std::make_unique<Pair>([disk](std::size_t) { return kv::make_memory_engine(disk); });
   };
-  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
-  const auto length = from_environment("TIDEMARK_OPERATIONS", 100'000);
+  const auto seed = test_seed();
+  const auto length = test_size(10'000);
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   check_random_sequences(make, seed, length, true);
 }
@@ -412,8 +404,8 @@ TEST(TableProperty, EightShardsBehaveAsTheModel) {
     while (disks.size() < kShards) disks.push_back(kv::make_memory_disk());
     return std::make_unique<Pair>([disks](std::size_t shard) { return kv::make_memory_engine(disks[shard]); }, kShards);
   };
-  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
-  const auto length = from_environment("TIDEMARK_OPERATIONS", 100'000) / 4;
+  const auto seed = test_seed();
+  const auto length = test_size(4'000);
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   check_random_sequences(make, seed, length, true);
 }
@@ -426,8 +418,8 @@ TEST(TableProperty, RocksDbBehavesAsTheModel) {
     options.durability = kv::Durability::kOs;
     return std::make_unique<Pair>([options](std::size_t) { return std::move(*kv::open_rocksdb(options)); });
   };
-  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
-  const auto length = from_environment("TIDEMARK_OPERATIONS", 100'000) / 10;
+  const auto seed = test_seed();
+  const auto length = test_size(2'000);
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   check_random_sequences(make, seed, length, true);
 }

@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+"""Runs one test for ctest: run_test.py NAME LIMIT_S COMMAND...
+
+Gives it a temporary directory of its own (TMPDIR), notes what it cost in TIDEMARK_TEST_COSTS/NAME.json (scripts/test-costs
+prints them), and fails it if it leaves a process behind or hangs: after its limit, which TIDEMARK_TEST_FACTOR multiplies,
+it is interrupted, so that it says where it was. The exit code is the test's own.
+"""
+import ctypes
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import sizes
+
+PR_SET_CHILD_SUBREAPER = 36
+SKIPPED = 77  # as ctest knows it: the last line of the output says why
+LEFT_OVER_LIMIT_S = 10.0  # for processes that are ending anyway
+INTERRUPTED_LIMIT_S = 20.0  # for a test that cleans up
+
+
+def children():
+    """The living processes whose parent is this one: what the test left behind has been handed to it."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                state, parent = file.read().rpartition(")")[2].split()[:2]
+            if int(parent) == os.getpid() and state != "Z":
+                with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as file:
+                    found.append((int(entry), file.read().replace("\0", " ").strip()[:200]))
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def reap():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def left_behind():
+    """Waits for the processes that the test started to end, and kills those that do not; returns them."""
+    deadline = time.monotonic() + LEFT_OVER_LIMIT_S
+    left = children()
+    while left and time.monotonic() < deadline:
+        time.sleep(0.02)
+        left = children()
+    remaining = left
+    while remaining:  # their own children become ours
+        for pid, _ in remaining:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+        reap()
+        remaining = children()
+    reap()
+    return left
+
+
+def pass_on(pipe, ended, deadline):
+    """Copies the test's output until the test has ended and all of it is read, or until the deadline. Returns the end of
+    the output, and whether the test was in time.
+    """
+    tail = b""
+    while True:
+        readable, _, _ = select.select([pipe, ended], [], [], max(0.0, deadline - time.monotonic()))
+        if not readable:
+            return tail, False
+        if pipe in readable:
+            piece = os.read(pipe, 1 << 16)
+            if not piece:
+                return tail, True
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+            tail = (tail + piece)[-4096:]
+        elif ended in readable:
+            return tail, True
+
+
+def run(command, limit_s):
+    """Returns the exit code and the end of the output."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as test:
+        pipe, ended = test.stdout.fileno(), os.pidfd_open(test.pid)
+        tail, in_time = pass_on(pipe, ended, time.monotonic() + limit_s)
+        if in_time:
+            return test.wait(), tail
+        print(f"run_test: interrupted, since it did not end within {limit_s:g} s", flush=True)
+        test.send_signal(signal.SIGINT)
+        pass_on(pipe, ended, time.monotonic() + INTERRUPTED_LIMIT_S)
+        test.kill()
+        return test.wait() or 1, tail
+
+
+def main():
+    name, limit_s, command = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    directory = tempfile.mkdtemp(prefix="tm-", dir=os.environ.get("TIDEMARK_TEST_TMP", "/tmp"))
+    os.environ["TMPDIR"] = directory  # short: the path of a Unix socket has at most 107 bytes
+    os.chmod(directory, 0o755)  # PostgreSQL runs as somebody else where the tests run as root
+    began = time.monotonic()
+    try:
+        code, tail = run(command, sizes.scaled(limit_s))
+        left = left_behind()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    wall = time.monotonic() - began
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if left:
+        print("run_test: the test left processes behind:", *(f"  {pid} {line}" for pid, line in left), sep="\n")
+        code = code or 1
+    last = tail.decode(errors="replace").strip().rpartition("\n")[2] if code == SKIPPED else ""
+    costs = os.environ.get("TIDEMARK_TEST_COSTS")
+    if costs:
+        os.makedirs(costs, exist_ok=True)
+        with open(os.path.join(costs, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump({"name": name, "wall_s": wall, "cpu_s": used.ru_utime + used.ru_stime, "code": code, "skipped": last}, file)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
