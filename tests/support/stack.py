@@ -19,7 +19,7 @@ import shards
 
 BIN = os.environ.get("TIDEMARK_BIN", "build/release/bin")
 SOURCE = os.environ.get("TIDEMARK_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-START_LIMIT_S = 30.0
+START_LIMIT_S = 60.0
 TOKEN = "the-token-of-all-tests"  # what the programs, the command line and ApiClient have in common
 
 
@@ -27,8 +27,8 @@ def program(name):
     return os.path.join(BIN, name)
 
 
-def wait_until(condition, what, limit_s=30.0, interval_s=0.02):
-    """Polls until the condition holds; returns what it returned."""
+def wait_until(condition, what, limit_s=60.0, interval_s=0.02):
+    """Polls until the condition holds; returns what it returned. The limit is one on hanging, not on what is slow."""
     deadline = time.monotonic() + limit_s
     while True:
         outcome = condition()
@@ -39,20 +39,53 @@ def wait_until(condition, what, limit_s=30.0, interval_s=0.02):
         time.sleep(interval_s)
 
 
+_reserved = []
+
+
+def _reserve(port):
+    """For as long as this process lives, among all tests of this network: who has the name has the port."""
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0tidemark-test-port-{port}")
+    except OSError:
+        name.close()
+        return False
+    _reserved.append(name)
+    return True
+
+
+def _are_free(ports):
+    sockets = []
+    try:
+        for port in ports:
+            sockets.append(socket.create_server(("127.0.0.1", port)))
+        return True
+    except OSError:
+        return False
+    finally:
+        for taken in sockets:
+            taken.close()
+
+
+# Below the ports that the system hands out: what is killed and started again finds its port as it left it.
+PORT_BASES = range(16_000, 31_000, 10)
+
+
 def free_port_base():
-    """Four ports in a row that are free now, below those that the system hands out."""
-    for base in random.sample(range(16_000, 31_000, 10), 1_500):  # other tests may look for some at the same time
-        sockets = []
-        try:
-            for port in range(base, base + 4):
-                sockets.append(socket.create_server(("127.0.0.1", port)))
+    """Four ports in a row that are free, and that no other test gets."""
+    for base in random.sample(PORT_BASES, len(PORT_BASES)):
+        if _reserve(base) and _are_free(range(base, base + 4)):
             return base
-        except OSError:
-            continue
-        finally:
-            for taken in sockets:
-                taken.close()
     raise AssertionError("no four free ports in a row")
+
+
+def free_port():
+    """One that is free, and that no other test gets: between those of free_port_base()."""
+    for base in random.sample(PORT_BASES, len(PORT_BASES)):
+        for port in range(base + 4, base + 10):
+            if _reserve(port) and _are_free([port]):
+                return port
+    raise AssertionError("no free port")
 
 
 def clean_environment(extra=None):
@@ -118,12 +151,12 @@ class Child:
     def resume(self):
         self.signal(signal.SIGCONT)
 
-    def terminate(self, limit_s=20.0):
+    def terminate(self, limit_s=60.0):
         """SIGTERM; the exit code."""
         self.signal(signal.SIGTERM)
         return self.wait(limit_s)
 
-    def wait(self, limit_s=30.0):
+    def wait(self, limit_s=60.0):
         try:
             code = self.popen.wait(limit_s)
         except subprocess.TimeoutExpired:
@@ -173,7 +206,7 @@ class Stack:
     def start(self, name, *arguments):
         """A store or the api, on a free port the first time and on the same one later."""
         self._arguments[name] = arguments or self._arguments.get(name, ())
-        child = self.launch(name, name, "--port", str(self.ports.get(name, 0)), *shards.arguments_of(name),
+        child = self.launch(name, name, "--port", str(self.ports.get(name) or free_port()), *shards.arguments_of(name),
                             *self._arguments[name])
         child.await_ready()
         self.ports[name] = int(child.ready["port"])
