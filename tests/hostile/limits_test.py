@@ -223,7 +223,7 @@ class StreamsTest(unittest.TestCase):
                 connection, head = stream()
                 self.addCleanup(connection.close)
                 return head == b"HTTP/1.1 200"
-            wait_until(taken, "the place of the one that went", 5)
+            wait_until(taken, "the place of the one that went")
 
 
 if __name__ == "__main__":

@@ -290,7 +290,7 @@ class TwoNetworks(HostsCase):
         # Nobody is told: packets vanish until both ends have given the connections up.
         self.other.cut(1)
         wait_until(lambda: self.metric("table_store", "tidemark_internal_connections") == 0,
-                   "the store notices that the link is cut", limit_s=30)
+                   "the store notices that the link is cut")
         self.other.mend(1)
         self.check_ends(api, ids)
 

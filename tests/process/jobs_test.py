@@ -169,7 +169,7 @@ class JobsTest(unittest.TestCase):
     def test_a_cancelled_job_tells_what_it_did(self):
         source, archive = self.table("", [row(f"r{n:05}", N=n) for n in range(2_000)]), self.table("Archive")
         job_id = self.api.submit({"kind": "archive", "source": source, "destination": archive, "filter": "",
-                                  "maxPerSecond": 1_000})
+                                  "maxPerSecond": 300})
         wait_until(lambda: len(self.tables.scan(archive)) > 300, "the job is in the midst of its work")
         self.api.cancel(job_id)
         moved = wait_until(lambda: (n := len(self.tables.scan(archive))) + len(self.tables.scan(source)) == 2_000 and n,

@@ -198,7 +198,7 @@ class LostSpansTest(unittest.TestCase):
         with Stack() as stack:
             store = stack.start("table_store", "--otlp-endpoint", "http://127.0.0.1:9", "--trace-percent", "100")
             HttpClient(stack.ports["table_store"]).send("GET", "/devstoreaccount1/Tables")
-            self.assertEqual(store.terminate(limit_s=10), 0)
+            self.assertEqual(store.terminate(), 0)
 
 
 if __name__ == "__main__":
