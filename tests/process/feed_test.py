@@ -295,10 +295,9 @@ class FeedTest(unittest.TestCase):
         self.refused(404, "ConsumerNotFound", "POST", group + "/read", {"reader": "a"})
         self.api.call("PUT", group, {"after": "oldest"})
         self.assertEqual(self.api.call("GET", group)["lag"]["changes"], 5)
-        first = self.api.call("POST", group + "/read", {"reader": "a", "limit": 2, "leaseSeconds": 60})
+        first = self.api.call("POST", group + "/read", {"reader": "a", "limit": 2, "leaseSeconds": 1})
         self.assertEqual([each["rowKey"] for each in first["changes"]], ["0", "1"])
-        self.refused(409, "ConsumerInUse", "POST", group + "/read", {"reader": "b"})
-        again = self.api.call("POST", group + "/read", {"reader": "a", "limit": 2, "epoch": first["epoch"], "leaseSeconds": 60})
+        again = self.api.call("POST", group + "/read", {"reader": "a", "limit": 2, "epoch": first["epoch"], "leaseSeconds": 1})
         self.assertEqual(again["changes"], first["changes"], "not acknowledged yet")
         second = self.api.call("POST", group + "/read", {"reader": "a", "epoch": first["epoch"], "acknowledge": first["next"],
                                                          "limit": 1, "leaseSeconds": 1, "new": True})
@@ -318,6 +317,10 @@ class FeedTest(unittest.TestCase):
         self.assertIn(f'tidemark_consumer_waiting_changes{{table="{self.table.lower()}",group="g.1"}} 2', metrics.decode())
         self.api.call("DELETE", group)
         self.refused(404, "ConsumerNotFound", "GET", group)
+        held = self.path("consumers/held")
+        self.api.call("PUT", held, {"after": "oldest"})
+        self.api.call("POST", held + "/read", {"reader": "a", "leaseSeconds": 300})
+        self.refused(409, "ConsumerInUse", "POST", held + "/read", {"reader": "b"})
         for bad in ({}, {"reader": ""}, {"reader": "a", "limit": 0}, {"reader": "a", "acknowledge": "x"}, {"reader": "a", "x": 1}):
             self.refused(400, "InvalidInput", "POST", group + "/read", bad)
         self.refused(400, "InvalidInput", "PUT", self.path("consumers/a%2Fb"), {})

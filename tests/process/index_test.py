@@ -16,6 +16,7 @@ from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
+BEHIND_S = 3  # an owner that does not rest is sooner there, on a slow machine too
 STAFF = [{"PartitionKey": f"dept{i % 3}", "RowKey": f"{i:03}", "Name": f"name{i % 7}", "Mail": f"m{i}@example.org",
           "Grade": i % 5, "Pay": 100 + i} for i in range(60)]
 
@@ -304,7 +305,7 @@ class IndexTest(unittest.TestCase):
             lag = self.api.call("GET", "/v1/indexes/paused")["lag"]
             if lag["changes"] == 0:
                 self.write({**STAFF[1], "Pay": next(number)})
-            return lag["seconds"] > 1
+            return lag["seconds"] > BEHIND_S
         wait_until(falls_behind, "a lag that grows")
         version = self.write({**STAFF[1], "Name": "waits"})
         answer = self.refused(504, "DeadlineExceeded", "GET",
@@ -327,7 +328,7 @@ class IndexTest(unittest.TestCase):
         def falls_behind():  # once its owner has heard of the pause
             if metric("waiting_changes") == 0:
                 self.tables.put(self.table, {**STAFF[1], "Name": "changed"})
-            return metric("lag_seconds") > 1
+            return metric("lag_seconds") > BEHIND_S
         wait_until(falls_behind, "the lag grows")
         self.assertEqual((metric("waiting_changes"), metric("stale")), (1, 0))
         def of_api(name):
@@ -335,7 +336,7 @@ class IndexTest(unittest.TestCase):
             return {labels: float(value) for labels, value in
                     re.findall(rf'(?m)^tidemark_index_{name}{{([^}}]*index="measured"[^}}]*)}} (\S+)$', text.decode())}
 
-        self.assertGreater(*of_api("lag_seconds").values(), 1)
+        self.assertGreater(*of_api("lag_seconds").values(), BEHIND_S)
         self.assertEqual(list(of_api("paused").values()), [1])
         self.api.call("POST", "/v1/indexes/measured/resume")
         wait_until(lambda: metric("lag_seconds") == 0, "nothing waits again")

@@ -22,7 +22,8 @@ class Async : public ::testing::Test {
 
 TEST_F(Async, SleepersWakeInTheOrderOfTheirDelays) {
   std::vector<int> order;
-  spawn(io_.get_executor(), sleep_then(*clock_, std::chrono::milliseconds(20), order, 2));
+  // Long enough that no pause of the machine between the two turns them around.
+  spawn(io_.get_executor(), sleep_then(*clock_, std::chrono::milliseconds(500), order, 2));
   spawn(io_.get_executor(), sleep_then(*clock_, std::chrono::milliseconds(1), order, 1));
   io_.run();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
