@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import { token, until } from "./stack.mjs";
 
-const waitMs = 30_000;
+const waitMs = 60_000;
 
 /// What is looked for in a page, as a person would name it.
 export class Sight {

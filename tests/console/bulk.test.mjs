@@ -7,7 +7,7 @@ import { Browser, inState } from "./browser.mjs";
 import { Stack, until } from "./stack.mjs";
 
 const messages = Number(process.env.TIDEMARK_CONSOLE_MESSAGES || 300);
-const pace = Number(process.env.TIDEMARK_CONSOLE_PACE || 40);
+const pace = Number(process.env.TIDEMARK_CONSOLE_PACE || 20);
 const canaries = 3;
 const patienceMs = 60_000 + messages * 10;
 const some = messages.toLocaleString("en");
@@ -84,17 +84,17 @@ describe("all that match", () => {
   test("go at their pace behind the canaries, and stop when somebody says so", async () => {
     await stack.call("PUT", "/v1/tables/Lost/entity?partitionKey=p&rowKey=0", {}, { "If-None-Match": "*" }).catch(() => stack.importEntities("Lost", [{ PartitionKey: "p", RowKey: "0" }]));
     const id = await actOnAll("Redrive", "Lost", { perSecond: pace, reason: "the table is back", count: some });
-    const seen = [];  // how many were sent, and when
+    let job;
     await until(async () => {
-      const { done } = (await stack.call("GET", `/v1/jobs/${id}`)).progress;
-      if (done > canaries && seen.at(-1)?.done !== done) seen.push({ at: performance.now(), done });
-      return done >= messages / 3;
+      job = await stack.call("GET", `/v1/jobs/${id}`);
+      return job.progress.done >= messages / 3;
     }, "a third is sent", patienceMs);
+    // Since it began; a worker sends what a quarter of a second may have at once.
+    const seconds = (Date.now() - Date.parse(job.startedAt)) / 1000;
     sent = await cancel(id, "enough for now");
     await until(async () => Number((await figures("tidemark-jobs")).messages) === 0, "what was sent is done", patienceMs);
-    const rate = ((seen.at(-1).done - seen[0].done) / (seen.at(-1).at - seen[0].at)) * 1000;
-    console.log(`# sent ${Math.round(rate)} a second where ${pace} were asked for`);
-    assert.ok(rate < pace * 1.15, `${rate} a second`);
+    console.log(`# sent ${job.progress.done} in ${seconds} s where ${pace} a second were asked for`);
+    assert.ok(job.progress.done <= canaries + pace * (seconds + 0.25) * 1.15, `${job.progress.done} in ${seconds} s`);
   });
 
   test("each was sent once or is still there", async () => {
@@ -114,7 +114,7 @@ describe("all that match", () => {
       return gone + left === messages;
     }, "all are accounted for", patienceMs);
     assert.equal(gone, sent, "what the cancelled job says");
-    assert.ok(gone > messages / 4 && left > messages / 4, `${gone} sent, ${left} left`);
+    assert.ok(gone >= messages / 3 && left > 0, `${gone} sent, ${left} left`);
   });
 
   test("leave one entry in the trail, which says who, why and how many", async () => {

@@ -19,7 +19,8 @@ function writeTokens(roles) {
 
 async function poisonOf(source, rowKey) {
   const job = await stack.submit({ kind: "archive", source, destination: "Old", partitionKey: "p", rowKey });
-  await inState(stack, job.id, "poisoned");
+  // The record tells of it a little before the message is where it goes.
+  await until(() => stack.call("GET", `/v1/poison/${job.id}`).catch(() => null), `the message of ${job.id}`);
   return job;
 }
 

@@ -22,8 +22,12 @@ class PoisonTest(StackCase):
     def poisoned(self, table, count=1):
         """Ids of jobs that failed because the table is not there."""
         ids = [self.api.submit({"kind": "delete", "source": table, "filter": ""}) for _ in range(count)]
-        wait_until(lambda: {p["jobId"] for p in self.api.poison()} >= set(ids), "the jobs' end")
+        self.await_messages(ids)
         return ids
+
+    def await_messages(self, ids):
+        """Records tell of a failure a little before the messages are where they go."""
+        wait_until(lambda: {p["jobId"] for p in self.api.poison()} >= set(ids), "the poison messages")
 
     def editor(self, script):
         """A program that changes the file it is given."""
@@ -71,6 +75,7 @@ class PoisonTest(StackCase):
         told = self.command("--json", "poison", "redrive", "--kind", "delete", "--per-second", "1000", "--yes", "--wait", code=4)
         outcome = json.loads(told.stdout)
         self.assertEqual((outcome["sent"], outcome["succeeded"], set(outcome["failedAgain"])), (5, 3, set(bad)))
+        self.await_messages(bad)
         self.assertTrue(all(self.api.job(each)["state"] == "succeeded" for each in good))
         self.tables.create_table("Broken")
         told = self.command("poison", "redrive", "--source", "broken", "--per-second", "1000", "--yes", "--wait").stdout
@@ -84,10 +89,11 @@ class PoisonTest(StackCase):
         wait_until(lambda: ended(self.api.job(ids[2])), "its end")
 
     def test_a_redrive_that_failed_is_no_poison(self):
-        self.poisoned("Canary", 3)
+        ids = self.poisoned("Canary", 3)
         failed = self.command("poison", "redrive", "--source", "Canary", "--canary", "1", "--yes", "--wait", code=4)
         self.assertIn("sent 1, succeeded 0, failed again 1", failed.stdout)
         self.assertIn("canary", failed.stderr)
+        self.await_messages(ids)
         self.assertEqual([p["kind"] for p in self.api.poison()], ["delete"] * 3)
 
     def test_the_newest_is_first_and_ids_are_short_on_a_terminal(self):
@@ -129,12 +135,14 @@ class PoisonTest(StackCase):
             self.command("poison", "edit", job_id, "--file", "-", stdin=json.dumps({"kind": "delete", "source": table, "filter": ""}))
             self.assertEqual(json.loads(self.api.call("GET", f"/v1/poison/{job_id}")["original"]), original["body"])
         self.command("poison", "redrive", job_id, "--wait", code=4)
+        self.await_messages([job_id])
         again = json.loads(self.command("--json", "poison", "show", job_id).stdout)
         self.assertEqual((again["redrives"], again["body"]["source"], json.loads(again["original"])), (1, "After", original["body"]))
         shown = self.command("poison", "show", job_id).stdout
         self.assertRegex(shown, r'(?s)body: .*"source": "After".*before it was edited: .*"source": "Before".*attempts:')
         self.command("poison", "redrive", job_id, "--file", "-", "--wait", code=4,
                      stdin=json.dumps({"kind": "delete", "source": "Before", "filter": ""}))
+        self.await_messages([job_id])
         self.assertNotIn("original", self.api.call("GET", f"/v1/poison/{job_id}"), "it is that again")
 
     def test_a_text_in_base64_is_shown_as_it_reads(self):
