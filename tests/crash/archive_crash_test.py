@@ -524,6 +524,11 @@ class ProcessDeathTest(CrashTest):
 
     ENTITIES = entities_of(1000, 3)
 
+    @staticmethod
+    def archive(source, destination):
+        """At a pace at which whoever is to be met in the middle of it is still there, however late a look comes."""
+        return dict(CrashTest.archive(source, destination), maxPerSecond=900)
+
     def test_table_store_killed(self):
         self.kill_in_the_middle("table_store")
 
@@ -577,14 +582,14 @@ class ProcessDeathTest(CrashTest):
         for end in ("kill", "terminate"):
             with self.subTest(end=end):
                 # One job, so that it surely waits for the next.
-                gone = self.worker("gone-" + end, "--lease-s", "60")
+                gone = self.worker("gone-" + end, "--lease-s", "3600")
                 self.await_end(self.api.submit(self.archive(*self.fill(entities))))
                 self.await_empty_queue()
                 getattr(gone, end)()
                 source, destination = self.fill(entities)
                 job_id = self.api.submit(self.archive(source, destination))
-                self.worker("next-" + end, "--lease-s", "60")
-                self.check_archived(self.await_end(job_id, 20), entities, source, destination)
+                self.worker("next-" + end, "--lease-s", "3600")
+                self.check_archived(self.await_end(job_id), entities, source, destination)
                 self.stack.children["w-next-" + end].kill()
 
     def test_worker_asleep_beyond_its_lease(self):

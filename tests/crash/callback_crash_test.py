@@ -128,7 +128,7 @@ class CallbackCrashTest(unittest.TestCase):
                 # Last, so that the group's end is its work; it may die before it can say that it is ready.
                 dying = self.stack.launch(f"w-dying{n}", "worker", "--name", f"w-dying{n}", *WORKER,
                                           environment={"TIDEMARK_FAIL_POINT": point})
-                self.assertEqual(dying.wait(20), -signal.SIGKILL, f"the fail point was not reached; {dying.log()}")
+                self.assertEqual(dying.wait(), -signal.SIGKILL, f"the fail point was not reached; {dying.log()}")
                 clean = self.worker(f"clean{n}")
                 self.check(f"g{n}", members)
                 self.assertEqual(clean.terminate(), 0, clean.log())
@@ -150,7 +150,7 @@ class CallbackCrashTest(unittest.TestCase):
                     self.api.call("POST", f"/v1/jobs/{members[3]}/cancel")
                 except Exception:  # noqa: BLE001  however a dying server breaks off
                     pass
-                self.assertEqual(dying.wait(20), -signal.SIGKILL, f"the fail point was not reached; {dying.log()}")
+                self.assertEqual(dying.wait(), -signal.SIGKILL, f"the fail point was not reached; {dying.log()}")
                 self.stack.start("api")
                 # Whoever asked had no answer, and asks again.
                 patiently(self.api.call, "POST", f"/v1/jobs/{members[3]}/cancel")

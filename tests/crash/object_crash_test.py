@@ -75,7 +75,7 @@ class FailPointTest(ObjectCrashTest):
     def die_and_finish(self, point, spec, between=lambda: None):
         dying = self.worker("dying", fail_point=point)
         job_id = self.api.submit(spec)
-        code = wait_until(lambda: dying.popen.poll() or self.ended(job_id), "a death or the end of the job", 30)
+        code = wait_until(lambda: dying.popen.poll() or self.ended(job_id), "a death or the end of the job")
         self.assertEqual(code, -9, f"{point} was not reached; {dying.log()}")
         dying.wait()
         between()

@@ -128,7 +128,7 @@ class EmbeddedTest(ShardTools):
                 self.assertEqual(status, 200)
                 parts = [part for hot in plan["hot"] for part in hot["parts"] if part["name"] == "hot-queue"]
                 return (plan, parts[0]) if parts and parts[0]["tooHot"] else None
-            plan, part = wait_until(planned, "a queue that is too hot", 40, interval_s=0.2)
+            plan, part = wait_until(planned, "a queue that is too hot", interval_s=0.2)
         finally:
             stop.set()
             for thread in threads:
@@ -151,8 +151,8 @@ class EmbeddedTest(ShardTools):
             blobs.put("planned", "the-blob", b"x")
             names = self.store(store)["shards"][0].get("hottest", [])
             return next((name for name in names if name["name"].lower() == "planned"), None)
-        self.assertEqual(wait_until(lambda: hottest("table"), "a partition", 40, interval_s=0)["part"], "the partition")
-        self.assertEqual(wait_until(lambda: hottest("blob"), "a blob", 40, interval_s=0)["part"], "the-blob")
+        self.assertEqual(wait_until(lambda: hottest("table"), "a partition", interval_s=0)["part"], "the partition")
+        self.assertEqual(wait_until(lambda: hottest("blob"), "a blob", interval_s=0)["part"], "the-blob")
 
 
 class SharedTest(ShardTools):
@@ -195,7 +195,7 @@ class SharedTest(ShardTools):
         def told():
             store = self.store("queue")
             return store if all("writesPerSecond" in shard for shard in store["shards"]) else None
-        store = wait_until(told, "all are known", 30)
+        store = wait_until(told, "all are known")
         self.assertTrue(store["shared"])
         self.assertEqual(len(store["processes"]), 2)
         names = {process["name"] for process in store["processes"]}
@@ -214,7 +214,7 @@ class SharedTest(ShardTools):
         def sized():
             shards = [shard for shard in self.store("queue")["shards"] if "rows" in shard]
             return shards if sum(shard["rows"] for shard in shards) > 50 else None
-        shards = wait_until(sized, "sizes", 30, interval_s=0.2)
+        shards = wait_until(sized, "sizes", interval_s=0.2)
         self.assertGreater(sum(shard["bytes"] for shard in shards), 0)
 
     def test_a_move_and_back(self):
@@ -253,11 +253,11 @@ class SharedTest(ShardTools):
         child.pause()
         try:
             def unknown():
-                return [shard for shard in self.store("queue")["shards"] if "unknown" in shard]
-            shards = wait_until(unknown, "what the frozen one serves is not known", 10)
+                shards = [shard for shard in self.store("queue")["shards"] if "unknown" in shard]
+                return shards if shards and not self.call("GET", "/v1/shards/queue/plan")[1]["complete"] else None
+            shards = wait_until(unknown, "what the frozen one serves is not known")
             self.assertTrue(all(shard["shard"] < SHARDS and shard.get("process") != here for shard in shards))
-            self.assertFalse(self.call("GET", "/v1/shards/queue/plan")[1]["complete"])
-            wait_until(lambda: self.shares() == [SHARDS], "the other one has all", 30, interval_s=0.2)
+            wait_until(lambda: self.shares() == [SHARDS], "the other one has all", interval_s=0.2)
         finally:
             child.resume()
 
