@@ -223,7 +223,7 @@ class World:
         if name in WORKERS:
             arguments = ("--name", name, *WORKER)
         else:
-            arguments = ("--port", str(self.stack.ports[name]), *(HOSTS if name == "api" else ()))
+            arguments = ("--port", str(self.stack.ports[name]), *((*HOSTS, "--startup-timeout-s", "600") if name == "api" else ()))
         environment = {"TIDEMARK_FAIL_POINT": point} if point else {}
         if name in self.disks:
             self.heal(name)

@@ -4,7 +4,6 @@ import os
 import re
 import socket
 import sys
-import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -138,10 +137,8 @@ class HttpTest(unittest.TestCase):
                 reader.query_page("Things", "")
         for _ in range(20):
             self.connect().sendall(b"GET /devstoreaccount1/Things HTTP/1.1\r\n")
-        began = time.monotonic()
-        for _ in range(50):
+        for _ in range(50):  # who waited for the others would not be answered at all
             self.assertEqual(self.tables.get("Things", "p", "0001")["T"], "x" * 30_000)
-        self.assertLess(time.monotonic() - began, 10)
         self.assertLess(memory_mib(pid) - before, 200)  # 20 answers of 3 MB wait
 
 

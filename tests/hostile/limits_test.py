@@ -2,11 +2,13 @@
 imposed. Event streams are bounded, and whoever does not read one costs no memory."""
 import concurrent.futures
 import http.client
+import itertools
 import json
 import os
 import re
 import socket
 import sys
+import threading
 import time
 import unittest
 
@@ -54,13 +56,35 @@ class LimitsTest(unittest.TestCase):
                 return done
         raise AssertionError(f"never refused: {message}")
 
+    def exhaust_together(self, message, client_of, call, limit_s=60.0):
+        """The same with clients side by side, where much is needed in a second; how many calls were not refused."""
+        refused, done = threading.Event(), itertools.count()
+        until = time.monotonic() + limit_s
+
+        def go(_):
+            client = client_of()
+            while not refused.is_set() and time.monotonic() < until:
+                try:
+                    call(client, next(numbers))
+                    next(done)
+                except HttpFailure as failure:
+                    if failure.status != 503:
+                        raise
+                    self.assertIn(message, failure.body.decode())
+                    refused.set()
+        numbers = itertools.count()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(go, range(4)))
+        self.assertTrue(refused.is_set(), f"never refused: {message}")
+        return next(done)
+
     def test_requests_of_an_account(self):
-        port = self.start("table_store", "--max-requests-per-s-of-account", "20")
+        port = self.start("table_store", "--max-requests-per-s-of-account", "5")
         tables = TableClient(port)
         tables.create_table("Things")
         done = self.exhaust("Operations per second is over the account limit.",
                             lambda n: tables.put("Things", {**ROW, "RowKey": str(n)}))
-        self.assertGreaterEqual(done, 19)
+        self.assertGreaterEqual(done, 4)
         self.assertIn("devstoreaccount1 is over max_requests_per_s_of_account", self.stack.children["table_store"].log())
         # The next second has room again, and nothing of what was refused was done.
         found = wait_until(lambda: self.patiently(tables.scan, "Things"), "its turn")
@@ -90,10 +114,10 @@ class LimitsTest(unittest.TestCase):
             with self.subTest(program=name):
                 if name in self.stack.children:
                     self.stack.children[name].terminate()
-                port = self.start(name, "--max-requests-per-s-of-address", "10")
+                port = self.start(name, "--max-requests-per-s-of-address", "3")
                 statuses = [HttpClient(port).send("GET", "/nothing/there")[0] for _ in range(30)]
                 self.assertGreater(statuses.count(503), 0)
-                self.assertGreaterEqual(len(statuses) - statuses.count(503), 10)
+                self.assertGreaterEqual(len(statuses) - statuses.count(503), 3)
                 status, headers, body = next(answer for _ in range(30)
                                              if (answer := HttpClient(port).send("GET", "/nothing/there"))[0] == 503)
                 self.assertEqual(headers.get_all("Retry-After"), ["1"])
@@ -109,12 +133,12 @@ class LimitsTest(unittest.TestCase):
                 self.assertNotEqual(other.getresponse().status, 503)
 
     def test_bytes_each_way(self):
-        port = self.start("table_store", "--max-bytes-per-s-of-account", "200000")
+        port = self.start("table_store", "--max-bytes-per-s-of-account", "100000")
         tables = TableClient(port)
         tables.create_table("Things")
         big = {**ROW, "T": "x" * 30_000}
         done = self.exhaust("Ingress is over the account limit.", lambda n: tables.put("Things", {**big, "RowKey": str(n)}))
-        self.assertGreaterEqual(done, 6)
+        self.assertGreaterEqual(done, 3)
         self.stack.restart("table_store")
         tables = TableClient(port)
         self.assertEqual(len(tables.scan("Things")), done)
@@ -135,9 +159,9 @@ class LimitsTest(unittest.TestCase):
         rows = [{**ROW, "RowKey": f"{n:04}"} for n in range(1000)]
         began = time.monotonic()
 
-        def batch(number):
-            tables.put_many("Things", rows[number % 10 * 100:number % 10 * 100 + 100])
-        done = self.exhaust("The server is busy.", batch)
+        def batch(client, number):
+            client.put_many("Things", rows[number % 10 * 100:number % 10 * 100 + 100])
+        done = self.exhaust_together("The server is busy.", lambda: TableClient(port), batch)
         # 2,000 at once and 2,000 a second, and a batch is not half done.
         self.assertGreaterEqual(done, 19)
         self.assertLessEqual(done * 100, 2100 + 2000 * (time.monotonic() - began))
@@ -148,7 +172,7 @@ class LimitsTest(unittest.TestCase):
 
         def scan(_):
             tables.query_page("Things", "$filter=PartitionKey%20eq%20'p'%20and%20Number%20eq%202")
-        self.assertLess(self.exhaust("The server is busy.", scan), 20)
+        self.exhaust("The server is busy.", scan)
         self.assertGreaterEqual(refusals(port)["part_items"], 2)
 
     def test_the_targets_of_the_service_for_an_account(self):
@@ -174,9 +198,9 @@ class LimitsTest(unittest.TestCase):
         for n in range(32):
             queues.put("orders", str(n))
 
-        def peek(_):
-            self.assertEqual(len(queues.peek("orders")), 32)
-        self.exhaust("The server is busy.", peek)
+        def peek(client, _):
+            self.assertEqual(len(client.peek("orders")), 32)
+        self.exhaust_together("The server is busy.", lambda: QueueClient(port), peek)
         queues.put("others", "there is room")
 
     def test_who_waits_as_told_gets_through(self):

@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -147,16 +146,13 @@ class PostgresTest(unittest.TestCase):
         self.start("table_store")
         table = TableClient(self.stack.ports["table_store"])
         table.create_table("people")
-        begun = time.monotonic()
-        self.stack.restart("table_store")
+        again = self.stack.restart("table_store")
         table.put("people", {"PartitionKey": "p", "RowKey": "1"})
-        self.assertLess(time.monotonic() - begun, 5, "the pid file shows that it is dead")
+        self.assertNotIn("waits for the end of a lease", again.log(1 << 20), "the pid file shows that it is dead")
         self.stack.children["table_store"].kill()
-        begun = time.monotonic()
         other = self.new_stack()
         self.start("table_store", stack=other)
         self.assertEqual(sorted(row for _, row in TableClient(other.ports["table_store"]).scan("people")), ["1"])
-        self.assertLess(time.monotonic() - begun, 10)
 
     def test_a_database_that_is_away_and_comes_back(self):
         with postgres.Cluster() as own:

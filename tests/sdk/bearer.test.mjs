@@ -58,7 +58,7 @@ before(async () => {
   for (let i = 0; i < 20; ++i) beforeTheIssuer.push(await ask(urls.blob, anybody));
   const { port } = new URL(process.env.TIDEMARK_ISSUER_KEYS);
   await new Promise((resolve) => issuer.listen(Number(port), "127.0.0.1", resolve));
-  const until = Date.now() + 30_000;
+  const until = Date.now() + 60_000;
   while ((await ask(urls.blob, anybody)).status === 503) assert.ok(Date.now() < until, "the issuer's keys were never read");
   const owner = new BlobServiceClient(urls.blob, new StorageSharedKeyCredential(account, key));
   await owner.getContainerClient("bearer").create();
@@ -205,7 +205,7 @@ describe("Keys of the issuer", () => {
     keys = { second: newKey("second") };
     process.kill(Number(readFileSync(path.join(process.env.TIDEMARK_DATA, "run", "blob_store.pid"), "utf8")), "SIGHUP");
     const fresh = tokenOf(["Storage Blob Data Reader"]);
-    const until = Date.now() + 30_000;
+    const until = Date.now() + 60_000;
     while ((await ask(url, fresh)).status !== 200) assert.ok(Date.now() < until, "the new key was never accepted");
     assert.ok(asked > before);
     assert.equal((await ask(url, old)).status, 401, "the old key is gone");

@@ -50,11 +50,11 @@ test("lease: what a blob tells of it", async () => {
   const { client, lease } = await fresh("told");
   const before = await client.getProperties();
   assert.deepEqual([before.leaseStatus, before.leaseState, before.leaseDuration], ["unlocked", "available", undefined]);
-  await lease.acquireLease(30);
+  await lease.acquireLease(60);
   const leased = await client.getProperties();
   assert.deepEqual([leased.leaseStatus, leased.leaseState, leased.leaseDuration], ["locked", "leased", "fixed"]);
   assert.equal(leased.etag, before.etag);
-  assert.equal((await lease.breakLease(20)).leaseTime > 15, true);
+  assert.equal((await lease.breakLease(55)).leaseTime > 15, true);
   const breaking = await client.getProperties();
   assert.deepEqual([breaking.leaseStatus, breaking.leaseState], ["locked", "breaking"]);
   assert.equal((await lease.breakLease(0)).leaseTime, 0);
@@ -64,7 +64,7 @@ test("lease: what a blob tells of it", async () => {
 test("lease: reads need no id, but not a wrong one", async () => {
   const { client, lease } = await fresh("reads");
   await refused(client.getProperties({ conditions: { leaseId: lease.leaseId } }), 412, "LeaseNotPresentWithBlobOperation");
-  await lease.acquireLease(15);
+  await lease.acquireLease(60);
   await client.download();
   await client.download(0, undefined, { conditions: { leaseId: lease.leaseId } });
   await refused(client.download(0, undefined, { conditions: { leaseId: randomUUID() } }), 412, "LeaseIdMismatchWithBlobOperation");
@@ -83,7 +83,7 @@ test("lease: actions in each state", async () => {
   await lease.renewLease();
   const next = randomUUID();
   assert.equal((await lease.changeLease(next)).leaseId, next);
-  await lease.breakLease(10);
+  await lease.breakLease(55);
   await refused(lease.acquireLease(15), 409, "LeaseIsBreakingAndCannotBeAcquired");
   await refused(other.acquireLease(15), 409, "LeaseAlreadyPresent");
   await refused(lease.changeLease(randomUUID()), 409, "LeaseIsBreakingAndCannotBeChanged");

@@ -25,8 +25,8 @@ const others = {
   api: { program: "api", variable: "TIDEMARK_API_URL" },
   worker: { program: "worker", arguments: ["--poll-s", "2", "--analytics-collect-s", "1"] },
 };
-const readyTimeoutMs = 30_000;
-const stopTimeoutMs = 20_000;
+const readyTimeoutMs = 60_000;
+const stopTimeoutMs = 60_000;
 
 function storesFor(file) {
   const declared = /^(?:\/\/|#) stores:(.*)$/m.exec(readFileSync(file, "utf8").split("\n", 1)[0]);

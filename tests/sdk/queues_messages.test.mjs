@@ -92,7 +92,7 @@ describe("get", () => {
     await client.sendMessage("m");
     const [first] = await receive(client, { visibilityTimeout: 1 });
     let again = [];
-    for (const end = Date.now() + 20_000; again.length === 0 && Date.now() < end;) again = await receive(client);
+    for (const end = Date.now() + 60_000; again.length === 0 && Date.now() < end;) again = await receive(client);
     assert.equal(again[0].messageId, first.messageId);
     assert.equal(again[0].dequeueCount, 2);
     assert.notEqual(again[0].popReceipt, first.popReceipt);
@@ -261,7 +261,7 @@ describe("expiry", () => {
     const sent = await client.sendMessage("short", { messageTimeToLive: 1 });
     await client.sendMessage("long");
     let seen = await peek(client, { numberOfMessages: 32 });
-    for (const end = Date.now() + 20_000; seen.length === 2 && Date.now() < end;) seen = await peek(client, { numberOfMessages: 32 });
+    for (const end = Date.now() + 60_000; seen.length === 2 && Date.now() < end;) seen = await peek(client, { numberOfMessages: 32 });
     assert.deepEqual(seen.map((m) => m.messageText), ["long"]);
     await fails(client.deleteMessage(sent.messageId, sent.popReceipt), 404, "MessageNotFound");
   });

@@ -39,9 +39,6 @@ def wait_until(condition, what, limit_s=60.0, interval_s=0.02):
         time.sleep(interval_s)
 
 
-_reserved = []
-
-
 def _reserve(port):
     """For as long as this process lives, among all tests of this network: who has the name has the port."""
     name = socket.socket(socket.AF_UNIX)
@@ -50,7 +47,7 @@ def _reserve(port):
     except OSError:
         name.close()
         return False
-    _reserved.append(name)
+    name.detach()  # it stays open
     return True
 
 

@@ -47,7 +47,7 @@ class BearerTest(unittest.TestCase):
         token = cls.issuer.token()
         trusting = ssl.create_default_context(cafile=os.environ["TIDEMARK_CA_FILE"])
         for url in URLS.values():
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             while cls.ask(url, token, trusting) == 503 and time.monotonic() < deadline:
                 pass
 
