@@ -169,7 +169,8 @@ class BitFlipsTest(unittest.TestCase):
                               text=True, timeout=60)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("blob payload file", done.stdout)
-        self.assertIn("damage found", self.stack.children["blob_store"].log())
+        store = self.stack.children["blob_store"]
+        wait_until(lambda: "damage found" in store.log(), "the line of the log")
 
         def findings():
             with urlopen(f"http://127.0.0.1:{self.stack.ports['blob_store']}/metrics", timeout=10) as answer:

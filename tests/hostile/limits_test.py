@@ -85,7 +85,8 @@ class LimitsTest(unittest.TestCase):
         done = self.exhaust("Operations per second is over the account limit.",
                             lambda n: tables.put("Things", {**ROW, "RowKey": str(n)}))
         self.assertGreaterEqual(done, 4)
-        self.assertIn("devstoreaccount1 is over max_requests_per_s_of_account", self.stack.children["table_store"].log())
+        store = self.stack.children["table_store"]
+        wait_until(lambda: "devstoreaccount1 is over max_requests_per_s_of_account" in store.log(), "the line of the log")
         # The next second has room again, and nothing of what was refused was done.
         found = wait_until(lambda: self.patiently(tables.scan, "Things"), "its turn")
         self.assertEqual(len(found), done)

@@ -140,7 +140,7 @@ class OverTcp(HostsCase):
                 connection.sendall(os.urandom(10_000))
         wait_until(lambda: self.metric("table_store", "tidemark_internal_keys_refused_total") > 0, "it is refused")
         wait_until(lambda: "does not admit this process" in stranger.log(), "the stranger says why it cannot work")
-        self.assertIn("whose key is not allowed", self.stack.children["table_store"].log())
+        wait_until(lambda: "whose key is not allowed" in self.stack.children["table_store"].log(), "the store says it too")
         stranger.terminate()
 
         # The api's key is taken off the list: it is not answered any more, though its connection is there.
@@ -213,7 +213,7 @@ class OverTcp(HostsCase):
         store = self.stack.children["table_store"]
         store.signal(signal.SIGHUP)
         wait_until(lambda: "the list of allowed keys is kept" in store.log(), "the store says so")
-        self.assertIn("line 3", store.log())
+        self.assertIn("line 3", store.log(1 << 20))
         self.assertEqual(api.send("GET", "/v1/jobs")[0], 200)
         self.reload_keys(*self.keys.values())
         self.assertEqual(api.send("GET", "/v1/jobs")[0], 200)

@@ -66,6 +66,7 @@ class MetricsTest(unittest.TestCase):
         cls.api.call("PUT", "/v1/tables/People/onChange/told", {"queue": "letters"})
         job = cls.api.submit({"kind": "delete", "source": "People", "partitionKey": "p", "rowKey": "3"})
         wait_until(lambda: (found := job_if_known(cls.api, job)) and ended(found), "the job")
+        wait_until(lambda: 'kind="delete"' in cls.metrics_of("worker"), "the delivery is counted")
         wait_until(lambda: "tidemark_on_change_stopped{" in cls.metrics_of("api"), "metrics of what follows a table")
 
     @classmethod

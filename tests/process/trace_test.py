@@ -183,7 +183,7 @@ class LostSpansTest(unittest.TestCase):
             client = HttpClient(stack.ports["table_store"])
             client.send("GET", "/devstoreaccount1/Tables")
             wait_until(lambda: self.figures(client.port)["failed"] == 1, "the failure")
-            self.assertIn("spans were not taken by the collector count=1", store.log())
+            wait_until(lambda: "spans were not taken by the collector count=1" in store.log(), "the line of the log")
             self.assertEqual(store.terminate(), 0)
 
     def test_no_thread_without_a_setting(self):

@@ -378,7 +378,7 @@ TEST_F(BoundedFronts, ARefusalHasTheAccountMeasuredAgain) {
   const std::string message = "<QueueMessage><MessageText>two</MessageText></QueueMessage>";
   expect_refused(send(routes, "POST", "orders/messages", message));
   ASSERT_TRUE(run(service.clear(account_.name, "orders")));
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (send(routes, "POST", "orders/messages", message).status != 201) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     std::this_thread::yield();
