@@ -41,7 +41,7 @@ class JobsTest(unittest.TestCase):
         return name
 
     def ended(self, job_id):
-        return wait_until(lambda: (job := self.api.job(job_id)) and ended(job) and job, "the job's end")
+        return wait_until(lambda: (job := job_if_known(self.api, job_id)) and ended(job) and job, "the job's end")
 
     def run_job(self, kind, source, destination, **members):
         """The record of the job after its success."""
@@ -230,7 +230,7 @@ class AccountsTest(unittest.TestCase):
         cls.others, cls.queues = OtherTables(cls.tables.port), QueueClient(cls.stack.ports["queue_service"])
 
     def ended(self, job_id):
-        return wait_until(lambda: (job := self.api.job(job_id)) and ended(job) and job, "the job's end")
+        return wait_until(lambda: (job := job_if_known(self.api, job_id)) and ended(job) and job, "the job's end")
 
     def test_there_and_back(self):
         self.tables.create_table("Staff")
