@@ -48,18 +48,14 @@ endfunction()
 # What is freed is overwritten, so a test that uses what is gone finds no value that still looks right.
 set(TIDEMARK_OVERWRITTEN_HEAP MALLOC_PERTURB_=165)
 
-# tidemark_test(name LABEL unit|model|... SOURCES ... LINK ... [ARGS ...]): a GoogleTest program that ctest runs whole. A model
-# is a unit test that computes for long, such as one of 100,000 steps, so it is optimised.
+# tidemark_test(name LABEL unit|... SOURCES ... LINK ... [ARGS ...]): a GoogleTest program that ctest runs whole. It is compiled
+# without optimisation, which takes longer than running it does; the libraries that it tests are optimised.
 function(tidemark_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "LABEL" "SOURCES;LINK;ARGS")
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
   tidemark_unity(${name} ${ARG_SOURCES})
-  if(ARG_LABEL STREQUAL "unit")
-    tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
-  else()
-    tidemark_precompiled(${name} precompiled_header)
-  endif()
+  tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
   tidemark_add_test(${name} LABEL ${ARG_LABEL} ENVIRONMENT GTEST_BRIEF=1 ${TIDEMARK_OVERWRITTEN_HEAP} ${ARG_UNPARSED_ARGUMENTS}
     COMMAND ${name} ${ARG_ARGS})
 endfunction()

@@ -47,7 +47,7 @@ export class Browser {
   constructor(stack) { this.stack = stack; }
 
   async launch() {
-    this.chromium = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+    this.chromium = await chromium.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
     return this;
   }
 

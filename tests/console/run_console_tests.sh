@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export TIDEMARK_BIN=$(cd "$1" && pwd)
 export TIDEMARK_SCREENSHOTS=${3:+$(cd "$3" && pwd)}
 cd "$here"
-command -v chromium >/dev/null || { echo "chromium is missing: scripts/setup --tests installs it" >&2; exit 1; }
+command -v chromium-headless-shell >/dev/null || { echo "chromium-headless-shell is missing: scripts/setup --tests installs it" >&2; exit 1; }
 mkdir -p node_modules
 node=node
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || node=$here/node_modules/node/bin/node

@@ -12,6 +12,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import sizes  # noqa: E402
 from archive_crash_test import OPTIONS, WORKER, CrashTest, by_key, entities_of, main  # noqa: E402
 from blobs import BlobReader, archived, entities_in, files  # noqa: E402
 from clients import patiently  # noqa: E402
@@ -299,7 +300,8 @@ class DiscardTest(FailPointTest):
 
 
 class ProcessDeathTest(ObjectCrashTest):
-    ENTITIES = entities_of(300, 10)
+    ENTITIES = entities_of(sizes.scaled(100), 10)
+    ARCHIVED = sum(not e["Keep"] for e in ENTITIES)
 
     def run_and_kill(self, form, kill):
         source, _ = self.fill(self.ENTITIES)
@@ -313,13 +315,13 @@ class ProcessDeathTest(ObjectCrashTest):
                        "progress of the job", 60)
             kill()
         job = self.await_end(job_id)
-        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2700), job)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", self.ARCHIVED), job)
         self.assertEqual(self.tables.scan(source), by_key(e for e in self.ENTITIES if e["Keep"]))
         self.await_archived(place, by_key(e for e in self.ENTITIES if not e["Keep"]))
         back = self.api.submit({"kind": "undo", "job": job_id, "maxAttempts": 100})
         kill()
         job = self.await_end(back)
-        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2700), job)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", self.ARCHIVED), job)
         self.assertEqual(self.tables.scan(source), by_key(self.ENTITIES))
         self.await_archived(place, {})
 

@@ -22,7 +22,7 @@ class Sleeper(System):
 
     def start(self):
         # A child in a session of its own, as PostgreSQL has: a signal to the group would not reach it.
-        self.process = self.launch("sleeper", ["sh", "-c", "setsid sleep 600 & wait"])
+        self.process = self.launch("sleeper", ["sh", "-c", "setsid sleep 600 & trap 'kill $!' TERM; wait"])
         await_true(lambda: len(descendants(self.process.pid)) == 2, "the sleeper's child")
 
 

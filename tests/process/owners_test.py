@@ -13,6 +13,7 @@ import uuid
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import ACCOUNT, HttpClient, HttpFailure, QueueClient  # noqa: E402
 from owners import SHARDS, TRY_FOR_S, Load, OwnersCase, setUpModule  # noqa: E402, F401
 from stack import wait_until  # noqa: E402
@@ -216,9 +217,11 @@ class OwnersTest(OwnersCase):
     def test_freeze(self):
         self.freeze_owners()
 
+    @sizes.at_night
     def test_cut_off_from_the_database(self):
         self.cut_owners_off()
 
+    @sizes.at_night
     def test_cut_off_by_the_network(self):
         self.cut_owners_off_by_the_network()
 

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import ApiClient, HttpClient, HttpFailure, TableClient, ended  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
-JOBS = 80
+JOBS = 30
 ROWS = 20
 WORKER = ("--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "400", "--concurrency", "16")
 
@@ -58,8 +58,8 @@ class PressureTest(unittest.TestCase):
         self.stack.start("table_store", "--max-internal-calls", "2")
         for name in ("one", "two"):
             self.stack.start_worker(name, *WORKER)
-        wait_until(lambda: self.refused() > 100, "the store is overloaded")
-        # The pressure does not end by itself before the work does: two calls at once have to do for 32 jobs.
+        wait_until(lambda: self.refused() > 50, "the store is overloaded")
+        # The pressure does not end by itself before the work does: two calls at once have to do for 30 jobs.
         ends = wait_until(self.all_ended, "all jobs have ended", limit_s=120)
         self.assertEqual(set(ends), set(jobs))
         for job in ends.values():

@@ -12,6 +12,7 @@ import uuid
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 import indexes  # noqa: E402
 import shards  # noqa: E402
 from clients import ACCOUNT, ApiClient, BlobClient, HttpClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
@@ -121,12 +122,14 @@ class TableOwnersTest(OwnersCase):
     def test_kill(self):
         self.kill_owners()
 
+    @sizes.at_night
     def test_freeze(self):
         self.freeze_owners()
 
     def test_cut_off_from_the_database(self):
         self.cut_owners_off()
 
+    @sizes.at_night
     def test_cut_off_by_the_network(self):
         self.cut_owners_off_by_the_network()
 
@@ -323,6 +326,7 @@ class TableOwnersTest(OwnersCase):
             if failure.status != 404:
                 raise
 
+    @sizes.at_night
     def test_indexes_and_feeds_follow_while_owners_die(self):
         self.start_two()
         api = self.start_workers()

@@ -1,5 +1,5 @@
-// How a random test is repeated and made longer from outside. TIDEMARK_SEED repeats a run; scripts/test takes it from the
-// commit. TIDEMARK_TEST_FACTOR multiplies the sizes; it is 1 in the gate, and scripts/test --all sets 10.
+// How a random test is repeated and made longer from outside. TIDEMARK_SEED repeats a run; scripts/test takes it from
+// the commit. TIDEMARK_TEST_FACTOR multiplies the sizes; it is 1 in the gate, and scripts/test --all sets 10.
 #pragma once
 #include <cmath>
 #include <cstdint>

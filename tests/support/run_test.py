@@ -23,6 +23,7 @@ PR_SET_CHILD_SUBREAPER = 36
 SKIPPED = 77  # as ctest knows it: the last line of the output says why
 LEFT_OVER_LIMIT_S = 10.0  # for processes that are ending anyway
 INTERRUPTED_LIMIT_S = 20.0  # for a test that cleans up
+CHILD_ENDED = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # a byte comes whenever a child has ended
 
 
 def children():
@@ -40,10 +41,11 @@ def children():
     return found
 
 
-def reap():
+def reap_orphans(test=None):
+    """Takes leave of the processes that were handed to this one and have ended, so that nobody takes them for living."""
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and ended.si_pid != test:
+            os.waitpid(ended.si_pid, 0)
     except ChildProcessError:
         pass
 
@@ -60,21 +62,24 @@ def left_behind():
         for pid, _ in remaining:
             os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
-        reap()
+        reap_orphans()
         remaining = children()
-    reap()
+    reap_orphans()
     return left
 
 
-def pass_on(pipe, ended, deadline):
+def pass_on(test, deadline):
     """Copies the test's output until the test has ended and all of it is read, or until the deadline. Returns the end of
     the output, and whether the test was in time.
     """
-    tail = b""
+    tail, pipe, ended = b"", test.stdout.fileno(), os.pidfd_open(test.pid)
     while True:
-        readable, _, _ = select.select([pipe, ended], [], [], max(0.0, deadline - time.monotonic()))
+        readable, _, _ = select.select([pipe, ended, CHILD_ENDED[0]], [], [], max(0.0, deadline - time.monotonic()))
         if not readable:
             return tail, False
+        if CHILD_ENDED[0] in readable:
+            os.read(CHILD_ENDED[0], 4096)
+            reap_orphans(test.pid)
         if pipe in readable:
             piece = os.read(pipe, 1 << 16)
             if not piece:
@@ -89,13 +94,12 @@ def pass_on(pipe, ended, deadline):
 def run(command, limit_s):
     """Returns the exit code and the end of the output."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as test:
-        pipe, ended = test.stdout.fileno(), os.pidfd_open(test.pid)
-        tail, in_time = pass_on(pipe, ended, time.monotonic() + limit_s)
+        tail, in_time = pass_on(test, time.monotonic() + limit_s)
         if in_time:
             return test.wait(), tail
         print(f"run_test: interrupted, since it did not end within {limit_s:g} s", flush=True)
         test.send_signal(signal.SIGINT)
-        pass_on(pipe, ended, time.monotonic() + INTERRUPTED_LIMIT_S)
+        pass_on(test, time.monotonic() + INTERRUPTED_LIMIT_S)
         test.kill()
         return test.wait() or 1, tail
 
@@ -103,6 +107,8 @@ def run(command, limit_s):
 def main():
     name, limit_s, command = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    signal.set_wakeup_fd(CHILD_ENDED[1], warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     directory = tempfile.mkdtemp(prefix="tm-", dir=os.environ.get("TIDEMARK_TEST_TMP", "/tmp"))
     os.environ["TMPDIR"] = directory  # short: the path of a Unix socket has at most 107 bytes
     os.chmod(directory, 0o755)  # PostgreSQL runs as somebody else where the tests run as root

@@ -4,6 +4,11 @@ multiplies sizes and durations; it is 1 in the gate, and scripts/test --all sets
 """
 import os
 import random
+import unittest
+
+FACTOR = float(os.environ.get("TIDEMARK_TEST_FACTOR") or 1)
+# Marks a test of which a cheaper one, or the simulation, finds nearly everything.
+at_night = unittest.skipUnless(FACTOR > 1, "left to scripts/test --all")
 
 
 def seed():
@@ -13,4 +18,4 @@ def seed():
 
 def scaled(usual):
     """How long, or how many, where it is `usual` in the gate. An integer stays one."""
-    return type(usual)(usual * float(os.environ.get("TIDEMARK_TEST_FACTOR") or 1))
+    return type(usual)(usual * FACTOR)

@@ -12,6 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import base64  # noqa: E402
+import sizes  # noqa: E402
 
 from clients import ACCOUNT, KEY  # noqa: E402
 from sas import account_sas  # noqa: E402
@@ -19,7 +20,7 @@ from stack import Stack  # noqa: E402
 
 SKIPPED = 77
 RUN_LIMIT_S = 400
-FILES = int(os.environ.get("TIDEMARK_TOOL_FILES", "2000"))
+FILES = sizes.scaled(400)
 HEADERS = "/usr/include"  # always there where Tidemark is built, and everybody's files
 KEY_TEXT = base64.b64encode(KEY).decode()
 LARGE_BYTES = 9_000_000  # more than one block for each of the tools

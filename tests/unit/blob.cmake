@@ -1,4 +1,4 @@
-tidemark_test(blob_test LABEL model COST 100
+tidemark_test(blob_test LABEL unit COST 100
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/blob_appends_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_browser_test.cpp

@@ -287,10 +287,9 @@ TEST_P(BlobProperty, AgreesWithTheModelAndLeavesNothing) {
 }
 
 const auto kFirstSeed = test_seed();
-INSTANTIATE_TEST_SUITE_P(
-    Seeds, BlobProperty,
-    ::testing::Combine(::testing::Range<std::uint64_t>(kFirstSeed, kFirstSeed + 3),
-                       ::testing::Values(1, 8)));
+INSTANTIATE_TEST_SUITE_P(Seeds, BlobProperty,
+                         ::testing::Combine(::testing::Range<std::uint64_t>(kFirstSeed, kFirstSeed + 3),
+                                            ::testing::Values(1, 8)));
 
 }  // namespace
 }  // namespace tidemark::blob_store

@@ -1,4 +1,4 @@
-tidemark_test(kv_test LABEL model COST 120 TIMEOUT 600
+tidemark_test(kv_test LABEL unit COST 120 TIMEOUT 600
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/kv_age_clock_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_catalogue_copies_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_checksums_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_key_codec_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_engine_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_fading_rows_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_group_handover_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_hot_names_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_operation_ledgers_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/kv_known_rows_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_recent_rows_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_rewritten_rows_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_postgres_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_postgres_hosts_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_postgres_lease_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/../support/socket_proxy.cpp ${CMAKE_CURRENT_LIST_DIR}/../support/temporary_postgres.cpp

@@ -742,9 +742,7 @@ void QueueProperty::behaves_like_the_plain_model(std::uint64_t steps) {
   }
 }
 
-TEST_F(QueueProperty, BehavesLikeThePlainModel) {
-  behaves_like_the_plain_model(test_size(20'000));
-}
+TEST_F(QueueProperty, BehavesLikeThePlainModel) { behaves_like_the_plain_model(test_size(20'000)); }
 
 TEST_F(QueueProperty, BehavesLikeThePlainModelOverShards) {
   divide(8);

@@ -327,8 +327,7 @@ TEST(TableChangesProperty, FollowersOnTheMemoryEngineSeeEveryChange) {
   const auto seed = test_seed();
   std::cout << "TIDEMARK_SEED=" << seed << "\n";
   auto disk = kv::make_memory_disk();
-  Playing([disk](std::size_t) { return kv::make_memory_engine(disk); }, seed, 1)
-      .run(test_size(5'000));
+  Playing([disk](std::size_t) { return kv::make_memory_engine(disk); }, seed, 1).run(test_size(5'000));
 }
 
 TEST(TableChangesProperty, FollowersOverSeveralShardsSeeEveryChange) {

@@ -152,9 +152,9 @@ TEST_F(TableRacesTest, AFollowerThatWaitsMissesNoWakeup) {
   });
   Position position;
   while (seen.load() < kWrites) {
-    const auto page = run_task(service.changed_entities("acct", "people", "x", position, {}, 100, 60s));
+    const auto page = run_task(service.changed_entities("acct", "people", "x", position, {}, 100, 30s));
     ASSERT_TRUE(page.has_value());
-    ASSERT_FALSE(page->entities.empty()) << "a wait of a minute, although there were changes";
+    ASSERT_FALSE(page->entities.empty()) << "a wait of 30 s, although there were changes";
     seen += static_cast<int>(page->entities.size());
     position = page->through;
   }

@@ -1,6 +1,6 @@
 // Random sequences of operations on the table store and on a plain model of it (table_reference.h); every answer must
-// be the same (tests/support/environment.h says how to repeat a run or make it longer). A failure prints its seed and the
-// shortest sequence found that fails.
+// be the same (tests/support/environment.h says how to repeat a run or make it longer). A failure prints its seed and
+// the shortest sequence found that fails.
 #include <iostream>
 #include <sstream>
 
@@ -380,8 +380,8 @@ void check_random_sequences(const MakePair& make, std::uint64_t seed, std::size_
   auto failure = run(make, sequence);
   if (!failure) return;
   std::ostringstream report;
-  report << "TIDEMARK_SEED=" << seed << ": operation " << failure->at << ": "
-         << failure->what << "\nThe shortest sequence found:\n";
+  report << "TIDEMARK_SEED=" << seed << ": operation " << failure->at << ": " << failure->what
+         << "\nThe shortest sequence found:\n";
   for (const auto& op : shrink(make, sequence, *failure)) report << "  " << describe(op) << "\n";
   ADD_FAILURE() << report.str() << "  " << failure->what;
 }
