@@ -733,7 +733,7 @@ void QueueProperty::behaves_like_the_plain_model(std::uint64_t steps) {
     if (step % kStepsBetweenFullComparisons == 0 || step + 1 == steps) check_everything();
     ASSERT_FALSE(HasFailure()) << "seed " << seed_ << " step " << step;
   }
-  if (steps < 10'000) return;
+  if (steps < 8'000) return;
   // A walk in which an operation hardly ever succeeds proves nothing about it.
   for (const char* what :
        {"create", "delete queue", "clear", "put", "put again", "wait", "poison", "finish", "set metadata", "get",
@@ -742,11 +742,11 @@ void QueueProperty::behaves_like_the_plain_model(std::uint64_t steps) {
   }
 }
 
-TEST_F(QueueProperty, BehavesLikeThePlainModel) { behaves_like_the_plain_model(test_size(20'000)); }
+TEST_F(QueueProperty, BehavesLikeThePlainModel) { behaves_like_the_plain_model(test_size(8'000)); }
 
 TEST_F(QueueProperty, BehavesLikeThePlainModelOverShards) {
   divide(8);
-  behaves_like_the_plain_model(test_size(20'000));
+  behaves_like_the_plain_model(test_size(4'000));
 }
 
 }  // namespace
