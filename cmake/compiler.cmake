@@ -99,7 +99,8 @@ function(tidemark_headers target visibility)
 endfunction()
 
 # tidemark_library(name FOLDERS ... SOURCES ... [APART ...] LINK ...): a static library of these folders, or of the one it is
-# said in. Programs that take no more than the sources under APART are not linked with what the others need.
+# said in. The sources under APART are compiled each alone: programs that need only these are not linked with what the
+# others need, and those that do not need them do not have their fail points.
 function(tidemark_library name)
   cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;APART;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES} ${ARG_APART})
@@ -111,7 +112,7 @@ function(tidemark_library name)
   tidemark_precompiled(${name} precompiled_header)
   tidemark_unity(${name} ${ARG_SOURCES})
   foreach(source ${ARG_APART})
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP apart)
+    set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
 endfunction()
 

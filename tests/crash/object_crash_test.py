@@ -12,6 +12,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import sizes  # noqa: E402
 from archive_crash_test import OPTIONS, WORKER, CrashTest, by_key, entities_of, main  # noqa: E402
 from blobs import BlobReader, archived, entities_in, files  # noqa: E402
