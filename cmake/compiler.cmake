@@ -19,9 +19,6 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wove
                     -fno-omit-frame-pointer
                     -Wno-deprecated-declarations  # in a precompiled header libstdc++'s own exceptions are lost
                     -Xclang -fno-pch-timestamp -fpch-instantiate-templates  # the first for ccache
-                    # Most of a build is the optimiser's work on what it inlined. At this threshold it takes a third less
-                    # time, and the programs are smaller and no slower.
-                    "SHELL:-mllvm -inline-threshold=40"
                     -ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)  # programs use parts of the libraries
 # Boost.Asio and Beast are compiled once (common/base/asio_impl.cpp), everything else sees declarations.
@@ -113,6 +110,14 @@ function(tidemark_library name)
   tidemark_unity(${name} ${ARG_SOURCES})
   foreach(source ${ARG_APART})
     set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
+endfunction()
+
+# tidemark_inline_less(target...): most of a build is the optimiser's work on what it inlined. At this threshold it takes a
+# third less time. Jobs run no slower (bench/run --only job-archive,job-bulk), but a tenth of the stores' speed would be lost.
+function(tidemark_inline_less)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE "SHELL:-mllvm -inline-threshold=40")
   endforeach()
 endfunction()
 

@@ -2,11 +2,11 @@
 function(tidemark_crash_test name script)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "CASES")
   if(NOT ARG_CASES)
-    tidemark_python_test(crash_${name} LABEL crash TIMEOUT 600 ${ARG_UNPARSED_ARGUMENTS} SCRIPT ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${script})
+    tidemark_python_test(crash_${name} LABEL crash TIMEOUT 600 COST 100 ${ARG_UNPARSED_ARGUMENTS} SCRIPT ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${script})
   endif()
   foreach(case ${ARG_CASES})
     string(REGEX REPLACE "^[A-Za-z]*[.]test_" "" short ${case})
-    tidemark_python_test(crash_${name}_${short} LABEL crash TIMEOUT 600 ${ARG_UNPARSED_ARGUMENTS}
+    tidemark_python_test(crash_${name}_${short} LABEL crash TIMEOUT 600 COST 100 ${ARG_UNPARSED_ARGUMENTS}
       SCRIPT ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${script} ARGS ${case})
   endforeach()
 endfunction()
@@ -44,7 +44,7 @@ tidemark_crash_test(index_kill index_kill_test.py)
 tidemark_crash_test(package_index package_index_test.py)
 
 # Everything at random while jobs of all kinds run, and the same while the disks fail, by the library of tests/faults.
-tidemark_crash_test(random_kill random_kill_test.py TIMEOUT 1000)
+tidemark_crash_test(random_kill random_kill_test.py)
 if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
-  tidemark_python_test(crash_random_disk LABEL crash TIMEOUT 1000 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/random_kill_test.py ARGS --disk)
+  tidemark_python_test(crash_random_disk LABEL crash TIMEOUT 600 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/random_kill_test.py ARGS --disk)
 endif()

@@ -5,7 +5,7 @@ foreach(suite api backup callback cli cli_completion cli_mistakes cli_overview c
 endforeach()
 # These wait for leases to end.
 foreach(suite blob_owners owners postgres shard_tools table_owners)
-  tidemark_python_test(process_${suite} LABEL process TIMEOUT 400 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
+  tidemark_python_test(process_${suite} LABEL process TIMEOUT 400 COST 150 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
 endforeach()
 # These measure what an idle process costs, so nothing else runs meanwhile.
 foreach(suite footprint blob_footprint)

@@ -4,6 +4,7 @@
 
 #include "kv_test_support.h"
 #include "table_changes_fixture.h"
+#include "table_store/storage/followed_logs.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -152,9 +153,9 @@ TEST_F(TableRacesTest, AFollowerThatWaitsMissesNoWakeup) {
   });
   Position position;
   while (seen.load() < kWrites) {
-    const auto page = run_task(service.changed_entities("acct", "people", "x", position, {}, 100, 30s));
+    const auto page = run_task(service.changed_entities("acct", "people", "x", position, {}, 100, kMaxWaitForChanges));
     ASSERT_TRUE(page.has_value());
-    ASSERT_FALSE(page->entities.empty()) << "a wait of 30 s, although there were changes";
+    ASSERT_FALSE(page->entities.empty()) << "a whole wait, although there were changes";
     seen += static_cast<int>(page->entities.size());
     position = page->through;
   }
