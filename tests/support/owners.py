@@ -3,8 +3,8 @@ acknowledged while owners are killed, frozen, stopped and started. For test modu
 
     from owners import OwnersCase, setUpModule  # noqa: F401
 
-TIDEMARK_TEST_FACTOR=20 repeats each of the failures so many times, and wants writes back within ten seconds; one is the
-default.
+TIDEMARK_TEST_FACTOR=20 repeats each of the failures so many times. TIDEMARK_BACK_WITHIN_S=10 wants writes back as soon as
+docs/scale.md promises; use it where nothing else runs.
 """
 import http.client
 import os
@@ -23,8 +23,8 @@ from stack import TOKEN, Stack, wait_until
 
 ROUNDS = sizes.scaled(1)
 SHARDS = 4
-# What docs/scale.md promises, where it is measured; one round runs beside other tests, on a machine that they slow down.
-BACK_WITHIN_S = 10.0 if ROUNDS > 1 else 40.0
+# A limit on hanging: the tests run beside others, on a machine that these slow down.
+BACK_WITHIN_S = float(os.environ.get("TIDEMARK_BACK_WITHIN_S") or 40)
 TRY_FOR_S = 2.5  # of one request; longer than one waits for an owner
 HANG_S = 60.0
 GONE = (OSError, http.client.HTTPException)

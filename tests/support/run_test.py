@@ -122,7 +122,7 @@ def main():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     if left:
         print("run_test: the test left processes behind:", *(f"  {pid} {line}" for pid, line in left), sep="\n")
-        code = code or 1
+        code = 1 if code in (0, SKIPPED) else code
     last = tail.decode(errors="replace").strip().rpartition("\n")[2] if code == SKIPPED else ""
     costs = os.environ.get("TIDEMARK_TEST_COSTS")
     if costs:
