@@ -74,7 +74,8 @@ function(tidemark_unity target)
       if(count EQUAL 1)  # alone in its folder: with those above
         cmake_path(GET folder PARENT_PATH folder)
       endif()
-      string(MAKE_C_IDENTIFIER "${folder}" group)
+      string(REPLACE "${PROJECT_SOURCE_DIR}" "" group "${folder}")  # the same name in every checkout, for ccache
+      string(MAKE_C_IDENTIFIER "${group}" group)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endif()
   endforeach()
