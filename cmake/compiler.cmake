@@ -75,7 +75,7 @@ function(tidemark_unity target)
         cmake_path(GET folder PARENT_PATH folder)
       endif()
       string(REPLACE "${PROJECT_SOURCE_DIR}" "" group "${folder}")  # the same name in every checkout, for ccache
-      string(MAKE_C_IDENTIFIER "${group}" group)
+      string(MAKE_C_IDENTIFIER "${group}/" group)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endif()
   endforeach()
