@@ -121,10 +121,13 @@ void Tokens::reload() {
     spdlog::error("the tokens are kept, because the new ones cannot be used reason=\"{}\"", tokens.error().message);
     return;
   }
-  spdlog::info("the tokens were read again count={}", tokens->size());
   auto fresh = std::make_shared<const std::vector<NamedToken>>(std::move(*tokens));
-  const MutexLock lock(mutex_);
-  tokens_ = std::move(fresh);
+  const auto count = fresh->size();
+  {
+    const MutexLock lock(mutex_);
+    tokens_ = std::move(fresh);
+  }
+  spdlog::info("the tokens were read again count={}", count);
 }
 
 std::optional<NamedToken> Tokens::find(std::string_view token) const { return with_digest(sha256(token)); }

@@ -100,9 +100,11 @@ void Certificate::reload() {
                   context.error().message);
     return;
   }
+  {
+    const MutexLock lock(mutex_);
+    context_ = std::move(*context);
+  }
   spdlog::info("the TLS certificate was read again file={}", files_.certificate);
-  const MutexLock lock(mutex_);
-  context_ = std::move(*context);
 }
 
 std::shared_ptr<ssl::context> Certificate::context() const {

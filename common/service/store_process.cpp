@@ -35,9 +35,10 @@ void reload_accounts(const StoreSettings& settings, Front& front, Quotas& quotas
     spdlog::error("the accounts are kept, because the new ones cannot be used reason=\"{}\"", accounts.error().message);
     return;
   }
-  spdlog::info("the accounts were read again file={} count={}", settings.accounts_file, accounts->size());
+  const auto count = accounts->size();
   quotas.use_accounts(*accounts);
   front.use_accounts(std::move(*accounts), settings.allowed_hosts);
+  spdlog::info("the accounts were read again file={} count={}", settings.accounts_file, count);
 }
 
 // GET /healthz and /readyz, before any authentication; they tell nothing about data.

@@ -22,6 +22,20 @@ export class Sight {
   /// Open, and all there that was asked for.
   async see(target) {
     await this.open(target);
+    await this.whole(target);
+  }
+
+  /// As see(), by the way that a link of the page itself takes.
+  async go(target) {
+    await this.page.evaluate((to) => {
+      history.pushState(null, "", to);
+      dispatchEvent(new PopStateEvent("popstate"));
+      return new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+    }, target);
+    await this.whole(target);
+  }
+
+  async whole(target) {
     await this.page.locator("main h1").waitFor();
     await until(async () => (await this.page.locator("[aria-busy]").count()) === 0, `${target} is there`);
   }
@@ -53,7 +67,7 @@ export class Browser {
 
   /// As another person would have it: with cookies of its own.
   async page(options = {}) {
-    const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(waitMs);
     const page = await context.newPage();
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.stack}`));

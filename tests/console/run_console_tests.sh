@@ -22,4 +22,4 @@ node=node
     npm install --no-save --package-lock=false --no-audit --no-fund --loglevel=error node@22
   fi
 ) 9>node_modules/.install-lock
-exec "$node" --test --test-reporter=spec "$2.test.mjs"
+exec "$node" --test-reporter=spec "$2.test.mjs"

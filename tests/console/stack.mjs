@@ -3,6 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { freePort } from "../support/ports.mjs";
 
 export const token = "the-token-of-all-tests";
 const bin = process.env.TIDEMARK_BIN;
@@ -21,8 +22,9 @@ export class Stack {
   }
 
   /// Started again, a program keeps its port.
-  start(program, ...more) {
-    const port = program === "worker" ? [] : ["--port", String(this.ports[program] ?? 0)];
+  async start(program, ...more) {
+    if (program !== "worker") this.ports[program] ??= await freePort();
+    const port = program === "worker" ? [] : ["--port", String(this.ports[program])];
     const child = spawn(path.join(bin, program), ["--data", this.data, ...port, ...more], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, TIDEMARK_TOKEN: token } });
     child.said = "";
     child.stderr.on("data", (piece) => (child.said = (child.said + piece).slice(-20_000)));
@@ -33,8 +35,6 @@ export class Stack {
       child.stdout.on("data", (line) => {
         if (!String(line).startsWith("ready")) return;
         clearTimeout(timer);
-        const found = /port=(\d+)/.exec(line);
-        if (found) this.ports[program] = Number(found[1]);
         resolve();
       });
     });

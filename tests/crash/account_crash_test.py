@@ -60,7 +60,7 @@ class AccountCrashTest(archive_crash_test.CrashTest):
         return job
 
     def await_death(self, worker):
-        self.assertEqual(worker.wait(20), -9, f"the fail point was not reached; {worker.log()}")
+        self.assertEqual(worker.wait(60), -9, f"the fail point was not reached; {worker.log()}")
 
     def points(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)

@@ -149,7 +149,7 @@ class FailPointTest(CrashTest):
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):
-        self.assertEqual(worker.wait(20), -signal.SIGKILL, f"the fail point was not reached; {worker.log()}")
+        self.assertEqual(worker.wait(60), -signal.SIGKILL, f"the fail point was not reached; {worker.log()}")
 
     def finish(self, job_id):
         """A clean worker brings the job to its end."""

@@ -58,7 +58,7 @@ class Traffic:
         for thread in self._threads:
             thread.join()
         self._rpc.send_signal(signal.SIGTERM)
-        code = self._rpc.wait(30)
+        code = self._rpc.wait(60)
         self._rpc_log.close()
         if code != 0:
             raise AssertionError(f"queue_crash_client ended with {code}")

@@ -173,7 +173,7 @@ class BitFlipsTest(unittest.TestCase):
         wait_until(lambda: "damage found" in store.log(), "the line of the log")
 
         def findings():
-            with urlopen(f"http://127.0.0.1:{self.stack.ports['blob_store']}/metrics", timeout=10) as answer:
+            with urlopen(f"http://127.0.0.1:{self.stack.ports['blob_store']}/metrics", timeout=60) as answer:
                 return "tidemark_scrub_findings 1" in answer.read().decode()
         wait_until(findings, "the finding is in the metrics")
         for name in list(self.stack.children):

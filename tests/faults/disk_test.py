@@ -127,7 +127,7 @@ class DiskTest(unittest.TestCase):
     def upload_that_meets(self, fault, blobs, is_seen=lambda: True):
         """Half of a large blob travels before the disk fails, half of it after; the status of the answer."""
         size = 8 << 20
-        upload = http.client.HTTPConnection("127.0.0.1", blobs.port, timeout=30)
+        upload = http.client.HTTPConnection("127.0.0.1", blobs.port, timeout=60)
         upload.putrequest("PUT", f"/{ACCOUNT}/box/large?{account_sas(services='b')}")
         for name, value in (("x-ms-blob-type", "BlockBlob"), ("Content-Length", str(size))):
             upload.putheader(name, value)

@@ -70,7 +70,7 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(self.jobs(), before)
 
     def test_two_hosts_and_none(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.api("--open", environment=OPEN), timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.api("--open", environment=OPEN), timeout=60)
         self.addCleanup(connection.close)
         for hosts in ([], ["localhost", "evil.example"], ["evil.example", "localhost"]):
             connection.putrequest("GET", "/v1/jobs", skip_host=True)
@@ -105,7 +105,7 @@ class BrowserTest(unittest.TestCase):
         for wrong in (("--allowed-hosts", "http://x"), ("--allowed-origins", "console.example.org"),
                       ("--allowed-origins", "https://x/path")):
             refused = subprocess.run([program("api"), "--data", self.stack.data, "--name", "wrong", "--port", "0", *wrong],
-                                     env=clean_environment(), capture_output=True, text=True, timeout=30)
+                                     env=clean_environment(), capture_output=True, text=True, timeout=60)
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn(wrong[1], refused.stderr)
 
@@ -130,7 +130,7 @@ class BrowserTest(unittest.TestCase):
             self.assertNotIn(token, self.stack.children[name].log())
 
         def tidemark(*arguments, code=0, **environment):
-            ran = subprocess.run([program("tidemark"), *arguments, "job", "list"], capture_output=True, text=True, timeout=30,
+            ran = subprocess.run([program("tidemark"), *arguments, "job", "list"], capture_output=True, text=True, timeout=60,
                                  env=clean_environment({**OPEN, **environment}), cwd="/")
             self.assertEqual(ran.returncode, code, ran.stderr)
             return ran.stderr
@@ -164,7 +164,7 @@ class BrowserTest(unittest.TestCase):
             for url in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", f"http://0.0.0.0:{port}",
                         f"http://127.0.0.1:1@0.0.0.0:{port}"):
                 subprocess.run([program("tidemark"), "--api", url, "--data", self.stack.data, "job", "list"],
-                               env=clean_environment(OPEN), capture_output=True, timeout=30, check=False)
+                               env=clean_environment(OPEN), capture_output=True, timeout=60, check=False)
             server.shutdown()
         self.assertEqual([secret in text for text in heard], [True, True, False, False], heard)
 
@@ -175,7 +175,7 @@ class BrowserTest(unittest.TestCase):
                 file.write("short\n")
             for name in ("table_store", "api"):
                 ran = subprocess.run([program(name), "--data", stack.data, "--port", "0"], env=clean_environment(OPEN),
-                                     capture_output=True, text=True, timeout=30)
+                                     capture_output=True, text=True, timeout=60)
                 self.assertEqual(ran.returncode, 2, ran.stderr)
                 self.assertIn("run/token", ran.stderr)
                 self.assertIn("remove it", ran.stderr)

@@ -52,7 +52,7 @@ class HttpTest(unittest.TestCase):
         return self.stack.children["table_store"].pid
 
     def connect(self):
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         self.addCleanup(connection.close)
         self.connections.append(connection)
         return connection

@@ -128,7 +128,7 @@ class LimitsTest(unittest.TestCase):
                 # Health and metrics go on; another address is not concerned.
                 self.assertEqual(HttpClient(port).send("GET", "/healthz")[0], 200)
                 self.assertGreater(refusals(port)["address_requests"], 0)
-                other = http.client.HTTPConnection("127.0.0.1", port, timeout=20, source_address=("127.0.0.2", 0))
+                other = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=("127.0.0.2", 0))
                 self.addCleanup(other.close)
                 other.request("GET", "/nothing/there")
                 self.assertNotEqual(other.getresponse().status, 503)
@@ -147,7 +147,7 @@ class LimitsTest(unittest.TestCase):
         self.stack.restart("table_store", "--max-bytes-per-s-of-address", "1000")
         # A body without a length is counted when it has been read.
         body = json.dumps({"TableName": "x" * 5000}).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.addCleanup(connection.close)
         tables._ask("POST", "/Tables", body=iter([body]), ok=(400,))
         connection.request("GET", "/devstoreaccount1/Tables")
@@ -226,7 +226,7 @@ class StreamsTest(unittest.TestCase):
             job_id = api.submit({"kind": "delete", "source": "Later", "filter": "", "notBefore": "2100-01-01T00:00:00Z"})
 
             def stream():
-                connection = socket.create_connection(("127.0.0.1", api.port), timeout=20)
+                connection = socket.create_connection(("127.0.0.1", api.port), timeout=60)
                 connection.sendall(f"GET /v1/jobs/{job_id}/events HTTP/1.1\r\nHost: localhost\r\n"
                                    f"Authorization: Bearer {TOKEN}\r\n\r\n".encode())
                 return connection, connection.recv(12)

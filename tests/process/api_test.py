@@ -87,7 +87,7 @@ class ApiTest(unittest.TestCase):
 
     def test_a_head_is_answered_like_a_get(self):
         for path in ("/healthz", "/readyz", "/metrics", "/v1/jobs", "/v1/jobs/unknown"):
-            connection = http.client.HTTPConnection("127.0.0.1", self.stack.ports["api"], timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", self.stack.ports["api"], timeout=60)
             self.addCleanup(connection.close)
             for method in ("HEAD", "GET"):
                 connection.request(method, path, headers={"Authorization": f"Bearer {TOKEN}"})
@@ -356,7 +356,7 @@ class ApiTest(unittest.TestCase):
     def command(self, *arguments):
         """Exit code and standard output of the command line tool."""
         done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments],
-                              env=clean_environment(), capture_output=True, text=True, timeout=30)
+                              env=clean_environment(), capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout
 
     def test_queues_on_the_command_line(self):

@@ -8,6 +8,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import BlobClient  # noqa: E402
 from stack import Stack  # noqa: E402
 
@@ -15,8 +16,8 @@ CLIENTS = 64
 KIB = 1 << 10
 ROW = 256 * KIB  # the largest content that is a row: each put has it in a group, in the log and in a write buffer
 FILE = 3072 * KIB  # content that goes to a file in several pieces
-KEPT = 512 << 20  # content of all names together
-TIMES = 4  # that each name is written
+KEPT = (256 if sizes.FACTOR == 1 else 512) << 20  # content of all names together: more than the limit
+TIMES = 2 if sizes.FACTOR == 1 else 4  # that each name is written
 LIMIT_MIB = 200e6 / 2**20
 
 

@@ -256,7 +256,7 @@ class BlobOwnersTest(OwnersCase):
             for place in load.places:
                 self.assertEqual(listed.get(place), len(load.expected(place, load.done[place] - 1)), f"list at {process}")
         large = sum(size > 256 << 10 for size in listed.values())
-        wait_until(lambda: len(self.files()) == large, f"{large} files are left of {len(self.files())}", 20)
+        wait_until(lambda: len(self.files()) == large, f"{large} files are left of {len(self.files())}")
         print(f"  {sum(load.done.values())} writes, {load.reads} reads, {load.statuses}", file=sys.stderr)
 
     def mark(self, name, shard, text):
@@ -401,7 +401,7 @@ class BlobOwnersTest(OwnersCase):
         for name in names:
             for place in load.places:
                 self.assertEqual(self.eventually(lambda: self.client(name).objects(place)), {})
-        wait_until(lambda: not self.files(), "all that was in them is collected", 30)
+        wait_until(lambda: not self.files(), "all that was in them is collected")
         print(f"containers that came and went: {load.done}", file=sys.stderr)
 
     def test_jobs_archive_to_owners_that_die(self):

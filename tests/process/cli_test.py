@@ -391,7 +391,7 @@ class StackTest(StackCase):
             shown += piece
         child.stdout.read()
         child.stdout.close()
-        self.assertEqual(child.wait(30), 0)
+        self.assertEqual(child.wait(60), 0)
         os.close(master)
         self.assertIn(b"\r\x1b[K", shown)
         self.assertRegex(shown.decode(), r"\[#{30}\] 300/300")

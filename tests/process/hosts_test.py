@@ -69,7 +69,7 @@ class HostsCase(unittest.TestCase):
 
     def metric(self, store, name):
         """Of a store, from its /metrics."""
-        with socket.create_connection(("127.0.0.1", self.stack.ports[store]), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.stack.ports[store]), timeout=60) as connection:
             connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name + " "))
@@ -135,7 +135,7 @@ class OverTcp(HostsCase):
         stranger = self.launch("worker", "--name", "stranger", called="stranger")
         for store in STORES:
             port = int(self.addresses[2 * STORES.index(store) + 1].rsplit(":", 1)[1])
-            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
                 connection.sendall(os.urandom(10_000))
         wait_until(lambda: self.metric("table_store", "tidemark_internal_keys_refused_total") > 0, "it is refused")
         wait_until(lambda: "does not admit this process" in stranger.log(), "the stranger says why it cannot work")

@@ -125,8 +125,10 @@ class JobsTest(unittest.TestCase):
         # Who looks at the messages can read them, too.
         failed = self.api.submit({"kind": "delete", "source": "Nowhere", "filter": "PartitionKey eq '\uffff'"})
         self.assertEqual(self.ended(failed)["state"], "poisoned")
-        poison = QueueClient(self.stack.ports["queue_service"]).peek("tidemark-jobs-poison")
-        self.assertIn("PartitionKey eq '\uffff'", [json.loads(message["MessageText"])["filter"] for message in poison])
+        queues = QueueClient(self.stack.ports["queue_service"])
+        wait_until(lambda: "PartitionKey eq '\uffff'" in [json.loads(message["MessageText"])["filter"]
+                                                         for message in queues.peek("tidemark-jobs-poison")],
+                   "the message is where it goes, a little after the record tells of it")
 
     def test_a_job_follows_a_success(self):
         source, archive = self.table("", [row("a", N=1)]), self.table("Archive")

@@ -292,7 +292,7 @@ class RightsTest(unittest.TestCase):
         ca, leaf = make_certificates(self.stack.directory)
         child = self.stack.launch("api-tls", "api", "--name", "api-tls", "--port", "0", "--tls-certificate-file",
                                   leaf + ".pem", "--tls-key-file", leaf + ".key").await_ready()
-        connection = http.client.HTTPSConnection("localhost", int(child.ready["port"]), timeout=30,
+        connection = http.client.HTTPSConnection("localhost", int(child.ready["port"]), timeout=60,
                                                  context=ssl.create_default_context(cafile=ca))
         self.addCleanup(connection.close)
         connection.request("POST", "/v1/session", json.dumps({"token": TOKEN}), JSON)
@@ -393,13 +393,13 @@ class RightsTest(unittest.TestCase):
             write_private(path, text)
             os.chmod(path, mode)
             done = subprocess.run([program("api"), "--data", self.stack.data, "--name", "api-wrong", "--port", "0",
-                                   "--tokens-file", path], env=clean_environment(), capture_output=True, text=True, timeout=30)
+                                   "--tokens-file", path], env=clean_environment(), capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)
 
     def command(self, *arguments, token=TOKEN):
         done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments],
-                              env=clean_environment({"TIDEMARK_TOKEN": token}), capture_output=True, text=True, timeout=30)
+                              env=clean_environment({"TIDEMARK_TOKEN": token}), capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout, done.stderr
 
     def test_the_command_line(self):
@@ -527,7 +527,7 @@ class SignaturesTest(unittest.TestCase):
         self.tables.create_table("Shell")
         done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", "sas", "table",
                                "Shell", "--permissions", "r", "--expires-in", "60"], env=clean_environment(),
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.use("GET", done.stdout.strip().replace("Shell?", "Shell()?"))[0], 200)
 
@@ -608,7 +608,7 @@ class RotationTest(unittest.TestCase):
                                     (f"mine:{self.KEYS[0]}", ("--accounts", f"mine:{self.KEYS[0]}"), "exclude")):
                 write_private(path, text)
                 done = subprocess.run([program("table_store"), "--data", stack.data, "--port", "0", "--accounts-file", path,
-                                       *more], env=clean_environment(), capture_output=True, text=True, timeout=30)
+                                       *more], env=clean_environment(), capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, why in done.stderr), (2, True), done.stderr)
 
 

@@ -55,7 +55,7 @@ class EmbeddedTest(ShardTools):
         def told():
             store = self.store("table")
             return store if "writesPerSecond" in store["shards"][0] else None
-        store = wait_until(told, "two samples", 20)
+        store = wait_until(told, "two samples")
         self.assertFalse(store["shared"])
         shard, = store["shards"]
         self.assertGreater(shard["rows"], 100)

@@ -69,7 +69,7 @@ class ShardsTest(unittest.TestCase):
         for n in range(12):
             client.create(f"queue-{n}")
             client.put(f"queue-{n}", "text")
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.stack.ports['queue_service']}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.stack.ports['queue_service']}/metrics", timeout=60) as answer:
             lines = answer.read().decode().splitlines()
         written = [line.split() for line in lines if line.startswith("tidemark_database_log_bytes_total{")]
         self.assertEqual([name for name, _ in written],

@@ -123,7 +123,7 @@ class StackScriptTest(unittest.TestCase):
             token = file.read()
         for arguments in (["--data", os.path.join(self.directory, "d")], ["--token", token.strip()]):
             listed = subprocess.run([os.path.join(BIN, "tidemark"), "--api", f"http://127.0.0.1:{base + 3}", *arguments, "job",
-                                     "list"], env=clean_environment(no_token), capture_output=True, text=True, timeout=30)
+                                     "list"], env=clean_environment(no_token), capture_output=True, text=True, timeout=60)
             self.assertEqual(listed.returncode, 0, listed.stderr)
         self.stack("down")
         with open(path, encoding="ascii") as file:

@@ -42,7 +42,7 @@ class TlsCase(unittest.TestCase):
 
     def connect(self, port, ca):
         context = ssl.create_default_context(cafile=ca)
-        return context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=20), server_hostname="localhost")
+        return context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=60), server_hostname="localhost")
 
     @staticmethod
     def is_alive(connection):
@@ -66,7 +66,7 @@ class TlsTest(TlsCase):
             with self.subTest(program=name), self.connect(self.stack.ports[name], self.ca) as connection:
                 self.assertTrue(self.is_alive(connection))
                 self.assertIn(connection.version(), ("TLSv1.2", "TLSv1.3"))
-            plain = http.client.HTTPConnection("127.0.0.1", self.stack.ports[name], timeout=20)
+            plain = http.client.HTTPConnection("127.0.0.1", self.stack.ports[name], timeout=60)
             plain.request("GET", "/healthz")
             answer = plain.getresponse()
             self.assertEqual(answer.status, 400, name)
@@ -107,13 +107,13 @@ class TlsTest(TlsCase):
         store = self.stack.start("queue_service")
         store.signal(signal.SIGHUP)
         wait_until(lambda: "nothing to reload" in store.log() or "reloading files" in store.log(), "the signal")
-        with socket.create_connection(("127.0.0.1", self.stack.ports["queue_service"]), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.stack.ports["queue_service"]), timeout=60) as connection:
             self.assertTrue(self.is_alive(connection))
         self.assertEqual(store.terminate(), 0)
 
     def refuse(self, name, *arguments, says):
         ended = subprocess.run([program(name), "--data", self.stack.data, "--port", "0", *arguments],
-                               capture_output=True, text=True, timeout=30, env=clean_environment())
+                               capture_output=True, text=True, timeout=60, env=clean_environment())
         self.assertEqual((ended.returncode, ended.stdout), (2, ""), ended.stderr)
         errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
         self.assertEqual(len(errors), 1, ended.stderr)

@@ -6,12 +6,11 @@
 // the same certificate (TIDEMARK_CA_FILE, TIDEMARK_TLS_KEY_FILE). Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL, _API_URL;
 // TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs is set already, that store is taken as running.
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../support/ports.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const account = "devstoreaccount1";
@@ -59,10 +58,7 @@ function engineSettings() {
 
 // Where the file will run its token issuer.
 async function placeIssuer(tls) {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const origin = `https://localhost:${probe.address().port}`;
-  probe.close();
+  const origin = `https://localhost:${await freePort()}`;
   const keys = `${origin}/keys`;
   tls.arguments.push("--bearer-issuer", `${origin}/tenant/v2.0`, "--bearer-keys", keys, "--bearer-keys-ca-file", tls.environment.TIDEMARK_CA_FILE);
   Object.assign(tls.environment, { TIDEMARK_ISSUER: `${origin}/tenant/v2.0`, TIDEMARK_ISSUER_KEYS: keys });
@@ -125,7 +121,7 @@ function runTests(file, environment) {
   return new Promise((resolve) => {
     const [program, ...line] = file.endsWith(".py")
       ? ["/usr/bin/python3", file, "--verbose"]
-      : [process.execPath, "--test", "--test-reporter=spec", file];
+      : [process.execPath, "--test-reporter=spec", file];
     const child = spawn(program, line, {
       stdio: "inherit",
       env: { ...process.env, ...environment },

@@ -128,11 +128,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
     ids.erase(0);
     return ids;
   }
-  std::string content(std::size_t size) {
-    std::string out(size, '\0');
-    for (auto& c : out) c = static_cast<char>(random_->below(256));
-    return out;
-  }
+  std::string content(std::size_t size) { return random_bytes(*random_, size); }
 
   void SetUp() override {
     service_.start();

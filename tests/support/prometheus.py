@@ -89,12 +89,12 @@ class Prometheus:
     def close(self):
         if self.child.poll() is None:
             self.child.terminate()
-            self.child.wait(30)
+            self.child.wait(60)
         self._log.close()
 
     def _ask(self, path, **parameters):
         query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}{query}", timeout=30) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}{query}", timeout=60) as answer:
             return json.load(answer)["data"]
 
     def query(self, expression):

@@ -40,14 +40,14 @@ def wait_until(condition, what, limit_s=60.0, interval_s=0.02):
 
 
 def _reserve(port):
-    """For as long as this process lives, among all tests of this network: who has the name has the port."""
-    name = socket.socket(socket.AF_UNIX)
+    """For as long as this process lives, among all tests of this network: who has the UDP port has the port (also ports.mjs)."""
+    holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
-        name.bind(f"\0tidemark-test-port-{port}")
+        holder.bind(("127.0.0.1", port))
     except OSError:
-        name.close()
+        holder.close()
         return False
-    name.detach()  # it stays open
+    holder.detach()  # it stays open
     return True
 
 

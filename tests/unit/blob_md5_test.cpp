@@ -15,11 +15,7 @@ namespace {
 
 class Contents {
  public:
-  std::string of_size(std::size_t size) {
-    std::string bytes(size, '\0');
-    for (auto& byte : bytes) byte = static_cast<char>(random_->below(256));
-    return bytes;
-  }
+  std::string of_size(std::size_t size) { return random_bytes(*random_, size); }
   std::size_t below(std::size_t limit) { return random_->below(limit); }
 
  private:

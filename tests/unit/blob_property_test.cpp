@@ -36,9 +36,7 @@ class BlobProperty : public BlobServiceTest,
   }
   std::string some_content() {
     const std::size_t size = random_->below(8) == 0 ? 200'000 + random_->below(500'000) : random_->below(40);
-    std::string out(size, '\0');
-    for (auto& c : out) c = static_cast<char>(random_->below(256));
-    return out;
+    return random_bytes(*random_, size);
   }
   std::string read(const BlobRef& where) {
     const auto opened = service_.open_blob(where, {});

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/kv/shared_known_rows.h"
+#include "tests/support/environment.h"
 #include "tests/support/socket_proxy.h"
 #include "tests/unit/kv_postgres_fixture.h"
 
@@ -123,7 +124,7 @@ TEST_F(PostgresLeaseTest, ReadersSeeWhatWasToldAndNeverGoBack) {
       }
     });
   }
-  for (int n = 1; n <= 500; ++n) {
+  for (int n = 1; n <= static_cast<int>(test_size(100)); ++n) {
     ASSERT_TRUE(run(*engine, increment).has_value());
     told = n;
     ASSERT_TRUE(put(*engine, "filler" + std::to_string(n % 7), std::string(400, 'x')).has_value());

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "tests/support/environment.h"
+
 namespace tidemark::kv {
 namespace {
 
@@ -98,10 +100,12 @@ TEST_F(RewrittenRowsTest, WhoeverIsNotRewrittenAnyMoreMakesRoom) {
 }
 
 TEST_F(RewrittenRowsTest, EachKeyHasOneRowWhateverIsWritten) {
-  std::mt19937 random(5);
+  const auto seed = test_seed();
+  SCOPED_TRACE("TIDEMARK_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
   const auto any = [&random](std::size_t count) { return random() % count; };
   std::map<std::string, std::string> truth;
-  for (int step = 0; step < 50'000; ++step) {
+  for (std::uint64_t step = 0; step < test_size(10'000); ++step) {
     std::map<std::string, std::optional<std::string>> writes;
     for (auto left = any(5) + 1; left > 0; --left) {
       // Few that are written often, and many others.

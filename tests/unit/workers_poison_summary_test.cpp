@@ -1,5 +1,6 @@
 // What is told of poison by groups: exact while there is little of it, and never counted twice for nothing.
 #include "jobs/poison/poison_summary.h"
+#include "tests/support/standing_clock.h"
 #include "tests/unit/workers_fixture.h"
 
 namespace tidemark::workers {
@@ -21,9 +22,13 @@ class PoisonSummaryTest : public WorkersFixture {
       ASSERT_EQ(work_next().end, RunEnd::kPoisoned);
     }
   }
-  Result<jobs::PoisonSum> read(jobs::PoisonFilter which = {}) { return run(summary_->read(std::move(which))); }
+  Result<jobs::PoisonSum> read(jobs::PoisonFilter which = {}) {
+    reads_clock_.time += std::chrono::seconds(1);
+    return run(summary_->read(std::move(which)));
+  }
 
-  std::shared_ptr<jobs::PoisonSummary> summary_ = std::make_shared<jobs::PoisonSummary>(queues_, *clock_);
+  StandingClock reads_clock_;  // a walk takes no time, however slow the machine is, so nobody is given an older one
+  std::shared_ptr<jobs::PoisonSummary> summary_ = std::make_shared<jobs::PoisonSummary>(queues_, reads_clock_);
   int lists_ = 0;
   bool away_ = false;
 };

@@ -57,7 +57,7 @@ class BearerTest(unittest.TestCase):
     @staticmethod
     def ask(url, token, context):
         place = urlsplit(url)
-        connection = http.client.HTTPSConnection(place.hostname, place.port, context=context, timeout=20)
+        connection = http.client.HTTPSConnection(place.hostname, place.port, context=context, timeout=60)
         connection.request("GET", place.path + "/", headers={"Authorization": "Bearer " + token})
         status = connection.getresponse().status
         connection.close()
@@ -93,7 +93,7 @@ class BearerTest(unittest.TestCase):
     def call(self, method, url, headers=None, body=None):
         place = urlsplit(url)
         trusting = ssl.create_default_context(cafile=os.environ["TIDEMARK_CA_FILE"])
-        connection = http.client.HTTPSConnection(place.hostname, place.port, context=trusting, timeout=20)
+        connection = http.client.HTTPSConnection(place.hostname, place.port, context=trusting, timeout=60)
         self.addCleanup(connection.close)
         connection.request(method, f"{place.path}?{place.query}", body=body, headers={"x-ms-version": "2025-07-05", **(headers or {})})
         answer = connection.getresponse()
