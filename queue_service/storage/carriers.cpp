@@ -51,13 +51,16 @@ bool is_final(const Departure& departure, const Error& error) {
 
 }  // namespace
 
-Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure,
-                             const ArrivedBefore& arrived) {
-  const auto last = queue_keys::last_departed(to_shard);
-  const auto number = std::max(TRY(number_at(txn, last)), arrived ? arrived->at(to_shard) : 0) + 1;
-  txn.put(last, kv::key(number));
+Result<Onward> depart(kv::Transaction& txn, Carriers& carriers, std::size_t to_shard, const Departure& departure,
+                      const ArrivedBefore& arrived) {
+  const auto number = std::max(TRY(last_departed(txn, to_shard)), arrived ? arrived->at(to_shard) : 0) + 1;
+  txn.put(queue_keys::last_departed(to_shard), kv::key(number));
   txn.put(queue_keys::departed(to_shard, number), kDeparture.encode(departure));
-  return number;
+  return std::make_shared<Awaited>(carriers, to_shard, number);
+}
+
+Result<std::uint64_t> last_departed(const kv::Reader& rows, std::size_t to_shard) {
+  return number_at(rows, queue_keys::last_departed(to_shard));
 }
 
 Result<std::uint64_t> last_arrived(const kv::Reader& rows, std::size_t from_shard) {
@@ -120,35 +123,54 @@ void forget_departed(kv::Transaction& txn, std::size_t to_shard, const std::vect
   for (const auto& each : departed) txn.erase(queue_keys::departed(to_shard, each.number));
 }
 
-std::unique_ptr<Carriers::Turn> Carriers::begin(std::size_t to_shard) {
+std::unique_ptr<Carriers::Turn> Carriers::begin(std::size_t to_shard, Awaited* waiter) {
   MutexLock lock(mutex_);
-  if (std::exchange(ways_[to_shard].busy, true)) return nullptr;
-  return std::make_unique<Turn>(*this, to_shard);
+  const bool busy = std::exchange(ways_[to_shard].busy, true);
+  if (waiter != nullptr) waiter->wants_turn_ = busy;
+  return busy ? nullptr : std::make_unique<Turn>(*this, to_shard);
 }
 
 Carriers::Turn::~Turn() {
-  {
-    MutexLock lock(carriers_.mutex_);
-    carriers_.ways_[to_shard_].busy = false;
+  MutexLock lock(carriers_.mutex_);
+  auto& way = carriers_.ways_[to_shard_];
+  way.busy = false;
+  for (const auto& [number, waiter] : way.awaited) {
+    if (!std::exchange(waiter->wants_turn_, false)) continue;
+    waiter->told.notify_all();
+    break;
   }
-  carriers_.ended.notify_all();
 }
 
 void Carriers::note(std::size_t to_shard, Arrived arrived) {
   MutexLock lock(mutex_);
-  auto& latest = ways_[to_shard].latest;
-  std::ranges::move(arrived, std::back_inserter(latest));
-  while (latest.size() > kRemembered) latest.pop_front();
+  auto& awaited = ways_[to_shard].awaited;
+  for (const auto& [number, outcome] : arrived) {
+    const auto [first, last] = awaited.equal_range(number);
+    for (auto waiter = first; waiter != last; ++waiter) {
+      waiter->second->outcome_ = outcome;
+      waiter->second->told.notify_all();
+    }
+    awaited.erase(first, last);
+  }
 }
 
-std::optional<Result<Arrival>> Carriers::outcome(std::size_t to_shard, std::uint64_t number) const {
-  MutexLock lock(mutex_);
-  const auto way = ways_.find(to_shard);
-  if (way == ways_.end()) return std::nullopt;
-  const auto& latest = way->second.latest;  // in the order of their numbers
-  const auto found = std::ranges::lower_bound(latest, number, {}, [](const auto& each) { return each.first; });
-  if (found == latest.end() || found->first != number) return std::nullopt;
-  return found->second;
+Awaited::Awaited(Carriers& carriers, std::size_t to_shard_, std::uint64_t number_)
+    : to_shard(to_shard_), number(number_), carriers_(carriers) {
+  MutexLock lock(carriers.mutex_);
+  carriers.ways_[to_shard].awaited.emplace(number, this);
+}
+
+Awaited::~Awaited() {
+  MutexLock lock(carriers_.mutex_);
+  auto& awaited = carriers_.ways_[to_shard].awaited;
+  const auto [first, last] = awaited.equal_range(number);
+  const auto found = std::find_if(first, last, [this](const auto& each) { return each.second == this; });
+  if (found != last) awaited.erase(found);
+}
+
+std::optional<Result<Arrival>> Awaited::outcome() {
+  MutexLock lock(carriers_.mutex_);
+  return std::exchange(outcome_, std::nullopt);
 }
 
 }  // namespace tidemark::queue_service

@@ -33,9 +33,15 @@ struct Departure {
 Result<std::uint64_t> last_arrived(const kv::Reader& rows, std::size_t from_shard);
 /// For each shard, the last that had arrived there from one when this process began. Null: the shard itself knows.
 using ArrivedBefore = std::shared_ptr<const std::vector<std::uint64_t>>;
-/// Writes down that it leaves for this shard; returns its number.
-Result<std::uint64_t> depart(kv::Transaction& txn, std::size_t to_shard, const Departure& departure,
-                             const ArrivedBefore& arrived);
+/// The number of the last one that has departed to this shard; 0 if none has.
+Result<std::uint64_t> last_departed(const kv::Reader& rows, std::size_t to_shard);
+class Awaited;
+class Carriers;
+/// What becomes of a message that departed, for whoever wants to know.
+using Onward = std::shared_ptr<Awaited>;
+/// Writes down that it leaves for this shard.
+Result<Onward> depart(kv::Transaction& txn, Carriers& carriers, std::size_t to_shard, const Departure& departure,
+                      const ArrivedBefore& arrived);
 
 struct Departed {
   std::uint64_t number = 0;
@@ -52,11 +58,7 @@ Result<Departure> decode_departure(std::string_view row);
 /// Also what is in it.
 Result<void> check_departure(std::string_view row);
 
-/// Where a message went that departed again from where it arrived.
-struct Onward {
-  std::size_t to_shard = 0;
-  std::uint64_t number = 0;
-};
+/// Where a message was put, or that it departed again from where it arrived.
 using Arrival = std::variant<Placed, Onward>;
 /// What became of departed messages. kQueueNotFound, kIdempotencyKeyReused: a follow-up that can never be put.
 using Arrived = std::deque<std::pair<std::uint64_t, Result<Arrival>>>;
@@ -68,25 +70,24 @@ Result<Arrived> arrive(kv::Transaction& txn, std::size_t from_shard, const std::
 /// Once that is durable.
 void forget_departed(kv::Transaction& txn, std::size_t to_shard, const std::vector<Departed>& departed);
 
-/// Who carries to which shard, and what became of the latest messages that were carried there.
+/// Who carries from one shard to which other, and who waits for what is carried.
 class Carriers {
  public:
   class Turn;
-  /// One at a time has the turn, for each shard. Null: somebody else does; try again once one has `ended`.
-  std::unique_ptr<Turn> begin(std::size_t to_shard);
-  Signal ended;
-
+  /// One at a time has the turn, for each shard. Null: somebody else does; `waiter` is told when that one has ended, if
+  /// its message has not arrived by then.
+  std::unique_ptr<Turn> begin(std::size_t to_shard, Awaited* waiter = nullptr);
+  /// Tells those who wait for it.
   void note(std::size_t to_shard, Arrived arrived);
-  /// Nothing if it did not arrive lately.
-  std::optional<Result<Arrival>> outcome(std::size_t to_shard, std::uint64_t number) const;
 
  private:
-  static constexpr std::size_t kRemembered = 1024;
+  friend class Awaited;
   struct Way {
     bool busy = false;
-    Arrived latest;
+    /// By number: two may have the same one while the transaction of the first is run again.
+    std::multimap<std::uint64_t, Awaited*> awaited;
   };
-  mutable Mutex mutex_;
+  Mutex mutex_;
   std::map<std::size_t, Way> ways_ GUARDED_BY(mutex_);
 };
 
@@ -100,6 +101,30 @@ class Carriers::Turn {
  private:
   Carriers& carriers_;
   const std::size_t to_shard_;
+};
+
+/// It is made in the transaction in which the message departs, before anybody can carry it, and what is noted after
+/// that is kept as long as this is.
+class Awaited {
+ public:
+  Awaited(Carriers& carriers, std::size_t to_shard, std::uint64_t number);
+  ~Awaited();
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+
+  /// Nothing if it has not arrived yet.
+  std::optional<Result<Arrival>> outcome();
+
+  const std::size_t to_shard;
+  const std::uint64_t number;
+  Signal told;  // that it has arrived, or that the turn is free
+
+ private:
+  friend class Carriers;
+  Carriers& carriers_;
+  // Guarded by the mutex of the carriers.
+  bool wants_turn_ = false;
+  std::optional<Result<Arrival>> outcome_;
 };
 
 }  // namespace tidemark::queue_service

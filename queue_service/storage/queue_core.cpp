@@ -16,8 +16,8 @@ const FailStep kArriveStep("queue.arrive");
 const FailStep kForgetDepartedStep("queue.forget_departed");
 
 constexpr std::size_t kCarriedTogether = 64;
-/// Each is a queue that was spread, deleted or made anew while the message was on its way.
-constexpr int kMostTurnings = 3;
+/// Each but the first is for a queue that was spread, deleted or made anew while the message was on its way.
+constexpr int kMostLegs = 4;
 constexpr Duration kTurnPatience = std::chrono::seconds(5);
 
 }  // namespace
@@ -57,14 +57,14 @@ Task<Result<void>> QueueService::Shard::collect(std::shared_ptr<Shard> shard) {
   co_return co_await kv::collect_generations(shard->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
 
-Result<Arrival> QueueService::Core::put_departed(kv::Transaction& txn, Effects& effects, const Shard& here,
+Result<Arrival> QueueService::Core::put_departed(kv::Transaction& txn, Effects& effects, Shard& here,
                                                  Departure departure, const ArrivedBefore& arrived, Moment at) const {
   auto& [account, queue, id, put, moved] = departure;
   auto record = put ? MessageRecord() : TRY(decode_message(moved));
   const auto by = put ? Sorting{put->group, put->idempotency_key} : Sorting{record.message.group, {}};
   queue = TRY(part_by_now(txn, here, account, std::move(queue), by));
   if (const auto& next = of(account, queue); &next != &here) {
-    return Onward{next.number, TRY(depart(txn, next.number, departure, arrived))};
+    return TRY(depart(txn, here.carriers, next.number, departure, arrived));
   }
   if (!put) {
     auto rows = TRY(QueueRows::open_or_create(txn, effects, account, queue, at));
@@ -106,10 +106,10 @@ Result<ArrivedBefore> QueueService::Core::arrived_before(Shard& from) const {
   return from.arrived_before;
 }
 
-Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to) {
-  for (;;) {
+Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to, std::uint64_t last) {
+  for (bool more = true; more;) {
     const auto batch = CO_TRY(read_departed(*from.engine.snapshot(), to.number, kCarriedTogether));
-    if (batch.empty()) co_return Result<void>{};
+    if (batch.empty()) break;
     auto arrived = CO_TRY(here(to) ? co_await arrive(to, from.number, batch)
                                    : co_await others->arrive(to.number, from.number, batch));
     from.carriers.note(to.number, std::move(arrived));
@@ -117,7 +117,9 @@ Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to) {
       forget_departed(txn, to.number, batch);
       return {};
     }));
+    more = batch.back().number < last;
   }
+  co_return Result<void>{};
 }
 
 Task<Result<void>> QueueService::Core::carry_from(Shard& from) {
@@ -125,42 +127,39 @@ Task<Result<void>> QueueService::Core::carry_from(Shard& from) {
   for (const auto& to : shards) {
     const auto turn = to.get() == &from ? nullptr : from.carriers.begin(to->number);
     if (!turn) continue;
-    if (auto carried = co_await carry(from, *to); !carried) failed = std::move(carried.error());
+    const auto last = last_departed(*from.engine.snapshot(), to->number);
+    auto carried = last ? co_await carry(from, *to, *last) : Result<void>(fail(last.error()));
+    if (!carried) failed = std::move(carried.error());
   }
   if (!failed) co_return Result<void>{};
   carry_soon();
   co_return fail(std::move(*failed));
 }
 
-Task<Result<Placed>> QueueService::Core::carry_one(Shard& from, Shard& to, std::uint64_t number) {
-  co_return co_await follow(to, CO_TRY(co_await arrival_of(from, to, number)));
-}
-
 Task<Result<Placed>> QueueService::Core::follow(Shard& at, Arrival arrival) {
   auto* from = &at;
-  int turnings = 0;
+  int legs = 0;
   while (const auto* const onward = std::get_if<Onward>(&arrival)) {
-    if (++turnings > kMostTurnings) co_return fail(ErrorCode::kServerBusy);
-    auto* const to = shards[onward->to_shard].get();
-    arrival = CO_TRY(co_await arrival_of(*from, *to, onward->number));
+    if (++legs > kMostLegs) co_return fail(ErrorCode::kServerBusy);
+    auto* const to = shards[(*onward)->to_shard].get();
+    arrival = CO_TRY(co_await arrival_of(*from, *to, **onward));
     from = to;
   }
   co_return std::get<Placed>(std::move(arrival));
 }
 
-Task<Result<Arrival>> QueueService::Core::arrival_of(Shard& from, Shard& to, std::uint64_t number) {
+Task<Result<Arrival>> QueueService::Core::arrival_of(Shard& from, Shard& to, Awaited& message) {
   for (;;) {
-    const auto ticket = from.carriers.ended.ticket();
-    if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);
-    if (const auto turn = from.carriers.begin(to.number)) {
-      if (auto carried = co_await carry(from, to); !carried) {
-        carry_soon();
-        co_return fail(std::move(carried.error()));
-      }
-      if (auto outcome = from.carriers.outcome(to.number, number)) co_return std::move(*outcome);
-      co_return fail(ErrorCode::kOperationTimedOut);  // it arrived, long ago
+    const auto ticket = message.told.ticket();
+    if (auto outcome = message.outcome()) co_return std::move(*outcome);
+    if (const auto turn = from.carriers.begin(to.number, &message)) {
+      auto carried = co_await carry(from, to, message.number);
+      if (!carried) carry_soon();
+      if (auto outcome = message.outcome()) co_return std::move(*outcome);
+      if (!carried) co_return fail(std::move(carried.error()));
+      co_return fail(ErrorCode::kOperationTimedOut);  // it arrived, and whoever carried it never heard where
     }
-    co_await from.carriers.ended.wait(ticket, clock, kTurnPatience);
+    co_await message.told.wait(ticket, clock, kTurnPatience);
   }
 }
 

@@ -119,7 +119,7 @@ struct QueueService::Core {
   /// This process serves the shard.
   [[nodiscard]] bool here(const Shard& shard) const { return others == nullptr || others->here(shard.number); }
   /// In a transaction of this shard. If the message has to go on to another one, it departs again.
-  Result<Arrival> put_departed(kv::Transaction& txn, Effects& effects, const Shard& here, Departure departure,
+  Result<Arrival> put_departed(kv::Transaction& txn, Effects& effects, Shard& here, Departure departure,
                                const ArrivedBefore& arrived, Moment at) const;
   /// Puts into queues of one shard what departed from another.
   Task<Result<Arrived>> arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed);
@@ -132,14 +132,13 @@ struct QueueService::Core {
   }
   /// Brings what left one shard to all others. Fails if that was not possible for one of them.
   Task<Result<void>> carry_from(Shard& from);
-  /// Brings what left one shard to another, until nothing is on its way.
-  Task<Result<void>> carry(Shard& from, Shard& to);
-  /// The same, and tells what became there of the message that departed under this number.
-  Task<Result<Arrival>> arrival_of(Shard& from, Shard& to, std::uint64_t number);
-  /// Goes on with a message that arrived at this shard until it is put somewhere. kServerBusy if it goes on too often.
+  /// Brings what left one shard to another, up to this number and little more: what departs meanwhile waits for another
+  /// turn.
+  Task<Result<void>> carry(Shard& from, Shard& to, std::uint64_t last);
+  /// Brings it, unless somebody else does, and tells what became of it there.
+  Task<Result<Arrival>> arrival_of(Shard& from, Shard& to, Awaited& message);
+  /// Goes on with a message of this shard until it is put somewhere. kServerBusy if it goes on too often.
   Task<Result<Placed>> follow(Shard& at, Arrival arrival);
-  /// Both: where the message was put in the end.
-  Task<Result<Placed>> carry_one(Shard& from, Shard& to, std::uint64_t number);
 
   Clock& clock;
   Random& random;

@@ -292,7 +292,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   }
   const auto arrived = CO_TRY(core_->arrived_before(home));
   std::vector<Placed> placed;
-  std::vector<std::pair<Shard*, std::uint64_t>> departures;  // null: it is on this shard
+  std::vector<Onward> departures;  // null: it is on this shard
   const auto at = home.moment();
   Shard::Body put_all = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     placed.assign(follow_ups.size(), {});
@@ -305,7 +305,8 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
         queue = TRY(core_->part_by_now(txn, home, holder.account, std::move(queue), by));
       }
       if (auto& shard = core_->of(holder.account, queue); &shard != &home) {
-        departures[i] = {&shard, TRY(depart(txn, shard.number, {holder.account, queue, ids[i], message}, arrived))};
+        const Departure departure{holder.account, queue, ids[i], message};
+        departures[i] = TRY(depart(txn, home.carriers, shard.number, departure, arrived));
         continue;
       }
       auto rows = TRY(QueueRows::open(txn, effects, holder.account, queue, at));
@@ -331,8 +332,13 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   }
   if (!done) co_return fail(std::move(done.error()));
   for (std::size_t i = 0; i < follow_ups.size(); ++i) {
-    const auto& [shard, number] = departures[i];
-    if (shard != nullptr) placed[i] = CO_TRY(co_await core_->carry_one(home, *shard, number));
+    if (!departures[i]) continue;
+    auto put = co_await core_->follow(home, std::move(departures[i]));
+    if (!put) {
+      core_->carry_soon();  // the rest
+      co_return fail(std::move(put.error()));
+    }
+    placed[i] = std::move(*put);
   }
   co_return placed;
 }
@@ -377,9 +383,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
   const auto parts = CO_TRY(core_->parts_of(account, request.to_queue));
   const auto arrived = CO_TRY(core_->arrived_before(home));
   const auto turn = core_->next_turn();
-  Placed placed;
-  Shard* other = nullptr;
-  std::uint64_t departure = 0;
+  Arrival arrival;
   const auto at = home.moment();
   Shard::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto source = TRY(QueueRows::open(txn, effects, account, from, at));
@@ -391,19 +395,17 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
     const std::string_view group = record.message.group;
     auto to = core_->part_to_move(account, from, request.to_queue, parts, {group, {}, turn});
     to = TRY(core_->part_by_now(txn, home, account, std::move(to), {group, {}}));
-    other = &core_->of(account, to);
-    if (other != &home) {
-      const auto id = record.message.id;
-      departure = TRY(depart(txn, other->number, {account, to, id, {}, encode(record)}, arrived));
+    if (const auto& other = core_->of(account, to); &other != &home) {
+      const Departure departure{account, to, record.message.id, {}, encode(record)};
+      arrival = TRY(depart(txn, home.carriers, other.number, departure, arrived));
       return {};
     }
     auto target = TRY(QueueRows::open_or_create(txn, effects, account, to, at));
-    placed = TRY(insert_moved(target, std::move(record)));
+    arrival = TRY(insert_moved(target, std::move(record)));
     return {};
   };
   CO_TRY(co_await home.transact(step, std::move(body)));
-  if (other == &home) co_return placed;
-  co_return co_await core_->carry_one(home, *other, departure);
+  co_return co_await core_->follow(home, std::move(arrival));
 }
 
 Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {

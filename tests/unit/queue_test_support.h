@@ -66,12 +66,18 @@ class QueueTest : public testing::Test {
   /// Starts without waiting for the end.
   template <class T>
   std::shared_ptr<std::optional<T>> start(Task<T> task) {
+    auto slot = started(std::move(task));
+    settle();
+    return slot;
+  }
+  /// The same from within a task: it begins with the next turn.
+  template <class T>
+  std::shared_ptr<std::optional<T>> started(Task<T> task) {
     auto slot = std::make_shared<std::optional<T>>();
     asio::co_spawn(io_, std::move(task), [slot](std::exception_ptr failure, T value) {
       ASSERT_FALSE(failure);
       slot->emplace(std::move(value));
     });
-    settle();
     return slot;
   }
   template <class T>

@@ -131,5 +131,79 @@ TEST_F(QueueTransit, AMoveToAPartThatGoesMeanwhileOnTheSameShardLosesNothing) {
   }
 }
 
+TEST_F(QueueTransit, WhatBecameOfAMessageIsKeptForWhoeverWaitsHoweverManyArriveMeanwhile) {
+  constexpr std::size_t kFinishes = 42;  // of 32 follow-ups each
+  std::vector<std::shared_ptr<std::optional<Result<std::vector<Placed>>>>> finishes;
+  std::vector<LeaseKey> leases;
+  for (std::size_t i = 0; i < kFinishes; ++i) leases.push_back(put_and_take(on(0)));
+  engines_[1].before_next = [&] {  // all of them depart before the first arrives
+    for (const auto& lease : leases) {
+      finishes.push_back(started(queues_->finish(lease, std::vector<FollowUp>(kMaxFollowUps, {on(1), {.text = "next"}}))));
+    }
+    io_.poll();
+  };
+  ASSERT_TRUE(run(queues_->move(put_and_take(on(0)), {.to_queue = on(1)})));
+  for (const auto& finish : finishes) {
+    const auto placed = poll(finish);
+    ASSERT_TRUE(placed);
+    ASSERT_TRUE(*placed) << placed->error().message;
+    EXPECT_FALSE((*placed)->back().receipt.empty());
+  }
+  EXPECT_EQ(count(on(1)), 1 + kFinishes * kMaxFollowUps);
+  EXPECT_EQ(on_their_way(), 0U);
+}
+
+TEST_F(QueueTransit, NobodyWaitsForWhatDepartsLater) {
+  constexpr std::size_t kLater = 20;
+  for (const bool upkeep : {false, true}) {
+    std::vector<LeaseKey> leases;
+    for (std::size_t i = 0; i < kLater; ++i) leases.push_back(put_and_take(on(0)));
+    const auto first = put_and_take(on(0));
+    engines_[1].refusing = upkeep;
+    if (upkeep) {
+      EXPECT_FALSE(run(queues_->move(first, {.to_queue = on(1)})));
+    }
+    engines_[1].refusing = false;
+    std::function<void()> another = [&] {  // at each arrival there is another one to carry
+      if (leases.empty()) return;
+      started(queues_->move(leases.back(), {.to_queue = on(1)}));
+      leases.pop_back();
+      engines_[1].before_next = another;
+      io_.poll();
+    };
+    engines_[1].before_next = another;
+    std::size_t still_to_come = 0;
+    const auto carried = [&]() -> Task<Result<void>> {
+      if (upkeep) {
+        CO_TRY(co_await queues_->carry_on());
+      } else {
+        CO_TRY(co_await queues_->move(first, {.to_queue = on(1)}));
+      }
+      still_to_come = leases.size();
+      co_return Result<void>{};
+    };
+    ASSERT_TRUE(run(carried()));
+    EXPECT_GT(still_to_come, kLater / 2);
+    EXPECT_EQ(on_their_way(), 0U) << "those who wait carry on";
+  }
+  EXPECT_EQ(count(on(1)), 2 * (1 + kLater));
+}
+
+TEST_F(QueueTransit, AFollowUpThatCannotBePutAnyMoreDoesNotDelayTheOthers) {
+  auto upkeep = start([](QueueService& queues) -> Task<bool> {
+    co_await queues.keep_up(std::chrono::seconds(3600));
+    co_return true;
+  }(*queues_));
+  const auto lease = put_and_take(on(0));
+  meanwhile(1, [this](QueueService& queues) { return queues.delete_queue("acc", on(1)); });
+  EXPECT_TRUE(run(queues_->finish(lease, {{on(1), {.text = "gone"}}, {on(2), {.text = "there"}}}))
+                  .failed_with(ErrorCode::kQueueNotFound));
+  advance(std::chrono::seconds(1));
+  EXPECT_EQ(on_their_way(), 0U);
+  EXPECT_EQ(texts_in(on(2)), Texts{"there"});
+  queues_->begin_shutdown();
+  EXPECT_TRUE(poll(upkeep).has_value());
+}
+
 }  // namespace
 }  // namespace tidemark::queue_service
