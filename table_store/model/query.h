@@ -30,11 +30,12 @@ struct QueryRequest {
 /// A place in a partition: the first row from `from` on, if it is before `before`. An empty `before` is the end.
 struct RowSearch {
   std::string partition_key, from, before;
-  /// If given: rows with a RowKey of another length are passed over, at most kMostPassedOver of them. The row behind
-  /// those is found whatever its length, and the search may go on behind it.
+  /// If given: rows with a RowKey of another length are passed over, at most kMostPassedOver of them, and no more after
+  /// kMostBytesPassedOver. The row behind those is found whatever its length, and the search may go on behind it.
   std::uint32_t row_key_bytes = 0;
 };
 inline constexpr int kMostPassedOver = 1000;
+inline constexpr std::size_t kMostBytesPassedOver = 1UL << 20;
 
 struct FoundRows {
   std::vector<std::optional<Entity>> rows;  // one for each search, as far as there was room

@@ -296,8 +296,13 @@ Task<Result<FeedStatus>> TableService::put_feed(std::string account, std::string
     if (!kept) change.generation = TRY(next_generation(txn));
     return TRY(declare(txn, account, std::move(change)));
   };
-  CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kPutFeedStep));
-  co_return status_of_feed(CO_TRY(kept_logs_of(shards_, key)));
+  for (;;) {
+    CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kPutFeedStep));
+    const auto logs = kept_logs_of(shards_, key);
+    if (logs) co_return status_of_feed(*logs);
+    // Or somebody has dropped it since.
+    if (!logs.failed_with(ErrorCode::kFeedNotFound)) co_return fail(logs.error());
+  }
 }
 
 Task<Result<void>> TableService::drop_feed(std::string account, std::string table) {

@@ -14,7 +14,11 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr std::size_t kSearchesInASlice = 64;
+// What is looked at before the thread is given away, and a last search beyond it.
+constexpr std::size_t kRowsInASlice = 512;
+constexpr std::size_t kBytesInASlice = 512UL << 10;
+// What a search costs beside the rows that it passes over.
+constexpr std::size_t kRowsOfASearch = 8;
 constexpr std::size_t kMaxBoundUnits = kMaxKeyUnits + 1;  // just behind a key
 
 /// Keys have no control characters, so nothing but the key lies between it and the key with this behind it.
@@ -23,32 +27,43 @@ bool is_for_one_key(const RowSearch& search) {
          search.before.back() == '\x01';
 }
 
-std::size_t size_of(std::string_view key, std::string_view record) { return key.size() + record.size(); }
+struct Looked {
+  std::size_t rows = 0;
+  std::size_t bytes = 0;
+  void at(std::string_view key, std::string_view record) {
+    ++rows;
+    bytes += key.size() + record.size();
+  }
+  [[nodiscard]] bool slice_over() const { return rows >= kRowsInASlice || bytes >= kBytesInASlice; }
+};
 
-/// Adds what is found, and its size to `bytes`.
+/// Adds what is found, and its size to `found_bytes`.
 Result<void> find_row(const kv::Reader& snapshot, std::uint64_t generation, const RowSearch& search,
-                      const Selection& selection, FoundRows& found, std::size_t& bytes) {
+                      const Selection& selection, FoundRows& found, std::size_t& found_bytes, Looked& looked) {
   auto& row = found.rows.emplace_back();
+  looked.rows += kRowsOfASearch;
+  const auto take = [&](std::string_view key, std::string_view record) -> Result<void> {
+    looked.bytes += key.size() + record.size();
+    found_bytes += key.size() + record.size();
+    row = TRY(entity_in(key, record, selection));
+    return {};
+  };
   if (is_for_one_key(search)) {
     const auto key = entity_key(generation, search.partition_key, search.from);
     const auto record = TRY(snapshot.get(key));
-    if (!record) return {};
-    bytes += size_of(key, *record);
-    row = TRY(entity_in(key, *record, selection));
-    return {};
+    return record ? take(key, *record) : Result<void>();
   }
   const auto cursor = snapshot.scan(range_of(generation, search));
   EntityKeyReader keys;
-  for (int passed = 0; cursor->valid() && search.row_key_bytes > 0 && passed < kMostPassedOver; ++passed) {
+  for (Looked passed; cursor->valid() && search.row_key_bytes > 0; cursor->next()) {
+    if (passed.rows == kMostPassedOver || passed.bytes >= kMostBytesPassedOver) break;
     if (!keys.read(cursor->key())) return corrupt_record("entity");
     if (keys.row_key.size() == search.row_key_bytes) break;
-    cursor->next();
+    passed.at(cursor->key(), cursor->value());
+    looked.at(cursor->key(), cursor->value());
   }
   TRY(cursor->status());
-  if (!cursor->valid()) return {};
-  bytes += size_of(cursor->key(), cursor->value());
-  row = TRY(entity_in(cursor->key(), cursor->value(), selection));
-  return {};
+  return cursor->valid() ? take(cursor->key(), cursor->value()) : Result<void>();
 }
 
 }  // namespace
@@ -95,11 +110,14 @@ Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string
   FoundRows found;
   found.rows.reserve(searches.size());
   std::size_t bytes = 0;
+  Looked looked;
   for (const auto& search : searches) {
-    CO_TRY(find_row(*entities.rows, entities.generation, search, selection, found, bytes));
+    CO_TRY(find_row(*entities.rows, entities.generation, search, selection, found, bytes, looked));
     found.as_of.push_back(CO_TRY(views.as_of(shards_.of(account, table, search.partition_key).number)));
     if (bytes >= kMaxReplyBytes) break;
-    if (found.rows.size() % kSearchesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
+    if (!looked.slice_over()) continue;
+    co_await asio::post(executor, asio::use_awaitable);
+    looked = {};
   }
   CO_TRY(views.check_still_there(account, table, entities.generation));
   co_return found;

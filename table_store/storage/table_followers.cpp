@@ -125,9 +125,10 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
   if (fence) CO_TRY(check_operation_id(fence->operation_id));
   const auto key = feed_key(account, table);
   const auto now = clock_.now().time_since_epoch().count();
-  std::uint64_t number = 0;
-  for (bool seen = false; !seen;) {
+  for (;;) {
     const auto logs = CO_TRY(logs_of(shards_, key));
+    std::uint64_t number = 0;
+    bool seen = false;
     const bool renews = anew && is_at(logs, following.follower, at);
     const auto begin = [&](kv::Transaction& txn) -> Result<std::optional<CopiedTables::Change>> {
       auto record = read_table(txn, account, table);
@@ -150,11 +151,12 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
       return TRY(declare(txn, account, std::move(change)));
     };
     CO_TRY(co_await change_table(account, table, fence, begin, &kFollowStep));
+    if (!seen) continue;
+    trim_in_background(key, number, co_await asio::this_coro::executor);
+    const auto followed = CO_TRY(logs_of(shards_, key));
+    if (has_follower(followed, following.follower)) co_return status_of(followed, following.follower);
+    // Somebody has removed it since.
   }
-  trim_in_background(key, number, co_await asio::this_coro::executor);
-  const auto logs = CO_TRY(logs_of(shards_, key));
-  if (!has_follower(logs, following.follower)) co_return fail(ErrorCode::kFollowerNotFound);  // it was removed since
-  co_return status_of(logs, following.follower);
 }
 
 Task<Result<void>> TableService::unfollow(std::string account, std::string table, std::string follower) {

@@ -204,5 +204,23 @@ TEST_F(TableRacesTest, AFollowerThatComesWhileOthersWriteMissesNothing) {
   EXPECT_EQ(begins.size(), 30U);
 }
 
+TEST_F(TableRacesTest, WhoeverFollowsOrKeepsIsToldSoThoughOthersEndIt) {
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done.load()) {
+      EXPECT_TRUE(run_task(service.unfollow("acct", "people", "x")).has_value());
+      std::ignore = run_task(service.drop_feed("acct", "people"));  // it may not be there
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    const auto followed = run_task(service.follow("acct", "people", following_of("x"), false));
+    EXPECT_TRUE(followed.has_value()) << followed.error().message;
+    const auto kept = run_task(service.put_feed("acct", "people", {.new_values = true}));
+    EXPECT_TRUE(kept.has_value()) << kept.error().message;
+  }
+  done = true;
+  other.join();
+}
+
 }  // namespace
 }  // namespace tidemark::table_store

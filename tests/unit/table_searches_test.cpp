@@ -60,6 +60,28 @@ TEST_F(TableSearchesTest, ASearchPassesOverSoManyRowsAndNoMore) {
             (std::vector<std::string>{"p/" + name(kMostPassedOver), "p/a_9"}));
 }
 
+TEST_F(TableSearchesTest, OthersHaveTheirTurnWhileRowsArePassedOver) {
+  for (int i = 0; i < kMostPassedOver; ++i) put("a_" + std::to_string(10'000 + i), "Rome");
+  constexpr std::size_t kSearches = 16;
+  const auto turns_beside = [this](const RowSearch& search) {
+    asio::io_context io;
+    std::optional<Result<FoundRows>> found;
+    asio::co_spawn(io, service->find_rows("acct", "people", std::vector<RowSearch>(kSearches, search), {}),
+                   [&](const std::exception_ptr&, Result<FoundRows> rows) { found = std::move(rows); });
+    std::size_t turns = 0;
+    std::function<void()> other = [&] {
+      ++turns;
+      asio::post(io, other);
+    };
+    other();
+    while (!found) io.poll_one();
+    EXPECT_EQ((*found)->rows.size(), kSearches);
+    return turns;
+  };
+  EXPECT_GE(turns_beside({"p", "a_", "b", 3}), kSearches);
+  EXPECT_LT(turns_beside({"p", "a_", "b", 7}), kSearches / 2) << "nothing is passed over";
+}
+
 TEST_F(TableSearchesTest, ASearchForOneKeyFindsNoOther) {
   const std::string longest(kMaxKeyUnits, 'x');
   for (const auto& row : {std::string("b"), std::string("b!"), longest}) put(row, "Rome");
