@@ -31,7 +31,7 @@ class BodyReader {
 
 struct Request {
   std::string_view method;                                             // as sent, upper case
-  std::string_view target;                                             // as on the wire: path?query
+  std::string_view target;                                             // path?query, as on the wire
   std::string_view path;                                               // raw, percent-encoded
   std::string_view query;                                              // raw, without '?'
   std::vector<std::pair<std::string_view, std::string_view>> headers;  // in order, names as sent, values trimmed

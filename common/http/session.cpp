@@ -12,6 +12,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
+#include "common/http/host_name.h"
 #include "common/http/session_body.h"
 
 namespace tidemark::http {
@@ -75,6 +76,25 @@ std::optional<Error> ambiguity(const Parser& parser) {
   }
   if (fields.count(host) > 1) return make_error(ErrorCode::kMalformedRequest, "There is more than one Host header.");
   return std::nullopt;
+}
+
+// A target that is a whole URI names the host, whatever the Host header says (RFC 9112, 3.2.2). Its scheme is no proof of
+// anything: whether the connection is HTTPS, the connection knows. False: the URI has no host, or more than that.
+bool to_origin_form(Parser& parser) {
+  auto& head = parser.get();
+  if (head.target().starts_with('/')) return true;
+  const std::string target(view(head.target()));
+  const auto scheme_end = target.find("://");
+  const auto scheme = std::string_view(target).substr(0, scheme_end);
+  if (scheme_end == std::string::npos || (!iequals_ascii(scheme, "http") && !iequals_ascii(scheme, "https"))) return true;
+  const auto host_begin = scheme_end + 3;
+  const auto host_end = std::min(target.find_first_of("/?#", host_begin), target.size());
+  const auto host = std::string_view(target).substr(host_begin, host_end - host_begin);
+  if (host_name(host).empty() || host.find('@') != std::string_view::npos) return false;
+  const auto rest = target.substr(host_end);
+  head.set(boost::beast::http::field::host, host);
+  head.target(rest.starts_with('/') ? rest : "/" + rest);
+  return true;
 }
 
 // True when the head is complete or malformed, false when more must come.
@@ -227,6 +247,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   idle_ = false;
   if (malformed) co_return co_await refuse(parse_failure(malformed));
   if (auto ambiguous = ambiguity(parser)) co_return co_await refuse(std::move(*ambiguous));
+  if (!to_origin_form(parser)) co_return co_await refuse(make_error(ErrorCode::kInvalidUri));
   fill_request(request_, parser);
   request_.request_id = context_.random.guid();
   const auto expect = request_.header("expect");

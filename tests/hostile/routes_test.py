@@ -374,6 +374,25 @@ class RoutesTest(unittest.TestCase):
         self.assertEqual(self.state(), before)
         self.answer_all()
 
+    def test_a_target_that_is_a_whole_uri_names_the_host(self):
+        def by_uri(kind, program):
+            client = kind(self.stack.ports[program])
+            self.addCleanup(client.close)
+            send = client.send
+            client.send = lambda method, target, *rest: send(method, f"http://127.0.0.1{target}", *rest)
+            return client
+        self.assertEqual(by_uri(TableClient, "table_store").get("Things", "p", "r")["Number"], 1)
+        self.assertEqual(by_uri(QueueClient, "queue_service").peek("things"), self.queues.peek("things"))
+        self.assertEqual(by_uri(BlobClient, "blob_store")._ask("GET", "/things/mine")[1], b"mine")
+        self.assertEqual(by_uri(ApiClient, "api").jobs(), self.api.jobs())
+        sas = account_sas()
+        for program, target in (("table_store", f"/{ACCOUNT}/Tables?{sas}"), ("queue_service", f"/{ACCOUNT}/things?comp=metadata&{sas}"),
+                                ("blob_store", f"/{ACCOUNT}/things/mine?{sas}"), ("api", "/v1/jobs")):
+            for host, status in ((b"localhost", b"200"), (b"evil.example", b"403")):  # beside Host: localhost
+                with self.subTest(program=program, host=host):
+                    raw = self.raw(program, f"GET http://{host.decode()}{target} HTTP/1.1", f"Authorization: Bearer {TOKEN}" if program == "api" else "")
+                    self.assertRegex(raw, rb"^HTTP/1\.1 " + status)
+
     def raw(self, program, request, *lines, body=""):
         with socket.create_connection(("127.0.0.1", self.stack.ports[program]), 10) as connection:
             head = [request, "Host: localhost", "Connection: close", *(line for line in lines if line), "", body]

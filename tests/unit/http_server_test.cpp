@@ -84,6 +84,7 @@ Task<Response> echo(Request& request) {
     co_return response;
   }
   response.set("X-Evil", "a\r\nX-Injected: yes");
+  response.set("X-Host", request.header("host").value_or("none"));
   response.body = std::string(request.method) + " " + std::string(request.target) + " " + *body;
   co_return response;
 }
@@ -157,6 +158,27 @@ TEST_F(HttpServer, AnswersSeveralRequestsOnOneConnectionInOrder) {
   EXPECT_NE(first, std::string::npos);
   EXPECT_NE(second, std::string::npos);
   EXPECT_LT(first, second);
+}
+
+TEST_F(HttpServer, ATargetThatIsAWholeUriNamesTheHost) {
+  const auto answer = [this](const std::string& target, const std::string& host = "Host: h\r\n") {
+    return exchange("GET " + target + " HTTP/1.1\r\n" + host + "\r\n");
+  };
+  for (const auto& [target, host, path] : {std::tuple{"http://other:10000/a%2Fb?x=1", "other:10000", "/a%2Fb?x=1"},
+                                           {"HTTPS://[::1]:1/", "[::1]:1", "/"},
+                                           {"http://other", "other", "/"},
+                                           {"http://other?comp=list&u=/", "other", "/?comp=list&u=/"},
+                                           {"/a?u=http://other/", "h", "/a?u=http://other/"},
+                                           {"ftp://other/a", "h", "ftp://other/a"}}) {
+    const auto all = answer(target);
+    EXPECT_NE(all.find("X-Host: " + std::string(host) + "\r\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("GET " + std::string(path) + " "), std::string::npos) << all;
+  }
+  EXPECT_NE(answer("http://other/a", "").find("X-Host: other\r\n"), std::string::npos);
+  for (const auto* target : {"http:///a", "http://:80/a", "http://user@other/a", "http://"}) {
+    EXPECT_TRUE(answer(target).starts_with("HTTP/1.1 400")) << target;
+  }
+  EXPECT_TRUE(answer("http://other/a", "Host: a\r\nHost: other\r\n").starts_with("HTTP/1.1 400"));
 }
 
 TEST_F(HttpServer, AHandlerLearnsThatThePeerIsGone) {
