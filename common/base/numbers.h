@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,16 @@ std::optional<T> parse_number(std::string_view text) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// The same, with the nearest number that T has for one that it cannot hold.
+template <class T>
+std::optional<T> parse_nearest(std::string_view text) {
+  T value{};
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
+  if (status == std::errc()) return value;
+  return text.starts_with('-') ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 }
 
 /// The Double that is nearest to a decimal number: a zero if it is too small, nothing if it is too large.

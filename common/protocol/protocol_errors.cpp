@@ -1,7 +1,6 @@
 #include "common/protocol/protocol_errors.h"
 
-#include <charconv>
-
+#include "common/base/numbers.h"
 #include "common/protocol/xml.h"
 
 namespace tidemark::protocol {
@@ -55,13 +54,9 @@ Error missing_node(std::string_view name) {
 Result<std::optional<std::int64_t>> number_parameter(std::string_view name, std::optional<std::string_view> text,
                                                      std::int64_t min, std::int64_t max) {
   if (!text) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, status] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (status == std::errc::result_out_of_range) return fail(out_of_range_parameter(name, *text, min, max));
-  if (status != std::errc() || end != text->data() + text->size()) {
-    return fail(invalid_parameter(name, *text, "Failed to parse the value as a number."));
-  }
-  if (value < min || value > max) return fail(out_of_range_parameter(name, *text, min, max));
+  const auto value = parse_nearest<std::int64_t>(*text);
+  if (!value) return fail(invalid_parameter(name, *text, "Failed to parse the value as a number."));
+  if (*value < min || *value > max) return fail(out_of_range_parameter(name, *text, min, max));
   return value;
 }
 

@@ -140,6 +140,12 @@ void replace_text(Message& message, std::string text, std::string_view queue) {
   if (message.original == message.text) message.original.reset();
 }
 
+std::optional<Duration> life_of(std::int64_t seconds) {
+  if (seconds < 0) return std::nullopt;
+  return std::chrono::seconds(
+      std::min<std::int64_t>(seconds, std::chrono::floor<std::chrono::seconds>(Duration::max()).count()));
+}
+
 Result<void> check_text(std::string_view text) {
   if (text.size() > kMaxTextBytes) return fail(too_large(kMaxTextBytes));
   if (is_xml_text(text)) return {};

@@ -2,6 +2,8 @@
 // client sees.
 #pragma once
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +76,9 @@ struct Message;
 /// Gives a message that is in this queue another text. In a poison queue, the text that it had is kept as its original.
 void replace_text(Message& message, std::string text, std::string_view queue);
 
+/// How long a message lives that was put for so many seconds: nothing for -1, which is for ever, and the longest span
+/// that there is for more than it has.
+std::optional<Duration> life_of(std::int64_t seconds);
 /// kRequestBodyTooLarge with the field MaxLimit; kInvalidInput for what no answer in XML could carry.
 Result<void> check_text(std::string_view text);
 /// kRequestBodyTooLarge.

@@ -10,15 +10,14 @@ namespace {
 constexpr std::int64_t kMaxVisibilitySeconds = 604800;
 constexpr std::int64_t kDefaultVisibilitySeconds = 30;
 constexpr std::int64_t kDefaultTimeToLiveSeconds = 604800;
-constexpr std::int64_t kLongestTimeToLiveSeconds = INT64_MAX / 10'000'000;  // what Duration holds
 constexpr std::string_view kFirstVersionWithLongLife = "2017-07-29";
 constexpr std::string_view kFirstVersionWithPutBody = "2016-05-31";
 
 bool is_before(std::string_view version, std::string_view limit) { return !version.empty() && version < limit; }
 
 Result<PutRequest> put_parameters(const Call& call) {
-  const auto longest = is_before(call.identity.version, kFirstVersionWithLongLife) ? kDefaultTimeToLiveSeconds
-                                                                                   : kLongestTimeToLiveSeconds;
+  const auto longest =
+      is_before(call.identity.version, kFirstVersionWithLongLife) ? kDefaultTimeToLiveSeconds : INT64_MAX;
   auto life = TRY(call.number("messagettl", -1, longest));
   auto delay = TRY(call.number("visibilitytimeout", 0, kMaxVisibilitySeconds));
   const auto life_s = life.value_or(kDefaultTimeToLiveSeconds);
@@ -33,7 +32,7 @@ Result<PutRequest> put_parameters(const Call& call) {
   }
   PutRequest put;
   put.delay = std::chrono::seconds(delay_s);
-  if (life_s > 0) put.time_to_live = std::chrono::seconds(life_s);
+  put.time_to_live = life_of(life_s);
   return put;
 }
 

@@ -58,8 +58,8 @@ Result<std::optional<std::int64_t>> number_child(const pugi::xml_node& node, con
                                                  std::int64_t max) {
   const auto text = optional_child(node, name);
   if (!text) return std::optional<std::int64_t>();
-  const auto value = parse_number(*text, min, max);
-  if (!value) return fail(protocol::invalid_node(name, *text));
+  const auto value = parse_nearest<std::int64_t>(*text);
+  if (!value || *value < min || *value > max) return fail(protocol::invalid_node(name, *text));
   return value;
 }
 
@@ -69,14 +69,13 @@ Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& q
   next.message.text = TRY(text_of(node));
   auto visibility = TRY(number_child(node, "VisibilityTimeout", 0, 604800));
   next.message.delay = visibility ? Duration(std::chrono::seconds(*visibility)) : delay;
-  auto life = TRY(number_child(node, "MessageTimeToLive", -1, INT32_MAX));
-  const auto life_s = life.value_or(604800);
-  if (life_s == 0) return fail(protocol::invalid_node("MessageTimeToLive", "0"));
+  const auto life_s = TRY(number_child(node, "MessageTimeToLive", -1, INT64_MAX)).value_or(604800);
+  const auto life = life_of(life_s);
   // As for a put: it would expire before anybody saw it.
-  if (life_s > 0 && next.message.delay >= std::chrono::seconds(life_s)) {
+  if (life && next.message.delay >= *life) {
     return fail(protocol::invalid_node("MessageTimeToLive", std::to_string(life_s)));
   }
-  if (life_s > 0) next.message.time_to_live = std::chrono::seconds(life_s);
+  next.message.time_to_live = life;
   next.message.group = optional_child(node, "GroupKey").value_or(std::string());
   next.message.idempotency_key = optional_child(node, "IdempotencyKey").value_or(std::string());
   return next;

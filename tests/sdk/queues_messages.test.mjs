@@ -253,6 +253,9 @@ describe("expiry", () => {
     assert.equal(never.expiresOn.getUTCFullYear(), 9999);
     const usual = await client.sendMessage("m");
     assert.equal((usual.expiresOn - usual.insertedOn) / 1000, 604800);
+    for (const messageTimeToLive of [9e11, Number.MAX_SAFE_INTEGER]) {
+      assert.deepEqual((await client.sendMessage("m", { messageTimeToLive })).expiresOn, never.expiresOn);
+    }
     const long = await client.sendMessage("m", { messageTimeToLive: 30 * 86400 });
     assert.equal((long.expiresOn - long.insertedOn) / 1000, 30 * 86400);
   });

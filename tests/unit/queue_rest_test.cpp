@@ -59,6 +59,28 @@ TEST(QueueRequest, ChecksRanges) {
   EXPECT_EQ(wrong.error().fields.at(3), std::pair(std::string("MaximumAllowed"), std::string("32")));
   EXPECT_TRUE(number_parameter("visibilitytimeout", "x", 0, 1).failed_with(ErrorCode::kInvalidQueryParameterValue));
   EXPECT_FALSE(number_parameter("absent", std::nullopt, 0, 1).value());
+  const std::string beyond(20, '9');
+  EXPECT_TRUE(number_parameter("numofmessages", beyond, 1, 32).failed_with(ErrorCode::kOutOfRangeQueryParameterValue));
+  EXPECT_TRUE(number_parameter("numofmessages", beyond + "x", 1, 32).failed_with(ErrorCode::kInvalidQueryParameterValue));
+  EXPECT_EQ(number_parameter("messagettl", beyond, -1, INT64_MAX).value(), INT64_MAX);
+  EXPECT_TRUE(
+      number_parameter("messagettl", "-" + beyond, -1, INT64_MAX).failed_with(ErrorCode::kOutOfRangeQueryParameterValue));
+}
+
+TEST(QueueRequest, AFollowUpLivesAsLongAsItIsTold) {
+  const auto life = [](const std::string& seconds) {
+    return read_follow_ups("<QueueMessage><MessageText>a</MessageText><MessageTimeToLive>" + seconds +
+                               "</MessageTimeToLive></QueueMessage>",
+                           "queue", std::chrono::seconds(5));
+  };
+  EXPECT_FALSE(life("-1")->front().message.time_to_live);
+  EXPECT_EQ(life("6")->front().message.time_to_live, std::chrono::seconds(6));
+  for (const auto* long_s : {"2147483648", "9007199254740991", "99999999999999999999"}) {
+    EXPECT_GT(life(long_s)->front().message.time_to_live, std::chrono::years(68)) << long_s;
+  }
+  for (const auto* refused : {"0", "5", "-2", "x", "1.5"}) {
+    EXPECT_TRUE(life(refused).failed_with(ErrorCode::kInvalidXmlNodeValue)) << refused;
+  }
 }
 
 }  // namespace
