@@ -78,15 +78,16 @@ std::optional<Error> ambiguity(const Parser& parser) {
   return std::nullopt;
 }
 
-// A target that is a whole URI names the host, whatever the Host header says (RFC 9112, 3.2.2). Its scheme is no proof of
-// anything: whether the connection is HTTPS, the connection knows. False: the URI has no host, or more than that.
+// A target that is a whole URI names the host, whatever the Host header says (RFC 9112, 3.2.2). Its scheme is no proof
+// of anything: whether the connection is HTTPS, the connection knows. False: the URI has no host, or more than that.
 bool to_origin_form(Parser& parser) {
   auto& head = parser.get();
   if (head.target().starts_with('/')) return true;
   const std::string target(view(head.target()));
   const auto scheme_end = target.find("://");
   const auto scheme = std::string_view(target).substr(0, scheme_end);
-  if (scheme_end == std::string::npos || (!iequals_ascii(scheme, "http") && !iequals_ascii(scheme, "https"))) return true;
+  if (scheme_end == std::string::npos || (!iequals_ascii(scheme, "http") && !iequals_ascii(scheme, "https")))
+    return true;
   const auto host_begin = scheme_end + 3;
   const auto host_end = std::min(target.find_first_of("/?#", host_begin), target.size());
   const auto host = std::string_view(target).substr(host_begin, host_end - host_begin);

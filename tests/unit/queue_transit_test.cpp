@@ -138,7 +138,8 @@ TEST_F(QueueTransit, WhatBecameOfAMessageIsKeptForWhoeverWaitsHoweverManyArriveM
   for (std::size_t i = 0; i < kFinishes; ++i) leases.push_back(put_and_take(on(0)));
   engines_[1].before_next = [&] {  // all of them depart before the first arrives
     for (const auto& lease : leases) {
-      finishes.push_back(started(queues_->finish(lease, std::vector<FollowUp>(kMaxFollowUps, {on(1), {.text = "next"}}))));
+      finishes.push_back(
+          started(queues_->finish(lease, std::vector<FollowUp>(kMaxFollowUps, {on(1), {.text = "next"}}))));
     }
     io_.poll();
   };
