@@ -95,6 +95,14 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
   return identity;
 }
 
+/// What is signed is the name that the service has for it: that of a table in lower case, that of a blob with a slash
+/// for each backslash, however the URL writes them.
+std::string signed_name(Service service, std::string_view name) {
+  auto signed_as = service == Service::kTable ? to_lower_ascii(name) : std::string(name);
+  if (service == Service::kBlob) std::ranges::replace(signed_as, '\\', '/');
+  return signed_as;
+}
+
 // What a service SAS covers: `name` as Identity::resource has it, `holder` is the table, queue or container whose
 // policies apply.
 struct Coverage {
@@ -105,7 +113,7 @@ struct Coverage {
 Result<Coverage> coverage_of(Service service, const Resource& resource, const SasFields& f) {
   if (service == Service::kTable) {
     if (f.tn.empty()) return fail(authentication_failed("The SAS names no table (tn)."));
-    auto table = to_lower_ascii(f.tn);
+    auto table = signed_name(service, f.tn);
     return Coverage{table, table};
   }
   const auto slash = std::min(resource.rest.find('/'), resource.rest.size());
@@ -126,7 +134,7 @@ Result<Coverage> coverage_of(Service service, const Resource& resource, const Sa
   if (!blob || blob->empty() || has_control(*blob)) {
     return fail(authentication_failed("The SAS is for a blob (sr=b or bs) and the URL names none."));
   }
-  return Coverage{*holder + "/" + *blob, *holder};
+  return Coverage{signed_name(service, *holder + "/" + *blob), *holder};
 }
 
 void append_fields(std::string& out, std::initializer_list<std::string_view> fields) {
@@ -339,7 +347,7 @@ Result<SasFields> parse_sas(const QueryParameters& parameters) {
 }
 
 std::string sign_sas(Service service, const Account& account, const SasFields& fields, std::string_view resource) {
-  const Coverage covered{service == Service::kTable ? to_lower_ascii(resource) : std::string(resource), {}};
+  const Coverage covered{signed_name(service, resource), {}};
   const auto text = fields.ss.empty() ? service_text(service, account, fields, covered) : account_text(account, fields);
   std::string query;
   for (const auto& [name, member] : kFields) {

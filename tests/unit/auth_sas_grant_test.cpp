@@ -43,6 +43,9 @@ TEST(SasGrant, OfAQueueAContainerAndABlob) {
   EXPECT_EQ(use(Service::kQueue, "/jobs/messages", grant_of("jobs", "p"))->resource, "jobs");
   EXPECT_EQ(use(Service::kBlob, "/pictures/a", grant_of("pictures", "rl"))->resource, "pictures");
   EXPECT_EQ(use(Service::kBlob, "/pictures/a%20b", grant_of("pictures/a b", "r"))->resource, "pictures/a b");
+  for (const std::string path : {"/pictures/a/b", "/pictures/a%5Cb"}) {
+    EXPECT_EQ(use(Service::kBlob, path, grant_of("pictures/a\\b", "r"))->resource, "pictures/a/b") << path;
+  }
   EXPECT_EQ(code_of(use(Service::kBlob, "/pictures/other", grant_of("pictures/a b", "r"))),
             ErrorCode::kAuthenticationFailed);
   EXPECT_EQ(code_of(use(Service::kQueue, "/others/messages", grant_of("jobs", "p"))), ErrorCode::kAuthenticationFailed);

@@ -129,6 +129,19 @@ TEST(Sas, ASnapshotIsPartOfWhatIsSigned) {
   EXPECT_TRUE(granted(sas("b", "", sv) + "&snapshot=" + escape(time))) << "whoever reads a blob reads its snapshots";
 }
 
+TEST(Sas, TheNameOfABlobIsSignedWithSlashesHoweverTheUrlWritesThem) {
+  const auto sas = [&](const std::string& name) {
+    const std::string text = "r\n\n2034-01-01\n/blob/devstoreaccount1/box/" + name + "\n\n\n\n2018-03-28\n\n\n\n\n";
+    return query_of({{"sv", "2018-03-28"}, {"sr", "b"}, {"sp", "r"}, {"se", "2034-01-01"}}, text);
+  };
+  for (const std::string path : {"/box/dir/sub/a", "/box/dir%5Csub%5Ca", "/box/dir%5csub/a", "/box/dir\\sub\\a"}) {
+    const auto identity = run(make(Service::kBlob, path, sas("dir/sub/a")), sas_time());
+    ASSERT_TRUE(identity) << path;
+    EXPECT_EQ(identity->resource, "box/dir/sub/a") << path;
+    EXPECT_FALSE(run(make(Service::kBlob, path, sas("dir\\sub\\a")), sas_time())) << path;
+  }
+}
+
 TEST(Sas, RefusesEveryVectorWithOneByteChanged) {
   for (const auto& [name, call] : sas_vectors()) {
     for (std::size_t i = 0; i < call.query.size(); ++i) {
