@@ -60,7 +60,8 @@ Result<void> check_offered(const Call& call);
 Error refusal_of_anybody(const Call& call);
 /// Whether the caller speaks a version before this one. Without a version, he speaks the newest.
 bool speaks_before(const Call& call, std::string_view version);
-/// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent. kInvalidMd5.
+/// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent. As in the service, an
+/// MD5 that nobody compares may have any length. kInvalidMd5: it is not base64.
 Result<ContentHeaders> read_content_headers(const Call& call, bool plain);
 /// prefix, marker, maxresults.
 Result<ListRequest> read_list_request(const Call& call, std::size_t most = 5000);
