@@ -79,7 +79,7 @@ constexpr Route kOperations[] = {
     {On::kBlob, "PUT", "", "snapshot", {kObject, "wc"}, operations::snapshot_blob},
     {On::kBlob, "PUT", "", "undelete", {kObject, "wd"}, operations::undelete_blob},
     {On::kBlob, "PUT", "", "copy", {kObject, "w"}, operations::abort_copy},
-    {On::kBlob, "PUT", "", "tags", {kObject, "t"}, operations::set_tags},
+    {On::kBlob, "PUT", "", "tags", {kObject, "t"}, operations::set_tags, true},
     {On::kBlob, "PUT", "", "tier", {kObject, "w"}, operations::set_tier, true},
     {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob, true},
 };

@@ -36,6 +36,9 @@ Answer get_tags(Call& call) {
 }
 
 Answer set_tags(Call& call) {
+  if (call.snapshot && speaks_before(call, "2020-08-04")) {
+    co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
+  }
   const auto text = CO_TRY(co_await receive_text(call, kMaxTagsBytes));
   auto tags = CO_TRY(parse_tags(text));
   CO_TRY(co_await call.service.set_tags(call.blob_ref(), std::move(tags), lease_and_tags(call)));

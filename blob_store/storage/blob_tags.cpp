@@ -113,17 +113,24 @@ void erase_blob_row(kv::Transaction& txn, std::uint64_t generation, std::string_
 }
 
 Task<Result<void>> BlobService::set_tags(BlobRef ref, Tags tags, Conditions conditions) {
-  co_return co_await transact(
+  co_return co_await change_settled(
       ref,
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
-        auto current = TRY(find_current(txn, place, ref));
-        if (!current.blob) return fail(ErrorCode::kBlobNotFound);
-        TRY(admit_write(conditions, current.blob, false, clock_.now()));
-        const auto before = std::exchange(current.blob->tags, tags);
-        put_blob_row(txn, current.generation, ref.name, before, *current.blob);
+        const auto generation = TRY(find_generation(txn, place, ref.parent()));
+        auto found = TRY(find_version(txn, generation, ref));
+        if (!found) return fail(ErrorCode::kBlobNotFound);
+        // A snapshot has no lease, and no search finds it.
+        TRY(ref.snapshot ? admit_read(conditions, *found, clock_.now())
+                         : admit_write(conditions, found, false, clock_.now()));
+        const auto before = std::exchange(found->tags, tags);
+        if (ref.snapshot) {
+          put_version(txn, generation, ref, *found);
+        } else {
+          put_blob_row(txn, generation, ref.name, before, *found);
+        }
         return {};
       },
-      &kSetTagsStep);
+      kSetTagsStep);
 }
 
 Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditions conditions) {

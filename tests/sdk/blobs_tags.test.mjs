@@ -61,6 +61,23 @@ describe("tags", () => {
     assert.equal((await wire("GET", "/tagged/checked?comp=tags")).text,
       '<?xml version="1.0" encoding="utf-8"?><Tags><TagSet><Tag><Key>a</Key><Value>v</Value></Tag></TagSet></Tags>');
   });
+  test("of a snapshot are its own, as versions since 2020-08-04 know", async () => {
+    await put("taken", { tags: { a: "1" } });
+    const { snapshot } = await blob("taken").createSnapshot();
+    const taken = blob("taken").withSnapshot(snapshot);
+    assert.equal((await taken.setTags({ a: "2", b: "3" }))._response.status, 204);
+    assert.deepEqual((await taken.getTags()).tags, { a: "2", b: "3" });
+    assert.deepEqual((await blob("taken").getTags()).tags, { a: "1" });
+    const listed = await collect(container.listBlobsFlat({ prefix: "taken", includeTags: true, includeSnapshots: true }));
+    assert.deepEqual(listed.map((item) => item.tags), [{ a: "2", b: "3" }, { a: "1" }]);
+    await refused(blob("taken").withSnapshot("2020-01-01T00:00:00.0000000Z").setTags({}), 404, "BlobNotFound");
+  });
+  test("of a snapshot do not change for older versions", { azurite: "blob-error-codes" }, async () => {
+    await put("taken-before", { tags: { a: "1" } });
+    const { snapshot } = await blob("taken-before").createSnapshot();
+    isRefused(await wire("PUT", `/tagged/taken-before?comp=tags&snapshot=${encodeURIComponent(snapshot)}`,
+      { headers: { "x-ms-version": "2020-06-12" }, body: "<Tags><TagSet/></Tags>" }), 400, "InvalidQueryParameterValue");
+  });
   test("of a blob that is missing", async () => {
     await refused(blob("missing").getTags(), 404, "BlobNotFound");
     await refused(blob("missing").setTags({ a: "1" }), 404, "BlobNotFound");

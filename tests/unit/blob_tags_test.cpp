@@ -237,6 +237,24 @@ TEST_F(BlobTagIndexTest, TheTierOfASnapshotIsItsOwn) {
   EXPECT_TRUE(run(service_.set_tier(taken, "Cool", {})).failed_with(ErrorCode::kBlobNotFound));
 }
 
+TEST_F(BlobTagIndexTest, TheTagsOfASnapshotAreItsOwn) {
+  put("box", "b", {{"a", "1"}});
+  BlobRef taken{"acc", "box", "b", snapshot("b")};
+  EXPECT_EQ(service_.get_blob(taken, {})->tags, (Tags{{"a", "1"}}));
+  const auto version = service_.get_blob(taken, {})->version;
+  Conditions conditions;
+  conditions.if_tags = *TagCondition::parse("a = '2'");
+  EXPECT_TRUE(run(service_.set_tags(taken, {}, conditions)).failed_with(ErrorCode::kConditionNotMet));
+  ASSERT_TRUE(run(service_.set_tags(taken, {{"a", "2"}, {"b", "3"}}, {})));
+  EXPECT_EQ(service_.get_blob(taken, {})->tags, (Tags{{"a", "2"}, {"b", "3"}}));
+  EXPECT_EQ(service_.get_blob(taken, {})->version, version);
+  EXPECT_EQ(service_.get_blob(ref("b"), {})->tags, (Tags{{"a", "1"}}));
+  EXPECT_EQ(find("a='1'"), (std::vector<std::string>{"box/b"}));
+  EXPECT_TRUE(find("a='2'").empty()) << "a search finds no snapshots";
+  taken.snapshot = Stamp{1};
+  EXPECT_TRUE(run(service_.set_tags(taken, {}, {})).failed_with(ErrorCode::kBlobNotFound));
+}
+
 TEST_F(BlobTagIndexTest, TagsAndTierKeepTheVersion) {
   put("box", "b", {{"a", "1"}});
   const BlobRef ref{"acc", "box", "b"};
