@@ -1,6 +1,7 @@
 #include "blob_store/model/tag_query.h"
 
 #include <algorithm>
+#include <set>
 
 #include "blob_store/model/tags.h"
 #include "common/base/encoding.h"
@@ -9,15 +10,26 @@
 namespace tidemark::blob_store {
 namespace {
 
-std::unexpected<Error> malformed(std::string_view what) {
-  return fail(ErrorCode::kInvalidInput, "The expression on tags cannot be read: " + std::string(what) + ".");
-}
+constexpr std::string_view kContainerKey = "@container";
 
+/// What may stand in an expression besides the keys and values of tags.
+struct Grammar {
+  bool container_key = false;  // @container
+  bool any_length = false;     // keys and values that no tag can have: a condition is then unmet, not wrong
+};
+
+/// What it refuses, it names with the place of the character that it did not expect.
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : rest_(trimmed(text)) {}
+  Lexer(std::string_view text, Grammar grammar) : text_(text), rest_(trimmed(text)), grammar_(grammar) {}
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  /// `ahead`: so many characters behind what was read.
+  [[nodiscard]] std::unexpected<Error> malformed(std::string_view why, std::size_t ahead = 0) const {
+    const auto position = static_cast<std::size_t>(rest_.data() - text_.data()) + ahead + 1;
+    return fail(ErrorCode::kInvalidInput, "Error parsing query at or near character position " +
+                                              std::to_string(position) + ": " + std::string(why));
+  }
   bool take(std::string_view symbol) {
     if (!rest_.starts_with(symbol)) return false;
     advance(symbol.size());
@@ -26,7 +38,7 @@ class Lexer {
   /// Only as a whole word, in any case.
   bool take_word(std::string_view word) {
     if (!iequals_ascii(rest_.substr(0, word.size()), word)) return false;
-    if (rest_.size() > word.size() && is_key_character(rest_[word.size()])) return false;
+    if (rest_.size() > word.size() && is_word_character(rest_[word.size()])) return false;
     advance(word.size());
     return true;
   }
@@ -34,40 +46,53 @@ class Lexer {
     TagTerm term;
     term.key = TRY(take_key());
     const auto op = take_operator();
-    if (!op) return malformed("after a key there must be =, <>, <, <=, > or >=");
+    if (!op) return malformed("expected an operator: =, <>, <, <=, > or >=");
     term.op = *op;
-    term.value = TRY(take_quoted('\'', "a value must be in single quotes"));
-    if (term.value.size() > kMaxTagValue) return malformed("a value is too long");
+    term.value = TRY(term.key == kContainerKey ? take_quoted('\'') : take_value());
     return term;
   }
 
  private:
-  static bool is_key_character(char c) {
-    return is_letter(c) || is_digit(c) || std::string_view("_@.-+/:").find(c) != std::string_view::npos;
-  }
+  static bool is_word_character(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
   void advance(std::size_t count) {
     rest_.remove_prefix(count);
     rest_ = trimmed(rest_);
   }
-  Result<std::string> take_quoted(char quote, std::string_view otherwise) {
-    if (!rest_.starts_with(quote)) return malformed(otherwise);
+  Result<std::string> take_quoted(char quote) {
+    if (!rest_.starts_with(quote)) return malformed("expected a tag value in single quotes");
     const auto end = rest_.find(quote, 1);
-    if (end == std::string_view::npos) return malformed("a quote is not closed");
+    if (end == std::string_view::npos) return malformed("a quote is not closed", rest_.size());
     std::string inside(rest_.substr(1, end - 1));
     advance(end + 1);
     return inside;
   }
+  Result<std::string> take_tag_text(char quote) {
+    const auto here = *this;
+    auto text = TRY(take_quoted(quote));
+    const auto right = length_of_tag_characters(text);
+    if (right == text.size()) return text;
+    return here.malformed("a character is not permitted in tag name or value", right + 1);
+  }
+  Result<std::string> take_value() {
+    const auto here = *this;
+    auto value = TRY(take_tag_text('\''));
+    if (grammar_.any_length || value.size() <= kMaxTagValue) return value;
+    return here.malformed("tag value must be between 0 and 256 characters in length");
+  }
   Result<std::string> take_key() {
-    std::string key;
-    if (rest_.starts_with('"')) {
-      key = TRY(take_quoted('"', ""));
-    } else {
-      const auto end = std::ranges::find_if_not(rest_, &is_key_character);
-      key.assign(rest_.begin(), end);
-      advance(key.size());
-    }
-    if (key.empty()) return malformed("a key is missing");
-    if (key.size() > kMaxTagKey) return malformed("a key is too long");
+    const auto here = *this;
+    auto key = TRY(rest_.starts_with('"') ? take_tag_text('"') : take_bare_key());
+    if (!key.empty() && (grammar_.any_length || key.size() <= kMaxTagKey)) return key;
+    return here.malformed("tag must be between 1 and 128 characters in length");
+  }
+  /// Without quotes, a key has letters, digits and underscores alone.
+  Result<std::string> take_bare_key() {
+    const auto at = rest_.starts_with('@') ? 1 : 0;
+    std::string key(rest_.begin(), std::find_if_not(rest_.begin() + at, rest_.end(), &is_word_character));
+    if (key.empty()) return malformed("expected a tag name, in double quotes unless it is a word");
+    const bool known = at == 0 || (grammar_.container_key && key == kContainerKey);
+    if (!known) return malformed("unsupported parameter '" + key + "'");
+    advance(key.size());
     return key;
   }
   std::optional<TagOperator> take_operator() {
@@ -80,8 +105,33 @@ class Lexer {
     return std::nullopt;
   }
 
-  std::string_view rest_;
+  std::string_view text_, rest_;
+  Grammar grammar_;
 };
+
+/// Of one tag, there are at most the two ends of a range.
+bool go_together(const TagTerm& one, const TagTerm& other) {
+  using enum TagOperator;
+  const auto is_lower_end = [](const TagTerm& term) { return term.op == kGreater || term.op == kGreaterOrEqual; };
+  const auto is_upper_end = [](const TagTerm& term) { return term.op == kLess || term.op == kLessOrEqual; };
+  return one.key != other.key || (is_lower_end(one) && is_upper_end(other)) ||
+         (is_upper_end(one) && is_lower_end(other));
+}
+
+Result<void> check_terms(const std::vector<TagTerm>& terms) {
+  const auto refuse = [](std::string_view why) {
+    return fail(ErrorCode::kInvalidInput, "Error parsing query: " + std::string(why));
+  };
+  std::set<std::string_view> keys;
+  for (auto term = terms.begin(); term != terms.end(); ++term) {
+    keys.insert(term->key);
+    if (keys.size() > kMaxTags) return refuse("there can be at most 10 unique tags in a query");
+    if (!std::all_of(terms.begin(), term, [&](const TagTerm& other) { return go_together(*term, other); })) {
+      return refuse("can't have multiple conditions for a single tag unless they define a range");
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -122,11 +172,11 @@ bool TagCondition::holds(const Tags& tags) const {
 /// AND binds more closely than OR.
 class ConditionParser {
  public:
-  explicit ConditionParser(std::string_view text) : lexer_(text) {}
+  explicit ConditionParser(std::string_view text) : lexer_(text, {.container_key = false, .any_length = true}) {}
 
   Result<TagCondition> parse() {
     TRY(read_or(0));
-    if (!lexer_.at_end()) return malformed("something follows its end");
+    if (!lexer_.at_end()) return lexer_.malformed("expected AND, OR or the end");
     return std::move(out_);
   }
 
@@ -151,11 +201,10 @@ class ConditionParser {
   }
   Result<void> read_atom(std::size_t depth) {
     if (lexer_.take("(")) {
-      if (depth == kMaxTagDepth) return malformed("its parentheses are too deep");
+      if (depth == kMaxTagDepth) return lexer_.malformed("parentheses are too deep");
       TRY(read_or(depth + 1));
-      return lexer_.take(")") ? Result<void>() : malformed("a parenthesis is not closed");
+      return lexer_.take(")") ? Result<void>() : lexer_.malformed("expected a )");
     }
-    if (++terms_ > kMaxTagTerms) return malformed("it has too many terms");
     auto term = TRY(lexer_.take_term());
     out_.steps_.push_back({Kind::kTerm, std::move(term)});
     return {};
@@ -163,7 +212,6 @@ class ConditionParser {
 
   Lexer lexer_;
   TagCondition out_;
-  std::size_t terms_ = 0;
 };
 
 Result<TagCondition> TagCondition::parse(std::string_view text) { return ConditionParser(text).parse(); }
@@ -172,23 +220,23 @@ bool TagSearch::matches(const Tags& tags) const {
   return std::ranges::all_of(terms, [&](const TagTerm& term) { return term.holds(tags); });
 }
 
-Result<TagSearch> TagSearch::parse(std::string_view text) {
-  Lexer lexer(text);
+Result<TagSearch> TagSearch::parse(std::string_view text, SearchedIn place) {
+  Lexer lexer(text, {.container_key = place == SearchedIn::kAccount, .any_length = false});
   TagSearch search;
   do {
-    if (search.terms.size() == kMaxTagTerms) return malformed("it has too many terms");
     auto term = TRY(lexer.take_term());
-    if (term.op == TagOperator::kNotEqual) return malformed("a search does not have <>");
-    if (term.key != "@container") {
+    if (term.op == TagOperator::kNotEqual) return lexer.malformed("unexpected <>");
+    if (term.key != kContainerKey) {
       search.terms.push_back(std::move(term));
     } else if (term.op != TagOperator::kEqual || search.container) {
-      return malformed("@container has = and stands there once");
+      return lexer.malformed("@container has = and stands there once");
     } else {
       search.container = std::move(term.value);
     }
   } while (lexer.take_word("and"));
-  if (!lexer.at_end()) return malformed("its terms are joined by AND alone");
-  if (search.terms.empty()) return malformed("it names no tag");
+  if (!lexer.at_end()) return lexer.malformed("expected AND or the end");
+  if (search.terms.empty()) return lexer.malformed("no tag is named");
+  TRY(check_terms(search.terms));
   return search;
 }
 

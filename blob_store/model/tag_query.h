@@ -1,6 +1,6 @@
 // Expressions on index tags: the condition of x-ms-if-tags, with AND, OR and parentheses, and the search of Find Blobs
-// by Tags, whose terms are joined by AND. Values compare as text. Pure. Errors: kInvalidInput, whose message says what
-// is wrong.
+// by Tags, whose terms are joined by AND. Values compare as text. Pure. Errors: kInvalidInput, whose message is the
+// service's: what is wrong, and where.
 #pragma once
 #include <optional>
 #include <string>
@@ -39,14 +39,16 @@ class TagCondition {
   std::vector<Step> steps_;  // in the order in which a stack evaluates them
 };
 
+enum class SearchedIn : bool { kAccount, kContainer };
+
+/// Terms on ten tags at most.
 struct TagSearch {
   std::vector<TagTerm> terms;
-  std::optional<std::string> container;  // @container = 'name'
+  std::optional<std::string> container;  // @container = 'name', in the account only
   [[nodiscard]] bool matches(const Tags& tags) const;
-  static Result<TagSearch> parse(std::string_view text);
+  static Result<TagSearch> parse(std::string_view text, SearchedIn place = SearchedIn::kAccount);
 };
 
-inline constexpr std::size_t kMaxTagTerms = 50;
 inline constexpr std::size_t kMaxTagDepth = 20;
 
 }  // namespace tidemark::blob_store

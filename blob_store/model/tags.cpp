@@ -8,13 +8,16 @@
 namespace tidemark::blob_store {
 namespace {
 
-bool has_only_tag_characters(std::string_view text) {
-  constexpr std::string_view kOthers = " +-./:=_";
-  return std::ranges::all_of(
-      text, [&](char c) { return is_letter(c) || is_digit(c) || kOthers.find(c) != std::string_view::npos; });
-}
+bool has_only_tag_characters(std::string_view text) { return length_of_tag_characters(text) == text.size(); }
 
 }  // namespace
+
+std::size_t length_of_tag_characters(std::string_view text) {
+  constexpr std::string_view kOthers = " +-./:=_";
+  const auto* const end = std::ranges::find_if_not(
+      text, [&](char c) { return is_letter(c) || is_digit(c) || kOthers.find(c) != std::string_view::npos; });
+  return static_cast<std::size_t>(end - text.begin());
+}
 
 Result<Tags> checked_tags(Tags given) {
   if (given.size() > kMaxTags) return fail(ErrorCode::kTagsTooLarge);

@@ -12,6 +12,8 @@ inline constexpr std::size_t kMaxTags = 10;
 inline constexpr std::size_t kMaxTagKey = 128;
 inline constexpr std::size_t kMaxTagValue = 256;
 
+/// How much of the text, from its beginning, a key or a value can have.
+std::size_t length_of_tag_characters(std::string_view text);
 /// The tags in the order of their keys.
 Result<Tags> checked_tags(Tags given);
 /// x-ms-tags, which is written as a form: a=1&b=2

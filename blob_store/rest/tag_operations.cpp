@@ -14,9 +14,11 @@ constexpr std::size_t kMaxTagsBytes = 64UL << 10;
 Result<TagSearch> read_search(const Call& call) {
   const auto text = call.parameter("where");
   if (text.empty()) return fail(protocol::missing_parameter("where"));
-  auto search = TagSearch::parse(text);
-  if (!search) return fail(protocol::invalid_parameter("where", text, search.error().message));
-  return search;
+  auto search = TagSearch::parse(text, call.container.empty() ? SearchedIn::kAccount : SearchedIn::kContainer);
+  if (search) return search;
+  auto error = protocol::invalid_parameter("where", text);
+  error.message = std::move(search.error().message);
+  return fail(std::move(error));
 }
 
 void write_found(protocol::XmlWriter& out, const FoundBlob& found) {

@@ -67,7 +67,7 @@ struct OpenedBlob {
 };
 struct TagFind {
   TagSearch search;
-  std::string container;  // empty: in all of them
+  std::string container;  // empty: in all of them, or in the one that the search names
   ListPlace from;         // `next` of the page before: "container/blob"
   std::size_t limit = 5000;
 };

@@ -162,7 +162,7 @@ Result<ListPage<FoundBlob>> BlobService::find_by_tags(const std::string& account
   const auto& named = find.search.container;
   if (!find.container.empty()) {
     const auto container = TRY(find_container(*snapshot, {account, find.container}));
-    if (!named || *named == find.container) TRY(finder.look_into(find.container, container.generation));
+    TRY(finder.look_into(find.container, container.generation));
   } else if (named) {
     const auto container = find_container(*snapshot, {account, *named});
     if (!container && http_status_of(container.error().code) >= 500) return fail(container.error());

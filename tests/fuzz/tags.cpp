@@ -25,7 +25,7 @@ void condition(std::string_view text) {
 void search(std::string_view text) {
   const auto parsed = TagSearch::parse(text);
   if (!parsed) return;
-  fuzz::require(!parsed->terms.empty() && parsed->terms.size() <= kMaxTagTerms, "a search is bounded");
+  fuzz::require(!parsed->terms.empty() && parsed->terms.size() <= 2 * kMaxTags, "a search is bounded");
   for (const auto& tags : kSomeTags) {
     bool all = true;
     for (const auto& term : parsed->terms) all = all && term.holds(tags);

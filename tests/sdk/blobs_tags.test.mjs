@@ -126,9 +126,15 @@ describe("conditions on tags", () => {
   });
   test("that cannot be read", async () => {
     await put("odd");
-    for (const text of ["a", "a = 1", "(a = '1'", "a = '1' b = '2'", "a == '1'"]) {
+    for (const text of ["a", "a = 1", "(a = '1'", "a = '1' b = '2'", "a == '1'", "a+1 = '1'", "a = '$'", "@container = 'tagged'"]) {
       await refused(blob("odd").download(0, undefined, when(text)), 400, "InvalidHeaderValue");
     }
+  });
+  test("are as long as a header may be", async () => {
+    await put("long", { tags: { a: "1" } });
+    const terms = Array.from({ length: 700 }, (_, n) => `a <> 'v${n}'`);
+    assert.deepEqual((await blob("long").getTags(when(terms.join(" and ")))).tags, { a: "1" });
+    await refused(blob("long").getTags(when([...terms, "a <> '1'"].join(" and "))), 412, "ConditionNotMet");
   });
 });
 
@@ -180,9 +186,16 @@ describe("find by tags", () => {
     assert.match(text, /<NextMarker>.+<\/NextMarker>/);
   });
   test("refuses what is no search", { azurite: "blob-find-checks" }, async () => {
-    for (const where of ["find", "find='me' OR rank='1'", "find <> 'me'", "(find='me')", "@container='tagged'"]) {
-      await refused(collect(service.findBlobsByTags(where)), 400, "InvalidQueryParameterValue");
+    const eleven = Array.from({ length: 11 }, (_, n) => `k${n}='v'`).join(" and ");
+    for (const where of ["find", "find='me' OR rank='1'", "find <> 'me'", "(find='me')", "@container='tagged'", `"fi#nd"='me'`, "find='m@'",
+      "find='me' and @account='a'", "find='me' and find='you'", eleven]) {
+      for (const searched of [service, container]) {
+        await refused(collect(searched.findBlobsByTags(where)), 400, "InvalidQueryParameterValue");
+      }
     }
+    await refused(collect(container.findBlobsByTags("find='me' and @container='tagged'")), 400, "InvalidQueryParameterValue");
+    const { text } = await wire("GET", `?comp=blobs&where=${encodeURIComponent("find='m@'")}`);
+    assert.match(text, /<Message>Error parsing query at or near character position 8: [^]*<QueryParameterName>where<\/QueryParameterName>/);
     isRefused(await wire("GET", "?comp=blobs"), 400, "MissingRequiredQueryParameter");
     await refused(collect(service.getContainerClient("no-such").findBlobsByTags("a='1'")), 404, "ContainerNotFound");
   });
