@@ -7,13 +7,15 @@
 namespace tidemark::blob_store::operations {
 namespace {
 
-/// `checks_md5`: whether the operation knows x-ms-source-content-md5.
-Task<Result<CopyRequest>> copy_request(const Call& call, bool checks_md5) {
+using HeaderNames = std::vector<std::string_view>;
+
+/// `md5_headers`: those that the operation compares with the source.
+Task<Result<CopyRequest>> copy_request(const Call& call, HeaderNames md5_headers) {
   CopyRequest request;
   request.copy_tags = iequals_ascii(call.header("x-ms-copy-source-tag-option"), "COPY");
   if (request.copy_tags) CO_TRY(call.authorize({auth::ResourceType::kObject, "t"}));
   auto source = CO_TRY(read_copy_source(call, request.copy_tags));
-  if (checks_md5) CO_TRY(co_await check_source_md5(call, source));
+  for (const auto header : md5_headers) CO_TRY(co_await check_source_md5(call, source, header));
   request.source = std::move(source.ref);
   request.source_url = std::move(source.url);
   request.source_conditions = std::move(source.conditions);
@@ -67,7 +69,7 @@ Task<Result<CopyOutcome>> put_pages(Call& call, CopyRequest request) {
 
 Answer copy_blob(Call& call) {
   const bool from_url = iequals_ascii(call.header("x-ms-requires-sync"), "true");
-  auto request = CO_TRY(co_await copy_request(call, from_url));
+  auto request = CO_TRY(co_await copy_request(call, from_url ? HeaderNames{kSourceMd5} : HeaderNames{}));
   request.rehydrates = !from_url && !request.tier.empty() && request.tier != kArchive;
   request.needs_endless_lease = !from_url;
   const auto outcome = CO_TRY(
@@ -76,14 +78,14 @@ Answer copy_blob(Call& call) {
   add_version(response, outcome.version);
   response.set("x-ms-copy-id", outcome.id);
   response.set("x-ms-copy-status", "success");
-  if (const auto md5 = call.header("x-ms-source-content-md5"); from_url && !md5.empty()) {
+  if (const auto md5 = call.header(kSourceMd5); from_url && !md5.empty()) {
     response.set("Content-MD5", md5);
   }
   co_return response;
 }
 
 Answer put_blob_from_url(Call& call) {
-  auto request = CO_TRY(co_await copy_request(call, true));
+  auto request = CO_TRY(co_await copy_request(call, {kSourceMd5, "x-ms-blob-content-md5"}));
   request.as_new_block_blob = true;
   CO_TRY(read_own_headers(call, request));
   const auto source = call.service.get_blob(request.source, {});

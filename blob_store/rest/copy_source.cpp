@@ -71,8 +71,6 @@ Result<Conditions> read_source_conditions(const Call& call) {
   return conditions;
 }
 
-constexpr std::string_view kSourceMd5 = "x-ms-source-content-md5";
-
 /// Whether the source may be read without a signature of its own. `letter`: what of it.
 Result<bool> is_open(const Call& call, const Call& source, std::string_view letter) {
   const bool by_itself =
@@ -98,15 +96,17 @@ Result<void> check_allowed(const Call& call, Call& source, bool with_tags) {
   const auto known = call.front.identify(source);
   TRY(split_resource(source));
   TRY(read_snapshot(source));
+  // A signature in the URL is what counts, even if the source could be read without it.
+  const bool anybody = known && source.identity.scheme == auth::Scheme::kAnonymous;
   const auto check = [&](std::string_view letter, std::string_view why) -> Result<void> {
     const auto own = known ? source.authorize({auth::ResourceType::kObject, letter}) : known;
-    if (own || TRY(is_open(call, source, letter))) return {};
-    const bool anybody = known && source.identity.scheme == auth::Scheme::kAnonymous;
+    if (own || (anybody && TRY(is_open(call, source, letter)))) return {};
     return refused(anybody ? refusal_of_anybody(source) : own.error(), std::string(why));
   };
-  TRY(check("r",
-            "The copy source may not be read: its URL needs a SAS, or the request the key of its account or a token "
-            "that may read."));
+  TRY(check(
+      "r",
+      "The copy source may not be read: its URL needs a SAS that allows it, or no SAS and a request by the key of its "
+      "account or a token that may read."));
   return with_tags ? check("t", "The tags of the copy source may not be read.") : Result<void>();
 }
 
@@ -184,6 +184,7 @@ Result<CopySource> read_copy_source(const Call& call, bool with_tags) {
   request.method = "GET";
   request.path = url->path;
   request.query = url->query;
+  request.remote_address = call.http.remote_address;
   request.tls = call.https;
   Call read(call.front, request, call.service);
   read.host = url->host;
@@ -194,8 +195,8 @@ Result<CopySource> read_copy_source(const Call& call, bool with_tags) {
   return source;
 }
 
-Task<Result<void>> check_source_md5(const Call& call, CopySource& source) {
-  const Checksums::Wanted wanted{{call.header(kSourceMd5), {}}, true, false};
+Task<Result<void>> check_source_md5(const Call& call, CopySource& source, std::string_view header) {
+  const Checksums::Wanted wanted{{call.header(header), {}}, true, false};
   if (wanted.declared.md5.empty()) co_return Result<void>{};
   CO_TRY(check_declared_sums(wanted.declared, {}));
   const auto opened = CO_TRY(open_source(call, source));

@@ -1,7 +1,7 @@
 // The source of a copy: a URL in x-ms-copy-source that names a blob of an account of this store. Whoever asks must be
-// allowed to read it: by the account key that signed the request if it is the same account, by a signature in the URL
-// otherwise. Errors: kInvalidHeaderValue if it is no URL, kCannotVerifyCopySource, which says in its fields how the
-// source refuses to be read.
+// allowed to read it: by the signature in the URL if there is one; otherwise by the key or the token of the request if
+// it is the same account, or because anybody may. Errors: kInvalidHeaderValue if it is no URL, kCannotVerifyCopySource,
+// which says in its fields how the source refuses to be read.
 #pragma once
 #include "blob_store/rest/blob_body.h"
 
@@ -15,9 +15,10 @@ struct CopySource {
 
 /// `with_tags`: they are copied as well, so the caller must be allowed to read those, too.
 Result<CopySource> read_copy_source(const Call& call, bool with_tags = false);
-/// Checks the MD5 of the source that x-ms-source-content-md5 declares, if it does. The source is then copied as it was
-/// read here, or not at all. kInvalidMd5, kMd5Mismatch, kSourceConditionNotMet.
-Task<Result<void>> check_source_md5(const Call& call, CopySource& source);
+inline constexpr std::string_view kSourceMd5 = "x-ms-source-content-md5";
+/// Checks the MD5 of the source that this header declares, if it does. The source is then copied as it was read here,
+/// or not at all. kInvalidMd5, kMd5Mismatch, kSourceConditionNotMet.
+Task<Result<void>> check_source_md5(const Call& call, CopySource& source, std::string_view header);
 /// What a write of a part of a blob brings, as content of its own: the body, or of the source the bytes that
 /// x-ms-source-range names, all of them without it. Checks the sums that the request declares. kSourceConditionNotMet.
 Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit);

@@ -7,8 +7,8 @@ import { accountSas, credential, isRefused, makeContainer, put, refused, service
 
 const container = await makeContainer("copies");
 const blob = (name) => container.getBlockBlobClient(name);
-const readSas = (name) =>
-  generateBlobSASQueryParameters({ containerName: "copies", blobName: name, permissions: BlobSASPermissions.parse("r"), expiresOn: inOneHour() }, credential);
+const readSas = (name, more = {}) =>
+  generateBlobSASQueryParameters({ containerName: "copies", blobName: name, permissions: BlobSASPermissions.parse("r"), expiresOn: inOneHour(), ...more }, credential);
 
 test("copy: content, headers and metadata", async () => {
   await put(container, "a", "content", { metadata: { k: "v" }, blobHTTPHeaders: { blobContentType: "text/x" } });
@@ -148,6 +148,68 @@ test("copy: who may not read the source makes no copy of it", { azurite: "blob-f
   await refusedBySource(`?${accountSas("l")}`, 403, "AuthorizationPermissionMismatch");
   await target.syncUploadFromURL(`${blob("secret").url}?${readSas("secret")}`);
   assert.equal(await textOf(blob("stolen")), "x");
+});
+
+/// Every way to copy 512 bytes.
+const everyCopy = async (into) => {
+  const target = into.getBlockBlobClient(randomUUID());
+  const log = into.getAppendBlobClient(randomUUID());
+  const disk = into.getPageBlobClient(randomUUID());
+  await log.create();
+  await disk.create(512);
+  return [
+    async (from) => (await target.beginCopyFromURL(from)).pollUntilDone(),
+    (from) => target.syncCopyFromURL(from),
+    (from) => target.syncUploadFromURL(from),
+    (from) => target.stageBlockFromURL("MQ==", from),
+    (from) => log.appendBlockFromURL(from, 0, 512),
+    (from) => disk.uploadPagesFromURL(from, 0, 0, 512),
+  ];
+};
+
+test("copy: a signature of the source that is for some addresses holds for who copies", { azurite: "blob-from-url" }, async () => {
+  await put(container, "addressed", "x".repeat(512));
+  const from = (start, end) => `${blob("addressed").url}?${readSas("addressed", { ipRange: { start, end } })}`;
+  const signed = new BlobServiceClient(`${url}?${accountSas()}`, newPipeline(undefined, { retryOptions: { maxTries: 1 } }));
+  for (const copy of await everyCopy(signed.getContainerClient("copies"))) {
+    await copy(from("0.0.0.0", "255.255.255.255"));
+    await copy(from("127.0.0.1"));
+    await refused(copy(from("10.0.0.1", "10.0.0.9")), 403, "CannotVerifyCopySource");
+  }
+});
+
+test("copy: a signature of the source counts, though the key of the request could read it", { azurite: "blob-from-url" }, async () => {
+  await put(container, "well-signed", "x".repeat(512), { tags: { a: "1" } });
+  const at = (sas) => `${blob("well-signed").url}?${sas}`;
+  const forged = at(readSas("well-signed").toString().replace(/sig=[^&]*/, `sig=${encodeURIComponent(randomBytes(32).toString("base64"))}`));
+  for (const copy of await everyCopy(container)) {
+    await refused(copy(forged), 403, "CannotVerifyCopySource");
+    await refused(copy(at(readSas("another"))), 403, "CannotVerifyCopySource");
+    await refused(copy(at(readSas("well-signed", { permissions: BlobSASPermissions.parse("w") }))), 403, "CannotVerifyCopySource");
+    await copy(at(readSas("well-signed")));
+    await copy(blob("well-signed").url);
+  }
+  await refused(blob("well-signed-tags").syncUploadFromURL(at(readSas("well-signed")), { copySourceTags: "COPY" }), 403, "CannotVerifyCopySource");
+  await container.setAccessPolicy("blob");
+  await refused(blob("well-signed-open").syncUploadFromURL(forged), 403, "CannotVerifyCopySource");
+  await container.setAccessPolicy();
+});
+
+test("copy: the MD5 that the new blob is given is that of the source", { azurite: "blob-from-url" }, async () => {
+  await put(container, "given", "content");
+  const page = container.getPageBlobClient("given-page");
+  await page.create(512);
+  for (const [source, content] of [[blob("given"), "content"], [page, Buffer.alloc(512)]]) {
+    const made = (blobContentMD5, more) => blob("given-copy").syncUploadFromURL(source.url, { blobHTTPHeaders: { blobContentMD5 }, ...more });
+    const right = createHash("md5").update(content).digest();
+    await refused(made(new Uint8Array(16)), 400, "Md5Mismatch");
+    await refused(made(new Uint8Array(16), { sourceContentMD5: right }), 400, "Md5Mismatch");
+    await refused(made(new Uint8Array(4)), 400, "InvalidMd5");
+    assert.equal(await blob("given-copy").exists(), false);
+    await made(right, { sourceContentMD5: right });
+    assert.deepEqual(Buffer.from((await blob("given-copy").getProperties()).contentMD5), right);
+    await blob("given-copy").delete();
+  }
 });
 
 test("copy: the MD5 that the request declares is that of the source", { azurite: "blob-from-url" }, async () => {
