@@ -21,7 +21,6 @@ class NoBody : public http::BodyReader {
 
 /// A part on its way through the routes, as a request of its own.
 struct Part {
-  std::string content_id;
   std::string host;
   protocol::BatchPart from;
 };
@@ -46,10 +45,8 @@ std::string host_of(const Call& call, std::string_view path) {
 }
 
 Result<Part> read_part(const Call& call, std::string_view text) {
-  protocol::HeaderList headers;
   Part part;
-  part.from = TRY(protocol::parse_http_part(text, &headers));
-  part.content_id = protocol::find_header(headers, "content-id").value_or("");
+  part.from = TRY(protocol::parse_http_part(text));
   part.host = host_of(call, split_uri(part.from.uri).first);
   return part;
 }
@@ -110,16 +107,16 @@ Task<http::Response> serve_part(Call& call, const Part& part) {
   }
   request.headers.emplace_back("Host", part.host);
   request.remote_address = call.http.remote_address;
-  request.tls = call.https;
+  request.tls = call.http.tls;
   request.request_id = call.http.request_id;
   request.body = &body;
-  co_return co_await call.front.serve(request);
+  co_return co_await call.front.serve_part(request);
 }
 
 void append_answer(std::string& out, const Call& call, const Part& part, std::string_view boundary,
                    const http::Response& answer) {
   out.append("--").append(boundary).append("\r\nContent-Type: application/http\r\n");
-  if (!part.content_id.empty()) out.append("Content-ID: ").append(part.content_id).append("\r\n");
+  if (!part.from.content_id.empty()) out.append("Content-ID: ").append(part.from.content_id).append("\r\n");
   out.append("\r\nHTTP/1.1 ").append(std::to_string(answer.status)).append(" ");
   out.append(http::reason_phrase(answer.status)).append("\r\n");
   for (const auto& [name, value] : answer.headers) {

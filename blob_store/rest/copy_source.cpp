@@ -185,7 +185,7 @@ Result<CopySource> read_copy_source(const Call& call, bool with_tags) {
   request.path = url->path;
   request.query = url->query;
   request.remote_address = call.http.remote_address;
-  request.tls = call.https;
+  request.tls = call.http.tls;
   Call read(call.front, request, call.service);
   read.host = url->host;
   TRY(check_allowed(call, read, with_tags));

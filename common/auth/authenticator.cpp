@@ -25,7 +25,7 @@ Result<std::optional<std::string_view>> authorization_header(const SignedRequest
 
 Result<Identity> verify_bearer(Service service, const SignedRequest& request, const Account& account,
                                std::string_view token, Time now, const Policy& policy) {
-  if (!arrived_by_https(request, policy)) {
+  if (!request.tls) {
     return fail(authentication_failed("Authentication scheme Bearer is not allowed with HTTP. Use HTTPS."));
   }
   if (!policy.tokens) {
@@ -62,8 +62,7 @@ Result<Identity> identify(Service service, const SignedRequest& request, const R
   }
   auto fields = TRY(parse_sas(*request.parameters));
   if (!fields.sig.empty()) {
-    const bool https = arrived_by_https(request, policy);
-    return verify_sas(service, request, resource, *account, fields, now, https, find_policy);
+    return verify_sas(service, request, resource, *account, fields, now, request.tls, find_policy);
   }
   if (!policy.allow_anonymous) return fail(ErrorCode::kNoAuthenticationInformation);
   Identity identity;
@@ -87,19 +86,6 @@ Result<void> settle_version(const SignedRequest& request, Identity& identity) {
 }
 
 }  // namespace
-
-bool arrived_by_https(const SignedRequest& request, const Policy& policy) {
-  if (request.tls) return true;
-  if (!policy.trust_forwarded_proto) return false;
-  std::optional<std::string_view> found;
-  for (const auto& [name, value] : *request.headers) {
-    if (!iequals_ascii(name, "x-forwarded-proto")) continue;
-    // A second one was not written by the terminator, or not by it alone.
-    if (found) return false;
-    found = value;
-  }
-  return found && iequals_ascii(*found, "https");
-}
 
 Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
                               const std::vector<Account>& accounts, Time now, const Policy& policy,

@@ -42,7 +42,7 @@ struct SignedRequest {
   std::string_view remote_address;
   std::string_view host;                        // the Host header
   const QueryParameters* parameters = nullptr;  // the decoded query; null if it was not decoded yet
-  bool tls = false;                             // the connection is HTTPS
+  bool tls = false;                             // the client used HTTPS
 };
 
 class TokenCheck;
@@ -50,14 +50,11 @@ class TokenCheck;
 struct Policy {                  // settings of the process
   bool check_clock_skew = true;  // 15 minutes
   bool allow_anonymous = false;
-  /// Believe the X-Forwarded-Proto of a TLS terminator in front. Only for listeners that nobody else can reach, because
-  /// anyone could send that header.
+  /// Believe the X-Forwarded-Proto of a TLS terminator in front (service::Front). Only for listeners that nobody else
+  /// can reach, because anyone could send that header.
   bool trust_forwarded_proto = false;
   std::shared_ptr<TokenCheck> tokens = {};  // which bearer tokens are accepted; null: none
 };
-
-/// True if the client used HTTPS: here, or to a terminator as far as the policy lets us believe it.
-bool arrived_by_https(const SignedRequest& request, const Policy& policy);
 
 /// Behind the account's name in the path of its secondary location.
 inline constexpr std::string_view kSecondary = "-secondary";

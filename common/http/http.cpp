@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/protocol_text.h"
 
 namespace tidemark::http {
 
@@ -21,8 +22,7 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
     char* at = std::copy(name.begin(), name.end(), text + before);
     *at++ = ':';
     *at++ = ' ';
-    at = std::transform(value.begin(), value.end(), at,
-                        [](char c) { return c == '\r' || c == '\n' || c == '\0' ? ' ' : c; });
+    at = std::ranges::transform(value, at, [](char c) { return is_field_character(c) ? c : ' '; }).out;
     *at++ = '\r';
     *at++ = '\n';
     return static_cast<std::size_t>(at - text);

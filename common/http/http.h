@@ -36,7 +36,7 @@ struct Request {
   std::string_view query;                                              // raw, without '?'
   std::vector<std::pair<std::string_view, std::string_view>> headers;  // in order, names as sent, values trimmed
   std::string remote_address;                                          // "127.0.0.1"
-  bool tls = false;                                                    // the connection is HTTPS
+  bool tls = false;                                                    // the client used HTTPS
   std::string request_id;                                              // GUID, made for this request
   BodyReader* body = nullptr;                                          // never null inside a handler
   TraceContext trace;                                                  // if it belongs to one, from its headers
@@ -74,7 +74,7 @@ class HeaderLines {
     std::string_view rest_;
   };
 
-  /// A line break in the value becomes a space, so that a value cannot inject another header.
+  /// A control character in the value becomes a space: it cannot inject another header, and every client reads it.
   void add(std::string_view name, std::string_view value);
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
   /// "Name: value\r\n" for each.

@@ -172,7 +172,6 @@ Task<bool> Session::secure() {
     co_return false;
   }
   const auto error = co_await stream_.begin_tls(*context_.options.certificate);
-  request_.tls = !error;
   if (!error) co_return true;
   ++context_.refused_handshakes;
   spdlog::debug("TLS handshake failed address={} reason=\"{}\"", request_.remote_address, error.message());
@@ -250,6 +249,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   if (auto ambiguous = ambiguity(parser)) co_return co_await refuse(std::move(*ambiguous));
   if (!to_origin_form(parser)) co_return co_await refuse(make_error(ErrorCode::kInvalidUri));
   fill_request(request_, parser);
+  request_.tls = stream_.tls();
   request_.request_id = context_.random.guid();
   const auto expect = request_.header("expect");
   SessionBody body(*this, parser, expect && iequals_ascii(*expect, "100-continue"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/protocol_text.h"
 #include "common/base/text.h"
 
 namespace tidemark::protocol {
@@ -109,11 +110,12 @@ Result<HeaderList> take_headers(std::string_view& text) {
     if (colon == std::string_view::npos || colon == 0) return malformed_batch("a header line has no name");
     if (headers.size() == kMaxHeaders) return malformed_batch("a part has too many headers");
     headers.emplace_back(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+    if (!is_field_value(headers.back().second)) return malformed_batch("a header has control characters");
   }
   return headers;
 }
 
-Result<BatchPart> parse_http_part(std::string_view text, HeaderList* part_headers) {
+Result<BatchPart> parse_http_part(std::string_view text) {
   skip_empty_lines(text);
   auto headers = TRY(take_headers(text));
   auto type = find_header(headers, "content-type");
@@ -122,7 +124,6 @@ Result<BatchPart> parse_http_part(std::string_view text, HeaderList* part_header
   }
   auto part = TRY(parse_request(text));
   part.content_id = content_id_of(part.headers, headers);
-  if (part_headers != nullptr) *part_headers = std::move(headers);
   return part;
 }
 

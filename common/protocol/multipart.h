@@ -39,7 +39,7 @@ std::vector<std::string_view> split_parts(std::string_view text, std::string_vie
 void skip_empty_lines(std::string_view& text);
 /// Header lines up to an empty line or the end of the text.
 Result<HeaderList> take_headers(std::string_view& text);
-/// The request in a part, which must be application/http. `part_headers`: those of the part itself.
-Result<BatchPart> parse_http_part(std::string_view text, HeaderList* part_headers = nullptr);
+/// The request in a part, which must be application/http.
+Result<BatchPart> parse_http_part(std::string_view text);
 
 }  // namespace tidemark::protocol

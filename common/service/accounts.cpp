@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "common/base/encoding.h"
+#include "common/base/protocol_text.h"
 #include "common/base/text.h"
 #include "common/service/store_process.h"
 
@@ -15,11 +16,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   boost::split(parts, text, [separator](char c) { return c == separator; });
   return parts;
-}
-
-bool is_account_name(const std::string& name) {
-  return name.size() >= 3 && name.size() <= 24 &&
-         std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
 /// "10", "64KiB", "10GiB".

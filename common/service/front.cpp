@@ -34,6 +34,17 @@ std::string_view service_of(protocol::StoreKind kind) {
   return {};
 }
 
+/// A second header of this name was not written by the terminator, or not by it alone.
+bool is_said_to_be_https(const http::Request& request) {
+  std::optional<std::string_view> found;
+  for (const auto& [name, value] : request.headers) {
+    if (!iequals_ascii(name, "x-forwarded-proto")) continue;
+    if (found) return false;
+    found = value;
+  }
+  return found && iequals_ascii(*found, "https");
+}
+
 void leave_out(std::string_view name, http::Response& response) {
   http::HeaderLines kept;
   for (const auto [each, value] : response.headers) {
@@ -59,7 +70,7 @@ bool Call::parameter_is(std::string_view name, std::string_view value) const {
 std::string Call::endpoint() const {
   auto prefix = http.path.substr(0, http.path.size() - resource.rest.size());
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
-  const std::string_view scheme = https ? "https://" : "http://";
+  const std::string_view scheme = http.tls ? "https://" : "http://";
   std::string out;
   out.reserve(scheme.size() + host.size() + prefix.size());
   return out.append(scheme).append(host).append(prefix);
@@ -146,6 +157,10 @@ void Front::record_by(analytics::Recorder& recorder) {
   heed_all_properties();
 }
 
+void Front::heed_terminator(http::Request& request) const {
+  if (policy_.trust_forwarded_proto) request.tls = request.tls || is_said_to_be_https(request);
+}
+
 std::optional<Result<http::Response>> Front::admit(Call& call) const {
   const auto& request = call.http;
   call.host = request.header("host").value_or("");
@@ -192,7 +207,6 @@ Result<void> Front::authenticate(Call& call) const {
   call.identity = TRY(auth::authenticate(dialect_.service, signed_request, call.resource, call.known->accounts,
                                          clock_.now(), policy_, find_policy));
   call.authenticated = true;
-  call.https = auth::arrived_by_https(signed_request, policy_);
   return {};
 }
 

@@ -45,7 +45,6 @@ struct Call {
   std::string_view host;
   auth::Resource resource;
   QueryParameters parameters;
-  bool https = false;  // the client used HTTPS, here or to a terminator in front
   auth::Identity identity;
   bool authenticated = false;
   std::uint64_t retry_after_s = 0;            // of a refusal by a limit
@@ -95,6 +94,8 @@ class Front {
   virtual ~Front() = default;
 
   virtual Task<http::Response> serve(http::Request& request) = 0;
+  /// The same for a request within another one, which says how the client came: no header of the part does.
+  virtual Task<http::Response> serve_part(http::Request& part) = 0;
   /// The same, and nothing of it is passed on to another process, which may be where it comes from.
   virtual Task<http::Response> serve_here(http::Request& request) = 0;
   /// For errors that occur outside of serve().
@@ -134,6 +135,8 @@ class Front {
   [[nodiscard]] Result<http::Response> get_stats(const Call& call) const;
 
  protected:
+  /// Of a request that has just come: heeds a TLS terminator in front, if it is believed.
+  void heed_terminator(http::Request& request) const;
   /// Parses the request and finds out who asks. Returns the answer if it is a preflight or a refusal.
   std::optional<Result<http::Response>> admit(Call& call) const;
   /// Completes the answer: renders and logs an error, and adds the headers.

@@ -73,7 +73,7 @@ analytics::LogRecord record_of(const Call& call, const http::Response& response,
   }
   record.owner = call.account();
   record.service = service;
-  record.url.append(call.https ? "https://" : "http://").append(call.host);
+  record.url.append(request.tls ? "https://" : "http://").append(call.host);
   record.url += without_signature(request.target);
   record.object_key.append("/").append(call.account()).append("/").append(call.resource.rest);
   record.request_id = request.request_id;

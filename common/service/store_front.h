@@ -19,6 +19,11 @@ class StoreFront : public Front {
   using Front::Front;
 
   Task<http::Response> serve(http::Request& request) final {
+    heed_terminator(request);
+    return serve_part(request);
+  }
+
+  Task<http::Response> serve_part(http::Request& request) final {
     return forwarder() == nullptr ? serve_here(request) : serve_or_forward(request);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/protocol_text.h"
 #include "common/base/text.h"
 #include "jobs/spec/job_spec.h"
 #include "table_store/model/filter.h"
@@ -15,11 +16,6 @@ namespace {
 
 constexpr const char* kSourceAccount = "sourceAccount";
 constexpr const char* kDestinationAccount = "destinationAccount";
-
-bool is_account_name(std::string_view name) {
-  return name.size() >= 3 && name.size() <= 24 &&
-         std::ranges::all_of(name, [](char c) { return is_lower(c) || is_digit(c); });
-}
 
 }  // namespace
 

@@ -46,6 +46,11 @@ Task<Response> echo(Request& request) {
     if (request.query == "sized") response.source_length = 3000;
     co_return response;
   }
+  if (request.path == "/scheme") {
+    response.body = request.tls ? "https" : "plain";
+    request.tls = true;  // as a handler does that believes what a proxy says
+    co_return response;
+  }
   if (request.path == "/wait-until-alone") {
     const auto executor = co_await asio::this_coro::executor;
     while (!request.peer_gone()) {
@@ -179,6 +184,11 @@ TEST_F(HttpServer, ATargetThatIsAWholeUriNamesTheHost) {
     EXPECT_TRUE(answer(target).starts_with("HTTP/1.1 400")) << target;
   }
   EXPECT_TRUE(answer("http://other/a", "Host: a\r\nHost: other\r\n").starts_with("HTTP/1.1 400"));
+}
+
+TEST_F(HttpServer, WhatAHandlerSaysOfOneRequestIsNotTrueOfTheNext) {
+  const std::string asked = "GET /scheme HTTP/1.1\r\nHost: h\r\n\r\n";
+  EXPECT_EQ(exchange(asked + asked).find("https"), std::string::npos);
 }
 
 TEST_F(HttpServer, AHandlerLearnsThatThePeerIsGone) {
@@ -502,19 +512,20 @@ TEST_F(HttpServer, StopClosesIdleConnectionsAtOnce) {
   EXPECT_TRUE(ended);
 }
 
-TEST(HeaderLines, KeepsNamesAndValuesAndLetsNoLineBreakThrough) {
+TEST(HeaderLines, KeepsNamesAndValuesAndLetsNoControlCharacterThrough) {
   HeaderLines lines;
   EXPECT_TRUE(lines.empty());
   lines.add("A", "1: 2");
   lines.add("B", "");
-  lines.add("C", std::string_view("x\r\ny\0z", 6));
-  const std::vector<std::pair<std::string_view, std::string_view>> expected{{"A", "1: 2"}, {"B", ""}, {"C", "x  y z"}};
+  lines.add("C", std::string_view("x\r\ny\0z\x01\x7F\t\xE9", 10));
+  const std::vector<std::pair<std::string_view, std::string_view>> expected{
+      {"A", "1: 2"}, {"B", ""}, {"C", "x  y z  \t\xE9"}};
   std::vector<std::pair<std::string_view, std::string_view>> seen;
   for (const auto line : lines) seen.push_back(line);
   EXPECT_EQ(seen, expected);
   EXPECT_EQ(lines.find("b"), "");
   EXPECT_FALSE(lines.find("d"));
-  EXPECT_EQ(lines.text(), "A: 1: 2\r\nB: \r\nC: x  y z\r\n");
+  EXPECT_EQ(lines.text(), "A: 1: 2\r\nB: \r\nC: x  y z  \t\xE9\r\n");
 }
 
 TEST(HeaderLines, GrowAsTheyMust) {

@@ -72,6 +72,43 @@ TEST_F(StoreFronts, RefusalsAreNotLogged) {
   EXPECT_THAT(log.text(), IsEmpty());
 }
 
+class PartsOfABatch : public StoreFronts {
+ protected:
+  static constexpr std::pair<std::string_view, std::string_view> kHttps{"X-Forwarded-Proto", "https"};
+
+  /// The status of the part, and the batch's answer. `credentials`: of the part, in its URL and in a header.
+  std::string ask(const std::string& query, const std::string& header, bool by_https) {
+    const auto body = "--b\r\nContent-Type: application/http\r\nContent-ID: 7\r\n\r\nDELETE /" + account_.name +
+                      "/box/blob?" + query + " HTTP/1.1\r\n" + header + "X-Forwarded-Proto: https\r\n\r\n--b--\r\n";
+    std::vector<std::pair<std::string_view, std::string_view>> headers{{"Content-Type", "multipart/mixed; boundary=b"}};
+    if (by_https) headers.push_back(kHttps);
+    const auto answer = send(routes_, "POST", "?comp=batch", body, headers);
+    EXPECT_EQ(answer.status, 202U) << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr("\r\nContent-ID: 7\r\n"));
+    return answer.body;
+  }
+  [[nodiscard]] std::string https_only_sas() const {
+    const std::string expiry = "2034-01-01T00:00:00Z";
+    const auto text = account_.name + "\nd\nb\no\n\n" + expiry + "\n\nhttps\n2019-02-02\n";
+    return "sv=2019-02-02&ss=b&srt=o&sp=d&spr=https&se=" + expiry +
+           "&sig=" + percent_encode(base64_encode(hmac_sha256(account_.keys.at(0), text)));
+  }
+
+  const blob_store::TemporaryPayloads files_{io_.get_executor()};
+  blob_store::BlobService service_{engine_, *clock_, *random_, files_, io_.get_executor()};
+  blob_store::BlobRoutes routes_{service_, *clock_, accounts_, {.trust_forwarded_proto = true}};
+};
+
+TEST_F(PartsOfABatch, HaveTheConnectionOfTheBatch) {
+  const auto sas = https_only_sas();
+  EXPECT_THAT(ask(sas, "", false), HasSubstr("403 Forbidden"));
+  EXPECT_THAT(ask(sas, "", false), HasSubstr("AuthorizationProtocolMismatch"));
+  EXPECT_THAT(ask(sas, "", true), HasSubstr("ContainerNotFound"));
+  const auto* const bearer = "Authorization: Bearer x\r\n";
+  EXPECT_THAT(ask("", bearer, false), HasSubstr("Bearer is not allowed with HTTP"));
+  EXPECT_THAT(ask("", bearer, true), HasSubstr("no token issuer is configured"));
+}
+
 TEST_F(StoreFronts, CollectionsThatFailAreLogged) {
   queue_service::QueueService queues(engine_, *clock_, *random_);
   table_store::TableService tables(engine_, *clock_, *random_);
