@@ -80,6 +80,29 @@ struct Take {
   TakeRequest request;
 };
 
+/// A message that has found its part.
+struct PutIntoPart {
+  static constexpr std::string_view kMethod = "queue.put_into_part";
+  using Reply = Placed;
+  std::string account, part;
+  PutRequest message;
+};
+
+struct RemoveFromPart {
+  static constexpr std::string_view kMethod = "queue.remove_from_part";
+  using Reply = void;
+  std::string account, part, message_id;
+  std::optional<std::uint64_t> epoch;
+};
+
+struct RedriveFromPart {
+  static constexpr std::string_view kMethod = "queue.redrive_from_part";
+  using Reply = void;
+  std::string account, part, message_id;
+  MoveRequest move;
+  std::optional<std::uint64_t> epoch;
+};
+
 struct Update {
   static constexpr std::string_view kMethod = "queue.update";
   using Reply = Placed;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <span>
 
 #include "common/rpc/call.h"
 #include "queue_service/client/queue_calls.h"
@@ -145,6 +146,9 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::DropPart, &QueueService::drop_part>(),
     Face::on<calls::Clear, &QueueService::clear>(),
     Face::on<calls::Take, &take>(),
+    Face::on<calls::PutIntoPart, &QueueService::put>(),
+    Face::on<calls::RemoveFromPart, &QueueService::remove>(),
+    Face::on<calls::RedriveFromPart, &QueueService::redrive>(),
     Face::on<calls::Update, &QueueService::update>(),
     Face::on<calls::Renew, &QueueService::renew>(),
     Face::on<calls::Complete, &QueueService::erase>(),
@@ -176,32 +180,53 @@ Task<void> give_all_back(rpc::Dispatch dispatch, std::string request, std::strin
   }
 }
 
-/// Calls whose first fields are an account and a queue.
+/// Calls whose first fields are an account and a queue that the caller names: a whole one.
+constexpr std::string_view kOfWholeQueue[] = {
+    calls::EnsureQueue::kMethod, calls::Put::kMethod,      calls::Receive::kMethod, calls::ListMessages::kMethod,
+    calls::Find::kMethod,        calls::Remove::kMethod,   calls::Redrive::kMethod, calls::Figures::kMethod,
+    calls::SetPaused::kMethod,   calls::SetParts::kMethod,
+};
+/// Likewise, of a queue or of a part.
 constexpr std::string_view kOfQueue[] = {
-    calls::EnsureQueue::kMethod, calls::Put::kMethod,          calls::Receive::kMethod,   calls::Renew::kMethod,
-    calls::Complete::kMethod,    calls::CompleteAll::kMethod,  calls::Finish::kMethod,    calls::Release::kMethod,
-    calls::Move::kMethod,        calls::ListMessages::kMethod, calls::Find::kMethod,      calls::Remove::kMethod,
-    calls::Redrive::kMethod,     calls::Figures::kMethod,      calls::SetPaused::kMethod, calls::GiveBack::kMethod,
-    calls::MakePart::kMethod,    calls::DropPart::kMethod,     calls::Clear::kMethod,     calls::Take::kMethod,
-    calls::Update::kMethod,      calls::SetParts::kMethod,
+    calls::Renew::kMethod,    calls::Complete::kMethod,       calls::CompleteAll::kMethod,
+    calls::Finish::kMethod,   calls::Release::kMethod,        calls::Move::kMethod,
+    calls::GiveBack::kMethod, calls::MakePart::kMethod,       calls::DropPart::kMethod,
+    calls::Clear::kMethod,    calls::Take::kMethod,           calls::PutIntoPart::kMethod,
+    calls::Update::kMethod,   calls::RemoveFromPart::kMethod, calls::RedriveFromPart::kMethod,
 };
 constexpr Duration kLongest = std::chrono::seconds(10);
+
+bool is_one_of(std::span<const std::string_view> methods, std::string_view method) {
+  return std::ranges::find(methods, method) != methods.end();
+}
+
+struct NamedQueue {
+  std::string_view account, queue;
+};
+
+/// Nothing if the call is malformed: whoever answers it finds that out.
+std::optional<NamedQueue> queue_in(std::string_view payload) {
+  ByteReader in(payload);
+  const NamedQueue named{in.string(), in.string()};
+  return in.ok() ? std::optional(named) : std::nullopt;
+}
+
+Task<Result<std::string>> refuse(Error why) { co_return fail(std::move(why)); }
 
 }  // namespace
 
 std::optional<CallOfShard> shard_of_call(const QueueService& service, std::string_view method,
                                          std::string_view payload) {
-  ByteReader in(payload);
   if (method == calls::Arrive::kMethod || method == calls::WithdrawThere::kMethod) {
+    ByteReader in(payload);
     const auto shard = in.varint();
     return in.ok() ? std::optional(CallOfShard{shard, kLongest}) : std::nullopt;
   }
-  if (std::ranges::find(kOfQueue, method) == std::end(kOfQueue)) return std::nullopt;
-  const auto account = in.string();
-  const auto queue = in.string();
-  if (!in.ok()) return std::nullopt;  // whoever answers it finds that out
+  if (!is_one_of(kOfWholeQueue, method) && !is_one_of(kOfQueue, method)) return std::nullopt;
+  const auto named = queue_in(payload);
+  if (!named) return std::nullopt;
   const auto waits = method == calls::Receive::kMethod ? kMaxReceiveWait : Duration::zero();
-  return CallOfShard{service.shard_of(account, queue), kLongest + waits};
+  return CallOfShard{service.shard_of(named->account, named->queue), kLongest + waits};
 }
 
 rpc::UndeliveredHook make_undelivered_hook(rpc::Dispatch dispatch) {
@@ -211,6 +236,12 @@ rpc::UndeliveredHook make_undelivered_hook(rpc::Dispatch dispatch) {
           }};
 }
 
-rpc::Dispatch make_queue_dispatch(QueueService& service) { return rpc::make_dispatch(service, kHandlers); }
+rpc::Dispatch make_queue_dispatch(QueueService& service) {
+  return [serve = rpc::make_dispatch(service, kHandlers)](const std::string& method, std::string payload) {
+    const auto named = is_one_of(kOfWholeQueue, method) ? queue_in(payload) : std::nullopt;
+    const auto checked = named ? check_is_whole(named->queue) : Result<void>();
+    return checked ? serve(method, std::move(payload)) : refuse(checked.error());
+  };
+}
 
 }  // namespace tidemark::queue_service

@@ -59,7 +59,7 @@ Task<Result<void>> QueueOwners::clear(std::string account, std::string part) {
   return of_part(account, part, calls::Clear{account, part});
 }
 Task<Result<Placed>> QueueOwners::put(std::string account, std::string part, PutRequest request) {
-  return of_part(account, part, calls::Put{account, part, std::move(request)});
+  return of_part(account, part, calls::PutIntoPart{account, part, std::move(request)});
 }
 Task<Result<std::vector<TakenMessage>>> QueueOwners::take(std::string account, std::string part, TakeRequest request) {
   return of_part(account, part, calls::Take{account, part, request});
@@ -81,11 +81,11 @@ Task<Result<Placed>> QueueOwners::move(LeaseKey holder, MoveRequest request) {
 }
 Task<Result<void>> QueueOwners::remove(std::string account, std::string part, std::string id,
                                        std::optional<std::uint64_t> epoch) {
-  return of_part(account, part, calls::Remove{account, part, std::move(id), epoch});
+  return of_part(account, part, calls::RemoveFromPart{account, part, std::move(id), epoch});
 }
 Task<Result<void>> QueueOwners::redrive(std::string account, std::string part, std::string id, MoveRequest request,
                                         std::optional<std::uint64_t> epoch) {
-  return of_part(account, part, calls::Redrive{account, part, std::move(id), std::move(request), epoch});
+  return of_part(account, part, calls::RedriveFromPart{account, part, std::move(id), std::move(request), epoch});
 }
 
 Task<void> QueueOwners::cancel_wait(std::string token) {

@@ -24,6 +24,12 @@ bool is_valid(const QueuePart& part) { return part.parts >= 2 && part.parts <= k
 
 }  // namespace
 
+Result<void> check_is_whole(std::string_view name) {
+  if (!is_part(name)) return {};
+  return fail(ErrorCode::kInvalidResourceName,
+              "Parts of a spread queue have no name of their own: give the name of the queue, which stands for all.");
+}
+
 std::string part_text(const QueuePart& part) { return std::to_string(part.number) + "." + std::to_string(part.parts); }
 
 std::optional<QueuePart> part_from_text(std::string queue, std::string_view text) {

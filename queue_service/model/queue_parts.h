@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/error.h"
+
 namespace tidemark::queue_service {
 
 inline constexpr std::uint32_t kMaxParts = 64;
@@ -19,6 +21,9 @@ struct QueuePart {
 };
 
 inline bool is_part(std::string_view name) { return name.find('#') != std::string_view::npos; }
+/// For names that come from outside: only receipts, leases and the processes that share the shards name parts.
+/// kInvalidResourceName.
+Result<void> check_is_whole(std::string_view name);
 std::string part_name(const QueuePart& part);
 /// The queue, and its parts if there is more than one.
 std::vector<std::string> part_names(const std::string& queue, std::uint32_t parts);

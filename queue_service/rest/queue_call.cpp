@@ -24,7 +24,7 @@ Result<Target> parse_target(std::string_view rest) {
   }
   Target target;
   if (!parts.empty()) target.queue = std::move(parts[0]);
-  if (is_part(target.queue)) return fail(ErrorCode::kInvalidResourceName);
+  TRY(check_is_whole(target.queue));
   target.messages = parts.size() > 1;
   if (parts.size() > 2) target.message_id = to_lower_ascii(parts[2]);
   return target;

@@ -270,7 +270,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   std::vector<std::string> ids, hashes;
   for (const auto& next : follow_ups) {
     CO_TRY(check_put(next.message));
-    if (is_part(next.queue)) co_return fail(ErrorCode::kInvalidResourceName);
+    CO_TRY(check_is_whole(next.queue));
     ids.push_back(core_->random.guid());
     hashes.push_back(hash_of(next.message));
   }

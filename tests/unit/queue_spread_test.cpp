@@ -1,6 +1,8 @@
 // Queues that are spread over several shards: to a client they are queues like any other.
 #include <gmock/gmock.h>
 
+#include "queue_service/client/queue_client.h"
+#include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/other_owners.h"
 #include "tests/unit/queue_spread_fixture.h"
 
@@ -40,6 +42,34 @@ TEST(QueueParts, AreNamedByReceipts) {
   // Of the right length, and yet of more bytes than a place, or than a place and a part.
   EXPECT_EQ(from_receipt(std::string(24, 'A')), std::nullopt);
   EXPECT_EQ(from_receipt(std::string(28, 'A')), std::nullopt);
+}
+
+TEST_F(QueueSpread, OnlyLeasesNameParts) {
+  rpc::Loopback link(make_queue_dispatch(*queues_));
+  QueueClient client(link, "acc");
+  put("text");
+  const auto message = run(client.receive("spread", seconds(30), Duration::zero()));
+  ASSERT_TRUE(message && *message);
+  ASSERT_TRUE(is_part((*message)->part));
+  for (const auto& name : {part_name({"spread", 0, kShards}), part_name({"spread-poison", 0, kShards}),
+                           std::string("spread#"), std::string("absent#0.2")}) {
+    const auto expect_refused = [&](const char* what, const auto& done) {
+      EXPECT_TRUE(done.failed_with(ErrorCode::kInvalidResourceName)) << what << " " << name;
+    };
+    expect_refused("ensure", run(client.ensure_queue(name)));
+    expect_refused("put", run(client.put(name, "text", Duration::zero())));
+    expect_refused("receive", run(client.receive_some(name, seconds(1), 1)));
+    expect_refused("list", run(client.list(name, 1, "")));
+    expect_refused("find", run(client.find(name, "id")));
+    expect_refused("remove", run(client.remove(name, "id")));
+    expect_refused("redrive", run(client.redrive(name, "id", "spread", std::nullopt, "")));
+    expect_refused("figures", run(client.figures(name)));
+    expect_refused("pause", run(client.set_paused(name, true)));
+    expect_refused("spread", run(client.set_parts(name, 2)));
+  }
+  const auto lease = queue_service::lease_of("spread", **message);
+  EXPECT_TRUE(run(client.renew(lease, seconds(30), std::nullopt, 1)));
+  EXPECT_TRUE(run(client.complete(lease)));
 }
 
 TEST_F(QueueSpread, HasItsMessagesOnAllShards) {
