@@ -2,7 +2,9 @@
 
 #include <set>
 
+#include "blob_store/model/tags.h"
 #include "common/base/encoding.h"
+#include "common/base/protocol_text.h"
 #include "common/base/text.h"
 
 namespace tidemark::blob_store {
@@ -51,6 +53,29 @@ Result<void> check_metadata(const Metadata& metadata) {
   }
   if (bytes > 8192) return fail(ErrorCode::kMetadataTooLarge);
   return {};
+}
+
+Result<void> check_content_headers(const ContentHeaders& headers) {
+  const std::pair<const char*, const std::string*> all[] = {
+      {"Content-Type", &headers.type},           {"Content-Encoding", &headers.encoding},
+      {"Content-Language", &headers.language},   {"Content-Disposition", &headers.disposition},
+      {"Cache-Control", &headers.cache_control}, {"Content-MD5", &headers.md5}};
+  for (const auto& [name, value] : all) {
+    if (is_field_value(*value)) continue;
+    auto error = make_error(ErrorCode::kInvalidHeaderValue,
+                            std::string("The value of ") + name +
+                                " cannot be sent in a header: leave out control characters and blanks at its ends.");
+    error.fields = {{"HeaderName", name}, {"HeaderValue", *value}};
+    return fail(std::move(error));
+  }
+  return {};
+}
+
+Result<NewContent> checked(NewContent content) {
+  TRY(check_content_headers(content.headers));
+  TRY(check_metadata(content.metadata));
+  content.tags = TRY(checked_tags(std::move(content.tags)));
+  return content;
 }
 
 }  // namespace tidemark::blob_store

@@ -1,5 +1,5 @@
-// Rules for names and metadata. Pure. Errors: kInvalidResourceName, kOutOfRangeInput, kInvalidMetadata,
-// kEmptyMetadataKey, kMetadataTooLarge, kInvalidUri.
+// Rules for names and for what a blob is made with. Pure. Errors: kInvalidResourceName, kOutOfRangeInput,
+// kInvalidMetadata, kEmptyMetadataKey, kMetadataTooLarge, kInvalidUri, kInvalidHeaderValue, those of tags.h.
 #pragma once
 #include <string_view>
 
@@ -14,5 +14,9 @@ inline constexpr std::string_view kLogContainer = "$logs";
 Result<void> check_container_name(std::string_view name);
 Result<void> check_blob_name(std::string_view name);
 Result<void> check_metadata(const Metadata& metadata);
+/// Headers that an answer can have.
+Result<void> check_content_headers(const ContentHeaders& headers);
+/// All of it, with the tags in the order of their keys.
+Result<NewContent> checked(NewContent content);
 
 }  // namespace tidemark::blob_store

@@ -31,7 +31,6 @@ Result<void> admit_append(const AppendConditions& wanted, const Blob& blob, std:
 }  // namespace
 
 Task<Result<Stamp>> BlobService::create_empty(BlobRef ref, Blob blob, Conditions conditions) {
-  CO_TRY(check_metadata(blob.metadata));
   CO_TRY(co_await transact(
       ref,
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
@@ -67,7 +66,7 @@ Task<Result<Blob>> BlobService::change_typed(BlobRef ref, BlobType type, Conditi
 }
 
 Task<Result<Stamp>> BlobService::create_append_blob(BlobRef ref, NewContent content, Conditions conditions) {
-  auto blob = blob_of(std::move(content), clock_.now());
+  auto blob = blob_of(CO_TRY(checked(std::move(content))), clock_.now());
   blob.type = BlobType::kAppend;
   co_return co_await create_empty(std::move(ref), std::move(blob), std::move(conditions));
 }

@@ -71,6 +71,7 @@ ContentHeaders headers_of_copy(const CopyRequest& request, const ContentHeaders&
 }
 
 Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef ref, Conditions conditions) {
+  CO_TRY(check_content_headers(request.headers));
   if (request.metadata) CO_TRY(check_metadata(*request.metadata));
   CO_TRY(check_blob_name(ref.name));
   const bool together = &of(request.source) == &of(ref);

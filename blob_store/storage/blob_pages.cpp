@@ -1,6 +1,7 @@
 // Page blobs: sparse, of extents that writes cut, split and replace.
 #include <algorithm>
 
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_service.h"
@@ -105,7 +106,7 @@ Result<void> find_changes(const kv::Reader& rows, const Content& old, const Cont
 
 Task<Result<Stamp>> BlobService::create_page_blob(BlobRef ref, NewContent content, std::uint64_t size,
                                                   std::uint64_t sequence_number, Conditions conditions) {
-  auto blob = blob_of(std::move(content), clock_.now());
+  auto blob = blob_of(CO_TRY(checked(std::move(content))), clock_.now());
   blob.type = BlobType::kPage;
   blob.size = size;
   blob.sequence_number = sequence_number;

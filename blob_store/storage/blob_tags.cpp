@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "blob_store/model/tags.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
@@ -113,6 +114,7 @@ void erase_blob_row(kv::Transaction& txn, std::uint64_t generation, std::string_
 }
 
 Task<Result<void>> BlobService::set_tags(BlobRef ref, Tags tags, Conditions conditions) {
+  tags = CO_TRY(checked_tags(std::move(tags)));
   co_return co_await change_settled(
       ref,
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {

@@ -86,8 +86,7 @@ Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata
 
 Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
                                           Conditions conditions) {
-  CO_TRY(check_metadata(content.metadata));
-  auto blob = blob_of(std::move(content), clock_.now());
+  auto blob = blob_of(CO_TRY(checked(std::move(content))), clock_.now());
   bool leaves_work = false;
   CO_TRY(co_await transact(
       ref,
@@ -171,8 +170,7 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
 
 Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                                 Conditions conditions) {
-  CO_TRY(check_metadata(content.metadata));
-  auto blob = blob_of(std::move(content), clock_.now());
+  auto blob = blob_of(CO_TRY(checked(std::move(content))), clock_.now());
   CO_TRY(co_await transact(
       ref,
       [&](kv::Transaction& txn, const Place& place) -> Result<void> {
@@ -207,6 +205,7 @@ Task<Result<Blob>> BlobService::change_blob(BlobRef ref, Conditions conditions, 
 }
 
 Task<Result<Blob>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
+  CO_TRY(check_content_headers(headers));
   co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) {
     blob.headers = headers;
     blob.copy.reset();  // it is not what was copied any more

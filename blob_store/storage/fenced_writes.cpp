@@ -20,6 +20,12 @@ WriteOutcome contest(const std::optional<Blob>& existing, const FencedWrite& wri
   return newer ? WriteOutcome::kApplied : WriteOutcome::kSuperseded;
 }
 
+Result<Blob> written_by(const FencedWrite& write, const NewContent& content, Time now) {
+  auto blob = blob_of(TRY(checked(content)), now);
+  blob.source_version = write.source_version;
+  return blob;
+}
+
 }  // namespace
 
 Task<Result<WriteOutcome>> BlobService::write_fenced(BlobRef ref, Fence fence, FencedEffect effect) {
@@ -44,9 +50,8 @@ Task<Result<WriteOutcome>> BlobService::write_fenced(BlobRef ref, Fence fence, F
 
 Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload,
                                                      FencedWrite write) {
-  auto blob = blob_of(std::move(content), clock_.now());
-  blob.source_version = write.source_version;
   FencedEffect effect = [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+    auto blob = TRY(written_by(write, content, clock_.now()));
     auto current = TRY(find_current(txn, place, ref));
     const auto outcome = contest(current.blob, write);
     if (outcome != WriteOutcome::kApplied) return outcome;
@@ -76,10 +81,9 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
   std::vector<BlockChoice> choices;
   choices.reserve(block_ids.size());
   for (auto& id : block_ids) choices.push_back({BlockSource::kUncommitted, std::move(id)});
-  auto blob = blob_of(std::move(content), clock_.now());
-  blob.source_version = write.source_version;
   co_return co_await write_fenced(
       ref, write.fence, [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+        auto blob = TRY(written_by(write, content, clock_.now()));
         auto current = TRY(find_current(txn, place, ref));
         const auto outcome = contest(current.blob, write);
         TRY(outcome == WriteOutcome::kApplied ? write_blocks(txn, current, ref.name, choices, blob)

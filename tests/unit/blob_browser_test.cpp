@@ -66,6 +66,15 @@ class BlobBrowserTest : public ::testing::Test {
   BlobBrowser browser_{loopback_, "devstoreaccount1"};
 };
 
+TEST_F(BlobBrowserTest, AnUploadHasNoTypeThatNobodyCouldRead) {
+  stage("a", "one", 0, "bytes");
+  NewContent content;
+  content.headers.type = "text/\x01plain";
+  EXPECT_TRUE(
+      run(browser_.finish_upload("box", "a", "one", 1, content, "")).failed_with(ErrorCode::kInvalidHeaderValue));
+  EXPECT_TRUE(run(browser_.inspect("box", "a")).failed_with(ErrorCode::kBlobNotFound));
+}
+
 TEST_F(BlobBrowserTest, AnUploadIsSeenWhenItIsWhole) {
   stage("a/b", "one", 0, "first ");
   stage("a/b", "one", 1, "second");

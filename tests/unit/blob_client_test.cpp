@@ -145,6 +145,28 @@ TEST_F(BlobClientTest, StagedPiecesThatNobodyPublishesGoAfterAWeek) {
   EXPECT_EQ(count_of('K') + count_of('U') + count_of('P'), 0U);
 }
 
+TEST_F(BlobClientTest, WhatComesWithTheContentIsCheckedAsElsewhere) {
+  std::vector<std::pair<NewContent, ErrorCode>> refused(3);
+  refused[0].first.headers.type = "text/\x01plain";
+  refused[0].second = ErrorCode::kInvalidHeaderValue;
+  refused[1].first.metadata = {{"no name", "x"}};
+  refused[1].second = ErrorCode::kInvalidMetadata;
+  refused[2].first.tags = {{"a", "#"}};
+  refused[2].second = ErrorCode::kInvalidTag;
+  ASSERT_TRUE(run(client_.stage("box", "b", 0, "piece", write(1).fence)));
+  for (const auto& [given, code] : refused) {
+    EXPECT_TRUE(run(client_.put("box", "a", given, std::string(300'000, 'x'), write(1))).failed_with(code));
+    EXPECT_TRUE(run(client_.publish("box", "b", 1, given, write(1))).failed_with(code));
+  }
+  EXPECT_EQ(content("a") + content("b"), "(missing)(missing)");
+  ASSERT_TRUE(run(service_.collector().collect()));
+  EXPECT_TRUE(files_.paths().empty()) << "what was refused is not kept";
+  NewContent unordered;
+  unordered.tags = {{"b", "2"}, {"a", "1"}};
+  EXPECT_EQ(run(client_.publish("box", "b", 1, unordered, write(1))).value(), kApplied);
+  EXPECT_EQ(service_.get_blob({"acct", "box", "b"}, {})->tags, (Tags{{"a", "1"}, {"b", "2"}}));
+}
+
 TEST_F(BlobClientTest, NonsenseIsRefused) {
   for (const std::string nonsense : {"", "x", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"}) {
     EXPECT_TRUE(run(loopback_.call("blob.put", nonsense, {})).failed_with(ErrorCode::kInvalidInput));

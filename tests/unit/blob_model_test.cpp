@@ -164,6 +164,23 @@ TEST(BlobModel, NamesAndMetadata) {
   EXPECT_TRUE(check_metadata({{"a", std::string(9000, 'x')}}).failed_with(ErrorCode::kMetadataTooLarge));
 }
 
+TEST(BlobModel, ContentHeadersAreThoseThatAnAnswerCanHave) {
+  ContentHeaders good{"text/plain; charset=\"a\tb\"", "", "caf\xC3\xA9", "latin \xE9", "no-cache", ""};
+  EXPECT_TRUE(check_content_headers(good));
+  for (auto header : {&ContentHeaders::type, &ContentHeaders::encoding, &ContentHeaders::language,
+                      &ContentHeaders::disposition, &ContentHeaders::cache_control, &ContentHeaders::md5}) {
+    for (const std::string bad : {"text/\x01plain", "a\r\nX-Injected: 1", "a\nb", " a", "a\t", "a\x7F", "\x1F"}) {
+      auto headers = good;
+      headers.*header = bad;
+      EXPECT_TRUE(check_content_headers(headers).failed_with(ErrorCode::kInvalidHeaderValue)) << bad;
+    }
+  }
+  good.type = std::string("a\0b", 3);
+  EXPECT_EQ(check_content_headers(good).error().fields,
+            (std::vector<std::pair<std::string, std::string>>{{"HeaderName", "Content-Type"},
+                                                              {"HeaderValue", std::string("a\0b", 3)}}));
+}
+
 TEST(BlobModel, StoredBytesStayAsTheyAre) {
   Container container;
   container.generation = 300;
