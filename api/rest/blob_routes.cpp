@@ -260,13 +260,16 @@ Answer upload(Api& api, http::Request& request, Action& action, std::string cont
   CO_TRY(check_may_change_container(container));
   const bool insert = request.header("if-none-match") == "*";
   const auto if_match = insert ? std::string() : CO_TRY(wanted_tag(request));
+  blob_store::ContentHeaders given;
+  given.type = parameters.text("contentType");
+  CO_TRY(blob_store::check_content_headers(given));
   const auto slot = CO_TRY(take_transfer(api));
   CO_TRY(co_await begin_content(api, container, name, if_match));  // before the content travels
   const auto id = api.random.guid();
   const auto count = CO_TRY(co_await send_pieces(api, *request.body, container, name, id));
   action.count = static_cast<std::int64_t>(request.body->bytes_read());
   auto begun = CO_TRY(co_await begin_content(api, container, name, if_match));
-  if (parameters.has("contentType")) begun.content.headers.type = parameters.text("contentType");
+  if (!given.type.empty()) begun.content.headers.type = given.type;
   CO_TRY(co_await api.blobs->finish_upload(container, name, id, count, std::move(begun.content), begun.if_match));
   co_return co_await show(api, std::move(container), std::move(name), insert ? 201 : 200);
 }

@@ -1,10 +1,10 @@
 // What is in tables and queues, for people: entities found by a filter, one to look at and to edit, and the messages of
 // a queue in order, also those that nobody can take now.
 #include "api/rest/api_routes.h"
-#include "api/rest/feed_pages.h"
 #include "api/rest/filter_access.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/resource_names.h"
 #include "common/base/encoding.h"
 #include "jobs/store/rows.h"
 #include "table_store/odata/entity_text.h"
@@ -183,6 +183,7 @@ nlohmann::json message_json(const queue_service::Message& message, Time now) {
 }
 
 Answer list_messages(Api& api, http::Request& request, std::string queue) {
+  CO_TRY(check_queue_name(queue));
   auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto page = CO_TRY(co_await api.queues.list(std::move(queue), limit, parameters.text("continuation")));

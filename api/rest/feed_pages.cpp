@@ -11,11 +11,6 @@ using table_store::Change;
 using table_store::FeedPage;
 using table_store::FeedRequest;
 
-Result<void> check_table_name(const std::string& table) {
-  if (jobs::is_table_name(table)) return {};
-  return fail(ErrorCode::kInvalidInput, "A table's name has 3 to 63 letters and digits, a letter first.");
-}
-
 Task<Result<FeedPage>> await_changes(Api& api, http::Request& asker, std::string table, FeedRequest request,
                                      Duration wait) {
   const auto end = api.clock.monotonic() + wait;

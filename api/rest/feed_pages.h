@@ -15,8 +15,6 @@ inline constexpr std::int64_t kLongestWaitS = 60;
 /// Of a long poll, at a time; the api must be able to end in between.
 inline constexpr Duration kWaitSlice = std::chrono::seconds(2);
 
-/// kInvalidInput.
-Result<void> check_table_name(const std::string& table);
 /// The first page that has changes, or the one at the end of the wait. What was waited is added to that of the asker,
 /// which must outlive the task.
 Task<Result<table_store::FeedPage>> await_changes(Api& api, http::Request& asker, std::string table,

@@ -5,6 +5,7 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
+#include "api/rest/resource_names.h"
 #include "common/base/encoding.h"
 #include "common/base/text.h"
 #include "feeds/definition/change_text.h"
@@ -72,10 +73,12 @@ Answer put_feed(Api& api, http::Request& request, std::string table) {
 }
 
 Answer show_feed(Api& api, http::Request&, std::string table) {
+  CO_TRY(check_table_name(table));
   co_return json_response(200, feed_json(CO_TRY(co_await api.tables.feed(std::move(table), {})), api.clock.now()));
 }
 
 Answer drop_feed(Api& api, http::Request&, std::string table) {
+  CO_TRY(check_table_name(table));
   CO_TRY(co_await api.tables.drop_feed(std::move(table)));
   co_return no_content();
 }

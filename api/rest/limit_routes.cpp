@@ -2,6 +2,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
+#include "api/rest/resource_names.h"
 #include "common/base/json.h"
 #include "common/base/nearest_word.h"
 #include "jobs/kinds/kinds.h"
@@ -72,7 +73,7 @@ Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {
   if (has_key != (target.scope == jobs::LimitScope::kPartition)) {
     return fail(ErrorCode::kInvalidInput, "A partition's limit has a partitionKey, and no other has.");
   }
-  return {};
+  return check_key("partitionKey", target.partition_key);
 }
 
 Result<LimitRequest> read_limit(const std::string& body) {

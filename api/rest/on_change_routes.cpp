@@ -4,6 +4,7 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
+#include "api/rest/resource_names.h"
 #include "common/base/encoding.h"
 #include "feeds/tokens/start_token.h"
 #include "feeds/tokens/token.h"

@@ -9,6 +9,7 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
+#include "api/rest/resource_names.h"
 #include "common/base/encoding.h"
 #include "common/rpc/call.h"
 #include "common/service/quotas.h"
@@ -33,17 +34,20 @@ Answer list_queues(Api& api, http::Request& request, std::string) {
 }
 
 Answer show_queue(Api& api, http::Request&, std::string name) {
+  CO_TRY(check_queue_name(name));
   const auto figures = CO_TRY(co_await api.queues.figures(name));
   co_return json_response(200, to_json(std::pair(std::move(name), figures)));
 }
 
 template <bool paused>
 Answer set_queue(Api& api, http::Request& request, std::string name) {
+  CO_TRY(check_queue_name(name));
   CO_TRY(co_await api.queues.set_paused(name, paused));
   co_return co_await show_queue(api, request, std::move(name));
 }
 
 Answer spread_queue(Api& api, http::Request& request, std::string name) {
+  CO_TRY(check_queue_name(name));
   const auto body = CO_TRY(co_await read_json_object(request));
   jobs::SpecMembers in(body);
   std::optional<std::uint32_t> parts;

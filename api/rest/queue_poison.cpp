@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/rest/render.h"
+#include "api/rest/resource_names.h"
 #include "common/base/json.h"
 #include "common/base/side_by_side.h"
 #include "queue_service/model/queue_rules.h"
@@ -70,6 +71,7 @@ Result<std::optional<QueuePoison>> QueuePoison::of(Api& api, const Parameters& p
   if (queue.empty() || queue_service::is_poison_queue(queue)) {
     return fail(ErrorCode::kInvalidQueryParameterValue, "queue names the queue itself, without -poison.");
   }
+  TRY(check_queue_name(queue));
   for (const auto* filter : {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
     if (!parameters.has(filter)) continue;
     return fail(ErrorCode::kInvalidQueryParameterValue,

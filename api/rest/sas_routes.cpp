@@ -2,10 +2,12 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
+#include "api/rest/resource_names.h"
 #include "common/base/encoding.h"
 #include "common/http/host_name.h"
 #include "common/service/sas_signer.h"
 #include "jobs/spec/spec_members.h"
+#include "table_store/model/limits.h"
 
 namespace tidemark::api {
 namespace {
@@ -24,6 +26,19 @@ struct Order {
   Of of = Of::kAccount;
   auth::SasGrant grant;
 };
+
+/// What cannot be there needs no signature.
+Result<void> check_names(Of of, const auth::SasGrant& grant) {
+  const std::string_view name = grant.resource;
+  if (of == Of::kTable && !table_store::is_metrics_table(name)) TRY(check_table_name(name));
+  if (of == Of::kQueue) TRY(check_queue_name(name));
+  if (of == Of::kContainer || of == Of::kBlob) TRY(check_container_name(name.substr(0, name.find('/'))));
+  if (of == Of::kBlob) TRY(check_blob_name(name.substr(name.find('/') + 1)));
+  TRY(check_key("startPartitionKey", grant.start_pk));
+  TRY(check_key("startRowKey", grant.start_rk));
+  TRY(check_key("endPartitionKey", grant.end_pk));
+  return check_key("endRowKey", grant.end_rk);
+}
 
 void read_times(jobs::SpecMembers& in, auth::SasGrant& grant, Time now) {
   std::optional<std::int64_t> seconds;
@@ -58,6 +73,7 @@ Result<Order> read_order(const nlohmann::json& body, Time now) {
   if (out.of == Of::kBlob && !blob) in.problem("name must be CONTAINER/BLOB");
   if (out.of == Of::kContainer && blob) in.problem("name must be that of a container");
   TRY(refuse_problems(in));
+  TRY(check_names(out.of, grant));
   return out;
 }
 

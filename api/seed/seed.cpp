@@ -4,11 +4,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "blob_store/model/names.h"
 #include "common/base/json.h"
 #include "feeds/tokens/start_token.h"
 #include "indexes/store/declare.h"
 #include "jobs/spec/spec_members.h"
 #include "queue_service/model/queue_rules.h"
+#include "table_store/model/limits.h"
 #include "table_store/odata/odata_json.h"
 
 namespace tidemark::api {
@@ -22,9 +24,17 @@ std::unexpected<Error> wrong(const std::string& where, const std::string& what) 
 
 std::unexpected<Error> wrong(const std::string& where, const Error& error) { return wrong(where, error.message); }
 
+/// Refused before anything of the file is made.
+Result<void> check_name(const std::string& where, Result<void> (*check)(std::string_view name)) {
+  const auto fit = check(std::string_view(where).substr(where.find('.') + 1));
+  if (!fit) return wrong(where, fit.error());
+  return {};
+}
+
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 Result<std::vector<Seed::Row>> read_rows(const std::string& where, const json& list) {
+  TRY(check_name(where, &table_store::check_table_name));
   if (!list.is_array()) return wrong(where, "must be a list of entities");
   std::vector<Seed::Row> rows;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -43,6 +53,7 @@ Result<std::vector<Seed::Row>> read_rows(const std::string& where, const json& l
 }
 
 Result<std::vector<std::string>> read_messages(const std::string& where, const json& list) {
+  TRY(check_name(where, &queue_service::check_queue_name));
   const auto is_text = [](const json& each) { return each.is_string(); };
   if (!list.is_array() || !std::ranges::all_of(list, is_text)) return wrong(where, "must be a list of texts");
   auto messages = list.get<std::vector<std::string>>();
@@ -53,6 +64,7 @@ Result<std::vector<std::string>> read_messages(const std::string& where, const j
 }
 
 Result<std::map<std::string, std::string>> read_blobs(const std::string& where, const json& members) {
+  TRY(check_name(where, &blob_store::check_container_name));
   const auto is_text = [](const json& each) { return each.is_string(); };
   if (!members.is_object() || !std::ranges::all_of(members, is_text)) {
     return wrong(where, "must be an object of texts by the names of blobs");

@@ -71,7 +71,8 @@ const PoisonSelection* poison_in(const JobSpec& spec) {
 
 void PoisonSelection::members(SpecMembers& in) {
   if (in.text("poisonQueue", queue) && !queue.empty()) {
-    const bool own = queue_service::check_queue_name(queue_service::poison_queue_of(queue)).has_value() &&
+    const bool own = queue_service::check_queue_name(queue).has_value() &&
+                     queue_service::check_queue_name(queue_service::poison_queue_of(queue)).has_value() &&
                      !queue_service::is_poison_queue(queue) && !is_job_queue(queue);
     if (!own) {
       in.problem(

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import ACCOUNT, KEY, ApiClient, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
 from sas import account_sas, at, service_sas  # noqa: E402
 from stack import SOURCE, TOKEN, Stack  # noqa: E402
+import doors  # noqa: E402
 
 JSON = {"Content-Type": "application/json"}
 BLOCK = {"x-ms-blob-type": "BlockBlob"}
@@ -349,6 +350,19 @@ class RoutesTest(unittest.TestCase):
             status, _, _ = self.api.send("PUT", path.replace("/v1/jobs", "/v1/schedules"), JSON, "{}")
             self.assertIn(status, (400, 404, 405), path)
         self.assertEqual(self.files(), files)
+        self.answer_all()
+
+    def test_what_no_store_takes_comes_in_by_no_door_of_the_api(self):
+        self.api.call("POST", "/v1/queues/things/resume", {})  # the audit trail's table is there from now on
+        before, jobs = self.state(), self.state_of_jobs()
+        for what, method, target, headers, body, codes in doors.requests():
+            with self.subTest(what=what, method=method, target=target, body=body):
+                status, answered, content = self.api.send(method, target, headers, body)
+                self.assertEqual((status, answered["Content-Type"]), (400, "application/problem+json"), content)
+                problem = json.loads(content)
+                self.assertIn(problem["code"], codes, problem)
+                self.assertTrue(problem["detail"])
+        self.assertEqual((self.state(), self.state_of_jobs()), (before, jobs))
         self.answer_all()
 
     def test_headers_that_would_be_two(self):

@@ -95,6 +95,19 @@ class EmbeddedTest(ShardTools):
             self.assertIn("parts", problem["detail"])
         self.assertEqual(self.call("POST", "/v1/queues/orders/spread", {"parts": SHARDS})[0], 200)
 
+    def test_its_parts_have_no_names(self):
+        self.queues.create("parted")
+        self.assertEqual(self.call("POST", "/v1/queues/parted/spread", {"parts": SHARDS})[0], 200)
+        before = self.call("GET", "/v1/queues/parted")
+        part = f"parted%230.{SHARDS}"
+        for method, target, body in (("GET", f"/v1/queues/{part}", None), ("POST", f"/v1/queues/{part}/pause", {}),
+                                     ("POST", f"/v1/queues/{part}/resume", {}), ("POST", f"/v1/queues/{part}/spread", {"parts": 2}),
+                                     ("GET", f"/v1/queues/{part}/messages", None), ("GET", f"/v1/poison?queue={part}", None)):
+            status, problem = self.call(method, target, body)
+            self.assertEqual((status, problem["code"]), (400, "InvalidResourceName"), target)
+            self.assertIn("give that of the queue", problem["detail"])
+        self.assertEqual(self.call("GET", "/v1/queues/parted"), before)
+
     def test_they_cannot_be_moved(self):
         process = self.store("queue")["processes"][0]["name"]
         status, problem = self.call("POST", "/v1/shards/queue/0/move", {"process": process})

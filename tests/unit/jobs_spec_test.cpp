@@ -132,6 +132,7 @@ TEST(JobSpec, EveryKindListsItsProblems) {
        R"({"kind":"purge","poisonQueue":"orders-poison"})",
        R"({"kind":"purge","poisonQueue":"tidemark-jobs-low"})",
        R"({"kind":"purge","poisonQueue":"No"})",
+       R"({"kind":"purge","poisonQueue":"ab"})",
        R"({"kind":"redrive","maxAffected":1})",
        R"({"kind":"delete","source":"Aaa","filter":"","priority":"urgent"})",
        R"({"kind":"delete","source":"Aaa","filter":"","notBefore":"soon"})",
