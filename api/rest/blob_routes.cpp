@@ -87,7 +87,7 @@ Answer list_blobs(Api& api, http::Request& request, std::string container) {
 /// The blob that a request means, and what else it says.
 Result<std::pair<std::string, Parameters>> read_blob_name(const http::Request& request) {
   auto parameters = TRY(Parameters::read(request));
-  auto name = parameters.text("name");
+  auto name = blob_store::blob_name_of(parameters.text("name"));
   if (!name.empty()) return std::pair(std::move(name), std::move(parameters));
   return fail(ErrorCode::kInvalidQueryParameterValue, "name, the name of the blob, is needed.");
 }

@@ -2,6 +2,7 @@
 
 #include "blob_store/client/blob_calls.h"
 #include "blob_store/internal/browse_dispatch.h"
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_service.h"
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
@@ -22,7 +23,7 @@ std::string block_id(const Fence& fence, std::uint64_t index) {
 
 template <class Call>
 BlobRef blob_of(Call& call) {
-  return {std::move(call.account), std::move(call.container), std::move(call.name)};
+  return {std::move(call.account), std::move(call.container), blob_name_of(std::move(call.name))};
 }
 
 Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {
@@ -175,7 +176,7 @@ std::optional<std::size_t> shard_of_call(const BlobService& service, std::string
   ByteReader in(payload);
   const std::string account(in.string());
   const std::string second(in.string());  // a container or an operation
-  const std::string name(of_blob ? in.string() : std::string_view());
+  const auto name = blob_name_of(std::string(of_blob ? in.string() : std::string_view()));
   if (!in.ok()) return std::nullopt;  // whoever answers it finds that out
   return of_blob ? service.shard_of({account, second, name}) : service.home_of(account, second);
 }

@@ -1,5 +1,6 @@
 #include "blob_store/internal/browse_dispatch.h"
 
+#include "blob_store/model/names.h"
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
 
@@ -56,7 +57,7 @@ Conditions conditions_of(std::string if_match) {
 
 template <class Call>
 BlobRef blob_in(Call& call) {
-  return {std::move(call.account), std::move(call.container), std::move(call.name)};
+  return {std::move(call.account), std::move(call.container), blob_name_of(std::move(call.name))};
 }
 
 }  // namespace

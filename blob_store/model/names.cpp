@@ -1,5 +1,6 @@
 #include "blob_store/model/names.h"
 
+#include <algorithm>
 #include <set>
 
 #include "blob_store/model/tags.h"
@@ -26,6 +27,11 @@ Result<void> check_container_name(std::string_view name) {
     if (c != '-' || !inner || name[i - 1] == '-') return fail(ErrorCode::kInvalidResourceName);
   }
   return {};
+}
+
+std::string blob_name_of(std::string text) {
+  std::ranges::replace(text, '\\', '/');
+  return text;
 }
 
 Result<void> check_blob_name(std::string_view name) {

@@ -1,6 +1,7 @@
 // Rules for names and for what a blob is made with. Pure. Errors: kInvalidResourceName, kOutOfRangeInput,
 // kInvalidMetadata, kEmptyMetadataKey, kMetadataTooLarge, kInvalidUri, kInvalidHeaderValue, those of tags.h.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "blob_store/model/blob.h"
@@ -12,6 +13,8 @@ namespace tidemark::blob_store {
 inline constexpr std::string_view kLogContainer = "$logs";
 
 Result<void> check_container_name(std::string_view name);
+/// The name of the blob that a text means, or the beginning of one: a backslash is a slash, as in the service.
+std::string blob_name_of(std::string text);
 Result<void> check_blob_name(std::string_view name);
 Result<void> check_metadata(const Metadata& metadata);
 /// Headers that an answer can have.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blob_store/model/names.h"
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
 #include "common/protocol/protocol_errors.h"
@@ -35,7 +36,7 @@ Result<void> split_resource(Call& call) {
   call.container = std::move(*container);
   call.blob = std::move(*blob);
   // As the service does, also with what a signature was made for.
-  for (auto* name : {&call.blob, &call.identity.resource}) std::ranges::replace(*name, '\\', '/');
+  for (auto* name : {&call.blob, &call.identity.resource}) *name = blob_name_of(std::move(*name));
   return {};
 }
 

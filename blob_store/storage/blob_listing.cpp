@@ -239,7 +239,8 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
   return page;
 }
 
-Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, const ListRequest& request) const {
+Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, ListRequest request) const {
+  request.prefix = blob_name_of(std::move(request.prefix));
   const auto rows = kv::snapshots_of(stored_);
   const auto container = TRY(find_container(*rows.front(), ref));
   return Listing(rows, container.generation, request).page();

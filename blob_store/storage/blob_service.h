@@ -244,7 +244,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// In the order of containers, then of blobs. Work is bounded: a page may be short, even empty, before the last.
   Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
   /// Likewise a page of these.
-  Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
+  Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, ListRequest request) const;
 
   /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.
   Task<Result<WriteOutcome>> put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload, FencedWrite write);

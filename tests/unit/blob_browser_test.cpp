@@ -129,6 +129,17 @@ TEST_F(BlobBrowserTest, NamesFoldAtTheDelimiterAndPagesGoOnBehindThem) {
   EXPECT_EQ(run(browser_.browse("none", "", "", "", 10)).error().code, ErrorCode::kContainerNotFound);
 }
 
+TEST_F(BlobBrowserTest, ABackslashInANameIsASlash) {
+  put(R"(a\1)", "x");
+  EXPECT_EQ(content("a/1"), "x");
+  EXPECT_EQ(content(R"(a\1)"), "x");
+  const auto page = run(browser_.browse("box", R"(a\)", "", "", 10));
+  ASSERT_TRUE(page && page->blobs.size() == 1);
+  EXPECT_EQ(page->blobs[0].name, "a/1");
+  ASSERT_TRUE(run(browser_.remove("box", R"(a\1)", etag(R"(a\1)"), false)));
+  EXPECT_EQ(content("a/1"), "(missing)");
+}
+
 TEST_F(BlobBrowserTest, ABlobIsRemovedAsItWasSeen) {
   put("a", "x");
   EXPECT_EQ(run(browser_.remove("box", "a", "0x1", false)).error().code, ErrorCode::kConditionNotMet);

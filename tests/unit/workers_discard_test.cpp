@@ -202,6 +202,32 @@ TEST_F(WorkersDiscard, OrphansAreFoundAndLeft) {
   EXPECT_EQ(blob_names().size(), 3U);
 }
 
+TEST_F(WorkersDiscard, ANameWithBackslashesIsTheOneWithSlashes) {
+  put_blob("p/2.jpg");
+  put_entity("a", 1, R"(p\2.jpg)");
+  put_blob("p/3.jpg");
+  put_entity("b", 10, R"({"container":"photos","name":"p\\3.jpg","etag":"","size":0,"type":"Edm.String","sha256":""})");
+  put_blob("p/nobody");
+  const auto found = finish(
+      R"({"kind":"orphans","source":"Source","property":"Photo","container":"photos","prefix":"p\\","graceHours":0})");
+  EXPECT_EQ(result_of(found)["samples"], Texts{"p/nobody"});
+  EXPECT_EQ(finish(kRemove).done, 1U);
+  EXPECT_EQ(blob_names(), (Texts{"p/2.jpg", "p/3.jpg"}));
+  EXPECT_EQ(finish(kDiscard).done, 1U);
+  EXPECT_EQ(blob_names(), Texts{"p/3.jpg"});
+}
+
+TEST_F(WorkersDiscard, WhatNoBlobCanBeCalledIsSkipped) {
+  put_pair("a", 1);
+  put_entity("b", 1, std::string(1025, 'x'));
+  put_entity("c", 1, std::string("p/\0x", 4));
+  put_entity("d", 1, "");
+  const auto job = finish(kDiscard);
+  EXPECT_EQ(job.done, 1U);
+  EXPECT_EQ(job.skipped, 3U);
+  EXPECT_EQ(finish(kRemove).done, 0U);
+}
+
 TEST_F(WorkersDiscard, YoungOrphansAreNotCounted) {
   put_blob("p/nobody");
   const auto job =

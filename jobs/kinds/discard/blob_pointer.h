@@ -9,7 +9,7 @@
 
 namespace tidemark::jobs {
 
-/// The blob's name in this container; nothing if the property names none there.
+/// The blob's name in this container, as the store has it; nothing if the property names none there.
 std::optional<std::string> blob_pointed_at(const table_store::Entity& entity, const std::string& property,
                                            std::string_view container);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "blob_store/model/names.h"
 #include "common/base/json.h"
 
 namespace tidemark::jobs {
@@ -48,6 +49,7 @@ std::optional<BlobLink> parse_link(std::string_view text) {
   if (!type || (*type != kString && *type != kBinary) || size == object.end() || !size->is_number_unsigned()) {
     return std::nullopt;
   }
+  link.name = blob_store::blob_name_of(std::move(link.name));
   link.binary = *type == kBinary;
   link.size = size->get<std::uint64_t>();
   return link;
@@ -64,7 +66,8 @@ table_store::Value value_of(const BlobLink& link, std::string bytes) {
   return bytes;
 }
 
-bool links_to(const table_store::Entity& entity, std::string_view container, std::string_view name) {
+bool links_to(const table_store::Entity& entity, std::string_view container, std::string_view named) {
+  const auto name = blob_store::blob_name_of(std::string(named));
   return std::any_of(entity.properties.begin(), entity.properties.end(), [&](const table_store::Property& property) {
     const auto* text = std::get_if<std::string>(&property.value);
     if (text == nullptr || !property.name.ends_with(kLinkSuffix)) return false;
