@@ -8,6 +8,7 @@
 #include "api/cli/job_watch.h"
 #include "api/cli/terminal.h"
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "common/base/time.h"
 
 namespace tidemark::cli {
@@ -61,7 +62,7 @@ Result<std::string> groups_of(ApiClient& api, const PoisonFilter& filter) {
   std::string text;
   for (const auto& group : found.value("groups", json::array())) {
     text += "  " + cell(group, "count") + "  " + cell(group, "kind") + " " + cell(group, "source") + "  " +
-            cell(group, "reason").substr(0, 100) + "\n";
+            std::string(beginning_of(cell(group, "reason"), 100)) + "\n";
   }
   return text;
 }
@@ -213,10 +214,10 @@ Result<int> delete_many(const GlobalOptions& options, BulkArguments arguments) {
   return act_on_many(options, kDelete, std::move(arguments));
 }
 
-Result<int> redrive_one(const GlobalOptions& options, const BulkArguments& arguments, const std::string& content) {
+Result<int> redrive_one(const GlobalOptions& options, const BulkArguments& arguments, const EditedMessage& edited) {
   auto api = TRY(ApiClient::create(options));
   const auto path = TRY(arguments.which.queue.path(options, arguments.which.ids.front(), "/redrive"));
-  const auto message = TRY(api.call("POST", path, content));
+  const auto message = TRY(api.call("POST", path, edited.content, edited.condition()));
   const bool job = message.contains("jobId");
   if (arguments.wait && job) {
     Outcome outcome;

@@ -1,7 +1,7 @@
 // Sending many poison messages back, or deleting them: counted and asked for first, then done by one job, which --wait
 // follows. One message needs no job.
 #pragma once
-#include "api/cli/poison_selection.h"
+#include "api/cli/poison_edit.h"
 
 namespace tidemark::cli {
 
@@ -16,8 +16,8 @@ struct BulkArguments {
 /// back failed again.
 Result<int> redrive_many(const GlobalOptions& options, BulkArguments arguments);
 Result<int> delete_many(const GlobalOptions& options, BulkArguments arguments);
-/// Of one message, with its job's new text if there is one: as the api takes it.
-Result<int> redrive_one(const GlobalOptions& options, const BulkArguments& arguments, const std::string& content);
+/// Of one message, with its job's new text if there is one.
+Result<int> redrive_one(const GlobalOptions& options, const BulkArguments& arguments, const EditedMessage& edited);
 Result<int> delete_one(const GlobalOptions& options, const PoisonSelection& which);
 
 }  // namespace tidemark::cli

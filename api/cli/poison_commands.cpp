@@ -147,13 +147,14 @@ Result<int> plan(const GlobalOptions& options, const std::string& id) {
 }
 
 Result<int> edit(const GlobalOptions& options, const WhichMessage& which, const std::string& file) {
-  const auto content = file.empty() ? TRY(edit_by_hand(options, which.id, which.queue))
-                                    : std::optional(TRY(edited_content(file, which.queue)));
-  if (!content) {
+  const auto edited = file.empty() ? TRY(edit_by_hand(options, which.id, which.queue))
+                                   : std::optional(TRY(edited_in(file, which.queue)));
+  if (!edited) {
     std::cerr << "unchanged\n";
     return kOk;
   }
-  return call_and_print(options, "PUT", TRY(which.queue.path(options, which.id)), print_poison, *content);
+  print_answer(options, TRY(save_edited(options, TRY(which.queue.path(options, which.id)), *edited)), print_poison);
+  return kOk;
 }
 
 void add_edit(const Commands& poison) {
@@ -189,7 +190,7 @@ void add_redrive(const Commands& poison) {
         }
         if (a->which.ids.size() != 1) return redrive_many(options, *a);
         const auto& queue = a->which.queue;
-        return redrive_one(options, *a, a->file.empty() ? "" : TRY(edited_content(a->file, queue)));
+        return redrive_one(options, *a, a->file.empty() ? EditedMessage() : TRY(edited_in(a->file, queue)));
       });
   a->which.declare(redriving);
   redriving.add_option("--file", a->file,

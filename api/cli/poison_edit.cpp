@@ -18,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLeastEncoded = 8;  // shorter ones may be Base64 by chance
+constexpr const char* kWritten = "; what you wrote is in ";
 // Of a stored job; the api gives them again.
 constexpr const char* kNotOfTheSpec[] = {"jobId", "group", "after"};
 
@@ -69,7 +70,7 @@ std::string without_added_newline(std::string text, const std::string& before) {
 
 std::optional<std::string> decoded_text(const std::string& text) {
   if (text.size() < kLeastEncoded) return std::nullopt;
-  auto decoded = base64_decode(text);
+  auto decoded = base64_decode_wrapped(text);
   if (!decoded || !is_valid_utf8(*decoded)) return std::nullopt;
   const auto shown = [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
@@ -77,16 +78,19 @@ std::optional<std::string> decoded_text(const std::string& text) {
   return std::ranges::all_of(*decoded, shown) ? std::move(decoded) : std::nullopt;
 }
 
-Result<std::string> edited_content(const std::string& file, const PoisonQueue& queue) {
+HttpHeaders EditedMessage::condition() const { return etag.empty() ? HttpHeaders() : HttpHeaders{{"If-Match", etag}}; }
+
+Result<EditedMessage> edited_in(const std::string& file, const PoisonQueue& queue) {
   auto text = TRY(read_file(file));
-  if (queue.name.empty()) return job_text(text);
-  const auto given = json::parse(text, nullptr, false);
+  const auto given = json_or_discarded(text);
   const bool printed = given.is_object() && given.contains("body") && given.contains("queue") && given.contains("id");
-  return message_text(printed ? cell(given, "body") : text);
+  auto etag = printed ? cell(given, "etag") : std::string();
+  if (queue.name.empty()) return EditedMessage{TRY(job_text(text)), std::move(etag)};
+  return EditedMessage{TRY(message_text(printed ? cell(given, "body") : text)), std::move(etag)};
 }
 
-Result<std::optional<std::string>> edit_by_hand(const GlobalOptions& options, const std::string& id,
-                                                const PoisonQueue& queue) {
+Result<std::optional<EditedMessage>> edit_by_hand(const GlobalOptions& options, const std::string& id,
+                                                  const PoisonQueue& queue) {
   auto api = TRY(ApiClient::create(options));
   const auto message = TRY(api.call("GET", TRY(queue.path(options, id))));
   const bool job = queue.name.empty();
@@ -98,12 +102,20 @@ Result<std::optional<std::string>> edit_by_hand(const GlobalOptions& options, co
   const auto after = without_added_newline(TRY(read_file(path)), before);
   if (after == before) {
     std::filesystem::remove(path);
-    return std::optional<std::string>();
+    return std::optional<EditedMessage>();
   }
   auto content = job ? job_text(after) : message_text(decoded ? base64_encode(after) : after);
-  if (!content) return fail(content.error().code, content.error().message + "; what you wrote is in " + path);
-  std::filesystem::remove(path);
-  return std::optional(std::move(*content));
+  if (!content) return fail(content.error().code, content.error().message + kWritten + path);
+  return std::optional(EditedMessage{std::move(*content), cell(message, "etag"), path});
+}
+
+Result<json> save_edited(const GlobalOptions& options, const std::string& path, const EditedMessage& edited) {
+  auto api = TRY(ApiClient::create(options));
+  auto saved = api.call("PUT", path, edited.content, edited.condition());
+  if (edited.file.empty()) return saved;
+  if (saved) std::filesystem::remove(edited.file);
+  if (!saved) saved.error().message += kWritten + edited.file;
+  return saved;
 }
 
 }  // namespace tidemark::cli

@@ -35,10 +35,21 @@ Result<std::optional<QueuePoison>> queue_of(Api& api, const http::Request& reque
   return QueuePoison::of(api, TRY(Parameters::read(request)));
 }
 
+/// The ETag that the message must still have; empty for any.
+std::string seen_by(const http::Request& request) {
+  const auto tag = request.header("if-match").value_or("*");
+  return tag == "*" ? std::string() : std::string(tag);
+}
+
+http::Response answer(unsigned status, const jobs::PoisonRecord& record) {
+  auto response = json_response(status, to_json(record));
+  response.set("ETag", record.etag);
+  return response;
+}
+
 Answer show_poison(Api& api, http::Request& request, std::string id) {
   if (const auto queue = CO_TRY(queue_of(api, request))) co_return co_await queue->show(std::move(id));
-  const auto record = CO_TRY(co_await api.poison.find(std::move(id)));
-  co_return json_response(200, to_json(record));
+  co_return answer(200, CO_TRY(co_await api.poison.find(std::move(id))));
 }
 
 /// For the history of the message.
@@ -49,11 +60,11 @@ std::string who(const http::Request& request, const Action& action) {
 Answer edit_poison(Api& api, http::Request& request, Action& action, std::string id) {
   auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (const auto queue = CO_TRY(queue_of(api, request))) {
-    co_return co_await queue->edit(std::move(id), CO_TRY(std::move(body)));
+    co_return co_await queue->edit(std::move(id), CO_TRY(std::move(body)), seen_by(request));
   }
   auto spec = CO_TRY(api.admitted(body, action.caller));
-  const auto record = CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), who(request, action)));
-  co_return json_response(200, to_json(record));
+  co_return answer(
+      200, CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), who(request, action), seen_by(request))));
 }
 
 Answer plan_poison(Api& api, http::Request&, std::string id) {
@@ -65,7 +76,7 @@ Answer plan_poison(Api& api, http::Request&, std::string id) {
 Answer redrive_poison(Api& api, http::Request& request, Action& action, std::string id) {
   auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   if (const auto queue = CO_TRY(queue_of(api, request))) {
-    co_return co_await queue->redrive(std::move(id), std::move(body));
+    co_return co_await queue->redrive(std::move(id), std::move(body), seen_by(request));
   }
   const auto found = CO_TRY(co_await api.poison.find(std::move(id)));
   std::optional<jobs::JobSpec> edited;
@@ -74,8 +85,8 @@ Answer redrive_poison(Api& api, http::Request& request, Action& action, std::str
   } else if (const auto message = jobs::parse_job_message(found.body)) {
     CO_TRY(Api::may_run(message->spec, action.caller));
   }
-  const auto record =
-      CO_TRY(co_await api.poison.redrive(found.message_id, std::move(edited), who(request, action), found.epoch));
+  const auto record = CO_TRY(co_await api.poison.redrive(found.message_id, std::move(edited), who(request, action),
+                                                         found.epoch, seen_by(request)));
   co_return json_response(202, to_json(record));
 }
 

@@ -83,6 +83,7 @@ Result<std::optional<QueuePoison>> QueuePoison::of(Api& api, const Parameters& p
 json QueuePoison::to_json(const Message& message) const {
   json out{{"id", message.id},
            {"queue", queue_},
+           {"etag", etag_of(message)},
            {"body", message.text},
            {"dequeueCount", message.dequeue_count},
            {"insertedAt", to_iso8601(message.inserted)}};
@@ -121,24 +122,26 @@ Answer QueuePoison::list(std::uint32_t limit, std::string continuation) const {
 
 Answer QueuePoison::show(std::string id) const {
   const auto message = CO_TRY(co_await find(std::move(id)));
-  co_return json_response(200, to_json(message));
+  auto response = json_response(200, to_json(message));
+  response.set("ETag", etag_of(message));
+  co_return response;
 }
 
-Answer QueuePoison::edit(std::string id, std::string body) const {
+Answer QueuePoison::edit(std::string id, std::string body, std::string seen) const {
   auto text = CO_TRY(text_from(body));
   const auto message = CO_TRY(co_await find(std::move(id)));
   const auto poison = poison_queue_of(queue_);
   // From the queue to itself: one transaction, and the note stays.
-  CO_TRY(or_not_found(
-      co_await queues_.redrive(poison, message.id, poison, std::move(text), message.annotation, message.epoch)));
+  CO_TRY(or_not_found(co_await queues_.redrive(poison, message.id, poison, std::move(text), message.annotation,
+                                               message.epoch, std::move(seen))));
   co_return co_await show(message.id);
 }
 
-Answer QueuePoison::redrive(std::string id, std::string body) const {
+Answer QueuePoison::redrive(std::string id, std::string body, std::string seen) const {
   std::optional<std::string> text;
   if (!body.empty()) text = CO_TRY(text_from(body));
   auto message = CO_TRY(co_await find(std::move(id)));
-  CO_TRY(co_await poison_.send_back(queue_, message.id, text, message.epoch));
+  CO_TRY(co_await poison_.send_back(queue_, message.id, text, message.epoch, std::move(seen)));
   if (text) message.text = std::move(*text);
   co_return json_response(202, to_json(message));
 }

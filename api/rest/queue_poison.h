@@ -18,10 +18,11 @@ class QueuePoison {
 
   Answer list(std::uint32_t limit, std::string continuation) const;
   Answer show(std::string id) const;
-  /// {"body":TEXT} replaces the text; the message stays where it is.
-  Answer edit(std::string id, std::string body) const;
+  /// {"body":TEXT} replaces the text; the message stays where it is. Here and in redrive(): only of a message that
+  /// still has the ETag `seen`, unless that is empty (kConditionNotMet).
+  Answer edit(std::string id, std::string body, std::string seen) const;
   /// Back to the queue, to be tried anew; with another text if there is a body.
-  Answer redrive(std::string id, std::string body) const;
+  Answer redrive(std::string id, std::string body, std::string seen) const;
   Answer remove(std::string id) const;
 
  private:

@@ -19,7 +19,7 @@ nlohmann::json parsed_or_text(const std::string& text) {
 nlohmann::json body_json(const std::string& text) {
   auto parsed = parsed_or_text(text);
   if (!parsed.is_string()) return parsed;
-  const auto decoded = base64_decode(text);
+  const auto decoded = base64_decode_wrapped(text);
   auto inner = decoded ? json_or_discarded(*decoded) : nlohmann::json();
   return inner.is_object() ? inner : parsed;
 }
@@ -93,6 +93,7 @@ nlohmann::json to_json(const jobs::GroupStatus& status) {
 
 nlohmann::json to_json(const jobs::PoisonRecord& poison) {
   nlohmann::json out{{"id", poison.message_id},
+                     {"etag", poison.etag},
                      {"kind", poison.kind},
                      {"body", body_json(poison.body)},
                      {"attempts", list_json(poison.attempts)}};

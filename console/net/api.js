@@ -56,7 +56,7 @@ const reasonHeader = (reason) => (reason ? { "X-Tidemark-Reason": encodeURICompo
 /// Option `exact`: what the answer holds is written back, so it keeps its Doubles.
 export const api = {
   get: (path, options) => ask("GET", path, options),
-  post: (path, value, reason, options) => ask("POST", path, { ...options, body: written(value), headers: reasonHeader(reason) }),
+  post: (path, value, reason, { headers, ...options } = {}) => ask("POST", path, { ...options, body: written(value), headers: { ...reasonHeader(reason), ...headers } }),
   put: (path, value, reason, headers) => ask("PUT", path, { body: written(value), headers: { ...reasonHeader(reason), ...headers } }),
   patch: (path, value, reason) => ask("PATCH", path, { body: written(value), headers: reasonHeader(reason) }),
   remove: (path, reason, headers, signal) => ask("DELETE", path, { headers: { ...reasonHeader(reason), ...headers }, signal }),

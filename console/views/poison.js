@@ -101,7 +101,7 @@ function Messages({ filter, text, linkOf }) {
 }
 
 const verbs = {
-  Redrive: (item, reason) => api.post(`/v1/poison/${part(item.id)}/redrive`, undefined, reason),
+  Redrive: (item, reason) => api.post(`/v1/poison/${part(item.id)}/redrive`, undefined, reason, { headers: { "If-Match": item.etag } }),
   Delete: (item, reason) => api.remove(`/v1/poison/${part(item.id)}`, reason),
 };
 
@@ -135,7 +135,7 @@ function Message({ id }) {
       <div><${Card} title="Body"><${Json} value=${message.body} /></${Card}>
         ${message.original !== undefined && html`<${Card} title="What was changed"><${Diff} before=${originalOf(message)} after=${specOf(message.body)} /></${Card}>`}</div></div>
     <${PlanNow} id=${id} />
-    ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => api.post(`/v1/poison/${part(id)}/redrive`, undefined, reason).then(() => go(`/jobs/${part(message.jobId)}`))} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and its attempts begin anew.</p></${Confirm}>`}
+    ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => verbs.Redrive(message, reason).then(() => go(`/jobs/${part(message.jobId)}`))} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and its attempts begin anew.</p></${Confirm}>`}
     ${acting === "delete" && html`<${Confirm} title="Delete this message?" verb="Delete" needsReason run=${(reason) => api.remove(`/v1/poison/${part(id)}`, reason).then(done)} onClose=${() => setActing("")}><p>It is forgotten for good; its job stays poisoned.</p></${Confirm}>`}
     ${acting === "edit" && html`<${Edit} message=${message} onClose=${() => setActing("")} onSaved=${() => { setActing(""); live.refresh(); }} />`}`;
 }
@@ -146,7 +146,8 @@ function PlanNow({ id }) {
   return html`<${Card} title="What it would do now" actions=${html`<button type="button" disabled=${busy} onClick=${ask}>${busy ? "Looking…" : plan ? "Ask again" : "Plan"}</button>`}><${Failure} error=${error} />${plan ? html`<${PlanOf} plan=${plan} />` : html`<p class="dim">A plan reads, and changes nothing.</p>`}</${Card}>`;
 }
 
-function Edit({ message, onClose, onSaved }) {
+function Edit({ message: newest, onClose, onSaved }) {
+  const [message] = useState(newest);  // as it was shown
   const before = specOf(message.body);
   const original = originalOf(message);
   const [after, setAfter] = useState(before);
@@ -155,8 +156,9 @@ function Edit({ message, onClose, onSaved }) {
   let wrong = "";
   try { parseExact(after); } catch (error) { wrong = error.message; }
   const [save, busy, error] = useAction(async (redrive) => {
-    if (redrive) { await api.post(`/v1/poison/${part(message.id)}/redrive`, after, reason); onClose(); go(`/jobs/${part(message.jobId)}`); return; }
-    await api.put(`/v1/poison/${part(message.id)}`, after, reason);
+    const seen = { "If-Match": message.etag };
+    if (redrive) { await api.post(`/v1/poison/${part(message.id)}/redrive`, after, reason, { headers: seen }); onClose(); go(`/jobs/${part(message.jobId)}`); return; }
+    await api.put(`/v1/poison/${part(message.id)}`, after, reason, seen);
     onSaved();
   });
   return html`<${Dialog} title="Edit the job" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>

@@ -36,7 +36,7 @@ export function QueueMessages({ queue }) {
   const may = useMay("operator");
   const chosen = (pages.items || []).filter((each) => selected.has(each.id));
   const act = (verb, items) => may && items.length && setActing({ verb, items });
-  const verbs = { Redrive: (item, reason) => api.post(of(queue, item.id, "/redrive"), undefined, reason), Delete: (item, reason) => api.remove(of(queue, item.id), reason) };
+  const verbs = { Redrive: (item, reason) => api.post(of(queue, item.id, "/redrive"), undefined, reason, { headers: { "If-Match": item.etag } }), Delete: (item, reason) => api.remove(of(queue, item.id), reason) };
   const close = () => setActing(null);
   const done = () => { setSelected(new Set()); pages.refresh(); };
   return html`<p><a href=${at("/poison", { show: "queues" })}>All queues with poison</a> · <a href=${`/queues/${part(queue)}`}>the queue <${Text} value=${queue} /></a></p>
@@ -68,18 +68,20 @@ export function QueueMessage({ queue, id }) {
       <${Facts} items=${[["Message", html`<${Copyable} value=${message.id} />`], ["Taken", many(message.dequeueCount, "time")], ["Put", html`<${When} at=${message.insertedAt} both />`], ["Moved", html`<${When} at=${message.movedAt} both />`]]} /></${Card}>
     <${Card} title="Text"><${Json} value=${bodyOf(message.body)} /></${Card}>
     ${message.original !== undefined && html`<${Card} title="What was changed"><${Diff} before=${readable(message.original)} after=${readable(message.body)} /></${Card}>`}
-    ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => api.post(of(queue, id, "/redrive"), undefined, reason).then(leave)} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and is taken anew.</p></${Confirm}>`}
+    ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => api.post(of(queue, id, "/redrive"), undefined, reason, { headers: { "If-Match": message.etag } }).then(leave)} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and is taken anew.</p></${Confirm}>`}
     ${acting === "delete" && html`<${Confirm} title="Delete this message?" verb="Delete" needsReason run=${(reason) => api.remove(of(queue, id), reason).then(leave)} onClose=${() => setActing("")}><p>It is forgotten for good.</p></${Confirm}>`}
     ${acting === "edit" && html`<${EditText} queue=${queue} message=${message} onClose=${() => setActing("")} onSaved=${() => { setActing(""); live.refresh(); }} onSent=${leave} />`}`;
 }
 
-function EditText({ queue, message, onClose, onSaved, onSent }) {
+function EditText({ queue, message: newest, onClose, onSaved, onSent }) {
+  const [message] = useState(newest);  // as it was shown
   const [after, setAfter] = useState(message.body);
   const [reason, setReason] = useState("");
   const [look, setLook] = useState(false);
   const [save, busy, error] = useAction(async (redrive) => {
-    if (redrive) { await api.post(of(queue, message.id, "/redrive"), { body: after }, reason); onClose(); onSent(); return; }
-    await api.put(of(queue, message.id), { body: after }, reason);
+    const seen = { "If-Match": message.etag };
+    if (redrive) { await api.post(of(queue, message.id, "/redrive"), { body: after }, reason, { headers: seen }); onClose(); onSent(); return; }
+    await api.put(of(queue, message.id), { body: after }, reason, seen);
     onSaved();
   });
   return html`<${Dialog} title="Edit the message" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>

@@ -8,6 +8,7 @@
 #include "common/base/json.h"
 #include "common/base/numbers.h"
 #include "common/base/side_by_side.h"
+#include "common/base/text.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/store/rows.h"
 
@@ -20,6 +21,7 @@ using queue_service::Message;
 constexpr int kPagesPerList = 20;  // of the messages that are looked at for a page of those that match
 constexpr std::uint32_t kGroupingPage = 1000;
 constexpr std::size_t kGroupSamples = 5;
+constexpr int kRaces = 5;
 constexpr const char* kUnknownKind = "unknown";  // of a message that is no job
 
 /// The message without what differs from one occurrence to the next: digits and whatever stands in quotes.
@@ -115,8 +117,7 @@ PoisonRecord record_in_own_queue(const Message& message) {
 std::string poison_annotation(const PoisonRecord& record) {
   json out = {{"attempts", kept_json(record.attempts)}};
   add_members(out, record, kPoisonFields);
-  out["reason"] = record.reason.substr(0, kMaxKeptErrorBytes);
-  // Cutting a text may have left half a character at its end.
+  out["reason"] = beginning_of(record.reason, kMaxKeptErrorBytes);
   return out.dump(-1, ' ', false, json::error_handler_t::ignore);
 }
 
@@ -126,6 +127,7 @@ PoisonRecord poison_record_of(const Message& message) {
   record.body = message.text;
   record.original = message.original;
   record.epoch = message.epoch;
+  record.etag = etag_of(message);
   record.kind = kUnknownKind;
   if (auto parsed = parse_job_message(message.text)) {
     record.kind = std::string(kind_name(parsed->spec));
@@ -245,19 +247,35 @@ Task<Result<std::string>> PoisonStore::replace_text(PoisonRecord& poison, JobSpe
   co_return text;
 }
 
-Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std::string by) {
-  auto message = CO_TRY(co_await message_of(std::move(id)));
-  auto poison = poison_record_of(message);
+Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std::string by, std::string seen) {
+  for (int race = 1;; ++race) {
+    const auto message = CO_TRY(co_await message_of(id));
+    CO_TRY(check_seen(message, seen));
+    auto done = co_await edit_as_read(poison_record_of(message), edited, by);
+    if (!seen.empty() || race == kRaces || !done.failed_with(ErrorCode::kConditionNotMet)) co_return done;
+  }
+}
+
+Task<Result<PoisonRecord>> PoisonStore::edit_as_read(PoisonRecord poison, JobSpec edited, std::string by) {
   auto text = CO_TRY(co_await replace_text(poison, edited, std::move(by)));
   // From the queue to itself: one transaction, and the story stays.
-  CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
-                                               std::move(text), poison_annotation(poison), message.epoch)));
-  co_return co_await find(message.id);
+  CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), poison.message_id, std::string(kPoisonQueue),
+                                               std::move(text), poison_annotation(poison), poison.epoch, poison.etag)));
+  co_return co_await find(poison.message_id);
 }
 
 Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited, std::string by,
-                                                std::optional<std::uint64_t> epoch) {
-  auto poison = CO_TRY(co_await find(std::move(id), epoch));
+                                                std::optional<std::uint64_t> epoch, std::string seen) {
+  for (int race = 1;; ++race) {
+    const auto message = CO_TRY(co_await message_of(id, epoch));
+    CO_TRY(check_seen(message, seen));
+    auto done = co_await redrive_as_read(poison_record_of(message), edited, by);
+    if (!seen.empty() || race == kRaces || !done.failed_with(ErrorCode::kConditionNotMet)) co_return done;
+  }
+}
+
+Task<Result<PoisonRecord>> PoisonStore::redrive_as_read(PoisonRecord poison, std::optional<JobSpec> edited,
+                                                        std::string by) {
   const auto message_id = poison.message_id;
 
   // The record is read before the message moves: a worker may take the message at once, and its claim must win over
@@ -276,7 +294,7 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
   if (own_record) record = CO_TRY(co_await jobs_.place(std::move(*record), std::string(name_of_queue(queue))));
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
                                                annotation.dump(-1, ' ', false, json::error_handler_t::ignore),
-                                               poison.epoch)));
+                                               poison.epoch, poison.etag)));
   if (own_record) {
     auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.edited_epoch, poison.attempts);
     // The message is on its way, so the redrive has happened whatever became of the note.
@@ -348,10 +366,10 @@ Task<Result<PoisonCount>> PoisonStore::count(PoisonSelection which) {
 }
 
 Task<Result<void>> PoisonStore::send_back(std::string queue, std::string id, std::optional<std::string> text,
-                                          std::optional<std::uint64_t> epoch) {
+                                          std::optional<std::uint64_t> epoch, std::string seen) {
   auto from = queue_service::poison_queue_of(queue);
-  co_return or_not_found(
-      co_await queues_.redrive(std::move(from), std::move(id), std::move(queue), std::move(text), {}, epoch));
+  co_return or_not_found(co_await queues_.redrive(std::move(from), std::move(id), std::move(queue), std::move(text), {},
+                                                  epoch, std::move(seen)));
 }
 
 Task<Result<void>> PoisonStore::remove_from(std::string queue, std::string id, std::optional<std::uint64_t> epoch) {

@@ -31,6 +31,7 @@ struct PoisonRecord {
   std::uint32_t redrives = 0;      // how often it was sent back before
   std::uint64_t edited_epoch = 0;  // the last delivery before the text was edited; 0: it never was
   std::uint64_t epoch = 0;
+  std::string etag;  // of the message as it is (queue_service/model/message.h)
 };
 
 /// What its story says of itself.
@@ -93,11 +94,12 @@ class PoisonStore {
   /// was then, not one that was sent back and has failed again.
   Task<Result<PoisonRecord>> find(std::string id, std::optional<std::uint64_t> epoch = {});
   /// Sends the message back to the jobs queue with the same id and its attempts reset, with another spec if one is
-  /// given. `by`: who does it, for the history. kPoisonNotFound.
+  /// given. `by`: who does it, for the history. kPoisonNotFound. Here and in edit(): with `seen`, only a message that
+  /// still has this ETag, since somebody else may have edited it meanwhile (kConditionNotMet).
   Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited, std::string by,
-                                     std::optional<std::uint64_t> epoch = {});
+                                     std::optional<std::uint64_t> epoch = {}, std::string seen = {});
   /// Keeps the message where it is, with another spec. kPoisonNotFound.
-  Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited, std::string by);
+  Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited, std::string by, std::string seen = {});
   /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
   Task<Result<void>> remove(std::string id, std::optional<std::uint64_t> epoch = {});
 
@@ -109,12 +111,15 @@ class PoisonStore {
   Task<Result<PoisonCount>> count(PoisonSelection which);
   /// Sends a message of such a queue back to it, to be taken anew; with another text if one is given. kPoisonNotFound.
   Task<Result<void>> send_back(std::string queue, std::string id, std::optional<std::string> text,
-                               std::optional<std::uint64_t> epoch);
+                               std::optional<std::uint64_t> epoch, std::string seen = {});
   /// Forgets it. kPoisonNotFound.
   Task<Result<void>> remove_from(std::string queue, std::string id, std::optional<std::uint64_t> epoch = {});
 
  private:
   Task<Result<queue_service::Message>> message_of(std::string id, std::optional<std::uint64_t> epoch = {});
+  /// Of the message as it was read, or kConditionNotMet.
+  Task<Result<PoisonRecord>> redrive_as_read(PoisonRecord poison, std::optional<JobSpec> edited, std::string by);
+  Task<Result<PoisonRecord>> edit_as_read(PoisonRecord poison, JobSpec edited, std::string by);
   /// That of a selection; nothing if it is not there.
   Task<Result<std::optional<PoisonRecord>>> named(std::string queue, std::string id);
   /// Its text from now on. If that asks for something else, the job is another operation, and its history tells what

@@ -145,11 +145,12 @@ Task<Result<void>> QueueClient::remove(std::string queue, std::string message_id
 
 Task<Result<void>> QueueClient::redrive(std::string queue, std::string message_id, std::string to_queue,
                                         std::optional<std::string> text, std::string annotation,
-                                        std::optional<std::uint64_t> epoch) {
+                                        std::optional<std::uint64_t> epoch, std::string seen) {
   MoveRequest move{.to_queue = std::move(to_queue),
                    .annotation = std::move(annotation),
                    .reset_dequeue_count = true,
-                   .text = std::move(text)};
+                   .text = std::move(text),
+                   .seen = std::move(seen)};
   return rpc::call(caller_,
                    calls::Redrive{caller_.account, std::move(queue), std::move(message_id), std::move(move), epoch});
 }

@@ -73,10 +73,11 @@ class QueueClient {
   rpc::Method<calls::Find> find{caller_};
   Task<Result<void>> remove(std::string queue, std::string message_id, std::optional<std::uint64_t> epoch = {});
   /// Moves a message from `queue` to `to_queue` in one transaction, with the same id and dequeue_count 0. The
-  /// annotation is empty unless one is given; the text is replaced if one is given.
+  /// annotation is empty unless one is given; the text is replaced if one is given. With `seen`, only a message that
+  /// still has this ETag (kConditionNotMet).
   Task<Result<void>> redrive(std::string queue, std::string message_id, std::string to_queue,
                              std::optional<std::string> text, std::string annotation,
-                             std::optional<std::uint64_t> epoch = {});
+                             std::optional<std::uint64_t> epoch = {}, std::string seen = {});
   rpc::Method<calls::Figures> figures{caller_};
   /// The figures of all queues of the account, up to `limit` (1..1000) on a page.
   rpc::Method<calls::AllFigures> all_figures{caller_};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/error.h"
 #include "common/base/time.h"
 
 namespace tidemark::queue_service {
@@ -27,6 +28,11 @@ struct Message {
   /// that is what it is. Kept by moves. The public protocol does not show it.
   std::optional<std::string> original = {};
 };
+
+/// Of what somebody may edit where it lies: the text, and what is kept beside it. In quotes.
+std::string etag_of(const Message& message);
+/// kConditionNotMet unless that is what was seen. Empty: whatever it is.
+Result<void> check_seen(const Message& message, std::string_view seen);
 
 inline constexpr Time kNeverExpires = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} +
                                       std::chrono::hours(23) + std::chrono::minutes(59) + std::chrono::seconds(59);

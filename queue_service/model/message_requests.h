@@ -55,6 +55,8 @@ struct MoveRequest {
   bool reset_dequeue_count = false;
   std::optional<std::string> text = {};
   bool count_attempt = true;  // false: the delivery that moves it is none
+  /// Of a redrive: the ETag that the message must still have (kConditionNotMet); empty for any.
+  std::string seen = {};
 };
 
 /// Messages of a queue, visible or not.

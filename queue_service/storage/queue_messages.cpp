@@ -424,8 +424,13 @@ Task<Result<void>> QueueService::redrive(std::string account, std::string queue,
   if (auto* const other = core_->elsewhere(account, part)) {
     co_return co_await other->redrive(std::move(account), std::move(part), std::move(id), std::move(request), epoch);
   }
-  CO_TRY(co_await transfer(kRedriveStep, std::move(account), std::move(part), std::move(request),
-                           [&](QueueRows& rows) { return find_listed(rows, id, epoch); }));
+  const auto seen = request.seen;
+  const auto choose = [&](QueueRows& rows) -> Result<FoundMessage> {
+    auto found = TRY(find_listed(rows, id, epoch));
+    TRY(check_seen(found.record.message, seen));
+    return found;
+  };
+  CO_TRY(co_await transfer(kRedriveStep, std::move(account), std::move(part), std::move(request), choose));
   co_return Result<void>{};
 }
 

@@ -124,7 +124,11 @@ class PoisonTest(StackCase):
         shown = self.command("--json", "poison", "show", job_id).stdout
         self.command("poison", "edit", job_id, "--file", "-", stdin=shown.replace("Right", "Other"))
         self.assertEqual(self.api.poison()[0]["body"]["source"], "Other")
-        self.command("poison", "edit", job_id, "--file", "-", stdin=shown)
+        conflict = self.command("poison", "edit", job_id, "--file", "-", stdin=shown, code=1)
+        self.assertIn("look again", conflict.stderr, "it was changed since")
+        self.assertIn("look again", self.command("poison", "redrive", job_id, "--file", "-", stdin=shown, code=1).stderr)
+        shown = self.command("--json", "poison", "show", job_id).stdout
+        self.command("poison", "edit", job_id, "--file", "-", stdin=shown.replace("Other", "Right"))
         self.assertIn("succeeded 1", self.command("poison", "redrive", job_id, "--wait").stdout)
 
     def test_the_original_of_an_edited_job_is_kept_through_rounds(self):

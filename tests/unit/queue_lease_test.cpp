@@ -129,6 +129,19 @@ TEST_F(QueueLease, MoveAndRedriveKeepTheIdAndAreAtomic) {
       run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "")).failed_with(ErrorCode::kMessageNotFound));
 }
 
+TEST_F(QueueLease, OfTwoWhoEditAMessageTheSecondIsToldOfTheFirst) {
+  const auto id = put("first");
+  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "why")));
+  const auto seen = etag_of(**run(client_.find("jobs-poison", id)));
+  const auto edit = [&](const char* text, const std::string& to) {
+    return run(client_.redrive("jobs-poison", id, to, text, "why", {}, seen));
+  };
+  ASSERT_TRUE(edit("second", "jobs-poison"));
+  EXPECT_TRUE(edit("third", "jobs-poison").failed_with(ErrorCode::kConditionNotMet));
+  EXPECT_TRUE(edit("third", "jobs").failed_with(ErrorCode::kConditionNotMet));
+  EXPECT_EQ((*run(client_.find("jobs-poison", id)))->text, "second");
+}
+
 TEST_F(QueueLease, TheTextThatBecamePoisonIsKeptThroughEditsAndRounds) {
   const auto id = put("first");
   const auto original = [&](const char* queue) { return run(client_.find(queue, id)).value()->original; };

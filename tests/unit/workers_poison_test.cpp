@@ -67,6 +67,36 @@ TEST_F(WorkersRedrive, GroupsFiltersAndEdits) {
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
 }
 
+TEST_F(WorkersRedrive, OfTwoWhoEditAMessageTheSecondIsToldOfTheFirst) {
+  poison_some(1, "Missing");
+  const auto seen = run(poison_.list(1, "")).value().records.at(0);
+  const auto mine = *jobs::parse_job_spec(R"({"kind":"delete","source":"Mine","filter":""})");
+  const auto yours = *jobs::parse_job_spec(R"({"kind":"delete","source":"Yours","filter":""})");
+  ASSERT_TRUE(run(poison_.edit(seen.message_id, mine, "me", seen.etag)));
+  EXPECT_TRUE(run(poison_.edit(seen.message_id, yours, "you", seen.etag)).failed_with(ErrorCode::kConditionNotMet));
+  EXPECT_TRUE(
+      run(poison_.redrive(seen.message_id, yours, "you", {}, seen.etag)).failed_with(ErrorCode::kConditionNotMet));
+  const auto now = run(poison_.find(seen.message_id)).value();
+  EXPECT_EQ(now.source, "Mine");
+  EXPECT_TRUE(run(poison_.redrive(seen.message_id, yours, "you", {}, now.etag)));
+}
+
+TEST_F(WorkersRedrive, AnEditThatComesBetweenLosesNothing) {
+  poison_some(1, "Missing");
+  const auto id = run(poison_.list(1, "")).value().records.at(0).message_id;
+  const auto mine = *jobs::parse_job_spec(R"({"kind":"delete","source":"Mine","filter":""})");
+  bool once = true;
+  queue_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method != "queue.redrive" || !std::exchange(once, false)) co_return Result<void>{};
+    CO_TRY(co_await poison_.edit(id, mine, "me"));
+    co_return Result<void>{};
+  };
+  const auto sent = run(poison_.redrive(id, std::nullopt, "you"));
+  queue_link_.before = nullptr;
+  ASSERT_TRUE(sent.has_value());
+  EXPECT_GT(sent->edited_epoch, 0U) << "what the edit noted is still known";
+}
+
 TEST_F(WorkersRedrive, AFilterFindsABodyHoweverItIsWritten) {
   const std::string body = R"({"kind":"delete","source":"Missing","filter":""})";
   const std::string escaped = R"({"kind":"del\u0065te","source":"Miss\u0069ng","filter":""})";
