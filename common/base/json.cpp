@@ -2,10 +2,15 @@
 
 #include <vector>
 
+#include "common/base/text.h"
+
 namespace tidemark {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kNumberOverflow = 406;  // nlohmann::json's id of it
+constexpr std::size_t kShownNameBytes = 64;
 
 /// Builds the value from the parser's events; an event that returns false ends the parsing.
 class Builder final : public nlohmann::json_sax<json> {
@@ -15,7 +20,7 @@ class Builder final : public nlohmann::json_sax<json> {
   bool number_integer(number_integer_t value) override { return add(value) != nullptr; }
   bool number_unsigned(number_unsigned_t value) override { return add(value) != nullptr; }
   bool number_float(number_float_t value, const string_t& text) override {
-    if (text.find_first_of(".eE") == std::string::npos) return refuse("the number " + text + " is too large");
+    if (text.find_first_of(".eE") == std::string::npos) return refuse_number(text);
     return add(value) != nullptr;
   }
   bool string(string_t& value) override { return add(std::move(value)) != nullptr; }
@@ -26,10 +31,11 @@ class Builder final : public nlohmann::json_sax<json> {
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
     if (open_.back()->contains(name)) return refuse("the member \"" + name + "\" is given twice");
-    name_ = std::move(name);
+    names_.back() = std::move(name);
     return true;
   }
-  bool parse_error(std::size_t at, const std::string&, const json::exception&) override {
+  bool parse_error(std::size_t at, const std::string& token, const json::exception& error) override {
+    if (error.id == kNumberOverflow) return refuse_number(token);
     return refuse("it is not JSON, from byte " + std::to_string(at) + " on");
   }
 
@@ -44,18 +50,37 @@ class Builder final : public nlohmann::json_sax<json> {
     if (open_.empty()) return &(root_ = std::move(value));
     auto& parent = *open_.back();
     if (parent.is_array()) return &parent.emplace_back(std::move(value));
-    return &(parent[name_] = std::move(value));
+    return &(parent[names_.back()] = std::move(value));
   }
   bool open(json empty) {
     if (open_.size() == kMaxJsonDepth) {
       return refuse("it is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
     }
     open_.push_back(add(std::move(empty)));
+    names_.emplace_back();
     return true;
   }
   bool close() {
     open_.pop_back();
+    names_.pop_back();
     return true;
+  }
+  bool refuse_number(const std::string& number) {
+    const auto place = place_of_next();
+    return refuse((place.empty() ? "" : place + ": ") + "the number " + number + " is too large");
+  }
+  /// Such as set.Left or jobs[3].maxAffected.
+  [[nodiscard]] std::string place_of_next() const {
+    std::string place;
+    for (std::size_t level = 0; level < open_.size(); ++level) {
+      const bool innermost = level + 1 == open_.size();
+      if (open_[level]->is_array()) {
+        place += "[" + std::to_string(open_[level]->size() - (innermost ? 0 : 1)) + "]";
+      } else {
+        place.append(place.empty() ? "" : ".").append(beginning_of(names_[level], kShownNameBytes));
+      }
+    }
+    return place;
   }
   bool refuse(std::string problem) {
     problem_ = std::move(problem);
@@ -63,8 +88,8 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
   json root_;
-  std::vector<json*> open_;  // from the outside in; only the innermost grows, so the others stay where they are
-  std::string name_;         // of the next member
+  std::vector<json*> open_;         // from the outside in; only the innermost grows, so the others stay where they are
+  std::vector<std::string> names_;  // of the member that each of them has come to
   std::string problem_;
 };
 
