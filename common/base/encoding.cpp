@@ -85,6 +85,11 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return out;
 }
 
+std::optional<std::string> base64_decode_wrapped(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+  return base64_decode(text);
+}
+
 std::string hex_encode(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size() * 2);

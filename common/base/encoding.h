@@ -9,6 +9,8 @@ namespace tidemark {
 std::string base64_encode(std::string_view bytes);
 /// Standard alphabet with padding; nothing else is accepted.
 std::optional<std::string> base64_decode(std::string_view text);
+/// Likewise, with white space anywhere: many an encoder breaks its lines.
+std::optional<std::string> base64_decode_wrapped(std::string text);
 std::string hex_encode(std::string_view bytes);  // lower case
 std::optional<std::string> hex_decode(std::string_view text);
 /// Decodes percent escapes; `plus_is_space` is for query values. Nothing if an escape is broken.

@@ -37,7 +37,7 @@ void read_common(SpecMembers& in, JobSpec& spec) {
   in.number("maxAttempts", spec.max_attempts, 1, kMaxAttemptsLimit);
   const auto& chosen = spec.idempotency_key;
   if (in.text("idempotencyKey", spec.idempotency_key) &&
-      (chosen.empty() || chosen.size() > kMaxIdempotencyKeyLength || !is_valid_utf8(chosen))) {
+      (chosen.empty() || !is_valid_utf8(chosen) || utf16_length(chosen) > kMaxIdempotencyKeyLength)) {
     in.problem("idempotencyKey must have 1 to 256 characters");
   }
   if (std::string name; in.text("priority", name)) {
@@ -136,7 +136,7 @@ Result<json> parse_message_json(std::string_view text) {
   std::string decoded;
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] != '{') {
-    if (auto bytes = base64_decode(text.substr(first))) {
+    if (auto bytes = base64_decode_wrapped(std::string(text))) {
       decoded = std::move(*bytes);
       text = decoded;
     }
