@@ -6,7 +6,7 @@ namespace {
 using blob_store::kMaxPieceBytes;
 
 constexpr int kReadRaces = 5;
-// Nothing that a job reads back is larger; a blob of this name that is was put there by somebody else.
+// Nothing that a job reads back is larger; a blob of this name that is was put there by somebody else, and is not read.
 constexpr std::uint64_t kMaxObjectBytes = 256UL << 20;
 
 }  // namespace
@@ -79,9 +79,7 @@ Task<Result<std::optional<StoredObject>>> BlobObjects::read(std::string name) {
       if (changed) break;
       if (!piece) co_return fail(std::move(piece.error()));
       if (!piece->has_value()) co_return std::optional<StoredObject>();
-      if ((*piece)->size > kMaxObjectBytes) {
-        co_return fail(ErrorCode::kRequestBodyTooLarge, "The blob '" + name + "' is too large for an archived part.");
-      }
+      if ((*piece)->size > kMaxObjectBytes) co_return StoredObject{{}, {}, (*piece)->version.etag()};
       version = (*piece)->version;
       object.bytes += (*piece)->bytes;
       if (object.bytes.size() < (*piece)->size) continue;

@@ -146,6 +146,21 @@ TEST_F(WorkersKinds, CopyMakesItsKeysFromATemplateAndProjects) {
   EXPECT_EQ(all("Source").size(), 2U);
 }
 
+TEST_F(WorkersKinds, ACopyThatWouldBeTooLargeIsSkipped) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = "large";
+  for (int i = 10; i < 25; ++i) mutation.properties.push_back({"P" + std::to_string(i), std::string(32 << 10, 'x')});
+  mutation.properties.push_back({"P25", std::string(32'500, 'x')});
+  ASSERT_TRUE(run(tables_.mutate("Source", "p", {mutation}, std::nullopt)).has_value());
+  put("p", "small", 1);
+  const auto job =
+      finish(R"({"kind":"copy","source":"Source","destination":"Copies","filter":"","rowKeyTemplate":"{RowKey})" +
+             std::string(300, 'k') + "\"}");
+  EXPECT_EQ(job.done, 1U);
+  EXPECT_EQ(job.skipped, 1U) << job.skips;
+}
+
 TEST_F(WorkersKinds, CopyWithinOneTableNeitherCopiesCopiesNorReplacesAnOriginal) {
   put("p", "1", 5);
   put("p", "2", 6);

@@ -344,5 +344,19 @@ TEST(FileTree, PathsLeadNowhereElse) {
   EXPECT_TRUE(jobs::open_directories("", {})->empty());
 }
 
+TEST_F(WorkersObjects, OneThatIsDamagedIsSkippedAndTheOthersComeBack) {
+  for (int i = 0; i < 4; ++i) put("p", "r" + std::to_string(i), i);
+  finish(archive(kDocumentFiles));
+  const auto paths = files();
+  ASSERT_EQ(paths.size(), 4U);
+  std::filesystem::remove(directory_ / paths[0]);
+  std::ofstream(directory_ / paths[1]) << "{";
+  auto text = tree().read(paths[2], 1 << 20)->value();
+  std::ofstream(directory_ / paths[2]) << text.insert(1, "\"no-name\":1,");
+  const auto job = finish(unarchive(kDocumentFiles));
+  EXPECT_EQ(job.done, 1U);
+  EXPECT_EQ(job.skipped, 3U) << job.skips;
+}
+
 }  // namespace
 }  // namespace tidemark::workers

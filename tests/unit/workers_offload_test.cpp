@@ -26,12 +26,16 @@ class WorkersOffload : public WorkersFixture {
             {"Picture", Binary{bytes(number, 5000)}},
             {"Last", true}};
   }
-  void put_large(const std::string& row, int number) {
+  void put_properties(const std::string& row, std::vector<table_store::Property> properties) {
     Mutation mutation;
     mutation.kind = MutationKind::kInsertOrReplace;
     mutation.row_key = row;
-    mutation.properties = properties(number);
+    mutation.properties = std::move(properties);
     ASSERT_TRUE(run(tables_.mutate("Source", "p", {mutation}, std::nullopt)).has_value());
+  }
+  void put_large(const std::string& row, int number) { put_properties(row, properties(number)); }
+  void put_link(const std::string& row, const std::string& property, const jobs::BlobLink& link) {
+    put_properties(row, {{property + std::string(jobs::kLinkSuffix), jobs::link_text(link)}});
   }
   std::size_t blob_count() {
     auto listed = run(blobs_.list("values", "", ""));
@@ -140,6 +144,52 @@ TEST_F(WorkersOffload, AMissingBlobIsSkippedAndChangesNothing) {
   EXPECT_EQ(job.skipped, 1U);
   EXPECT_NE(all("Source").at(0).find("Picture_tidemark_blob"), nullptr);
   EXPECT_EQ(blob_count(), 1U);
+}
+
+TEST_F(WorkersOffload, ALinkThatLeadsNowhereIsASkipAndTheOthersComeBack) {
+  for (int i = 0; i < 2; ++i) put_large("r" + std::to_string(i), i);
+  finish(kOffload);
+  const std::string bytes = "\xFF\xFE";
+  const blob_store::FencedWrite write{{"other", 1, ""}, 1};
+  ASSERT_TRUE(run(blobs_.put("values", "no-text", {}, bytes, write)).has_value());
+  jobs::BlobLink link{"values", "no-text", "", bytes.size(), false, hex_encode(sha256(bytes))};
+  put_link("no-text", "Text", link);
+  link.binary = true;
+  put_link("no-property", "PartitionKey", link);
+  link.container = "NOT valid/../";
+  put_link("no-container", "Text", link);
+  link.container = "values";
+  link.name = std::string(1025, 'n');
+  put_link("no-name", "Text", link);
+  const auto job = finish(kInline);
+  EXPECT_EQ(job.done, 2U);
+  EXPECT_EQ(job.skipped, 4U) << job.skips;
+  EXPECT_EQ(blob_count(), 1U) << "what did not come back is still there";
+}
+
+TEST_F(WorkersOffload, APropertyThatStaysIsTold) {
+  const std::string large(200, 'a');
+  const auto e_acute = [](int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += "\xC3\xA9";
+    return out;
+  };
+  put_properties("fits", {{e_acute(130), large}});
+  put_properties("taken", {{"Text", large}, {"Text_tidemark_blob", std::string("mine")}, {"Other", large}});
+  put_properties("too-long", {{e_acute(250), large}});
+  auto job = finish(kOffload);
+  EXPECT_EQ(job.done, 2U);
+  EXPECT_EQ(job.skipped, 2U) << job.skips;
+  EXPECT_EQ(blob_count(), 2U);
+  put_properties("fits", {{"Text", large}});
+  finish(
+      R"({"kind":"offload","source":"Source","partitionKey":"p","rowKey":"fits","container":"values","minBytes":100})");
+  auto both = *run(tables_.get("Source", "p", "fits"));
+  both->properties.push_back({"Text", std::string("here again")});
+  put_properties("fits", both->properties);
+  job = finish(R"({"kind":"inline","source":"Source","partitionKey":"p","rowKey":"fits"})");
+  EXPECT_EQ(job.done, 0U);
+  EXPECT_EQ(job.skipped, 1U) << job.skips;
 }
 
 TEST_F(WorkersOffload, NeverChangesMoreThanMaxAffected) {

@@ -6,6 +6,7 @@
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/key_template.h"
+#include "table_store/model/limits.h"
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
 
@@ -98,6 +99,10 @@ Copier::Partitions Copier::targets_of(std::vector<Entity> entities) {
     Target target;
     target.bytes = jobs::entity_bytes(entity);
     auto properties = projected(std::move(entity.properties));
+    if (!table_store::check_entity_size(key->partition_key, key->row_key, properties)) {
+      skip(kTooLarge, entity);
+      continue;
+    }
     target.mutation = jobs::copy_of(std::move(key->row_key), entity.version, std::move(properties));
     target.partition_key = std::move(entity.partition_key);
     target.row_key = std::move(entity.row_key);

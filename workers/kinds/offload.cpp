@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blob_store/model/names.h"
 #include "common/base/encoding.h"
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/kinds/offload/blob_link.h"
@@ -20,6 +21,8 @@ using table_store::Property;
 using table_store::WriteOutcome;
 
 constexpr std::string_view kNothing = "no property to move";
+constexpr std::string_view kNoLinkName = "a property stays: the name of its link is taken or too long";
+constexpr std::string_view kNameTaken = "a link stays: no property can have its name, or one has it already";
 constexpr std::string_view kBlobGone = "the blob is missing or not what the link says";
 constexpr std::size_t kOffloadedTogether = 50;
 constexpr std::size_t kNoteBytes = 60'000;
@@ -29,6 +32,7 @@ constexpr std::int64_t kOnlyVersion = 1;  // a blob of an offload job is written
 struct PropertyChange {
   std::vector<std::size_t> places;  // of the properties
   std::vector<BlobLink> links;      // of the same properties; on the way out without the ETag yet
+  std::string_view stays = {};      // why not all that is wanted goes
 };
 using ChangeOf = std::function<PropertyChange(const Entity&)>;
 
@@ -43,6 +47,11 @@ bool wanted(const std::vector<std::string>& names, std::string_view name) {
   return names.empty() || std::ranges::find(names, name) != names.end();
 }
 
+/// Whether the entity can have one more property of this name.
+bool is_free(const Entity& entity, const std::string& name) {
+  return table_store::check_property_name(name) && entity.find(name) == nullptr;
+}
+
 /// Names of blobs hold the job's id: nobody else writes them.
 PropertyChange change_outward(const jobs::OffloadSpec& spec, const std::string& job_id, const Entity& entity) {
   jobs::ObjectArchive root;
@@ -52,11 +61,13 @@ PropertyChange change_outward(const jobs::OffloadSpec& spec, const std::string& 
   for (std::size_t i = 0; i < entity.properties.size(); ++i) {
     const auto& property = entity.properties[i];
     const auto bytes = jobs::blob_bytes(property.value);
-    const auto link_name = property.name + std::string(kLinkSuffix);
-    const bool fits = bytes && bytes->size() >= spec.min_bytes && wanted(spec.properties, property.name) &&
-                      !property.name.ends_with(kLinkSuffix) && link_name.size() <= table_store::kMaxPropertyNameUnits &&
-                      entity.find(link_name) == nullptr;
-    if (!fits) continue;
+    const bool goes = bytes && bytes->size() >= spec.min_bytes && wanted(spec.properties, property.name) &&
+                      !property.name.ends_with(kLinkSuffix);
+    if (!goes) continue;
+    if (!is_free(entity, property.name + std::string(kLinkSuffix))) {
+      change.stays = kNoLinkName;
+      continue;
+    }
     BlobLink link;
     link.container = spec.container;
     link.name = jobs::archive_root(root) + jobs::key_segment(entity.partition_key) + "/" +
@@ -79,11 +90,20 @@ PropertyChange change_inward(const jobs::InlineSpec& spec, const Entity& entity)
     if (text == nullptr || !property.name.ends_with(kLinkSuffix)) continue;
     const auto name = property.name.substr(0, property.name.size() - kLinkSuffix.size());
     auto link = jobs::parse_link(*text);
-    if (!link || name.empty() || !wanted(spec.properties, name) || entity.find(name) != nullptr) continue;
+    if (!link || !wanted(spec.properties, name)) continue;
+    if (!is_free(entity, name)) {
+      change.stays = kNameTaken;
+      continue;
+    }
     change.places.push_back(i);
     change.links.push_back(std::move(*link));
   }
   return change;
+}
+
+/// Anybody may have written the link.
+bool can_be(const std::string& container, const std::string& blob) {
+  return blob_store::check_container_name(container) && blob_store::check_blob_name(blob);
 }
 
 /// One run of either job.
@@ -127,8 +147,9 @@ Task<Result<void>> Swapper::work_on(std::vector<Entity> entities) {
   std::size_t noted = 0;
   for (auto& entity : entities) {
     const auto change = walk_.change_of(entity);
+    if (!change.stays.empty()) skip(change.stays, entity);
     if (change.links.empty()) {
-      if (walk_.entity) skip(kNothing, entity);
+      if (walk_.entity && change.stays.empty()) skip(kNothing, entity);
       continue;
     }
     for (const auto& link : change.links) {
@@ -160,16 +181,15 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   auto properties = entity.properties;
   if (!CO_TRY(co_await carry(entity, change, properties))) co_return Result<void>{};
   CO_TRY(context_.check());
-  const auto replaced = co_await replace(entity, std::move(properties));
-  if (replaced.failed_with(ErrorCode::kEntityTooLarge) || replaced.failed_with(ErrorCode::kPropertyValueTooLarge) ||
-      replaced.failed_with(ErrorCode::kTooManyProperties)) {
-    skip(kTooLarge, entity);
-    co_return Result<void>{};
+  bool applied = false;
+  if (const auto fits = table_store::check_properties(entity.partition_key, entity.row_key, properties); !fits) {
+    skip(fits.failed_with(ErrorCode::kInvalidInput) ? kBlobGone : kTooLarge, entity);
+  } else {
+    const auto end = CO_TRY(co_await replace(entity, std::move(properties)));
+    applied = end == WriteOutcome::kApplied;
+    if (applied) did(1);
+    if (end == WriteOutcome::kConflict) look_again();
   }
-  const auto end = CO_TRY(replaced);
-  const bool applied = end == WriteOutcome::kApplied;
-  if (applied) did(1);
-  if (end == WriteOutcome::kConflict) look_again();
   // An upload whose entity has changed is nobody's; neither is the blob of a value that is back.
   const bool unused = walk_.outward ? !applied : applied && walk_.erase_blobs;
   if (!unused) co_return Result<void>{};
@@ -225,6 +245,7 @@ Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
 }
 
 Task<Result<std::optional<std::string>>> Swapper::download(BlobLink link) {
+  if (!can_be(link.container, link.name)) co_return std::optional<std::string>();
   auto store = objects(std::move(link.container));
   auto object = CO_TRY(co_await store.read(std::move(link.name)));
   const bool good =
@@ -234,6 +255,7 @@ Task<Result<std::optional<std::string>>> Swapper::download(BlobLink link) {
 }
 
 Task<Result<void>> Swapper::erase(std::string container, std::string name) {
+  if (!can_be(container, name)) co_return Result<void>{};
   auto store = objects(std::move(container));
   CO_TRY(co_await fail_points::kOffloadErase.around(store.erase(std::move(name), kOnlyVersion, context_.fence({}))));
   co_return Result<void>{};

@@ -55,7 +55,10 @@ Task<Result<void>> DocumentSide::load_into(std::string name, Document& into) {
 }
 
 Task<Result<DocumentSide::Document>> DocumentSide::load(std::string name) {
-  auto object = CO_TRY(co_await objects_->read(name));
+  auto read = co_await objects_->read(name);
+  // One that is damaged is no reason to leave the others.
+  if (read.failed_with(ErrorCode::kCorruption)) co_return Document{true, {}};
+  auto object = CO_TRY(std::move(read));
   Document document;
   document.exists = object.has_value();
   if (!document.exists) co_return document;

@@ -19,7 +19,7 @@ class DocumentSide final : public ObjectSide {
  private:
   struct Document {
     bool exists = false;
-    std::optional<Entity> entity;  // absent if it is not of a job's making
+    std::optional<Entity> entity;  // absent if it is not of a job's making, or damaged
   };
   Task<Result<Document>> load(std::string name);
   Task<Result<void>> load_into(std::string name, Document& into);

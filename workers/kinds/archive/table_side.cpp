@@ -1,6 +1,8 @@
 #include "workers/kinds/archive/table_side.h"
 
+#include "table_store/model/limits.h"
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/skip_log.h"
 
 namespace tidemark::workers {
 
@@ -65,6 +67,19 @@ Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
     if (copied[i] != 0) out.keys.push_back(std::move(noted[i].key));
   }
   co_return out;
+}
+
+std::vector<Refused> TableSide::refuse(std::vector<Entity>& entities) {
+  std::vector<Refused> out;
+  if (!role_.counts_puts) return out;
+  // What lies outside of tables may have been edited there.
+  std::erase_if(entities, [&](const Entity& entity) {
+    const bool fits = table_store::check_key(entity.partition_key) && table_store::check_key(entity.row_key) &&
+                      table_store::check_properties(entity.partition_key, entity.row_key, entity.properties);
+    if (!fits) out.push_back({{entity.partition_key, entity.row_key}, kNoEntity});
+    return !fits;
+  });
+  return out;
 }
 
 table_store::Version TableSide::put_version(const Entity& entity) const {

@@ -33,6 +33,7 @@ class TableSide final : public Side {
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
 
   Task<Result<void>> prepare() override { return jobs::ensure_table(*tables_, table_); }
+  std::vector<Refused> refuse(std::vector<Entity>& entities) override;
   [[nodiscard]] table_store::Version put_version(const Entity& entity) const override;
   Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
   Task<Result<PutOutcome>> put(Unit unit) override;
