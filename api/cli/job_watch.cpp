@@ -166,8 +166,9 @@ std::string job_details(const json& job) {
   }
   if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";
   for (const auto& skip : job.value("skips", json::array())) {
-    text += "skipped " + cell(skip, "count") + ": " + cell(skip, "reason") + ", such as " +
-            skip.value("samples", json::array()).dump() + "\n";
+    const auto samples = skip.value("samples", json::array());
+    text += "skipped " + cell(skip, "count") + ": " + cell(skip, "reason") +
+            (samples.empty() ? "" : ", such as " + samples.dump()) + "\n";
   }
   for (const auto& attempt : job.value("history", json::array())) {
     text += history_line(attempt) + "\n";

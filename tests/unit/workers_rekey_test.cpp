@@ -1,4 +1,6 @@
 // Jobs of kind rekey and merge, end to end.
+#include <cmath>
+
 #include "jobs/plan/plan.h"
 #include "jobs/store/rows.h"
 #include "workers_fixture.h"
@@ -233,6 +235,24 @@ TEST_F(WorkersRekey, AfterADeathBetweenPutAndRemovalTheUsersWordCounts) {
   EXPECT_EQ(content(), Lines{"sales/100 sales 5"});
 }
 
+TEST_F(WorkersRekey, WhatItMovedBeforeADeathIsNoSkip) {
+  // Both were put, one was removed, and the other has changed since.
+  write("a", "1", {{"Number", 1}});
+  write("b", "2", {{"Number", 2}});
+  breaks_at_write(kRemoval, true, R"({"kind":"rekey","source":"Source","filter":"Number gt 0","partitionKey":"new"})",
+                  [&] {
+                    const auto left = all("Source").front();
+                    write(left.partition_key, left.row_key, {{"Number", 9}});
+                  });
+  const auto job = work_next();
+  ASSERT_EQ(job.end, RunEnd::kSucceeded);
+  const auto ended = record(job.job_id);
+  EXPECT_EQ(ended.done, 1U);
+  EXPECT_EQ(ended.skipped, 1U) << ended.skips;
+  EXPECT_EQ(ended.skips.find("perhaps"), std::string::npos) << ended.skips;
+  EXPECT_EQ(content().size(), 3U);
+}
+
 TEST_F(WorkersRekey, WhatWasArchivedUnderTheNewKeyLongAgoDoesNotReplaceWhatWasMoved) {
   employ(1);
   write("sales", "100", {{"Number", 70}});
@@ -322,6 +342,12 @@ TEST_F(WorkersRekey, MergeSetsPropertiesOfAllThatAreSelectedAndKeepsTheOthers) {
     if (set) EXPECT_EQ(std::get<std::int64_t>(*entity.find("Big")), 5'000'000'000);
   }
   EXPECT_EQ(sales, 200);
+}
+
+TEST_F(WorkersRekey, MergeTellsTheTwoZeroesApart) {
+  write("eng", "1", {{"Left", 0.0}});
+  EXPECT_EQ(finish(R"({"kind":"merge","source":"Source","filter":"","set":{"Left":-0.0}})").done, 1U);
+  EXPECT_TRUE(std::signbit(std::get<double>(*all("Source").front().find("Left"))));
 }
 
 TEST_F(WorkersRekey, MergeWritesNothingThatIsSoAlready) {

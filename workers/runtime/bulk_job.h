@@ -89,9 +89,11 @@ class BulkJob {
     page_skips_.add(reason, partition_key, row_key);
   }
   /// At once and for good: the entity is not seen again if its page is read again.
-  void skip_now(std::string_view reason, const jobs::EntityKey& key, std::uint64_t count = 1) {
-    skips_.add(reason, key.partition_key, key.row_key, count);
+  void skip_now(std::string_view reason, const jobs::EntityKey& key) {
+    skips_.add(reason, key.partition_key, key.row_key);
   }
+  /// Likewise so many, of which nobody knows which they are.
+  void skip_unknown(std::string_view reason, std::uint64_t count) { skips_.add(reason, count); }
   /// Reads the page again, because entities changed under the job.
   void look_again() { clean_ = false; }
   /// True if the job has already dealt with its only entity. An entity that is there now was written since.

@@ -19,13 +19,16 @@ inline constexpr std::string_view kPerhapsTwice = "removed meanwhile, perhaps by
 inline constexpr std::string_view kNoKey = "a property of the key is missing, or the key is too long";
 inline constexpr std::string_view kTooLarge = "the entity would be too large";
 inline constexpr std::string_view kIndexRow = "a row of an index";
-inline constexpr std::string_view kForeign = "not an archived entity";
+inline constexpr std::string_view kForeign = "not an archived entity, or a damaged one";
+inline constexpr std::string_view kNoEntity = "archived, but nothing that a table can hold";
 
 class SkipLog {
  public:
   /// `count` entities; the key is that of one of them, or of what concerns them all.
   void add(std::string_view reason, const std::string& partition_key, const std::string& row_key,
            std::uint64_t count = 1);
+  /// Without a key.
+  void add(std::string_view reason, std::uint64_t count) { entry(reason).count += count; }
   void add(const SkipLog& other);
   void clear() { entries_.clear(); }
   [[nodiscard]] std::uint64_t count() const;

@@ -290,27 +290,32 @@ Task<Result<void>> Mover::remove_group(std::vector<Entity> entities, NotRemoved&
 
 Task<Result<void>> Mover::settle_gone(std::uint64_t unheard) {
   const auto units = std::exchange(gone_, {});
-  std::uint64_t gone = 0;
-  for (const auto& [name, entities] : units) gone += entities.size();
+  std::uint64_t gone = 0, changed = 0;
+  for (const auto& [name, entities] : units) {
+    for (const auto& each : entities) ++(each.changed ? changed : gone);
+  }
   // Sent back from poison: another job may have relied on this job's copies meanwhile.
   const bool relied_on = context_.was_sent_back() && !to_->renames();
-  if (gone == 0 || relied_on) co_return Result<void>{};
+  if (gone + changed == 0 || relied_on) co_return Result<void>{};
   // The ledger counts each removal in its transaction. So it says whether all of ours are known, even if an answer was
   // about the second arrival of a request.
   const auto ledger = CO_TRY(co_await context_.ledger().read_operation(context_.job_id()));
-  unheard += ledger.counter(kDone) - std::min(ledger.counter(kDone), done());
-  if (unheard >= gone) co_return Result<void>{};
+  const auto late = ledger.counter(kDone) - std::min(ledger.counter(kDone), done());
+  did(late);
+  unheard += late;
+  if (unheard >= gone + changed) co_return Result<void>{};
   if (unheard > 0) {
-    // Some were ours, and nobody knows which: rather two copies than none.
-    skip_now(kPerhapsTwice, units.begin()->second.front().key, gone - unheard);
+    // Some were ours, and nobody knows which: rather two copies than none. What is under its old key is met again.
+    if (gone > unheard) skip_unknown(kPerhapsTwice, gone - unheard);
+    if (changed > 0) look_again();
     co_return Result<void>{};
   }
   for (const auto& [name, entities] : units) {
     Keys keys;
-    for (const auto& [key, changed] : entities) keys.push_back(key);
+    for (const auto& each : entities) keys.push_back(each.key);
     CO_TRY(co_await to_->take_back(name, keys));
-    for (const auto& [key, changed] : entities) {
-      changed ? look_again() : skip_now(kRemovedMeanwhile, key);
+    for (const auto& each : entities) {
+      each.changed ? look_again() : skip_now(kRemovedMeanwhile, each.key);
     }
   }
   co_return Result<void>{};
