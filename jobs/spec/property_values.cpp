@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/spec/spec_members.h"
 #include "table_store/model/limits.h"
@@ -67,16 +68,6 @@ ordered_json json_of(const Value& value) {
   return {{kType, kTypes.at(value.index())}, {kValue, time != nullptr ? to_iso8601_7digits(*time) : value_text(value)}};
 }
 
-bool is_same(const Value& a, const Value& b) {
-  const auto* x = std::get_if<double>(&a);
-  const auto* y = std::get_if<double>(&b);
-  return a == b || (x != nullptr && y != nullptr && std::isnan(*x) && std::isnan(*y));
-}
-
-bool is_settable(std::string_view name) {
-  return is_property_name(name) && name != "PartitionKey" && name != "RowKey" && name != "Timestamp";
-}
-
 }  // namespace
 
 void values_member(SpecMembers& in, const char* name, PropertyValues& values, bool required) {
@@ -93,8 +84,8 @@ void values_member(SpecMembers& in, const char* name, PropertyValues& values, bo
     return in.problem(std::string(name) + " must be an object of 1 to 252 properties and their values");
   }
   for (const auto& [property, value] : given->items()) {
-    const auto place = std::string(name) + ": '" + property.substr(0, kMaxShownName) + "' ";
-    if (!is_settable(property)) {
+    const auto place = std::string(name) + ": '" + std::string(beginning_of(property, kMaxShownName)) + "' ";
+    if (!table_store::check_property_name(property)) {
       in.problem(place + "is no property that could be set");
     } else if (auto problem = problem_of(value); !problem.empty()) {
       in.problem(place + problem);
@@ -109,7 +100,7 @@ void values_member(SpecMembers& in, const char* name, PropertyValues& values, bo
 bool has_values(const table_store::Entity& entity, const PropertyValues& values) {
   return std::ranges::all_of(values, [&](const auto& each) {
     const auto* value = entity.find(each.first);
-    return value != nullptr && is_same(*value, each.second);
+    return value != nullptr && table_store::same_value(*value, each.second);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "table_store/model/entity.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "common/base/encoding.h"
 #include "table_store/model/entity_view.h"
@@ -22,6 +23,13 @@ std::string guid_text(const Guid& guid) {
   auto text = hex_encode(std::string_view(reinterpret_cast<const char*>(guid.bytes.data()), guid.bytes.size()));
   for (const std::size_t place : {8UL, 13UL, 18UL, 23UL}) text.insert(place, 1, '-');
   return text;
+}
+
+bool same_value(const Value& a, const Value& b) {
+  const auto* one = std::get_if<double>(&a);
+  const auto* other = std::get_if<double>(&b);
+  if (one == nullptr || other == nullptr) return a == b;
+  return std::bit_cast<std::uint64_t>(*one) == std::bit_cast<std::uint64_t>(*other);
 }
 
 std::size_t properties_bytes(std::span<const Property> properties) {

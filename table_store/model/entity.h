@@ -29,6 +29,9 @@ std::string guid_text(const Guid& guid);
 /// The EDM types: String, Int32, Int64, Double, Boolean, DateTime, Guid, Binary. Numbers are the stored type tags + 1.
 using Value = std::variant<std::string, std::int32_t, std::int64_t, double, bool, Time, Guid, Binary>;
 
+/// Whether writing one over the other changes nothing: Doubles are the same if their bits are.
+bool same_value(const Value& a, const Value& b);
+
 struct Property {
   std::string name;
   Value value;

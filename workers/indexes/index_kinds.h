@@ -17,9 +17,6 @@ class SourceFilter {
   table_store::Filter filter_;
 };
 
-/// Doubles are the same if their bits are.
-bool same_value(const table_store::Value& a, const table_store::Value& b);
-
 /// The states that the entity was in before its changes, as far as they are known: with the followed properties.
 std::vector<Entity> states_before(const ChangedEntity& changed);
 

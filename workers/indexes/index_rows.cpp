@@ -1,7 +1,6 @@
 #include "workers/indexes/index_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 
 #include "workers/indexes/index_kinds.h"
@@ -26,13 +25,6 @@ void InTheWay::add(InTheWay more) {
 void InTheWay::add(const std::string& table, const std::string& partition_key, const std::string& row_key) {
   if (++count == 1) one = {partition_key, row_key};
   if (examples.size() < kExamplesInTheWay) examples.push_back(table + "/" + partition_key + "/" + row_key);
-}
-
-bool same_value(const table_store::Value& a, const table_store::Value& b) {
-  const auto* one = std::get_if<double>(&a);
-  const auto* other = std::get_if<double>(&b);
-  if (one == nullptr || other == nullptr) return a == b;
-  return std::bit_cast<std::uint64_t>(*one) == std::bit_cast<std::uint64_t>(*other);
 }
 
 std::vector<Entity> states_before(const ChangedEntity& changed) {
