@@ -6,6 +6,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
+#include "common/base/text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -48,11 +49,7 @@ void add_field(nlohmann::json& entity, const std::string& name, std::string valu
   } else if (kTruths.contains(name)) {
     entity[property] = value == "yes";
   } else {
-    if (value.size() > kMaxTextBytes) {
-      value.resize(kMaxTextBytes);
-      while (!value.empty() && !is_valid_utf8(value)) value.pop_back();
-    }
-    entity[property] = std::move(value);
+    entity[property] = beginning_of(value, kMaxTextBytes);
   }
 }
 

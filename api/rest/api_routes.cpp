@@ -8,6 +8,7 @@
 #include "api/rest/shard_routes.h"
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "common/process/failures.h"
 
 namespace tidemark::api {
@@ -96,7 +97,7 @@ Result<void> may(const Route& route, const Caller& caller, const http::Request& 
 void say_what_is_missing(const std::string& name, Error& error) {
   if (http_status_of(error.code) != 404 || name.empty() || error.message != default_message_of(error.code)) return;
   while (error.message.ends_with('.')) error.message.pop_back();
-  error.message += ": " + name.substr(0, kShownPathBytes);
+  error.message += ": " + std::string(beginning_of(name, kShownPathBytes));
 }
 
 Answer handle(Api& api, const Route& route, Action& action, http::Request& request) {
@@ -150,7 +151,7 @@ Answer ApiRoutes::route(http::Request& request) {
   auto caller = route != nullptr ? api_.entry.admit(request, route->entrance, route->body)
                                  : api_.entry.admit(request, Entrance::kToken);
   if (!caller) {
-    const auto operation = std::string(request.method) + " " + std::string(request.path.substr(0, kShownPathBytes));
+    const auto operation = std::string(request.method) + " " + std::string(beginning_of(request.path, kShownPathBytes));
     if (caller.failed_with(ErrorCode::kUnauthorized)) api_.strangers->refused(request.remote_address, operation);
     co_return fail(std::move(caller.error()));
   }

@@ -36,7 +36,7 @@ bool holds(const std::vector<std::string>& items, std::string_view wanted) {
   return std::ranges::any_of(items, [&](const auto& item) { return iequals_ascii(item, wanted); });
 }
 
-std::string shown(std::string_view text) { return std::string(text.substr(0, kShownNameBytes)); }
+std::string shown(std::string_view text) { return std::string(beginning_of(text, kShownNameBytes)); }
 
 bool has_body(const http::Request& request) {
   return request.header("transfer-encoding") || request.body->content_length().value_or(0) > 0;

@@ -28,6 +28,13 @@ constexpr std::string_view trimmed_spaces(std::string_view text) {
   return detail::trimmed(text, [](char c) { return c == ' '; });
 }
 
+/// The beginning of UTF-8 text, of at most so many bytes and of whole characters.
+constexpr std::string_view beginning_of(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  return text.substr(0, bytes);
+}
+
 /// Takes the first item, with the comma after it, off the front of a list.
 constexpr std::string_view take_item(std::string_view& list) {
   const auto item = list.substr(0, list.find(','));

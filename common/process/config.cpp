@@ -16,6 +16,7 @@
 #include "common/base/nearest_word.h"
 #include "common/base/numbers.h"
 #include "common/base/small_file.h"
+#include "common/base/text.h"
 #include "common/process/known_settings.h"
 
 #ifndef TIDEMARK_VERSION
@@ -125,7 +126,7 @@ Result<void> apply_json(Setting& setting, const Json& value, const std::string& 
                     : setting.is<std::int64_t>() ? value.is_number_integer()
                                                  : value.is_boolean();
   auto text = value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (!fits) return invalid(setting, text.substr(0, 100), source);
+  if (!fits) return invalid(setting, std::string(beginning_of(text, 100)), source);
   return apply_text(setting, text, source);
 }
 

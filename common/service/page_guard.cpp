@@ -48,7 +48,7 @@ Result<void> PageGuard::check_host(std::string_view account, std::string_view ho
   const auto is_name = [&](const std::string& allowed) { return iequals_ascii(allowed, name); };
   if (is_safe(name) || std::ranges::any_of(hosts_, is_name)) return {};
   return fail(ErrorCode::kAuthorizationFailure,
-              "The Host \"" + std::string(name.substr(0, kShownBytes)) +
+              "The Host \"" + std::string(beginning_of(name, kShownBytes)) +
                   "\" could be a web page's, which knows the well-known development key too. Add it to the setting "
                   "allowed_hosts (TIDEMARK_ALLOWED_HOSTS), or use an account with a key of your own.");
 }

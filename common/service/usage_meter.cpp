@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "common/service/rate_buckets.h"
 
 namespace tidemark::service {
@@ -39,12 +40,9 @@ std::size_t shard_of_this_thread() {
   return shard;
 }
 
-/// Cut where a character ends.
 std::string shortened(std::string text) {
   if (text.size() <= kLongestLabel) return text;
-  auto end = kLongestLabel;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "...";
+  return std::string(beginning_of(text, kLongestLabel)) + "...";
 }
 
 }  // namespace

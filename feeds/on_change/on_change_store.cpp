@@ -4,6 +4,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/text.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
 
@@ -184,7 +185,7 @@ Task<Result<OnChangeProgress>> OnChangeStore::progress(std::string id) {
 }
 
 Task<Result<void>> OnChangeStore::write_progress(std::string id, OnChangeProgress progress, table_store::Fence fence) {
-  progress.last_error.resize(std::min(progress.last_error.size(), kMaxErrorBytes));
+  progress.last_error = beginning_of(progress.last_error, kMaxErrorBytes);
   Mutation mutation;
   mutation.kind = MutationKind::kInsertOrReplace;
   mutation.row_key = std::move(id);

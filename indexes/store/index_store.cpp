@@ -1,6 +1,7 @@
 #include "indexes/store/index_store.h"
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "indexes/store/read_entities.h"
 
 namespace tidemark::indexes {
@@ -233,7 +234,7 @@ Task<Result<std::vector<std::pair<std::string, Progress>>>> IndexStore::all_prog
 }
 
 Task<Result<void>> IndexStore::write_progress(std::string id, Progress progress, table_store::Fence fence) {
-  progress.last_error.resize(std::min(progress.last_error.size(), kMaxErrorBytes));
+  progress.last_error = beginning_of(progress.last_error, kMaxErrorBytes);
   Mutation mutation;
   mutation.kind = MutationKind::kInsertOrReplace;
   mutation.row_key = std::move(id);

@@ -1,6 +1,7 @@
 #include "jobs/audit/audit_store.h"
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 
@@ -15,19 +16,11 @@ constexpr std::size_t kErasuresAtOnce = 100;
 
 std::string audit_table() { return std::string(kAuditTable); }
 
-/// Of valid UTF-8 to the end of a character.
-void cut(std::string& text) {
-  if (text.size() <= kMaxTextBytes) return;
-  auto end = kMaxTextBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  text.resize(end);
-}
-
 /// What clients sent may be of any bytes.
 void tidy(AuditEntry& entry) {
   for (auto* text : {&entry.actor, &entry.address, &entry.operation, &entry.target, &entry.detail, &entry.reason}) {
     if (!is_valid_utf8(*text)) *text = percent_encode(*text);
-    cut(*text);
+    *text = beginning_of(*text, kMaxTextBytes);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -174,7 +175,7 @@ void PoisonSummary::add(Tally& tally, const Tally* before, const Message& messag
     kind = {std::move(record.kind),
             std::move(record.source),
             std::move(record.fingerprint),
-            record.reason.substr(0, kReasonBytes),
+            std::string(beginning_of(record.reason, kReasonBytes)),
             {}};
   }
   const auto [place, is_new] = tally.by_name.try_emplace(

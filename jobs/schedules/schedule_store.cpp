@@ -1,5 +1,6 @@
 #include "jobs/schedules/schedule_store.h"
 
+#include "common/base/text.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
 #include "table_store/model/limits.h"
@@ -36,7 +37,7 @@ constexpr std::tuple kPendingFields{
 
 std::vector<Property> properties_of(const Schedule& schedule) {
   auto state = schedule.state;
-  state.last_problem.resize(std::min(state.last_problem.size(), kMaxProblemBytes));
+  state.last_problem = beginning_of(state.last_problem, kMaxProblemBytes);
   std::vector<Property> out{{"Definition", canonical_text(schedule.spec)}, {"CreatedAt", schedule.created_at}};
   add_properties(out, state, kStateFields);
   if (state.pending) add_properties(out, *state.pending, kPendingFields);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "jobs/spec/spec_members.h"
 #include "table_store/model/group_text.h"
 #include "table_store/model/limits.h"
@@ -87,7 +88,7 @@ Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
       return refuse_key("has a brace without its partner (write {{ or }} for a brace)");
     const auto name = text.substr(i + 1, end - i - 1);
     if (!is_property_name(name))
-      return refuse_key("names {" + std::string(name.substr(0, 64)) + "}, which is no property");
+      return refuse_key("names {" + std::string(beginning_of(name, 64)) + "}, which is no property");
     if (name == "Timestamp") return refuse_key("must not use {Timestamp}: it changes with every write");
     if (!literal.empty()) parts.push_back({false, std::exchange(literal, {})});
     parts.push_back({true, std::string(name)});

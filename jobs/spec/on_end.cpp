@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "jobs/callbacks/callback_url.h"
 #include "jobs/spec/spec_members.h"
 
@@ -56,7 +57,7 @@ void read_headers(SpecMembers& in, CallbackEndpoint& out) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : given->items()) {
     const auto lower = to_lower_ascii(name);
-    const auto shown = "headers: '" + name.substr(0, kMaxHeaderNameBytes) + "' ";
+    const auto shown = "headers: '" + std::string(beginning_of(name, kMaxHeaderNameBytes)) + "' ";
     if (!is_header_name(name)) {
       in.problem(shown + "is no name of a header");
     } else if (is_reserved(lower)) {

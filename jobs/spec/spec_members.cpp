@@ -58,10 +58,7 @@ bool has_forbidden_key_character(std::string_view key) {
 }
 
 bool is_property_name(std::string_view name) {
-  const bool digit_first = !name.empty() && name.front() >= '0' && name.front() <= '9';
-  return !name.empty() && name.size() <= table_store::kMaxPropertyNameUnits && !digit_first &&
-         std::ranges::all_of(
-             name, [](char c) { return is_alphanumeric(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; });
+  return table_store::is_system_property(name) || table_store::check_property_name(name);
 }
 
 const json* SpecMembers::any(const char* name) {
@@ -219,7 +216,7 @@ void SpecMembers::refuse_unknown() {
     if (name == kSourceAccount || name == kDestinationAccount) {
       problem(name + " is for archive, unarchive and copy alone: jobs of other kinds stay in the account of the jobs");
     } else {
-      problem("unknown member '" + name.substr(0, 64) + "'");
+      problem("unknown member '" + std::string(beginning_of(name, 64)) + "'");
     }
   }
 }

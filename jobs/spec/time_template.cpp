@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "common/base/text.h"
+
 namespace tidemark::jobs {
 namespace {
 
@@ -12,7 +14,7 @@ std::unexpected<Error> refuse_time(std::string why) { return fail(ErrorCode::kSc
 
 std::unexpected<Error> unknown_moment(std::string_view name) {
   return refuse_time(
-      "{" + std::string(name.substr(0, 64)) +
+      "{" + std::string(beginning_of(name, 64)) +
       "} is no moment: use {now}, {today} or such as {now-60d}, {now-12h}, {today-7d}; {{ and }} for braces");
 }
 
@@ -64,7 +66,7 @@ Result<std::string> formatted(std::string_view form, Time time, TimeZone zone) {
     const bool separates = form.starts_with('-') || form.starts_with('_');
     const auto text = separates ? std::string(form.substr(0, same)) : field(form.substr(0, same), local);
     if (!text) {
-      return refuse_time("'" + std::string(form.substr(0, 64)) +
+      return refuse_time("'" + std::string(beginning_of(form, 64)) +
                          "' is no form of a moment: use yyyy, MM, dd, HH, mm and ss, such as {today-1d:yyyyMMdd}");
     }
     out += *text;

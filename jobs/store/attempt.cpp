@@ -64,7 +64,7 @@ json to_json(const Attempt& attempt) {
   if (attempt.number > 0) add_members(out, attempt, kRunFields);
   if (attempt.code.empty()) return out;
   add_members(out, attempt, kErrorFields);
-  out["message"] = attempt.message.substr(0, kMaxKeptErrorBytes);
+  out["message"] = beginning_of(attempt.message, kMaxKeptErrorBytes);
   return out;
 }
 
@@ -92,7 +92,7 @@ std::string history_text(const std::vector<Attempt>& attempts) {
   std::size_t bytes = 2;
   for (auto it = attempts.rbegin(); it != attempts.rend() && list.size() < kHistoryAttempts; ++it) {
     auto attempt = *it;
-    attempt.message.resize(std::min(attempt.message.size(), kHistoryErrorBytes));
+    attempt.message = beginning_of(attempt.message, kHistoryErrorBytes);
     auto item = to_json(attempt);
     bytes += item.dump(-1, ' ', false, json::error_handler_t::ignore).size() + 1;
     if (bytes > kHistoryBytes) break;

@@ -47,7 +47,7 @@ json summary_of(const JobRecord& job, const JobSpec& spec) {
                {"submittedAt", to_iso8601(job.submitted_at)}};
   if (job.started_at) data["startedAt"] = to_iso8601(*job.started_at);
   if (job.finished_at) data["finishedAt"] = to_iso8601(*job.finished_at);
-  if (!job.error.empty()) data["error"] = job.error.substr(0, kToldErrorBytes);
+  if (!job.error.empty()) data["error"] = beginning_of(job.error, kToldErrorBytes);
   if (spec.group) data["group"] = group_json(*spec.group);
   return {{"type", "job." + std::string(state_name(job.state))},
           {"timestamp", to_iso8601(job.finished_at.value_or(job.submitted_at))},

@@ -59,14 +59,6 @@ constexpr std::tuple kRecordFields{
     Field{"NotBefore", &JobRecord::not_before},
 };
 
-/// At most `limit` bytes, not ending inside a character.
-std::string clipped(const std::string& text, std::size_t limit) {
-  if (text.size() <= limit) return text;
-  auto end = limit;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 /// When the record of a job that asks for it may go.
 std::optional<Time> keep_until(const JobRecord& record) {
   if (!record.finished_at || record.spec.find("\"keepHours\"") == std::string::npos) return std::nullopt;
@@ -82,7 +74,7 @@ std::string_view state_name(JobState state) { return name_in(kStates, state); }
 std::optional<JobState> state_from_name(std::string_view name) { return value_in(kStates, name); }
 
 std::vector<Property> record_properties(JobRecord record) {
-  record.error = clipped(record.error, kMaxErrorBytes);
+  record.error = beginning_of(record.error, kMaxErrorBytes);
   std::vector<Property> out{{"State", std::string(state_name(record.state))}};
   add_properties(out, record, kRecordFields);
   if (const auto until = keep_until(record)) out.push_back({"KeepUntil", *until});

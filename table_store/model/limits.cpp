@@ -56,6 +56,10 @@ Result<void> check_key(std::string_view key) {
   return {};
 }
 
+bool is_system_property(std::string_view name) {
+  return name == "PartitionKey" || name == "RowKey" || name == "Timestamp";
+}
+
 Result<void> check_property_name(std::string_view name) {
   if (!is_valid_utf8(name) || name.empty() || is_digit(name.front())) return fail(ErrorCode::kPropertyNameInvalid);
   for (const char c : name) {
@@ -64,7 +68,7 @@ Result<void> check_property_name(std::string_view name) {
     }
   }
   if (utf16_length(name) > kMaxPropertyNameUnits) return fail(ErrorCode::kPropertyNameTooLong);
-  if (name == "PartitionKey" || name == "RowKey" || name == "Timestamp") return fail(ErrorCode::kPropertyNameInvalid);
+  if (is_system_property(name)) return fail(ErrorCode::kPropertyNameInvalid);
   return {};
 }
 

@@ -30,6 +30,9 @@ bool is_metrics_table(std::string_view name);
 Result<void> check_key(std::string_view key);
 /// Of the character that the text begins with, if a key cannot hold it; otherwise 0.
 std::size_t forbidden_key_bytes(std::string_view text);
+/// What every entity has besides its own properties: PartitionKey, RowKey, Timestamp.
+bool is_system_property(std::string_view name);
+/// Of a property that an entity may have besides those.
 Result<void> check_property_name(std::string_view name);
 /// Of the years 1601 to 9999.
 bool can_hold(Time time);

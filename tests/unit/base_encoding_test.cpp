@@ -4,6 +4,7 @@
 #include "common/base/encoding.h"
 #include "common/base/error.h"
 #include "common/base/query.h"
+#include "common/base/text.h"
 #include "tests/support/seeded_random.h"
 
 namespace tidemark {
@@ -44,6 +45,10 @@ TEST(Encoding, Utf8) {
     EXPECT_FALSE(is_valid_utf8(text));
   }
   EXPECT_EQ(utf16_length("aé日😀"), 5U);
+  for (std::size_t bytes = 0; bytes < 12; ++bytes) EXPECT_TRUE(is_valid_utf8(beginning_of("aé日😀", bytes))) << bytes;
+  EXPECT_EQ(beginning_of("aé日😀", 5), "aé");
+  EXPECT_EQ(beginning_of("aé日😀", 6), "aé日");
+  EXPECT_EQ(beginning_of("aé日😀", 99), "aé日😀");
 }
 
 TEST(Bytes, ReadsWhatWasWrittenAndSurvivesAnyTruncation) {

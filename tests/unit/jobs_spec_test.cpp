@@ -39,6 +39,31 @@ TEST(JobSpec, ListsEveryProblemAtOnce) {
   EXPECT_EQ(spec.error().fields.size(), 6U);
 }
 
+TEST(JobSpec, PropertyNamesHaveCharactersAndNotBytes) {
+  const auto by = [](int times) {
+    std::string name;
+    for (int i = 0; i < times; ++i) name += "é";
+    return parse_job_spec(R"({"kind":"index","source":"Aaa","destination":"Bbb","property":")" + name + "\"}");
+  };
+  EXPECT_TRUE(by(130));
+  EXPECT_TRUE(by(255));
+  EXPECT_FALSE(by(256));
+}
+
+TEST(JobSpec, ANumberThatIsTooLargeIsNamed) {
+  const auto spec =
+      parse_job_spec(R"({"kind":"delete","source":"Aaa","filter":"","maxAffected":18446744073709551616})");
+  ASSERT_TRUE(spec.failed_with(ErrorCode::kJobInvalid));
+  EXPECT_THAT(spec.error().message, HasSubstr("maxAffected: the number 18446744073709551616 is too large"));
+}
+
+TEST(JobSpec, WhatAProblemQuotesEndsWithAWholeCharacter) {
+  const auto spec =
+      parse_job_spec(R"({"kind":"delete","source":"Aaa","filter":"",")" + std::string(63, 'x') + "é\":1}");
+  ASSERT_TRUE(spec.failed_with(ErrorCode::kJobInvalid));
+  EXPECT_TRUE(is_valid_utf8(spec.error().message)) << spec.error().message;
+}
+
 TEST(JobSpec, RefusesOneTableForBothWhateverItsCase) {
   EXPECT_FALSE(parse_job_spec(R"({"kind":"archive","source":"Abc","destination":"aBC","filter":""})").has_value());
   EXPECT_FALSE(parse_job_spec(R"({"kind":"index","source":"Abc","destination":"aBC","property":"P"})").has_value());
@@ -289,6 +314,11 @@ TEST(JobMessage, MayBeBase64AndMayLackItsId) {
   EXPECT_EQ(encoded->job_id, id);
   EXPECT_EQ(encoded->spec, *spec);
   EXPECT_FALSE(parse_job_message(job_message_text("not an id", *spec)).has_value());
+  auto lines = base64_encode(job_message_text(id, *spec));
+  for (std::size_t at = 20; at < lines.size(); at += 22) lines.insert(at, "\r\n");
+  const auto wrapped = parse_job_message(lines + "\n");
+  ASSERT_TRUE(wrapped.has_value()) << wrapped.error().message;
+  EXPECT_EQ(wrapped->spec, *spec);
 }
 
 }  // namespace

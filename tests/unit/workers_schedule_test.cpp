@@ -66,6 +66,13 @@ TEST_F(WorkersSchedule, IsRunForATimeThatCanBeToldAndAnswersOnceTheJobIsThere) {
   EXPECT_EQ(schedule("nightly").state.runs, 0U) << "that it could not be noted is what this is about";
 }
 
+TEST_F(WorkersSchedule, AProblemOfAnyLengthCanBeNoted) {
+  set("nightly");
+  auto changed = schedule("nightly");
+  changed.state.last_problem = std::string(1999, 'x') + "\xC3\xA9";
+  EXPECT_TRUE(run(schedules_.swap(changed)).value_or(false));
+}
+
 TEST_F(WorkersSchedule, ALongJobIsSubmittedAndRuns) {
   const auto spec = jobs::parse_schedule(
       R"({"cron":"0 * * * *","job":{"kind":"merge","source":"Source","filter":"","set":{"Text":")" +

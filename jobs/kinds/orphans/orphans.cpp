@@ -1,11 +1,12 @@
 #include "jobs/kinds/orphans/orphans.h"
 
+#include "common/base/encoding.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 namespace {
-constexpr std::size_t kMaxPrefixBytes = 1024;
+constexpr std::size_t kMaxPrefixUnits = 1024;
 constexpr std::int64_t kMaxGraceHours = 87'600;
 }  // namespace
 
@@ -17,7 +18,9 @@ void OrphansSpec::members(SpecMembers& in) {
   if (in.text("container", container, true) && !is_container_name(container)) {
     in.problem("container must have 3 to 63 lower case letters, digits and single inner hyphens");
   }
-  if (in.text("prefix", prefix) && prefix.size() > kMaxPrefixBytes) in.problem("prefix must have at most 1024 bytes");
+  if (in.text("prefix", prefix) && utf16_length(prefix) > kMaxPrefixUnits) {
+    in.problem("prefix must have at most 1024 characters");
+  }
   in.number("graceHours", grace_hours, 0, kMaxGraceHours);
   in.flag("remove", remove);
 }
