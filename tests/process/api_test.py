@@ -282,8 +282,12 @@ class ApiTest(unittest.TestCase):
         shown = self.api.call("GET", one + "?queue=orders")
         self.assertEqual((shown["queue"], shown["reason"]), ("orders", "max_dequeue_count"))
 
-        edited = self.api.call("PUT", one + "?queue=orders", {"body": "better 1"})
-        self.assertEqual((edited["body"], edited["dequeueCount"]), ("better 1", 2))
+        seen = {**JSON, "If-Match": shown["etag"]}
+        answered, edited = self.api.ask("PUT", one + "?queue=orders", seen, json.dumps({"body": "better 1"}))
+        edited = json.loads(edited)
+        self.assertEqual((edited["body"], edited["dequeueCount"], edited["etag"]), ("better 1", 2, answered["ETag"]))
+        for method, path in ("PUT", one), ("POST", one + "/redrive"):
+            self.refused_with(seen, 412, method, path + "?queue=orders", {"body": "worse 1"})
         self.api.call("POST", one + "/redrive?queue=orders")
         self.api.call("POST", f"/v1/poison/{ids[1]}/redrive?queue=orders", {"body": "better 2"})
         back = self.queues.take("orders", 32)
@@ -511,6 +515,8 @@ class ApiTest(unittest.TestCase):
 
         target = f"/v1/containers/looked/blob?name={quote(name, safe='')}"
         self.assertEqual(self.api.call("GET", target)["metadata"], {})
+        backslash = f"/v1/containers/looked/blob?name={quote(name.replace('/', chr(92)), safe='')}"
+        self.assertEqual(self.api.call("GET", backslash)["name"], name)
         for headers, status in (({}, 400), ({"If-Match": made["ETag"]}, 412), ({"If-Match": changed["ETag"]}, 204), ({"If-Match": "*"}, 404)):
             self.assertEqual(self.api.send("DELETE", target, headers)[0], status)
         self.refused(404, "BlobNotFound", "GET", target)
@@ -704,6 +710,8 @@ class ApiTest(unittest.TestCase):
         self.fill("Present")
         edited = self.api.call("PUT", f"/v1/poison/{one}", {"kind": "delete", "source": "Present", "filter": ""})
         self.assertEqual(edited["body"]["source"], "Present")
+        for method, path in ("PUT", one), ("POST", f"{one}/redrive"):
+            self.refused_with({"If-Match": shown["etag"]}, 412, method, f"/v1/poison/{path}", {"kind": "delete", "source": "Absent", "filter": ""})
         self.assertEqual(self.api.call("GET", f"/v1/poison/{one}/plan")["keys"], 30)
         self.assertEqual(len(self.tables.scan("Present")), 30)
         sent = self.api.call("POST", f"/v1/poison/{shown['jobId']}/redrive")

@@ -18,6 +18,9 @@ TEST_F(WorkersObjects, AdoptingMakesALostCatalogAgain) {
   std::ofstream(directory_ / "readme.txt") << "a stranger's";
   std::filesystem::create_directories(directory_ / "y/source/p");
   std::ofstream(directory_ / "y/source/p/r@1-7fffffffffffffff-00000000-1.json") << "{}";
+  const auto huge = directory_ / "y/source/p/r@2-7fffffffffffffff-00000000-1.json";
+  std::ofstream(huge) << "{";
+  std::filesystem::resize_file(huge, jobs::kMaxFileBytes + 1);
   const std::string adopt = R"({"kind":"adopt","directory":"nas"})";
   EXPECT_NE(poisoned(adopt).find("takeOver"), std::string::npos);
   auto planned = run(jobs::plan_job({jobs_, poison_, tables_, {&blobs_, directories_}}, *jobs::parse_job_spec(adopt)));
@@ -25,7 +28,7 @@ TEST_F(WorkersObjects, AdoptingMakesALostCatalogAgain) {
   EXPECT_EQ(planned->problems.size(), 1U);
   const auto job = finish(R"({"kind":"adopt","directory":"nas","takeOver":true})");
   EXPECT_EQ(job.done, 11U) << "ten documents and a part of the month";
-  EXPECT_EQ(job.skipped, 1U);
+  EXPECT_EQ(job.skipped, 2U);
   EXPECT_EQ(collect(std::chrono::hours(1000)).quarantined, 0U);
   EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 10U);
   EXPECT_EQ(finish(unarchive(kPartFiles)).done, 10U);

@@ -111,8 +111,13 @@ Task<Result<void>> Adoption::enter(Found found) {
   auto name = jobs::parse_file_path(found.path);
   if (!name) co_return Result<void>{};
   if (ours_ && CO_TRY(co_await is_known(name->writer.job))) co_return Result<void>{};
-  auto bytes = CO_TRY(
-      co_await blocking([path = found.path](const FileTree& tree) { return tree.read(path, jobs::kMaxFileBytes); }));
+  auto read =
+      co_await blocking([path = found.path](const FileTree& tree) { return tree.read(path, jobs::kMaxFileBytes); });
+  if (read.failed_with(ErrorCode::kCorruption)) {
+    skip(kBroken, found.path);
+    co_return Result<void>{};
+  }
+  auto bytes = CO_TRY(std::move(read));
   if (!bytes) co_return Result<void>{};  // a job has removed it meanwhile
   const auto archive = jobs::archive_of_object(name->object);
   const auto size = bytes->size();
