@@ -142,7 +142,8 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
     const auto blobs =
         access_.blobs->as(there.location.account.empty() ? access_.blobs->account() : there.location.account);
     auto blob = co_await blobs->read(link->container, link->name, link->size, {});
-    if (!blob && !blob.failed_with(ErrorCode::kContainerNotFound)) {
+    // Whoever wrote the link may have named what cannot be.
+    if (!blob && http_status_of(blob.error().code) >= 500) {
       complete_ = false;
       give_up_on_blobs(blob.error());
       there.problem = std::move(blob.error().message);

@@ -7,11 +7,14 @@ import { parseSome, textOf } from "../net/exact.js";
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 export const visible = (text) => text.replace(hidden, (c) => `\u27e8${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
 
+/// Of so many characters at most, and no half of one at its end.
+export const beginning = (text, most) => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+
 export function Text({ value, most = 400 }) {
   const [whole, setWhole] = useState(false);
   const text = value === undefined || value === null ? "" : String(value);
   const cut = !whole && text.length > most;
-  return html`<bdi class="text">${visible(cut ? text.slice(0, most) : text)}</bdi>${text.length > most &&
+  return html`<bdi class="text">${visible(cut ? beginning(text, most) : text)}</bdi>${text.length > most &&
     html`${cut ? "… " : " "}<button type="button" class="quiet" onClick=${(e) => { e.stopPropagation(); setWhole(cut); }}>${cut ? `all ${text.length.toLocaleString("en")} characters` : "less"}</button>`}`;
 }
 
@@ -23,7 +26,7 @@ export function Json({ value }) {
   const [whole, setWhole] = useState(false);
   const text = typeof value === "string" ? value : textOf(value, 2);
   const most = whole ? Infinity : 20_000;
-  const shown = visible(text.length > most ? text.slice(0, most) : text);
+  const shown = visible(text.length > most ? beginning(text, most) : text);
   return html`<div class="json"><pre tabindex="0" aria-label="JSON"><bdi>${typeof value === "string" || shown.length > mostHighlighted ? shown : coloured(shown)}</bdi></pre>
     ${text.length > most && html`<button type="button" class="quiet" onClick=${() => setWhole(true)}>show all ${text.length.toLocaleString("en")} characters</button>`}</div>`;
 }

@@ -9,7 +9,7 @@ import { Diff } from "../parts/diff.js";
 import { List, More, Search } from "../parts/list.js";
 import { SavedFilters } from "../parts/saved.js";
 import { When } from "../parts/time.js";
-import { Id, many, Text, visible } from "../parts/text.js";
+import { beginning, Id, many, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
 import { Followers } from "./followers.js";
@@ -72,7 +72,7 @@ function Entities({ table, query }) {
     <div class="filters"><${SavedFilters} of=${table} filter=${filter} onChoose=${(to) => refine({ filter: to }, {})} /></div>
     <${List} label="Entities" failed=${pages.error} items=${pages.items} href=${(row) => link(table, row)} empty=${pages.next ? "No entity matches so far." : "No entity matches."} columns=${[
       { name: "PartitionKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.PartitionKey === "" ? "(empty)" : row.PartitionKey} most=${80} /></a>` }, { name: "RowKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.RowKey === "" ? "(empty)" : row.RowKey} most=${80} /></a>` },
-      ...names.slice(0, mostColumns).map((name) => ({ name: html`<bdi>${visible(name.length > 40 ? `${name.slice(0, 40)}…` : name)}</bdi>`, of: (row) => html`<${Text} value=${row[name]} most=${120} />` })),
+      ...names.slice(0, mostColumns).map((name) => ({ name: html`<bdi>${visible(name.length > 40 ? `${beginning(name, 40)}…` : name)}</bdi>`, of: (row) => html`<${Text} value=${row[name]} most=${120} />` })),
       ...(names.length > mostColumns ? [{ name: `and ${names.length - mostColumns} more`, of: (row) => { const more = own(row).length - mostColumns; return more > 0 ? html`<a class="dim" href=${link(table, row)}>more</a>` : ""; } }] : []),
       { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entity" among="the first" /><${Followers} table=${table} />`;
 }
