@@ -49,7 +49,8 @@ void add_field(nlohmann::json& entity, const std::string& name, std::string valu
   } else if (kTruths.contains(name)) {
     entity[property] = value == "yes";
   } else {
-    entity[property] = beginning_of(value, kMaxTextBytes);
+    value.resize(beginning_of(value, kMaxTextBytes).size());
+    entity[property] = std::move(value);
   }
 }
 

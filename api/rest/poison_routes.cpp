@@ -41,7 +41,7 @@ std::string seen_by(const http::Request& request) {
   return tag == "*" ? std::string() : std::string(tag);
 }
 
-http::Response answer(unsigned status, const jobs::PoisonRecord& record) {
+http::Response record_response(unsigned status, const jobs::PoisonRecord& record) {
   auto response = json_response(status, to_json(record));
   response.set("ETag", record.etag);
   return response;
@@ -49,7 +49,7 @@ http::Response answer(unsigned status, const jobs::PoisonRecord& record) {
 
 Answer show_poison(Api& api, http::Request& request, std::string id) {
   if (const auto queue = CO_TRY(queue_of(api, request))) co_return co_await queue->show(std::move(id));
-  co_return answer(200, CO_TRY(co_await api.poison.find(std::move(id))));
+  co_return record_response(200, CO_TRY(co_await api.poison.find(std::move(id))));
 }
 
 /// For the history of the message.
@@ -63,7 +63,7 @@ Answer edit_poison(Api& api, http::Request& request, Action& action, std::string
     co_return co_await queue->edit(std::move(id), CO_TRY(std::move(body)), seen_by(request));
   }
   auto spec = CO_TRY(api.admitted(body, action.caller));
-  co_return answer(
+  co_return record_response(
       200, CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), who(request, action), seen_by(request))));
 }
 

@@ -3,6 +3,7 @@
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
 #include "api/rest/resource_names.h"
+#include "blob_store/model/names.h"
 #include "common/base/encoding.h"
 #include "common/http/host_name.h"
 #include "common/service/sas_signer.h"
@@ -69,6 +70,7 @@ Result<Order> read_order(const nlohmann::json& body, Time now) {
   in.text("endPartitionKey", grant.end_pk);
   in.text("endRowKey", grant.end_rk);
   if (of_account != grant.of_account()) in.problem("services and resourceTypes are for kind account");
+  if (out.of == Of::kBlob) grant.resource = blob_store::blob_name_of(std::move(grant.resource));
   const bool blob = grant.resource.contains('/');
   if (out.of == Of::kBlob && !blob) in.problem("name must be CONTAINER/BLOB");
   if (out.of == Of::kContainer && blob) in.problem("name must be that of a container");

@@ -79,7 +79,9 @@ Task<Result<std::optional<StoredObject>>> BlobObjects::read(std::string name) {
       if (changed) break;
       if (!piece) co_return fail(std::move(piece.error()));
       if (!piece->has_value()) co_return std::optional<StoredObject>();
-      if ((*piece)->size > kMaxObjectBytes) co_return StoredObject{{}, {}, (*piece)->version.etag()};
+      if ((*piece)->size > kMaxObjectBytes) {
+        co_return std::optional<StoredObject>({{}, {}, (*piece)->version.etag()});
+      }
       version = (*piece)->version;
       object.bytes += (*piece)->bytes;
       if (object.bytes.size() < (*piece)->size) continue;

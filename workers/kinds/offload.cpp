@@ -48,7 +48,7 @@ bool wanted(const std::vector<std::string>& names, std::string_view name) {
 }
 
 /// Whether the entity can have one more property of this name.
-bool is_free(const Entity& entity, const std::string& name) {
+bool can_have(const Entity& entity, const std::string& name) {
   return table_store::check_property_name(name) && entity.find(name) == nullptr;
 }
 
@@ -64,7 +64,7 @@ PropertyChange change_outward(const jobs::OffloadSpec& spec, const std::string& 
     const bool goes = bytes && bytes->size() >= spec.min_bytes && wanted(spec.properties, property.name) &&
                       !property.name.ends_with(kLinkSuffix);
     if (!goes) continue;
-    if (!is_free(entity, property.name + std::string(kLinkSuffix))) {
+    if (!can_have(entity, property.name + std::string(kLinkSuffix))) {
       change.stays = kNoLinkName;
       continue;
     }
@@ -91,7 +91,7 @@ PropertyChange change_inward(const jobs::InlineSpec& spec, const Entity& entity)
     const auto name = property.name.substr(0, property.name.size() - kLinkSuffix.size());
     auto link = jobs::parse_link(*text);
     if (!link || !wanted(spec.properties, name)) continue;
-    if (!is_free(entity, name)) {
+    if (!can_have(entity, name)) {
       change.stays = kNameTaken;
       continue;
     }

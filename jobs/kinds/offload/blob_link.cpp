@@ -66,13 +66,13 @@ table_store::Value value_of(const BlobLink& link, std::string bytes) {
   return bytes;
 }
 
-bool links_to(const table_store::Entity& entity, std::string_view container, std::string_view named) {
-  const auto name = blob_store::blob_name_of(std::string(named));
+bool links_to(const table_store::Entity& entity, std::string_view container, std::string_view name) {
+  const auto wanted = blob_store::blob_name_of(std::string(name));
   return std::any_of(entity.properties.begin(), entity.properties.end(), [&](const table_store::Property& property) {
     const auto* text = std::get_if<std::string>(&property.value);
     if (text == nullptr || !property.name.ends_with(kLinkSuffix)) return false;
     const auto link = parse_link(*text);
-    return link && link->container == container && link->name == name;
+    return link && link->container == container && link->name == wanted;
   });
 }
 
