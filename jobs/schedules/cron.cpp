@@ -9,7 +9,8 @@
 namespace tidemark::jobs {
 namespace {
 
-constexpr int kSearchDays = 8 * 366;  // long enough for every 29 February
+/// Long enough for every 29 February that is a certain day of the week: over a year such as 2100 those are 40 years apart.
+constexpr int kSearchDays = 41 * 366;
 /// Before this no zone changed its clocks.
 constexpr auto kFirstChange = date::sys_days(date::year(1800) / 1 / 1);
 
@@ -152,7 +153,7 @@ Result<CronExpression> CronExpression::parse(std::string_view text) {
   TRY(parse_field(kDayOfMonth, fields[2], cron.days_of_month_));
   TRY(parse_field(kMonth, fields[3], cron.months_));
   TRY(parse_field(kDayOfWeek, fields[4], cron.days_of_week_));
-  cron.every_hour_ = fields[1].front() == '*';
+  cron.every_hour_ = fields[1] == "*";
   cron.any_day_of_month_ = fields[2].front() == '*';
   cron.any_day_of_week_ = fields[4].front() == '*';
   return cron;

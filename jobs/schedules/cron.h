@@ -2,8 +2,9 @@
 // ranges, steps, English names of months and days, 7 for Sunday, @hourly @daily @midnight @weekly @monthly @yearly
 // @annually), read in a time zone of the tz database. As in crontab(5), a day matches if either day field does once
 // both are restricted. When clocks change, a schedule that names hours runs once for a time that comes twice, and at
-// the moment of the change for a time that is skipped; one whose hour begins with '*' goes on evenly. Pure values; any
-// thread.
+// the moment of the change for a time that is skipped; one whose hour is '*' alone goes on evenly. An hour with a step
+// names hours: Debian's cron takes '*/12' for any hour, so where midnight comes twice or is left out, it runs twice or
+// not at all. Pure values; any thread.
 #pragma once
 #include <bitset>
 #include <optional>
@@ -40,7 +41,7 @@ class CronExpression {
  public:
   /// kInvalidInput names the field and what it may hold.
   static Result<CronExpression> parse(std::string_view text);
-  /// The first due time after `after`; nothing if there is none in eight years (30 February).
+  /// The first due time after `after`; nothing if there is none in 41 years (30 February).
   [[nodiscard]] std::optional<Time> next(Time after, TimeZone zone) const;
 
  private:
@@ -54,8 +55,9 @@ class CronExpression {
   std::bitset<24> hours_;
   std::bitset<32> days_of_month_;                                                 // 1..31
   std::bitset<13> months_;                                                        // 1..12
-  std::bitset<7> days_of_week_;                                                   // 0 is Sunday
-  bool every_hour_ = false, any_day_of_month_ = false, any_day_of_week_ = false;  // the field begins with '*'
+  std::bitset<7> days_of_week_;                             // 0 is Sunday
+  bool every_hour_ = false;                                 // the field is '*'
+  bool any_day_of_month_ = false, any_day_of_week_ = false;  // the field begins with '*'
 };
 
 }  // namespace tidemark::jobs

@@ -36,7 +36,7 @@ struct ScheduleSpec {
 /// The parsed cron expression and time zone of a schedule.
 struct Timetable {
   static Result<Timetable> of(const ScheduleSpec& spec);
-  /// Nothing if there is none in eight years, or none before the year 10000.
+  /// Nothing if there is none in 41 years, or none before the year 10000.
   [[nodiscard]] std::optional<Time> next(Time after) const;
   CronExpression cron;
   TimeZone zone;

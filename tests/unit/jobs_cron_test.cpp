@@ -45,6 +45,27 @@ TEST(Cron, ClockChanges) {
   EXPECT_EQ(next("*/30 * * * *", "2026-03-29T00:30:00Z", "Europe/Berlin"), "2026-03-29T01:00:00Z");
 }
 
+TEST(Cron, AnHourWithAStepNamesHours) {
+  // Havana has midnight twice on 2027-11-07 and leaves it out on 2027-03-14.
+  EXPECT_EQ(next("0 */12 * * *", "2027-11-06T20:00:00Z", "America/Havana"), "2027-11-07T04:00:00Z");
+  EXPECT_EQ(next("0 */12 * * *", "2027-11-07T04:00:00Z", "America/Havana"), "2027-11-07T17:00:00Z");
+  EXPECT_EQ(next("0 */12 * * *", "2027-03-13T20:00:00Z", "America/Havana"), "2027-03-14T05:00:00Z");
+  EXPECT_EQ(next("0 */12 * * *", "2027-03-14T05:00:00Z", "America/Havana"), "2027-03-14T16:00:00Z");
+  EXPECT_EQ(next("0 */2 * * *", "2027-10-31T00:00:00Z", "Europe/Berlin"), "2027-10-31T03:00:00Z");
+  EXPECT_EQ(next("0 */2 * * *", "2027-03-28T00:00:00Z", "Europe/Berlin"), "2027-03-28T01:00:00Z");
+  EXPECT_EQ(next("0 */6 * * *", "2027-09-05T00:00:00Z", "America/Santiago"), "2027-09-05T04:00:00Z");
+  EXPECT_EQ(next("0 */6 * * *", "2027-09-05T04:00:00Z", "America/Santiago"), "2027-09-05T09:00:00Z");
+  EXPECT_EQ(next("0 0-23/2 * * *", "2027-10-31T00:00:00Z", "Europe/Berlin"), "2027-10-31T03:00:00Z");
+  EXPECT_EQ(next("0 * * * *", "2027-10-31T00:00:00Z", "Europe/Berlin"), "2027-10-31T01:00:00Z");
+}
+
+TEST(Cron, LooksFarEnoughForEveryDayThatThereIs) {
+  EXPECT_EQ(next("0 0 29 2 */7", "2026-11-21T00:00:00Z"), "2032-02-29T00:00:00Z");
+  EXPECT_EQ(next("0 0 29 2 */7", "2032-02-29T00:00:00Z"), "2060-02-29T00:00:00Z");
+  EXPECT_EQ(next("0 0 29 2 */7", "2088-02-29T00:00:00Z", "Europe/Berlin"), "2128-02-28T23:00:00Z");
+  EXPECT_EQ(next("0 0 30 2 *", "2026-11-21T00:00:00Z", "Europe/Berlin"), "never");
+}
+
 TEST(Cron, WhatIsRefusedSaysWhy) {
   for (const auto* text : {"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *",
                            "* * * * 8", "5-1 * * * *", "*/0 * * * *", "5/2 * * * *", "a * * * *", ", * * * *",
