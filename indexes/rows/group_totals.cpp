@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +24,7 @@ long double wide(const Number& number) {
 }
 
 void widen(Number& min, Number& max, const Number& number) {
-  if (!is_number(number)) return;
+  if (!is_number(number) || std::isnan(wide(number))) return;
   if (!is_number(min) || less(number, min)) min = number;
   if (!is_number(max) || less(max, number)) max = number;
 }
@@ -50,6 +51,21 @@ std::optional<__int128> whole_in(std::string_view text) {
     number = number * 10 + (c - '0');
   }
   return negative ? -number : number;
+}
+
+std::string text_of(long double number) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+std::optional<long double> real_in(const json& part) {
+  if (part.is_number()) return part.get<double>();  // as earlier versions wrote it
+  if (!part.is_string()) return std::nullopt;
+  const auto& text = part.get_ref<const std::string&>();
+  long double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
 }
 
 void add_number(std::vector<Property>& out, const char* name, const Number& number) {
@@ -89,7 +105,7 @@ Number GroupTotals::sum() const {
   using Whole = std::numeric_limits<std::int64_t>;
   if (numbers == 0) return {};
   if (reals == 0 && whole_sum >= Whole::min() && whole_sum <= Whole::max()) return static_cast<std::int64_t>(whole_sum);
-  return static_cast<double>(static_cast<long double>(whole_sum) + static_cast<long double>(real_sum));
+  return static_cast<double>(static_cast<long double>(whole_sum) + real_sum);
 }
 
 GroupTotals totals_of(const std::vector<ListEntry>& entries) {
@@ -108,6 +124,8 @@ GroupTotals totals_of(const std::vector<ListEntry>& entries) {
   return totals;
 }
 
+namespace {
+
 bool loses_an_extreme(const GroupTotals& group, const GroupTotals& before, const GroupTotals& after) {
   const bool held_min = is_number(before.min) && !less(group.min, before.min);
   const bool held_max = is_number(before.max) && !less(before.max, group.max);
@@ -115,12 +133,27 @@ bool loses_an_extreme(const GroupTotals& group, const GroupTotals& before, const
          (held_max && (!is_number(after.max) || less(after.max, before.max)));
 }
 
+/// What is left of a sum after most of it was taken away has only the digits that the whole had room for.
+bool loses_digits(const GroupTotals& group, const GroupTotals& before, const GroupTotals& after) {
+  constexpr long double kMostTakenAway = 1024;
+  if (before.reals == 0 || group.reals == before.reals) return false;
+  const auto left = group.real_sum - before.real_sum + after.real_sum;
+  const auto most = std::max({std::abs(group.real_sum), std::abs(before.real_sum), std::abs(after.real_sum)});
+  return !std::isfinite(left) || std::abs(left) * kMostTakenAway < most;
+}
+
+}  // namespace
+
+bool loses_track(const GroupTotals& group, const GroupTotals& before, const GroupTotals& after) {
+  return loses_an_extreme(group, before, after) || loses_digits(group, before, after);
+}
+
 std::vector<Property> summary_properties(std::string_view group, const GroupTotals& totals) {
   std::vector<Property> out{{"Group", std::string(group)}, {"Count", totals.count}};
   add_number(out, "Sum", totals.sum());
   add_number(out, "Min", totals.min);
   add_number(out, "Max", totals.max);
-  const auto parts = json::array({totals.numbers, totals.reals, text_of(totals.whole_sum), totals.real_sum});
+  const auto parts = json::array({totals.numbers, totals.reals, text_of(totals.whole_sum), text_of(totals.real_sum)});
   out.push_back({"Parts", parts.dump()});
   return out;
 }
@@ -141,9 +174,10 @@ Result<GroupTotals> read_summary(const table_store::Entity& row) {
   totals.numbers = parts[0].get<std::int64_t>();
   totals.reals = parts[1].get<std::int64_t>();
   const auto whole = whole_in(parts[2].get_ref<const std::string&>());
-  if (!whole) return corrupt();
+  const auto real = real_in(parts[3]);
+  if (!whole || !real) return corrupt();
   totals.whole_sum = *whole;
-  if (parts[3].is_number()) totals.real_sum = parts[3].get<double>();
+  totals.real_sum = *real;
   totals.min = number_in(row, "Min");
   totals.max = number_in(row, "Max");
   return totals;

@@ -3,8 +3,10 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "common/base/encoding.h"
 #include "jobs/spec/key_template.h"
@@ -19,6 +21,24 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t kBoundDigits = 16;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// As OData writes what JSON has no numbers for.
+constexpr std::array<std::pair<std::string_view, double>, 3> kNoJsonNumbers{
+    {{"Infinity", kInfinity}, {"-Infinity", -kInfinity}, {"NaN", std::numeric_limits<double>::quiet_NaN()}}};
+
+void append_double(std::string& out, double value) {
+  if (std::isfinite(value)) return table_store::append_json_double(out, value);
+  for (const auto& [text, number] : kNoJsonNumbers) {
+    if (same(number, value)) return table_store::append_json_string(out, text);
+  }
+}
+
+Number number_from(std::string_view text) {
+  for (const auto& [known, number] : kNoJsonNumbers) {
+    if (known == text) return number;
+  }
+  return {};
+}
 
 void append_entry(std::string& out, const ListEntry& entry) {
   out += '[';
@@ -26,9 +46,9 @@ void append_entry(std::string& out, const ListEntry& entry) {
   out += ',';
   table_store::append_json_string(out, entry.row_key);
   if (const auto* whole = std::get_if<std::int64_t>(&entry.value)) out += ',' + std::to_string(*whole);
-  if (const auto* real = std::get_if<double>(&entry.value); real != nullptr && std::isfinite(*real)) {
+  if (const auto* real = std::get_if<double>(&entry.value)) {
     out += ',';
-    table_store::append_json_double(out, *real);
+    append_double(out, *real);
   }
   out += ']';
 }
@@ -53,6 +73,8 @@ std::optional<ListEntry> entry_of(dom::element element) {
     entry.value = std::int64_t{value};
   } else if (value.is_double()) {
     entry.value = double{value};
+  } else if (value.is_string()) {
+    entry.value = number_from(std::string_view{value});
   }
   return entry;
 }
@@ -133,6 +155,14 @@ class Cutter {
 };
 
 }  // namespace
+
+bool same(const Number& a, const Number& b) {
+  const auto is_nan = [](const Number& number) {
+    const auto* real = std::get_if<double>(&number);
+    return real != nullptr && std::isnan(*real);
+  };
+  return a == b || (is_nan(a) && is_nan(b));
+}
 
 std::uint64_t entry_hash(std::string_view partition_key, std::string_view row_key) {
   std::string text(partition_key);

@@ -5,12 +5,13 @@
 //   RowKey        across: "keys_" BOUND      in the partition: NAME "_" group "_" BOUND      BOUND: 16 hex digits
 //   Group   String   the group's text                Count  Int32   entities in this piece
 //   Keys    String   JSON: [[PartitionKey, RowKey], ...], of a summary [[PartitionKey, RowKey, value], ...],
-//                    in the order of the hashes
+//                    in the order of the hashes; values that JSON has no numbers for are "Infinity", "-Infinity", "NaN"
 // If the lists are in blobs, such a row is in the table TidemarkIndexes, and instead of Keys it has
 //   Blob    String   the name of the blob with the keys' text (blob_names.h)        Bytes  Int64  how long that is
 // A group's summary has RowKey "summary" beside its pieces:
 //   Group String   Count Int64   Sum (Int64, or Double if any value is)   Min, Max as the property is
-// where Sum, Min and Max are absent as long as no entity has the property as a number.
+// where Sum, Min and Max are absent as long as no entity has the property as a number, of which NaN is none to Min and
+// Max.
 // An index job writes the same pieces in a form of its own (PieceForm). Pure.
 #pragma once
 #include <cstdint>
@@ -34,6 +35,8 @@ inline constexpr std::size_t kBlobPieceBytes = 256UL << 10;
 inline constexpr std::string_view kSummaryRow = "summary";
 
 using Number = std::variant<std::monostate, std::int64_t, double>;
+/// Of the same type and value; NaN is NaN.
+bool same(const Number& a, const Number& b);
 
 std::uint64_t entry_hash(std::string_view partition_key, std::string_view row_key);
 
@@ -48,7 +51,7 @@ struct ListEntry {
     return known_hash;
   }
   bool operator==(const ListEntry& other) const {
-    return partition_key == other.partition_key && row_key == other.row_key && value == other.value;
+    return partition_key == other.partition_key && row_key == other.row_key && same(value, other.value);
   }
 };
 

@@ -64,7 +64,7 @@ Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t fir
     auto at = next;
     while (at != end && at->hash() == entry.hash() && !same_key(*at, entry)) ++at;
     const bool there = at != end && at->hash() == entry.hash();
-    if (there == present && (!there || at->value == entry.value)) continue;
+    if (there == present && (!there || indexes::same(at->value, entry.value))) continue;
     changed.push_back({entry.partition_key, entry.row_key});
     if (there && present) {
       at->value = entry.value;

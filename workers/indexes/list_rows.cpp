@@ -1,7 +1,5 @@
 #include "workers/indexes/list_rows.h"
 
-#include <cmath>
-
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
 #include "table_store/model/group_text.h"
@@ -48,7 +46,7 @@ ListEntry ListRows::entry_of(const Entity& entity) const {
   if (value == nullptr) return entry;
   if (const auto* small = std::get_if<std::int32_t>(value)) entry.value = std::int64_t{*small};
   if (const auto* whole = std::get_if<std::int64_t>(value)) entry.value = *whole;
-  if (const auto* real = std::get_if<double>(value); real != nullptr && std::isfinite(*real)) entry.value = *real;
+  if (const auto* real = std::get_if<double>(value)) entry.value = *real;
   return entry;
 }
 
@@ -249,7 +247,7 @@ Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, Pa
   auto read = change.summary ? indexes::read_summary(*change.summary) : GroupTotals{};
   const bool alone = read && read->count == change.before.count;  // the group is in this piece
   GroupTotals totals;                                             // of the others
-  if (!alone && (!read || indexes::loses_an_extreme(*read, change.before, after))) {
+  if (!alone && (!read || indexes::loses_track(*read, change.before, after))) {
     std::optional<std::string> this_piece;
     if (change.row) this_piece = change.row->row_key;
     totals = CO_TRY(co_await other_pieces(change.work->place, std::move(this_piece))).totals;
