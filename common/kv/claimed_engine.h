@@ -1,6 +1,6 @@
 // The engine of a shard that several processes share: of this one while it owns the shard, and otherwise of another.
 // Transactions are for the owner alone, and fail with kServerBusy elsewhere. What is read elsewhere is asked of the
-// database at that moment, so it is as current as with the owner. Thread safe.
+// database at that moment, so it is as current as with the owner, who in turn shows nothing that is older. Thread safe.
 #pragma once
 #include <memory>
 #include <optional>

@@ -111,7 +111,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  /// A consistent view of everything committed so far.
+  /// A consistent view of everything committed so far. What anybody has read, all who read later see, whether they use
+  /// get() or snapshots, and whether it has been told or not.
   [[nodiscard]] virtual std::shared_ptr<const Reader> snapshot() const = 0;
 
   /// The latest committed value of one key, as snapshot()->get(key) but cheaper.

@@ -105,7 +105,7 @@ class OwnerEngine final : public PostgresEngine {
   std::shared_ptr<const Reader> snapshot() const override {
     // The lease is looked at afterwards: what an owner shares with an earlier reader must not hide the next owner's.
     auto shared = reads_->snapshot();
-    return options_.lease.count() == 0 || shard_->sure() ? std::move(shared) : reads_->fresh_snapshot();
+    return shard_->sure() ? std::move(shared) : reads_->fresh_snapshot();
   }
   Result<std::optional<std::string>> get(std::string_view key) const override {
     // The lease is looked at afterwards: until then nobody else can have written.
@@ -296,8 +296,10 @@ class OwnerEngine final : public PostgresEngine {
     kCommitStep.before.reach();
     const auto begun = std::chrono::steady_clock::now();
     known_.begin_commit(writes);
+    const bool changes = !writes.rows().empty();
+    if (changes) reads_->committing();
     // What bodies only read must have been true, too: a former owner finds that it is not one any more.
-    auto committed = writes.rows().empty() ? shard_->check() : shard_->commit(writes);
+    auto committed = changes ? shard_->commit(writes) : shard_->check();
     kCommitStep.after.reach();
     const auto took = std::chrono::steady_clock::now() - begun;
     commits_us_.observe(
@@ -307,7 +309,7 @@ class OwnerEngine final : public PostgresEngine {
     if (!committed) return std::move(committed.error());
     looked_at_ = std::chrono::steady_clock::now();
     ++groups_;
-    reads_->committed(shard_->epoch());
+    changes ? reads_->committed(shard_->epoch()) : reads_->know(shard_->epoch());
     return std::nullopt;
   }
 
@@ -347,6 +349,7 @@ class OwnerEngine final : public PostgresEngine {
       const auto& range = erasure.ranges[erasure.at];
       if (!erasure.left) erasure.left = range;
       kEraseStep.before.reach();
+      reads_->committing();
       const auto more = shard_->erase_some(*erasure.left);
       kEraseStep.after.reach();
       if (!more) {
@@ -357,9 +360,9 @@ class OwnerEngine final : public PostgresEngine {
         erasure.left.reset();
         ++erasure.at;
       }
+      reads_->committed(shard_->epoch());
     }
     if (!failure && erasure.at < erasure.ranges.size()) return;
-    reads_->committed(shard_->epoch());
     MutexLock lock(mutex_);
     auto done = std::move(erasures_.front().done);
     erasures_.pop_front();

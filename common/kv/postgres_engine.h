@@ -6,6 +6,7 @@
 // Beside the promises of engine.h:
 // - A body is run again whenever it read what was not known, and bodies behind it may have been run in vain with it.
 // - Reads of snapshots and get() ask the database; the calling thread waits for the answer, at most `read_patience`.
+//   snapshot() asks as well, unless one is open that shows the same; where many ask at once, for two answers.
 // - Transactions may be told before an erasure that was asked for earlier. drain() waits for both.
 // - If another process takes the shard over, every later transaction fails with kServerBusy, and failure() says so.
 // - If a group is refused, as by a full disk, or nobody can tell whether it was committed, that is

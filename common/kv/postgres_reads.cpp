@@ -32,8 +32,8 @@ std::optional<std::string> value_in(const SqlRows& rows) {
 /// A transaction of PostgreSQL that sees what was committed when it began.
 class Reads::Moment {
  public:
-  Moment(std::shared_ptr<Reads> reads, Link link, std::uint64_t commits)
-      : reads_(std::move(reads)), commits_(commits), link_(std::move(link)) {}
+  Moment(std::shared_ptr<Reads> reads, Link link, std::uint64_t changes)
+      : reads_(std::move(reads)), changes_(changes), link_(std::move(link)) {}
   Moment(const Moment&) = delete;
   Moment& operator=(const Moment&) = delete;
   ~Moment() {
@@ -51,13 +51,13 @@ class Reads::Moment {
   }
   /// Nothing more can be read.
   [[nodiscard]] bool lost() const { return lost_; }
-  /// How many groups had been told before it began.
-  [[nodiscard]] std::uint64_t commits() const { return commits_; }
+  /// All that anybody can see now: nothing was on its way when it began, and nothing has been sent since.
+  [[nodiscard]] bool shows(std::uint64_t changes) const { return changes_ == changes && changes % 2 == 0; }
   [[nodiscard]] std::int64_t shard() const { return reads_->options_.shard; }
 
  private:
   const std::shared_ptr<Reads> reads_;
-  const std::uint64_t commits_;
+  const std::uint64_t changes_;  // when it began
   std::atomic<bool> lost_{false};
   Mutex mutex_;
   Link link_ GUARDED_BY(mutex_);
@@ -162,41 +162,71 @@ Result<std::optional<std::string>> Reads::get(std::string_view key) {
   }
 }
 
-std::shared_ptr<const Reader> Reads::snapshot() { return std::make_shared<Snapshot>(moment(false)); }
-std::shared_ptr<const Reader> Reads::fresh_snapshot() { return std::make_shared<Snapshot>(moment(true)); }
+std::shared_ptr<const Reader> Reads::snapshot() {
+  auto shared = shared_moment();
+  return std::make_shared<Snapshot>(shared ? Begun(std::move(shared)) : next_moment());
+}
 
-Result<std::shared_ptr<Reads::Moment>> Reads::moment(bool fresh) {
-  const auto commits = commits_.load();
+std::shared_ptr<const Reader> Reads::fresh_snapshot() { return std::make_shared<Snapshot>(next_moment()); }
+
+/// Null: there is none that shows all that anybody may have seen by now.
+std::shared_ptr<Reads::Moment> Reads::shared_moment() {
   std::shared_ptr<Moment> latest;  // lives longer than the lock, which its end takes
+  const MutexLock lock(mutex_);
+  latest = latest_.lock();
+  return latest && latest->shows(changes_) && !latest->lost() ? latest : nullptr;
+}
+
+/// One begins at a time, for all who asked before it did: each time a change is on its way, many ask at once.
+Reads::Begun Reads::next_moment() {
+  std::shared_ptr<Beginning> mine;  // as above
+  MutexLock lock(mutex_);
+  if (!next_) next_ = std::make_shared<Beginning>();
+  mine = next_;
+  while (beginning_ && !mine->outcome) begun_.wait(mutex_);
+  if (!mine->outcome) {
+    next_.reset();
+    beginning_ = true;
+    lock.unlock();
+    auto begun = begin_moment();
+    lock.lock();
+    beginning_ = false;
+    mine->outcome = std::move(begun);
+    begun_.notify_all();
+  }
+  return *mine->outcome;
+}
+
+Reads::Begun Reads::begin_moment() {
+  const auto changes = changes_.load();
   {
-    MutexLock lock(mutex_);
-    latest = latest_.lock();
-    if (!fresh && latest && latest->commits() == commits && !latest->lost()) return latest;
+    const MutexLock lock(mutex_);
     if (moments_ >= options_.max_snapshots) {
       return fail(error_for_log(ErrorCode::kServerBusy, "too many snapshots of the database are open"));
     }
     ++moments_;
   }
-  const auto begin = [&]() -> Result<Link> {
-    for (int tries = 1;; ++tries) {
-      auto link = TRY(take());
-      const Statement statements[] = {{kBegin}, {kTakeSnapshot}};
-      auto begun = link->run(statements, options_.read_patience);
-      if (begun) return link;
-      const bool stale = link->lost() && tries == 1;
-      give_back(std::move(link));
-      if (!stale) return fail(std::move(begun.error()));
-    }
-  };
-  auto link = begin();
-  MutexLock lock(mutex_);
+  auto link = begin_transaction();
+  const MutexLock lock(mutex_);
   if (!link) {
     --moments_;
     return fail(std::move(link.error()));
   }
-  auto moment = std::make_shared<Moment>(shared_from_this(), std::move(*link), commits);
+  auto moment = std::make_shared<Moment>(shared_from_this(), std::move(*link), changes);
   latest_ = moment;
   return moment;
+}
+
+Result<Reads::Link> Reads::begin_transaction() {
+  for (int tries = 1;; ++tries) {
+    auto link = TRY(take());
+    const Statement statements[] = {{kBegin}, {kTakeSnapshot}};
+    auto begun = link->run(statements, options_.read_patience);
+    if (begun) return link;
+    const bool stale = link->lost() && tries == 1;
+    give_back(std::move(link));
+    if (!stale) return fail(std::move(begun.error()));
+  }
 }
 
 void Reads::know(std::int64_t epoch) {

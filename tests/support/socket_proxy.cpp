@@ -53,7 +53,6 @@ SocketProxy::~SocketProxy() {
   stopping_ = true;
   {
     const std::lock_guard lock(mutex_);
-    released_ = true;
     changed_.notify_all();
   }
   acceptor_.join();
@@ -62,9 +61,15 @@ SocketProxy::~SocketProxy() {
   ::unlink(path_.c_str());
 }
 
+void SocketProxy::await_kept() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return kept_; });
+}
+
 void SocketProxy::release() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return kept_; });
+  kept_ = delivered_ = false;
   released_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this] { return delivered_; });
@@ -116,18 +121,39 @@ bool SocketProxy::pass_request(int client, int server, const std::string& bytes)
       ::shutdown(client, SHUT_RDWR);
       keep(server, bytes);
       return false;
+    case Trouble::kHold:
+      return hold(client, server, bytes);
   }
   return false;
 }
 
 void SocketProxy::keep(int server, const std::string& bytes) {
+  await_release();
+  if (!stopping_ && send_all(server, bytes)) receive(server);
+  note_delivered();
+}
+
+bool SocketProxy::hold(int client, int server, const std::string& bytes) {
+  await_release();
+  send_all(server, bytes);
+  const auto reply = receive(server);
+  note_delivered();
+  await_release();
+  const bool sent = send_all(client, reply);
+  note_delivered();
+  return sent;
+}
+
+void SocketProxy::await_release() {
   std::unique_lock lock(mutex_);
   kept_ = true;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return released_; });
-  lock.unlock();
-  if (!stopping_ && send_all(server, bytes)) receive(server);
-  lock.lock();
+  changed_.wait(lock, [this] { return released_ || stopping_; });
+  released_ = false;
+}
+
+void SocketProxy::note_delivered() {
+  const std::lock_guard lock(mutex_);
   delivered_ = true;
   changed_.notify_all();
 }

@@ -18,6 +18,7 @@ class SocketProxy {
     kLoseReply,    // the next request arrives, its answer does not, and the connection ends for the client
     kFreeze,       // nothing arrives, nobody is told anything: the server stands still, until release() is called
     kDelay,        // the client's connection ends; the request arrives when release() is called
+    kHold,         // the next request arrives when release() is called, and its answer when it is called again
   };
 
   /// Listens on `path` for clients of the server at `server`.
@@ -28,7 +29,10 @@ class SocketProxy {
 
   /// Happens once, to whoever sends next.
   void cause(Trouble trouble) { trouble_ = trouble; }
-  /// Sends on what was kept back, and returns when the server has ended its connection, or has answered.
+  /// Returns when something is kept back.
+  void await_kept();
+  /// Sends on what was kept back, and returns when the server has ended its connection, or has answered, or the client
+  /// has its answer.
   void release();
   /// Nobody can connect, and all connections end, until it is told otherwise.
   void shut(bool shut);
@@ -38,6 +42,9 @@ class SocketProxy {
   void serve(int client);
   bool pass_request(int client, int server, const std::string& bytes);
   void keep(int server, const std::string& bytes);
+  bool hold(int client, int server, const std::string& bytes);
+  void await_release();
+  void note_delivered();
 
   const std::string path_, server_;
   int listener_ = -1;

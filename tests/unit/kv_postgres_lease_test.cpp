@@ -162,6 +162,16 @@ TEST_F(PostgresLeaseTest, AFormerOwnersSnapshotShowsWhatTheNextOneWrote) {
   EXPECT_EQ(held->get("a")->value(), "old");
 }
 
+TEST_F(PostgresLeaseTest, WithoutALeaseASnapshotShowsWhatTheNextOwnerWrote) {
+  options_.lease = 0ms;
+  const auto first = open(options_);
+  ASSERT_TRUE(put(*first, "a", "old").has_value());
+  const auto held = first->snapshot();
+  const auto second = open_as("second");
+  ASSERT_TRUE(put(*second, "a", "new").has_value());
+  EXPECT_EQ(first->snapshot()->get("a")->value(), "new");
+}
+
 TEST_F(PostgresLeaseTest, WhoeverRanInTheSamePlaceIsNotWaitedFor) {
   options_.place = "here";
   const auto first = open(options_);

@@ -453,11 +453,16 @@ TEST_F(PostgresTest, AKeyThatIsTooLongFailsItsTransactionAlone) {
 
 TEST_F(PostgresTest, SnapshotsAreBoundedAndThoseOfOneMomentShareOne) {
   options_.max_snapshots = 2;
+  options_.lease = std::chrono::minutes(1);
   const auto engine = open(options_);
+  const auto write_nothing = [](Transaction&) { return Result<void>(); };
   std::vector<std::shared_ptr<const Reader>> kept;
   for (const auto* value : {"1", "2"}) {
     ASSERT_TRUE(put(*engine, "a", value).has_value());
-    for (int i = 0; i < 10; ++i) kept.push_back(engine->snapshot());
+    for (int i = 0; i < 10; ++i) {
+      kept.push_back(engine->snapshot());
+      ASSERT_TRUE(run(*engine, write_nothing).has_value());
+    }
   }
   EXPECT_EQ(value_of(*kept.front(), "a"), "1");
   EXPECT_EQ(value_of(*kept.back(), "a"), "2");
