@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { queue, receive, url, wire } from "./queues_support.mjs";
-import { request } from "./support.mjs";
+import { QueueSASPermissions, generateQueueSASQueryParameters } from "@azure/storage-queue";
+import { credential, queue, receive, url, wire } from "./queues_support.mjs";
+import { inOneHour, request } from "./support.mjs";
 
 const page = readFileSync(new URL("../../docs/queue-extensions.md", import.meta.url), "utf8");
 const snippets = [...page.matchAll(/^## (.*?)$|^```js\n(.*?)^```$/gms)];
@@ -73,4 +74,15 @@ test("what cannot be done as a whole is refused before anything is done", async 
   refused(await wire("PUT", held, { headers: finish, body: `<QueueMessagesList>${message("b")}${late}</QueueMessagesList>` }), "InvalidXmlNodeValue");
   assert.equal((await client.getProperties()).approximateMessagesCount, 1);
   assert.equal((await wire("DELETE", held)).status, 204);
+});
+
+test("who may process the messages of one queue sets them aside, and puts them nowhere else", async () => {
+  const [mine, other] = [await queue(), await queue()];
+  const sas = generateQueueSASQueryParameters({ queueName: mine.name, expiresOn: inOneHour(), permissions: QueueSASPermissions.parse("raup") }, credential);
+  await mine.sendMessage("m");
+  const [got] = await receive(mine);
+  const move = (to) => request(`${mine.url}/messages/${got.messageId}?popreceipt=${encodeURIComponent(got.popReceipt)}&${sas}`,
+    { method: "PUT", headers: { "x-ms-version": "2021-02-12", "x-ms-tidemark-move-to": to } });
+  assert.equal((await move(other.name)).status, 403);
+  assert.equal((await move(`${mine.name}-poison`)).status, 204);
 });
