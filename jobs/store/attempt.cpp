@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/json.h"
+#include "common/base/text.h"
 #include "jobs/store/fields.h"
 
 namespace tidemark::jobs {

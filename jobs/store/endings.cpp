@@ -4,6 +4,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
+#include "common/base/text.h"
 #include "jobs/spec/job_trace.h"
 
 namespace tidemark::jobs {
