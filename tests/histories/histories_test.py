@@ -1,0 +1,232 @@
+"""Real stores under faults, and clients of theirs whose histories are judged (README.md).
+
+    histories_test.py SET-UP [--minutes M] [--times N] [--calm]
+
+SET-UP is embedded, shards, postgres or shared (two processes of each store on the shards of one database). --minutes
+instead of seconds of load; --times as many clients, which is high load; --calm without any fault but the slow link.
+TIDEMARK_SEED repeats the choices of a run, not its timing.
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import postgres  # noqa: E402
+import sas  # noqa: E402
+import sizes  # noqa: E402
+from clients import BlobClient, QueueClient, TableClient, patiently  # noqa: E402
+from link import Link  # noqa: E402
+from stack import Stack, program  # noqa: E402
+
+STORES = ("table_store", "queue_service", "blob_store")
+LOAD_S = 5.0         # in the gate
+BETWEEN_FAULTS_S = 0.7
+PAUSE_MS = 12        # between two operations of a client, of which there are 16
+SLOW_S = 0.03        # an answer of the database is held back for up to so long
+AWAY_S = (0.2, 2.5)  # for how long a process stands still, or a link is cut
+MOST_NOT_JUDGED = 0.01
+
+
+class SetUp:
+    """The three stores, each in one process with files of its own."""
+    arguments = ()
+
+    def __init__(self, choice):
+        self.choice = choice
+        self.stacks = [Stack()]
+        self.faults = [self.kill, self.freeze]
+
+    def start(self):
+        for stack in self.stacks:
+            for store in STORES:
+                stack.start(store, *self.arguments_of(stack, store))
+
+    def arguments_of(self, _stack, _store):
+        return self.arguments
+
+    def ports(self, store):
+        return ",".join(str(stack.ports[store]) for stack in self.stacks)
+
+    def any_process(self):
+        return self.choice.choice(self.stacks), self.choice.choice(STORES)
+
+    def away(self):
+        time.sleep(self.choice.uniform(*AWAY_S))
+
+    def kill(self):
+        stack, store = self.any_process()
+        stack.restart(store)
+
+    def freeze(self):
+        stack, store = self.any_process()
+        child = stack.children[store]
+        child.pause()
+        self.away()
+        child.resume()
+
+    def mend(self):
+        """Whatever ended is started again."""
+        for stack in self.stacks:
+            for store in STORES:
+                if not stack.children[store].alive():
+                    stack.restart(store)
+
+    def show_logs(self):
+        for stack in self.stacks:
+            stack.show_logs()
+
+    def close(self):
+        for stack in self.stacks:
+            stack.close()
+
+
+class Shards(SetUp):
+    arguments = ("--shards", "4")
+
+
+class Postgres(SetUp):
+    """With their rows in a database, to which the way is long."""
+
+    def __init__(self, choice):
+        super().__init__(choice)
+        self.cluster = postgres.Cluster()
+        self.database = self.cluster.new_database()
+        self.links = [Link(self.cluster, SLOW_S) for _ in self.stacks]
+        self.faults += [self.end_sessions, self.restart_database, self.cut]
+
+    def arguments_of(self, stack, _store):
+        link = self.links[self.stacks.index(stack)]
+        return ("--engine", "postgres", "--database", link.database(self.database))
+
+    def end_sessions(self):
+        self.cluster.query(self.database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                                          "WHERE datname = current_database() AND pid <> pg_backend_pid()")
+
+    def restart_database(self):
+        self.cluster.stop()
+        self.cluster.start()
+
+    def cut(self):
+        link = self.choice.choice(self.links)
+        link.cut()
+        self.away()
+        link.mend()
+
+    def close(self):
+        super().close()
+        for link in self.links:
+            link.close()
+        self.cluster.close()
+
+
+class Shared(Postgres):
+    """Two processes of each store share its shards."""
+
+    def __init__(self, choice):
+        super().__init__(choice)
+        self.stacks.append(Stack())
+        self.links.append(Link(self.cluster, SLOW_S))
+        self.payloads = tempfile.mkdtemp(prefix="tmp")
+
+    def arguments_of(self, stack, store):
+        sharing = ("--shards", "4", "--share-shards", "true")
+        payloads = ("--payload-folder", self.payloads) if store == "blob_store" else ()
+        return (*super().arguments_of(stack, store), *sharing, *payloads)
+
+    def close(self):
+        super().close()
+        shutil.rmtree(self.payloads, ignore_errors=True)
+
+
+SET_UPS = {"embedded": SetUp, "shards": Shards, "postgres": Postgres, "shared": Shared}
+
+
+def make_places(set_up):
+    stack = set_up.stacks[0]
+    patiently(TableClient(stack.ports["table_store"]).create_table, "Rows")
+    for queue in ("queue-0", "queue-1"):
+        patiently(QueueClient(stack.ports["queue_service"]).create, queue)
+    patiently(BlobClient(stack.ports["blob_store"]).create_container, "box")
+
+
+def launch_clients(set_up, options):
+    line = [program("histories_client"), *(set_up.ports(store) for store in STORES), str(options.seed), str(PAUSE_MS),
+            str(options.times)]
+    environment = {**os.environ, "TIDEMARK_SAS": sas.account_sas(expires=sas.at(100))}
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def cause_faults(set_up, options):
+    """Until the time is up; how many of each."""
+    done = collections.Counter()
+    end = time.monotonic() + (60 * options.minutes or sizes.scaled(LOAD_S))
+    while time.monotonic() < end:
+        time.sleep(min(set_up.choice.expovariate(1 / BETWEEN_FAULTS_S), max(0.0, end - time.monotonic())))
+        if not options.calm and time.monotonic() < end:
+            fault = set_up.choice.choice(set_up.faults)
+            fault()
+            done[fault.__name__] += 1
+    return done
+
+
+def verdict_of(name, told, faults):
+    """False, after the stories: something is wrong."""
+    *stories, last = told.rstrip("\n").split("\n")
+    try:
+        figures = json.loads(last)
+    except ValueError:
+        raise AssertionError(f"the clients ended without a verdict:\n{told}") from None
+    print("\n".join(line for line in stories if line != "ready"))
+    print(f"{name}: {figures}, faults {dict(faults)}")
+    if figures["not_judged"] > MOST_NOT_JUDGED * figures["objects"]:
+        print(f"{figures['not_judged']} of {figures['objects']} histories took too long to judge")
+        return False
+    return figures["wrong"] == 0 and figures["operations"] > 0
+
+
+def run(name, options):
+    set_up = SET_UPS[name](random.Random(options.seed))
+    try:
+        set_up.start()
+        make_places(set_up)
+        clients = launch_clients(set_up, options)
+        try:
+            faults = cause_faults(set_up, options)
+            set_up.mend()
+            told, _ = clients.communicate("end\n")
+        finally:
+            clients.kill()
+            clients.wait()
+        right = verdict_of(name, told, faults)
+        if not right:
+            set_up.show_logs()
+        return right
+    finally:
+        set_up.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set_up", choices=SET_UPS)
+    parser.add_argument("--minutes", type=float, default=0.0)
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--calm", action="store_true")
+    options = parser.parse_args()
+    if issubclass(SET_UPS[options.set_up], Postgres) and postgres.programs() is None:
+        print(postgres.ABSENT)
+        return 77
+    options.seed = sizes.seed()
+    print(f"seed {options.seed}")
+    return 0 if run(options.set_up, options) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
