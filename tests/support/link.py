@@ -1,10 +1,12 @@
 """Links to a PostgreSQL cluster that can be cut: nothing comes through while one is, nobody is told, and what was sent
 meanwhile arrives when it is mended."""
 import os
+import random
 import shutil
 import socket
 import tempfile
 import threading
+import time
 
 import networks
 
@@ -14,15 +16,20 @@ READ_AT_ONCE = 65536
 
 
 class Link:
-    """A socket in a directory, behind which a thread carries everything on, or waits."""
+    """A socket in a directory, behind which a thread carries everything on, or waits. `slow_s`: each answer is held back
+    for up to so long."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, slow_s=0.0):
         self._directory = tempfile.mkdtemp(prefix="tmlk")  # short: it is part of a socket's path
         self._whole = threading.Event()
         self._whole.set()
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(os.path.join(self._directory, SOCKET))
-        self._relay = Relay(listener, cluster, self._whole.wait)
+        def hold_back():
+            self._whole.wait()
+            if slow_s:
+                time.sleep(random.uniform(0, slow_s))
+        self._relay = Relay(listener, cluster, self._whole.wait, hold_back)
 
     def database(self, database):
         """The connection string of a database of the cluster, over this link."""
@@ -67,11 +74,11 @@ def with_host(database, host):
 
 
 class Relay:
-    """Carries what comes to a listener to a cluster, and back; each time after `pause`."""
+    """Carries what comes to a listener to a cluster, each time after `pause`, and back, each time after `pause_back`."""
 
-    def __init__(self, listener, cluster, pause=lambda: None):
+    def __init__(self, listener, cluster, pause=lambda: None, pause_back=lambda: None):
         self._there = os.path.join(cluster.directory, SOCKET)
-        self._pause = pause
+        self._pause, self._pause_back = pause, pause_back
         self._listener = listener
         self._listener.listen(128)
         threading.Thread(target=self._accept, daemon=True).start()
@@ -93,15 +100,15 @@ class Relay:
                 there.connect(self._there)
             except OSError:
                 return
-            back = threading.Thread(target=self._carry, args=(there, here), daemon=True)
+            back = threading.Thread(target=self._carry, args=(there, here, self._pause_back), daemon=True)
             back.start()
-            self._carry(here, there)
+            self._carry(here, there, self._pause)
             back.join()
 
-    def _carry(self, source, target):
+    def _carry(self, source, target, pause):
         try:
             while data := source.recv(READ_AT_ONCE):
-                self._pause()
+                pause()
                 target.sendall(data)
         except OSError:
             pass
