@@ -21,7 +21,7 @@ constexpr int kEntityWitnesses = 2;
 
 std::string key_of(Row row) { return "r" + std::to_string(row); }
 
-Content content_of(const table_store::Entity& entity) {
+Content shown_by(const table_store::Entity& entity) {
   const auto token = [&](const char* name) {
     return static_cast<Token>(jobs::property_or<std::int32_t>(entity, name, 0));
   };
@@ -183,8 +183,8 @@ Task<bool> Witnesses::get(Witnesses& self, Witness& witness) {
   const auto found = co_await self.tables_.get(kTable, kPartition, key_of(row));
   if (!found) co_return false;
   operation.asked = {row, row, std::nullopt};
-  if (*found) operation.seen[row] = content_of(**found);
-  if (*found) witness.seen[row] = {content_of(**found).version, (*found)->version};
+  if (*found) operation.seen[row] = shown_by(**found);
+  if (*found) witness.seen[row] = {shown_by(**found).version, (*found)->version};
   self.end(operation, true);
   self.testimony_.entities.push_back(std::move(operation));
   co_return true;
@@ -201,8 +201,8 @@ Task<bool> Witnesses::query(Witnesses& self, Witness& witness, bool of_a_shade) 
   if (!page || !page->continuation.empty()) co_return false;
   for (const auto& entity : page->entities) {
     const auto row = static_cast<Row>(std::stoi(entity.row_key.substr(1)));
-    operation.seen[row] = content_of(entity);
-    witness.seen[row] = {content_of(entity).version, entity.version};
+    operation.seen[row] = shown_by(entity);
+    witness.seen[row] = {shown_by(entity).version, entity.version};
   }
   self.end(operation, true);
   self.testimony_.entities.push_back(std::move(operation));

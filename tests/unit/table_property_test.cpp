@@ -122,7 +122,7 @@ std::string describe(const Operation& op) {
 }
 
 /// Equal bit by bit: NaN too.
-bool same_value(const Value& a, const Value& b) {
+bool is_same(const Value& a, const Value& b) {
   const auto* x = std::get_if<double>(&a);
   const auto* y = std::get_if<double>(&b);
   if (x != nullptr && y != nullptr) return std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(*y);
@@ -134,7 +134,7 @@ bool same_row(const Entity& entity, const reference::Row& row) {
          entity.source_version == row.source_version &&
          std::equal(
              entity.properties.begin(), entity.properties.end(), row.properties.begin(), row.properties.end(),
-             [](const Property& a, const Property& b) { return a.name == b.name && same_value(a.value, b.value); });
+             [](const Property& a, const Property& b) { return a.name == b.name && is_same(a.value, b.value); });
 }
 
 /// The store under test beside the model. Every step returns what went wrong, empty if nothing.

@@ -62,7 +62,7 @@ TEST_F(TableSearchesTest, ASearchPassesOverSoManyRowsAndNoMore) {
 
 TEST_F(TableSearchesTest, OthersHaveTheirTurnWhileRowsArePassedOver) {
   for (int i = 0; i < kMostPassedOver; ++i) put("a_" + std::to_string(10'000 + i), "Rome");
-  constexpr std::size_t kSearches = 16;
+  static constexpr std::size_t kSearches = 16;
   const auto turns_beside = [this](const RowSearch& search) {
     asio::io_context io;
     std::optional<Result<FoundRows>> found;
