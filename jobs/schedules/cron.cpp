@@ -9,7 +9,8 @@
 namespace tidemark::jobs {
 namespace {
 
-/// Long enough for every 29 February that is a certain day of the week: over a year such as 2100 those are 40 years apart.
+/// Long enough for every 29 February that is a certain day of the week: over a year such as 2100 those are 40 years
+/// apart.
 constexpr int kSearchDays = 41 * 366;
 /// Before this no zone changed its clocks.
 constexpr auto kFirstChange = date::sys_days(date::year(1800) / 1 / 1);

@@ -53,10 +53,10 @@ class CronExpression {
 
   std::bitset<60> minutes_;
   std::bitset<24> hours_;
-  std::bitset<32> days_of_month_;                                                 // 1..31
-  std::bitset<13> months_;                                                        // 1..12
-  std::bitset<7> days_of_week_;                             // 0 is Sunday
-  bool every_hour_ = false;                                 // the field is '*'
+  std::bitset<32> days_of_month_;                            // 1..31
+  std::bitset<13> months_;                                   // 1..12
+  std::bitset<7> days_of_week_;                              // 0 is Sunday
+  bool every_hour_ = false;                                  // the field is '*'
   bool any_day_of_month_ = false, any_day_of_week_ = false;  // the field begins with '*'
 };
 

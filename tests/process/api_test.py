@@ -240,12 +240,12 @@ class ApiTest(unittest.TestCase):
         self.fill("Slow")
         slow = {"scope": "table", "name": "Slow", "maxRunning": 0, "maxPerSecond": 20}
         self.assertEqual(self.api.call("PATCH", "/v1/limits", {"scope": "table", "name": "Slow", "maxPerSecond": 20}), slow)
-        code, text = self.command("limit", "partition", "Slow", "p/1", "--max-running", "2")
-        self.assertEqual((code, text.splitlines()[1].split()), (0, ["partition", "Slow", "2", "no", "limit", "p/1"]))
+        code, text = self.command("limit", "partition", "Slow", "p:1", "--max-running", "2")
+        self.assertEqual((code, text.splitlines()[1].split()), (0, ["partition", "Slow", "2", "no", "limit", "p:1"]))
         self.assertEqual(self.command("limit", "kind", "copy", "--max-per-second", "9")[0], 0)
         limits = self.api.call("GET", "/v1/limits")["limits"]
         self.assertIn(slow, limits)
-        self.assertIn({"scope": "partition", "name": "Slow", "partitionKey": "p/1", "maxRunning": 2, "maxPerSecond": 0},
+        self.assertIn({"scope": "partition", "name": "Slow", "partitionKey": "p:1", "maxRunning": 2, "maxPerSecond": 0},
                       limits)
         rows = [line.split() for line in self.command("limit", "list")[1].splitlines()]
         self.assertIn(["table", "Slow", "no", "limit", "20"], rows)
@@ -257,7 +257,7 @@ class ApiTest(unittest.TestCase):
             times = [datetime.fromisoformat(job[name].rstrip("Z")[:26]) for name in ("startedAt", "finishedAt")]
             return (times[1] - times[0]).total_seconds()
         wait_until(lambda: seconds() >= 1, "the limit to be heeded", 60)
-        for target in ("table", "Slow"), ("partition", "Slow", "p/1"), ("kind", "copy"):
+        for target in ("table", "Slow"), ("partition", "Slow", "p:1"), ("kind", "copy"):
             self.assertEqual(self.command("limit", *target, "--max-per-second", "0", "--max-running", "0")[0], 0)
         self.assertEqual(self.api.call("GET", "/v1/limits"), {"limits": []})
         self.refused(404, "NotFound", "PATCH", "/v1/limits", {"scope": "kind", "name": "fly"})

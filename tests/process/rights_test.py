@@ -511,7 +511,8 @@ class SignaturesTest(unittest.TestCase):
                            ({"name": "a/b"}, "name"), ({"expiresIn": 0}, "expiresIn"), ({"ip": "localhost"}, "ip"),
                            ({"expiresAt": "2100-01-01T00:00:00Z"}, "either"), ({"services": "t"}, "account"),
                            ({"startRowKey": "a"}, "partition key"), ({"protocol": "ftp"}, "protocol"),
-                           ({"kind": "queue", "startPartitionKey": "a", "permissions": "r"}, "table"), ({"colour": 1}, "colour")):
+                           ({"kind": "queue", "name": "granted", "startPartitionKey": "a", "permissions": "r"}, "table"),
+                           ({"colour": 1}, "colour")):
             status, answer = self.issue(**{**good, **wrong})
             self.assertEqual((status, why in answer["detail"]), (400, True), (wrong, answer))
         self.assertEqual(self.issue("viewer", **good)[0], 403)

@@ -139,7 +139,7 @@ class StackScriptTest(unittest.TestCase):
         self.stack("up", "--port-base", str(base), "--workers", "1", environment={"TIDEMARK_CONFIG": config})
         for name in ("table_store", "worker-1"):
             os.kill(self.running()[name], signal.SIGKILL)
-            wait_until(lambda gone=name: gone not in self.running(code=1), f"the death of {name}", interval_s=0.1)
+            wait_until(lambda gone=name: gone not in self.running(code=None), f"the death of {name}", interval_s=0.1)
             self.assertEqual(ports_of(self.stack("up", "--workers", "1").stdout), list(range(base, base + 4)))
         with open(os.path.join(self.directory, "d", "log", "worker-1.log"), encoding="utf-8") as file:
             self.assertEqual(file.read().count(" lease_s=7 "), 2, "the configuration is remembered too")

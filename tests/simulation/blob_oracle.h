@@ -4,7 +4,6 @@
 //   B2  what an operation did is counted once
 //   B3  an attempt that was overtaken by another one has no effect
 //   B4  the version of a blob only rises, whoever owns its shard and whatever its clock says
-//   B6  all that was asked and seen of a blob has an order (tests/histories); B5 is in blob_world.cpp
 // One thread.
 #pragma once
 #include <map>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "common/base/operation_ledger.h"
-#include "tests/histories/registers.h"
 #include "tests/simulation/watched_engine.h"
 
 namespace tidemark::simulation {
@@ -32,18 +30,11 @@ class BlobOracle {
   void acknowledged(const std::string& blob, std::size_t operation, const OperationLedger& closed);
   void overtaken(const std::string& blob, const Result<WriteOutcome>& outcome);
 
-  /// Of a blob: when it began, and the oldest operation that it may show.
-  struct Look {
-    std::size_t oldest = 0;
-    Time begun{};
-  };
-  /// One that begins now.
-  [[nodiscard]] Look look_at(const std::string& blob) const;
-  void shown(const std::string& blob, Look look, const BlobState& state);
+  /// The oldest operation that a read which begins now may show.
+  [[nodiscard]] std::size_t oldest(const std::string& blob) const;
+  void shown(const std::string& blob, std::size_t oldest, const BlobState& state);
   /// Likewise, if only this is known of it.
-  void listed(const std::string& blob, Look look, bool there);
-  /// Once nothing happens any more. How many histories it would take too long to judge.
-  std::uint64_t judge();
+  void listed(const std::string& blob, std::size_t oldest, bool there);
   void committed(std::size_t shard, const Committed& committed);
 
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
@@ -53,11 +44,8 @@ class BlobOracle {
   struct Known {
     std::vector<BlobState> states{std::nullopt};  // before all operations, and after each
     std::size_t acknowledged = 0, shown = 0;
-    std::vector<histories::RegisterOperation> history = {};  // of one row; tokens are numbers of operations
-    std::map<std::size_t, std::size_t> places = {};          // there, of operations
   };
   void violated(std::string text);
-  void note_read(Known& known, Look look, std::optional<histories::Token> seen);
 
   Scheduler& scheduler_;
   std::map<std::string, Known> blobs_;

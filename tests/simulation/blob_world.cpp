@@ -67,9 +67,7 @@ class BlobWorld {
     if (!reach(kTimeToEnd, [this] { return at_rest(); })) return outcome("not everything can be read");
     scheduler_.run_until(scheduler_.now() + kTimeToCollect, [this] { return violated(); });
     if (!violated()) check_rows();
-    const auto not_judged = oracle_.judge();
     auto end = outcome("");
-    end.not_judged = not_judged;
     end.virtual_ms = static_cast<std::uint64_t>((scheduler_.now() - begun) / 1ms);
     return end;
   }

@@ -3,8 +3,7 @@
 //   --count N             run as many seeds, from the one that TIDEMARK_SEED names (scripts/test takes it from the commit)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
-//                         notes, staleness, proof, freshness, epoch, sync, moments. There are witnesses only if it is their
-//                         invariants (H) that are expected, so that the seeds of the others go their ways
+//                         notes, staleness, proof, freshness, epoch, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 //   --blobs               the blob service alone, in several processes
@@ -73,8 +72,6 @@ bool take_out(std::string_view rule, Options& options) {
     without.epoch = true;
   } else if (rule == "sync") {
     without.sync = true;
-  } else if (rule == "moments") {
-    without.moments = true;
   } else {
     return false;
   }
@@ -124,7 +121,6 @@ std::optional<Options> parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
-  options.without.witnesses = !options.without_text.empty() && !options.expected.starts_with('H');
   return options;
 }
 
@@ -147,15 +143,13 @@ void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
       "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu queries by lists, %llu "
-      "operations of "
-      "witnesses, %llu of their histories not judged, %llu "
       "messages between "
       "shards, %llu in parts of the queue of jobs, %llu shards taken over, %llu commits of former owners refused, %llu "
       "crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
-      shown(figures.by_lists), shown(figures.witnessed), shown(figures.not_judged), shown(figures.carried),
-      shown(figures.in_parts), shown(figures.takeovers), shown(figures.refused), shown(figures.crashes));
+      shown(figures.by_lists), shown(figures.carried), shown(figures.in_parts), shown(figures.takeovers),
+      shown(figures.refused), shown(figures.crashes));
 }
 
 void print_blob_figures(const RunOutcome& figures) {
@@ -177,8 +171,6 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.crashes += outcome.crashes;
   total.lookups += outcome.lookups;
   total.by_lists += outcome.by_lists;
-  total.witnessed += outcome.witnessed;
-  total.not_judged += outcome.not_judged;
   total.carried += outcome.carried;
   total.in_parts += outcome.in_parts;
   total.takeovers += outcome.takeovers;

@@ -42,6 +42,7 @@ std::optional<std::int64_t> SharedDatabase::claim(std::size_t number, const kv::
   shard.owner.process = process;
   shard.owner.released = false;
   shard.place = place;
+  shard.unheard.reset();  // the new owner reads what is there
   return shard.owner.seen.epoch;
 }
 
@@ -75,17 +76,30 @@ void SharedDatabase::let_go(const HeldShard& held) {
   if (owner.seen.epoch == held.epoch) owner.released = true;
 }
 
-bool SharedDatabase::commit(const HeldShard& held, const std::vector<Committed>& group) {
+bool SharedDatabase::commit(const HeldShard& held, const std::vector<Committed>& group, Time now) {
   auto& shard = shards_[held.shard];
   if (shard.owner.seen.epoch != held.epoch) {
     ++refused_;
     if (check_ == EpochCheck::kEachCommit) return false;
   }
+  shard.unheard = shard.unheard.value_or(now);
   for (const auto& committed : group) {
     write_rows(*shard.rows, committed.noted.changes);
     watcher_(held.shard, committed);
   }
   return true;
+}
+
+void SharedDatabase::heard(const HeldShard& held) {
+  auto& shard = shards_[held.shard];
+  if (shard.owner.seen.epoch == held.epoch) shard.unheard.reset();
+}
+
+Time SharedDatabase::seen_until(Time now) const {
+  for (const auto& shard : shards_) {
+    if (shard.unheard) now = std::min(now, *shard.unheard - Ticks(1));
+  }
+  return now;
 }
 
 OwnedEngine::OwnedEngine(Parts parts, std::size_t shard, ExpectedCause& expected)
@@ -114,8 +128,7 @@ void OwnedEngine::renewed(std::int64_t epoch, Duration lease_ends) {
 bool OwnedEngine::leased() const { return open_ && !lost_ && life_.clock().monotonic() < lease_ends_; }
 
 std::shared_ptr<const kv::Reader> OwnedEngine::snapshot() const {
-  const bool knows_all = !under_way_ || database_.owners_are_behind;
-  return leased() && knows_all ? known_->snapshot() : database_.snapshot(shard_);
+  return leased() ? known_->snapshot() : database_.snapshot(shard_);
 }
 
 void OwnedEngine::submit(kv::TransactionBody body, kv::Completion done) {
@@ -173,13 +186,13 @@ void OwnedEngine::execute_waiting() {
 
 /// What is on its way arrives, even if whoever sent it is frozen or dead by then.
 void OwnedEngine::send(std::shared_ptr<Group> group) {
-  scheduler_.after(scheduler_.dice().between(0ms, kLongestWay),
-                   [this, group = std::move(group), database = &database_, held = held(), scheduler = &scheduler_,
-                    host = life_.host(), number = life_.number()] {
-                     const bool taken = group->committed.empty() || database->commit(held, group->committed);
-                     if (scheduler->find_life(host, number) == nullptr) return;
-                     later([this, group, taken] { end(group, taken); });
-                   });
+  scheduler_.after(scheduler_.dice().between(0ms, kLongestWay), [this, group = std::move(group), database = &database_,
+                                                                 held = held(), scheduler = &scheduler_,
+                                                                 host = life_.host(), number = life_.number()] {
+    const bool taken = group->committed.empty() || database->commit(held, group->committed, scheduler->now());
+    if (scheduler->find_life(host, number) == nullptr) return;
+    later([this, group, taken] { end(group, taken); });
+  });
 }
 
 void OwnedEngine::end(const std::shared_ptr<Group>& group, bool taken) {
@@ -188,6 +201,7 @@ void OwnedEngine::end(const std::shared_ptr<Group>& group, bool taken) {
   for (const auto& committed : group->committed) {
     if (taken) write_rows(*known_, committed.noted.changes);
   }
+  database_.heard(held());
   for (auto& [done, outcome] : group->outcomes) done(taken ? std::move(outcome) : Result<void>(elsewhere()));
   if (lost_) return abandon();
   if (!waiting_.empty()) later([this] { execute_waiting(); });

@@ -132,9 +132,8 @@ bool is_same(const Value& a, const Value& b) {
 bool same_row(const Entity& entity, const reference::Row& row) {
   return entity.partition_key == row.partition_key && entity.row_key == row.row_key && entity.version == row.version &&
          entity.source_version == row.source_version &&
-         std::equal(
-             entity.properties.begin(), entity.properties.end(), row.properties.begin(), row.properties.end(),
-             [](const Property& a, const Property& b) { return a.name == b.name && is_same(a.value, b.value); });
+         std::equal(entity.properties.begin(), entity.properties.end(), row.properties.begin(), row.properties.end(),
+                    [](const Property& a, const Property& b) { return a.name == b.name && is_same(a.value, b.value); });
 }
 
 /// The store under test beside the model. Every step returns what went wrong, empty if nothing.
