@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
-#include "common/base/protocol_text.h"
 #include "common/base/text.h"
 
 namespace tidemark::protocol {
@@ -110,7 +109,6 @@ Result<HeaderList> take_headers(std::string_view& text) {
     if (colon == std::string_view::npos || colon == 0) return malformed_batch("a header line has no name");
     if (headers.size() == kMaxHeaders) return malformed_batch("a part has too many headers");
     headers.emplace_back(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
-    if (!is_field_value(headers.back().second)) return malformed_batch("a header has control characters");
   }
   return headers;
 }
