@@ -43,6 +43,10 @@ class Tidy(unittest.TestCase):
                  if path.endswith(".h") and not (text.startswith("//") and "#pragma once" in text)]
         self.assertEqual(wrong, [])
 
+    def test_mutants_still_fit(self):
+        checked = subprocess.run([TOP / "tests/mutants/run", "--check"], capture_output=True, text=True)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
