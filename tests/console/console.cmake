@@ -1,6 +1,6 @@
 # The console in a browser over a real stack, each test file with a stack of its own.
 function(tidemark_console_test part)
-  tidemark_add_test(console_${part} LABEL console TIMEOUT 900 ${ARGN}
+  tidemark_add_test(console_${part} LABEL console TIMEOUT 1500 ${ARGN}
     COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_console_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${part})
 endfunction()
 foreach(part views rights hostile bulk)
