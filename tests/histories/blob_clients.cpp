@@ -130,13 +130,16 @@ bool BlobWatcher::list() {
 }
 
 void BlobWatcher::step() {
-  auto& place = any_of(workload_.blobs);
+  // Blobs of which blocks are staged are not erased: that removes the blocks, too, and so is done even if nobody sees
+  // that there is anything.
+  const auto number = below(workload_.blobs.size());
+  const bool staged = number % 2 == 0;
+  auto& place = workload_.blobs[number];
   const auto choice = below(100);
   if (choice < 18) return put(place, Verb::kPut, "", kAnything);
   if (choice < 24) return put(place, Verb::kInsert, "If-None-Match: *\r\n", kAnything);
   if (choice < 34) return replace_what_is_known(place);
-  if (choice < 42) return put_blocks(place);
-  if (choice < 50) return erase(place);
+  if (choice < 50) return staged ? put_blocks(place) : erase(place);
   if (choice < 90) {
     read(place.object(), choice < 70 ? "GET" : "HEAD");
     return;

@@ -1,5 +1,5 @@
 // Clients of real stores, whose histories are judged:
-//   histories_client TABLE_PORTS QUEUE_PORTS BLOB_PORTS SEED PAUSE_MS TIMES     ports: "1,2"; TIMES as many clients
+//   histories_client TABLE_PORTS QUEUE_PORTS BLOB_PORTS SEED PAUSE_MS TIMES all|groups   ports: "1,2"; TIMES as many clients
 // A table "Rows", queues "queue-0" and "queue-1", a container "box" are there; TIDEMARK_SAS is a signature for all of
 // it. It works until a line comes on stdin, and by then nothing is wrong with the stores any more. Then it looks at
 // everything once more and judges. The last line of its output is JSON with what it did and found; before it, the
@@ -128,16 +128,14 @@ void fill(Workload& workload) {
   workload.queues = {"queue-0", "queue-1"};
 }
 
-std::vector<std::unique_ptr<Client>> clients_of(Workload& workload, std::uint64_t seed, int times) {
+std::vector<std::unique_ptr<Client>> clients_of(Workload& workload, std::uint64_t seed, int times, bool groups_only) {
   struct Kind {
     int count;
     std::unique_ptr<Client> (*make)(Workload&, int, std::uint64_t);
   };
-  const Kind kinds[] = {{2, &make_group_writer},
-                        {3, &make_group_reader},
-                        {4, &make_entity_client},
-                        {4, &make_message_client},
-                        {3, &make_blob_client}};
+  std::vector<Kind> kinds = {{2, &make_group_writer},  {2, &make_group_scanner},  {3, &make_group_reader},
+                             {4, &make_entity_client}, {4, &make_message_client}, {3, &make_blob_client}};
+  if (groups_only) kinds.resize(3);
   std::vector<std::unique_ptr<Client>> clients;
   for (const auto& [count, make] : kinds) {
     for (int i = 0; i < count * times; ++i) {
@@ -156,7 +154,8 @@ int run(char** arguments) {
   workload.pause = std::chrono::milliseconds(std::atoi(arguments[5]));
   workload.sas = std::getenv("TIDEMARK_SAS");
   fill(workload);
-  auto clients = clients_of(workload, std::strtoull(arguments[4], nullptr, 10), std::atoi(arguments[6]));
+  auto clients = clients_of(workload, std::strtoull(arguments[4], nullptr, 10), std::atoi(arguments[6]),
+                            std::string_view(arguments[7]) == "groups");
   std::vector<std::thread> threads;
   for (const auto& client : clients) threads.emplace_back([&client] { client->run(); });
   std::puts("ready");
@@ -179,7 +178,7 @@ int run(char** arguments) {
 }  // namespace tidemark::histories
 
 int main(int argc, char** argv) {
-  if (argc == 7) return tidemark::histories::run(argv);
-  std::fprintf(stderr, "usage: %s TABLE_PORTS QUEUE_PORTS BLOB_PORTS SEED PAUSE_MS TIMES\n", argv[0]);
+  if (argc == 8) return tidemark::histories::run(argv);
+  std::fprintf(stderr, "usage: %s TABLE_PORTS QUEUE_PORTS BLOB_PORTS SEED PAUSE_MS TIMES all|groups\n", argv[0]);
   return 2;
 }

@@ -96,7 +96,8 @@ class Client {
 std::unique_ptr<Client> make_entity_client(Workload& workload, int number, std::uint64_t seed);
 /// Replaces or erases the rows of a partition, a hundred at once.
 std::unique_ptr<Client> make_group_writer(Workload& workload, int number, std::uint64_t seed);
-/// Looks at the same rows by point reads and queries, one right after the other.
+/// Look at the same rows: at all of them at once; or by point reads and queries, one right after the other.
+std::unique_ptr<Client> make_group_scanner(Workload& workload, int number, std::uint64_t seed);
 std::unique_ptr<Client> make_group_reader(Workload& workload, int number, std::uint64_t seed);
 std::unique_ptr<Client> make_message_client(Workload& workload, int number, std::uint64_t seed);
 std::unique_ptr<Client> make_blob_client(Workload& workload, int number, std::uint64_t seed);

@@ -71,7 +71,7 @@ class FewRows final : public EntityClient {
     } else if (choice < 95) {
       query(partition, any_question());
     } else {
-      query_table(static_cast<Token>(below(Asked::kShades)));
+      query_table(workload_.small, {.shade = static_cast<Token>(below(Asked::kShades))});
     }
   }
 
@@ -133,6 +133,15 @@ class GroupWriter final : public EntityClient {
 
   std::string partition_;
   bool erases_ = false;
+};
+
+/// Its views of the database last long, and others may share them.
+class GroupScanner final : public EntityClient {
+ public:
+  using EntityClient::EntityClient;
+
+ private:
+  void step() override { query_table(workload_.wide, {}); }
 };
 
 class GroupReader final : public EntityClient {
@@ -245,15 +254,18 @@ bool EntityClient::query(const std::string& partition, const Asked& asked) {
   return true;
 }
 
-void EntityClient::query_table(Token shade) {
+void EntityClient::query_table(const std::deque<Place>& places, const Asked& asked) {
   std::vector<std::string> partitions;
-  for (const auto& place : workload_.small) partitions.push_back(place.object());
+  for (const auto& place : places) partitions.push_back(place.object());
+  const auto [first, last] = std::ranges::minmax(partitions);
   const auto begun = begin("query of the table");
-  auto found = find("PartitionKey ge 's' and PartitionKey lt 't' and Shade eq " + std::to_string(shade));
+  auto filter = "PartitionKey ge '" + first + "' and PartitionKey le '" + last + "'";
+  if (asked.shade) filter += " and Shade eq " + std::to_string(*asked.shade);
+  auto found = find(filter);
   if (!found) return;
   for (const auto& partition : partitions) {
     auto operation = begun;
-    operation.asked.shade = shade;
+    operation.asked = asked;
     operation.seen = std::move((*found)[partition]);
     end_read(partition, std::move(operation));
   }
@@ -266,6 +278,9 @@ std::unique_ptr<Client> make_entity_client(Workload& workload, int number, std::
 }
 std::unique_ptr<Client> make_group_writer(Workload& workload, int number, std::uint64_t seed) {
   return std::make_unique<GroupWriter>(workload, number, seed);
+}
+std::unique_ptr<Client> make_group_scanner(Workload& workload, int number, std::uint64_t seed) {
+  return std::make_unique<GroupScanner>(workload, number, seed);
 }
 std::unique_ptr<Client> make_group_reader(Workload& workload, int number, std::uint64_t seed) {
   return std::make_unique<GroupReader>(workload, number, seed);

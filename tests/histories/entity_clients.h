@@ -20,8 +20,8 @@ class EntityClient : public Client {
   /// Nothing: there is no such row, or there was no answer.
   std::optional<Known> get(const std::string& partition, Row row);
   bool query(const std::string& partition, const Asked& asked);
-  /// Of all partitions of few rows.
-  void query_table(Token shade);
+  /// Of all these partitions, and what is between them.
+  void query_table(const std::deque<Place>& places, const Asked& asked);
 
  private:
   HttpRequest request_of(const std::string& partition, const Change& change, const std::string& etag) const;

@@ -1,9 +1,10 @@
 """Real stores under faults, and clients of theirs whose histories are judged (README.md).
 
-    histories_test.py SET-UP [--minutes M] [--times N] [--calm]
+    histories_test.py SET-UP [--minutes M] [--times N] [--calm] [--late-ms N] [--groups]
 
 SET-UP is embedded, shards, postgres or shared (two processes of each store on the shards of one database). --minutes
-instead of seconds of load; --times as many clients, which is high load; --calm without any fault but the slow link.
+instead of seconds of load; --times as many clients, which is high load; --calm without any fault but late answers, by up to
+--late-ms, which is to be longer where little else is quick; --groups with clients of large groups of entities alone.
 TIDEMARK_SEED repeats the choices of a run, not its timing.
 """
 import argparse
@@ -29,8 +30,8 @@ from stack import Stack, program  # noqa: E402
 STORES = ("table_store", "queue_service", "blob_store")
 LOAD_S = 5.0         # in the gate
 BETWEEN_FAULTS_S = 0.7
-PAUSE_MS = 12        # between two operations of a client, of which there are 16
-SLOW_S = 0.03        # an answer of the database is held back for up to so long
+PAUSE_MS = 12        # between two operations of a client, of which there are 18
+LATE_MS = 30         # for up to so long, an answer of the database is held back on its way
 AWAY_S = (0.2, 2.5)  # for how long a process stands still, or a link is cut
 MOST_NOT_JUDGED = 0.01
 
@@ -39,8 +40,8 @@ class SetUp:
     """The three stores, each in one process with files of its own."""
     arguments = ()
 
-    def __init__(self, choice):
-        self.choice = choice
+    def __init__(self, options):
+        self.options, self.choice = options, random.Random(options.seed)
         self.stacks = [Stack()]
         self.faults = [self.kill, self.freeze]
 
@@ -93,13 +94,13 @@ class Shards(SetUp):
 
 
 class Postgres(SetUp):
-    """With their rows in a database, to which the way is long."""
+    """With their rows in a database, over a link that can be cut, and on which answers come late."""
 
-    def __init__(self, choice):
-        super().__init__(choice)
+    def __init__(self, options):
+        super().__init__(options)
         self.cluster = postgres.Cluster()
         self.database = self.cluster.new_database()
-        self.links = [Link(self.cluster, SLOW_S) for _ in self.stacks]
+        self.links = [Link(self.cluster, self.options.late_ms / 1000) for _ in self.stacks]
         self.faults += [self.end_sessions, self.restart_database, self.cut]
 
     def arguments_of(self, stack, _store):
@@ -130,10 +131,10 @@ class Postgres(SetUp):
 class Shared(Postgres):
     """Two processes of each store share its shards."""
 
-    def __init__(self, choice):
-        super().__init__(choice)
+    def __init__(self, options):
+        super().__init__(options)
         self.stacks.append(Stack())
-        self.links.append(Link(self.cluster, SLOW_S))
+        self.links.append(Link(self.cluster, self.options.late_ms / 1000))
         self.payloads = tempfile.mkdtemp(prefix="tmp")
 
     def arguments_of(self, stack, store):
@@ -159,7 +160,7 @@ def make_places(set_up):
 
 def launch_clients(set_up, options):
     line = [program("histories_client"), *(set_up.ports(store) for store in STORES), str(options.seed), str(PAUSE_MS),
-            str(options.times)]
+            str(options.times), "groups" if options.groups else "all"]
     environment = {**os.environ, "TIDEMARK_SAS": sas.account_sas(expires=sas.at(100))}
     return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
@@ -193,7 +194,7 @@ def verdict_of(name, told, faults):
 
 
 def run(name, options):
-    set_up = SET_UPS[name](random.Random(options.seed))
+    set_up = SET_UPS[name](options)
     try:
         set_up.start()
         make_places(set_up)
@@ -218,6 +219,8 @@ def main():
     parser.add_argument("set_up", choices=SET_UPS)
     parser.add_argument("--minutes", type=float, default=0.0)
     parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--late-ms", type=float, default=LATE_MS)
+    parser.add_argument("--groups", action="store_true")
     parser.add_argument("--calm", action="store_true")
     options = parser.parse_args()
     if issubclass(SET_UPS[options.set_up], Postgres) and postgres.programs() is None:

@@ -224,6 +224,31 @@ struct Loosening {
   }
 };
 
+/// From a write on that replaces all that there is, while no other write is under way, what was before does not matter:
+/// the last such write from which on the history is wrong.
+template <class Wrong>
+std::vector<RegisterOperation> begun_after(const std::vector<RegisterOperation>& operations, const Wrong& wrong) {
+  const auto all_rows = rows_of(operations).size();
+  std::vector<Moment> beginnings;
+  for (const auto& write : operations) {
+    const bool replaces = std::ranges::all_of(write.changes, [](const auto& each) { return each.verb == Verb::kPut; });
+    const bool alone = std::ranges::none_of(operations, [&](const RegisterOperation& other) {
+      return !reads(other) && other.returned != kForever && other.invoked < write.invoked &&
+             other.returned >= write.invoked;
+    });
+    if (replaces && alone && write.changes.size() == all_rows && write.outcome == Outcome::kOk) {
+      beginnings.push_back(write.invoked);
+    }
+  }
+  std::ranges::sort(beginnings, std::greater());
+  for (const auto beginning : beginnings) {
+    auto rest = operations;
+    std::erase_if(rest, [&](const auto& each) { return each.invoked < beginning && each.returned != kForever; });
+    if (wrong(rest)) return rest;
+  }
+  return operations;
+}
+
 std::string smallest_story(std::vector<RegisterOperation> operations) {
   ShrinkingEffort effort;
   const auto wrong = [&](const std::vector<RegisterOperation>& some) {
@@ -231,7 +256,7 @@ std::string smallest_story(std::vector<RegisterOperation> operations) {
   };
   operations = begun_before<Loosening>(std::move(operations), wrong);
   const auto rows = fewest(rows_of(operations), [&](const auto& some) { return wrong(within(operations, some)); });
-  return story_of(fewest_operations<Loosening>(within(operations, rows), wrong));
+  return story_of(fewest_operations<Loosening>(begun_after(within(operations, rows), wrong), wrong));
 }
 
 }  // namespace

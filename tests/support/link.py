@@ -16,10 +16,10 @@ READ_AT_ONCE = 65536
 
 
 class Link:
-    """A socket in a directory, behind which a thread carries everything on, or waits. `slow_s`: each answer is held back
+    """A socket in a directory, behind which a thread carries everything on, or waits. `late_s`: each answer is held back
     for up to so long."""
 
-    def __init__(self, cluster, slow_s=0.0):
+    def __init__(self, cluster, late_s=0.0):
         self._directory = tempfile.mkdtemp(prefix="tmlk")  # short: it is part of a socket's path
         self._whole = threading.Event()
         self._whole.set()
@@ -27,8 +27,8 @@ class Link:
         listener.bind(os.path.join(self._directory, SOCKET))
         def hold_back():
             self._whole.wait()
-            if slow_s:
-                time.sleep(random.uniform(0, slow_s))
+            if late_s:
+                time.sleep(random.uniform(0, late_s))
         self._relay = Relay(listener, cluster, self._whole.wait, hold_back)
 
     def database(self, database):
