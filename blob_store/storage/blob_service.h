@@ -268,7 +268,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
         : number(number_),
           engine(stored.engine),
           readers(clock),
-          collector(engine, files, readers, stored.ages, std::move(background)) {}
+          collector(engine, files, readers, clock, stored.ages, std::move(background)) {}
     const std::size_t number;
     kv::Engine& engine;
     Readers readers;

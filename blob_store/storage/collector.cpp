@@ -26,6 +26,9 @@ constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
 constexpr Duration kUpkeepInterval = std::chrono::minutes(1);  // of what becomes due by itself
 constexpr Duration kStagedCheck = std::chrono::hours(1);
 constexpr Duration kLateCheck = std::chrono::hours(1);
+// After a pass that failed; twice as long after each further one.
+constexpr Duration kFirstPause = std::chrono::seconds(1);
+constexpr Duration kLongestPause = std::chrono::minutes(1);
 constexpr std::size_t kLooksPerPass = 1024;  // on average, at dead rows that wait
 constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
 
@@ -117,10 +120,17 @@ void Collector::remind() {
 }
 
 Task<void> Collector::run(Collector* self) {
+  auto pause = kFirstPause;
   while (true) {
     const int seen = self->wanted_.load();
     const auto done = co_await self->collect();
-    if (!done && !self->rests_) process::log_failed_task("blob.collect", done.error());
+    if (!done && !self->rests_) {
+      process::log_failed_task("blob.collect", done.error());
+      co_await sleep_for(self->clock_, pause);
+      pause = std::min(2 * pause, kLongestPause);
+      continue;
+    }
+    pause = kFirstPause;
     int expected = seen;
     if (self->wanted_.compare_exchange_strong(expected, 0)) co_return;
   }

@@ -1,8 +1,8 @@
 // Finishes what was begun with all that is kept of a blob (storage/kept_blobs.h), and erases what nothing refers to any
 // more: dead payloads, the blobs and staged blocks of deleted containers, and, once an hour, staged blocks of blobs to
 // which none was added for a week (as the protocol promises). What somebody reads waits until nobody does, and is not
-// looked at again by each pass. There is one pass at a time; kick() during a pass causes another one. The keys that say
-// what is dead are erased last, so the next pass makes up for a failure. Thread safe.
+// looked at again by each pass. There is one pass at a time; kick() during a pass causes another one. A pass that fails
+// is made again after a while: the keys that say what is dead are erased last. Thread safe.
 //
 // If processes share the shards, whoever claims one gives up what is pending there. A former owner may still make the
 // file of such a payload after it was removed, so it is removed again when no upload goes on for so long.
@@ -25,9 +25,15 @@ namespace tidemark::blob_store {
 
 class Collector {
  public:
-  /// `ages`: the clock by which staged blocks grow old.
-  Collector(kv::Engine& engine, const PayloadFiles& files, Readers& readers, const Clock& ages, Executor background)
-      : engine_(engine), files_(files), readers_(readers), ages_(ages), background_(std::move(background)) {
+  /// `ages`: the clock by which staged blocks grow old; `clock`: the one that waits.
+  Collector(kv::Engine& engine, const PayloadFiles& files, Readers& readers, Clock& clock, const Clock& ages,
+            Executor background)
+      : engine_(engine),
+        files_(files),
+        readers_(readers),
+        clock_(clock),
+        ages_(ages),
+        background_(std::move(background)) {
     readers_.when_left([this] { kick(); });
   }
   /// What is pending now was left by whoever had the shard before, and is dead.
@@ -71,6 +77,7 @@ class Collector {
   kv::Engine& engine_;
   const PayloadFiles& files_;
   Readers& readers_;
+  Clock& clock_;
   const Clock& ages_;
   Executor background_;
   std::atomic<bool> rests_{false};

@@ -256,7 +256,12 @@ class BlobOwnersTest(OwnersCase):
             for place in load.places:
                 self.assertEqual(listed.get(place), len(load.expected(place, load.done[place] - 1)), f"list at {process}")
         large = sum(size > 256 << 10 for size in listed.values())
-        wait_until(lambda: len(self.files()) == large, f"{large} files are left of {len(self.files())}")
+        try:
+            wait_until(lambda: len(self.files()) == large, f"{large} files are left")
+        except AssertionError as failure:
+            rows = self.query("SELECT shard, left(encode(key, 'escape'), 1), count(*), min(encode(key, 'hex')) FROM "
+                              "tidemark_blob.entries WHERE left(encode(key, 'escape'), 1) IN ('D', 'Q', 'W') GROUP BY 1, 2")
+            raise AssertionError(f"{failure}; there are {self.files()}; dead, pending and late: {rows}") from None
         print(f"  {sum(load.done.values())} writes, {load.reads} reads, {load.statuses}", file=sys.stderr)
 
     def mark(self, name, shard, text):

@@ -1,6 +1,7 @@
 // What becomes of large content when another owner claims its shard: what was pending is never published, what was
 // published is never given up, and no file is left that a former owner made late.
 #include "tests/support/blob_service_fixture.h"
+#include "tests/support/refusing_engine.h"
 #include "tests/support/standing_clock.h"
 
 namespace tidemark::blob_store {
@@ -57,7 +58,7 @@ TEST_F(BlobClaims, AFileThatIsMadeLateIsRemovedOnceNoUploadGoesOn) {
   make_file(payload.id);
   StandingClock ages(clock_->now() + kLongestUpload - std::chrono::minutes(1));
   Readers readers(*clock_);
-  Collector collector(*engine_, files_, readers, ages, io_.get_executor());
+  Collector collector(*engine_, files_, readers, *clock_, ages, io_.get_executor());
   ASSERT_TRUE(run(collector.collect()));
   EXPECT_EQ(files_.paths().size(), 1U);
   EXPECT_EQ(checked().found, 0U) << "it is known";
@@ -75,6 +76,60 @@ TEST_F(BlobClaims, NothingIsCollectedWhereTheShardIsNot) {
   EXPECT_EQ(files_.paths().size(), 1U);
   claim();
   EXPECT_TRUE(files_.paths().empty());
+}
+
+/// Calls at once what is to be called after a time, and tells the test before.
+class HurryingClock : public StandingClock {
+ public:
+  std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> call) override {
+    delays.push_back(delay);
+    at_delay(delays.size());
+    asio::post(executor, std::move(call));
+    return nullptr;
+  }
+  std::vector<Duration> delays;
+  std::function<void(std::size_t)> at_delay;
+};
+
+class BlobCollector : public BlobServiceTest {
+ protected:
+  BlobCollector() : BlobServiceTest(7, refusing_engines()) {}
+  static Engines refusing_engines() {
+    Engines engines;
+    engines.push_back(std::make_unique<kv::RefusingEngine>());
+    return engines;
+  }
+  void SetUp() override {
+    BlobServiceTest::SetUp();
+    const auto payload = upload(content(600'000));
+    ASSERT_TRUE(run(engine_->transact([&](kv::Transaction& txn) { return bury_pending(txn, payload.id); })));
+    engine().refusing = true;
+  }
+  kv::RefusingEngine& engine() { return static_cast<kv::RefusingEngine&>(*engine_); }
+
+  HurryingClock clock_of_pauses_;
+  Readers readers_{*clock_};
+  Collector collector_{*engine_, files_, readers_, clock_of_pauses_, *clock_, io_.get_executor()};
+};
+
+TEST_F(BlobCollector, APassThatFailsIsMadeAgainUntilOneSucceeds) {
+  clock_of_pauses_.at_delay = [&](std::size_t number) { engine().refusing = number < 9; };
+  collector_.kick();
+  run_background();
+  EXPECT_TRUE(keys_of(blob_keys::kDead).empty());
+  EXPECT_TRUE(files_.paths().empty());
+  using std::chrono::seconds;
+  const std::vector<Duration> growing{seconds(1),  seconds(2),  seconds(4),  seconds(8), seconds(16),
+                                      seconds(32), seconds(60), seconds(60), seconds(60)};
+  EXPECT_EQ(clock_of_pauses_.delays, growing);
+}
+
+TEST_F(BlobCollector, APassThatFailsIsNotMadeAgainWhereTheShardIsNotAnyMore) {
+  clock_of_pauses_.at_delay = [&](std::size_t) { collector_.rest(); };
+  collector_.kick();
+  run_background();
+  EXPECT_EQ(clock_of_pauses_.delays.size(), 1U);
+  EXPECT_EQ(keys_of(blob_keys::kDead).size(), 1U);
 }
 
 }  // namespace
