@@ -99,7 +99,7 @@ Task<Result<void>> upload_piece(BlobService& service, calls::UploadPiece call) {
   auto payload = CO_TRY(co_await store_payload(service, ref, std::move(call.bytes)));
   const auto written = payload.id;
   auto done = co_await service.put_block(std::move(ref), std::move(id), std::move(payload));
-  if (!done && written != 0) co_await service.abandon(written);
+  if (!done) service.abandon(written);
   co_return done;
 }
 

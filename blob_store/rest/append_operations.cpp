@@ -29,7 +29,7 @@ Answer append_block(Call& call) {
   const auto payload = body.payload.id;
   auto outcome =
       co_await call.service.append_block(call.blob_ref(), std::move(body.payload), wanted, read_conditions(call));
-  if (!outcome && payload != 0) co_await call.service.abandon(payload);
+  if (!outcome) call.service.abandon(payload);
   const auto& appended = CO_TRY(outcome);
   auto response = written(201, appended.version);
   response.set("x-ms-blob-append-offset", std::to_string(appended.offset));

@@ -61,7 +61,7 @@ Task<Result<CopyOutcome>> put_pages(Call& call, CopyRequest request) {
   const auto payload = received.body.payload.id;
   const auto version = co_await call.service.put_blob(call.blob_ref(), std::move(content),
                                                       std::move(received.body.payload), write_conditions(call));
-  if (!version && payload != 0) co_await call.service.abandon(payload);
+  if (!version) call.service.abandon(payload);
   co_return CopyOutcome{CO_TRY(version), {}, md5};
 }
 

@@ -89,12 +89,12 @@ Answer update_pages(Call& call, ByteRange range) {
   auto body = CO_TRY(co_await receive_part(call, range.length));
   const auto payload = body.payload.id;
   if (body.payload.size != range.length) {
-    if (payload != 0) co_await call.service.abandon(payload);
+    call.service.abandon(payload);
     co_return fail(ErrorCode::kInvalidInput);
   }
   auto blob =
       co_await call.service.put_pages(call.blob_ref(), range, std::move(body.payload), wanted, read_conditions(call));
-  if (!blob && payload != 0) co_await call.service.abandon(payload);
+  if (!blob) call.service.abandon(payload);
   auto response = changed_pages(201, CO_TRY(blob));
   add_part_hash(response, call, body);
   co_return response;

@@ -42,10 +42,6 @@ Result<void> admit_blocks(const Call& call) {
   return call.authorize({auth::ResourceType::kObject, call.parameter("sv") < kCreators ? "w" : "wc"});
 }
 
-Task<void> discard(Call& call, std::uint64_t payload) {
-  if (payload != 0) co_await call.service.abandon(payload);
-}
-
 }  // namespace
 
 Answer put_blob(Call& call) {
@@ -71,7 +67,7 @@ Answer put_blob(Call& call) {
   const auto payload = body.payload.id;
   auto version = co_await call.service.put_blob(call.blob_ref(), std::move(content), std::move(body.payload),
                                                 std::move(conditions));
-  if (!version) co_await discard(call, payload);
+  if (!version) call.service.abandon(payload);
   auto response = changed(201, CO_TRY(version));
   response.set("Content-MD5", body.md5);
   if (!speaks_before(call, "2019-02-02")) response.set("x-ms-content-crc64", body.crc64);
@@ -92,7 +88,7 @@ Answer put_block(Call& call) {
   conditions.lease_id = asked.lease_id;
   conditions.only_creates = asked.only_creates;
   auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), std::move(conditions));
-  if (!done) co_await discard(call, payload);
+  if (!done) call.service.abandon(payload);
   CO_TRY(done);
   auto response = empty_response(201);
   add_part_hash(response, call, body);

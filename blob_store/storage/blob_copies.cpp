@@ -136,7 +136,7 @@ Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef r
         return {};
       },
       &kCopyBlobStep);
-  if (!done && copied->payload.id != 0) co_await abandon(copied->payload.id);
+  if (!done) abandon(copied->payload.id);
   CO_TRY(std::move(done));
   of(ref).collector.kick();
   co_return outcome;

@@ -181,12 +181,11 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
   /// Content is streamed into a writer for its blob and then published by one of the next three calls. After any error,
-  /// call give_up(), or abandon() if it was to be published, with its id unless that is 0. If the store has too much to
-  /// do for that, the collector does it.
+  /// call give_up(), or abandon() with its id if it was to be published.
   [[nodiscard]] PayloadWriter new_payload(const BlobRef& ref);
   /// Its space is free at once, also while the disk has too little for transactions.
   Task<void> give_up(const PayloadWriter& writer);
-  Task<void> abandon(std::uint64_t payload);
+  void abandon(std::uint64_t payload);
   /// What can be refused before the content travels: the name, the metadata, and that there is no container. `little`:
   /// so little content that whoever publishes it finds out soon enough whether there is one.
   Result<void> check_put(const BlobRef& ref, const Metadata& metadata, bool little) const;

@@ -11,7 +11,6 @@
 namespace tidemark::blob_store {
 namespace {
 
-const FailStep kAbandonStep("blob.abandon");
 const FailStep kPutBlobStep("blob.put_blob");
 const FailStep kPutBlockStep("blob.put_block");
 const FailStep kPutBlockListStep("blob.put_block_list");
@@ -45,18 +44,11 @@ Task<void> BlobService::give_up(const PayloadWriter& writer) {
   if (writer.id() == 0) co_return;
   // What cannot be removed now is removed by the collector.
   static_cast<void>(co_await files_.remove({writer.id()}));
-  co_await abandon(writer.id());
+  abandon(writer.id());
 }
 
-Task<void> BlobService::abandon(std::uint64_t payload) {
-  auto& shard = shards_[Ids::shard_of(payload)];
-  const auto done = co_await shard.engine.transact(
-      [&](kv::Transaction& txn) -> Result<void> { return bury_pending(txn, payload); }, &kAbandonStep);
-  if (!done) shard.collector.abandon_later(payload);
-  // Whoever claimed the shard meanwhile gave the payload up, perhaps before there was a file.
-  const auto late = shard.engine.get(blob_keys::late_file(payload));
-  if (late && *late) static_cast<void>(co_await files_.remove({payload}));
-  shard.collector.kick();
+void BlobService::abandon(std::uint64_t payload) {
+  if (payload != 0) shards_[Ids::shard_of(payload)].collector.abandon(payload);
 }
 
 Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,

@@ -13,6 +13,7 @@ namespace tidemark::blob_store {
 namespace {
 
 const FailStep kCollectPayloadsStep("blob.collect_payloads");
+const FailStep kAbandonStep("blob.abandon");
 const FailStep kPurgeStep("blob.purge_deleted");
 const FailStep kSettleStep("blob.settle_kept");
 const FailStep kCollectGenerationStep("blob.collect_generation");
@@ -104,12 +105,7 @@ void Collector::start(Former former) {
       });
 }
 
-/// Whoever claims the shard gives up what is pending.
-void Collector::rest() {
-  rests_ = true;
-  MutexLock lock(mutex_);
-  abandoned_.clear();
-}
+void Collector::rest() { rests_ = true; }
 
 void Collector::kick() {
   if (wanted_.fetch_add(1) == 0) spawn(background_, run(this));
@@ -124,8 +120,8 @@ Task<void> Collector::run(Collector* self) {
   while (true) {
     const int seen = self->wanted_.load();
     const auto done = co_await self->collect();
-    if (!done && !self->rests_) {
-      process::log_failed_task("blob.collect", done.error());
+    if (!done) {
+      if (!self->rests_) process::log_failed_task("blob.collect", done.error());
       co_await sleep_for(self->clock_, pause);
       pause = std::min(2 * pause, kLongestPause);
       continue;
@@ -144,31 +140,45 @@ Result<void> bury_pending(kv::Transaction& txn, PayloadId payload) {
   return {};
 }
 
-void Collector::abandon_later(PayloadId payload) {
-  MutexLock lock(mutex_);
-  abandoned_.push_back(payload);
+void Collector::abandon(PayloadId payload) {
+  {
+    MutexLock lock(mutex_);
+    abandoned_.push_back(payload);
+  }
+  kick();
 }
 
-Task<Result<void>> Collector::bury_abandoned() {
+Task<Result<void>> Collector::settle_abandoned() {
   std::vector<PayloadId> some;
   {
     MutexLock lock(mutex_);
     some = abandoned_;
   }
   if (some.empty()) co_return Result<void>{};
-  CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
-    for (const auto payload : some) TRY(bury_pending(txn, payload));
-    return {};
-  }));
+  if (!rests_) {
+    CO_TRY(co_await engine_.transact(
+        [&](kv::Transaction& txn) -> Result<void> {
+          for (const auto payload : some) TRY(bury_pending(txn, payload));
+          return {};
+        },
+        &kAbandonStep));
+  }
+  // Whoever claimed the shard meanwhile gave them up, perhaps before there were files. If it claims it only now, it
+  // finds the files.
+  std::vector<PayloadId> late;
+  for (const auto payload : some) {
+    if (CO_TRY(engine_.get(blob_keys::late_file(payload)))) late.push_back(payload);
+  }
+  if (!late.empty() && !CO_TRY(co_await files_.remove(std::move(late)))) co_return Result<void>{};
   MutexLock lock(mutex_);
   std::erase_if(abandoned_, [&](auto payload) { return std::ranges::find(some, payload) != some.end(); });
   co_return Result<void>{};
 }
 
 Task<Result<void>> Collector::collect() {
+  CO_TRY(co_await settle_abandoned());
   if (rests_) co_return Result<void>{};
   last_pass_ = ages_.now().time_since_epoch().count();
-  CO_TRY(co_await bury_abandoned());
   CO_TRY(co_await expire_staged());
   CO_TRY(co_await settle_kept());
   CO_TRY(co_await purge_deleted());

@@ -5,7 +5,8 @@
 // is made again after a while: the keys that say what is dead are erased last. Thread safe.
 //
 // If processes share the shards, whoever claims one gives up what is pending there. A former owner may still make the
-// file of such a payload after it was removed, so it is removed again when no upload goes on for so long.
+// file of such a payload after it was removed. It removes that file itself when it learns that the upload has failed;
+// in case it dies before, the file is removed again when no upload goes on for so long.
 #pragma once
 #include <atomic>
 #include <map>
@@ -42,13 +43,13 @@ class Collector {
     kMayWrite,  // another process, or this one, goes on with uploads that it cannot publish any more
   };
   void start(Former former = Former::kDead);
-  /// The shard is another process's from now on, until start().
+  /// The shard is another process's from now on, until start(). Passes only remove files of this process's own uploads.
   void rest();
   void kick();
   /// After a change that leaves nothing to do: makes a pass if the last one was some time ago.
   void remind();
-  /// Buries the payload in the next pass: it was abandoned when the store had too much to do.
-  void abandon_later(PayloadId payload);
+  /// Has the payload buried, unless it was published, though nobody was told.
+  void abandon(PayloadId payload);
   /// Makes one pass, until nothing is dead but what somebody reads, or an error occurs. For kick() and tests.
   Task<Result<void>> collect();
 
@@ -60,7 +61,7 @@ class Collector {
     PayloadId oldest = 0;  // payload of it, if it was replaced in a content that goes on
   };
   static Task<void> run(Collector* self);
-  Task<Result<void>> bury_abandoned();
+  Task<Result<void>> settle_abandoned();
   Task<Result<void>> collect_dead();
   Result<std::vector<DeadRow>> find_unread(kv::KeyRange& range);
   Task<Result<void>> remove_late_files();

@@ -59,7 +59,7 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
     return outcome;
   };
   auto done = co_await write_fenced(ref, write.fence, std::move(effect));
-  if (payload.id != 0 && (!done || *done != WriteOutcome::kApplied)) co_await abandon(payload.id);
+  if (!done || *done != WriteOutcome::kApplied) abandon(payload.id);
   co_return done;
 }
 
@@ -72,7 +72,7 @@ Task<Result<void>> BlobService::stage_block(BlobRef ref, std::string block_id, W
   };
   auto done = co_await write_fenced(ref, std::move(fence), std::move(effect));
   if (done) co_return Result<void>{};
-  if (payload.id != 0) co_await abandon(payload.id);
+  abandon(payload.id);
   co_return fail(std::move(done.error()));
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include <boost/asio/detached.hpp>
 #include <set>
 
 #include "blob_store/storage/blob_check.h"
@@ -26,7 +25,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
       : engines_(std::move(engines)), random_(make_seeded_random(seed)) {}
 
   void abandon(std::uint64_t payload) {
-    asio::co_spawn(io_, service_.abandon(payload), asio::detached);
+    service_.abandon(payload);
     run_background();
   }
   /// For a blob of one shard, whatever its name.

@@ -17,11 +17,18 @@ class TaskRunner {
   template <class T>
   T run(Task<T> task) {
     std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
+    spawn(std::move(task), out);
     run_background();
+    return std::move(*out);
+  }
+  /// Runs a task to its end; what it started may go on for longer.
+  template <class T>
+  T answer(Task<T> task) {
+    std::optional<T> out;
+    spawn(std::move(task), out);
+    io_.restart();
+    while (!out && io_.run_one() > 0) {
+    }
     return std::move(*out);
   }
   void run_background() {
@@ -30,6 +37,15 @@ class TaskRunner {
   }
 
   asio::io_context io_;
+
+ private:
+  template <class T>
+  void spawn(Task<T> task, std::optional<T>& out) {
+    asio::co_spawn(io_, std::move(task), [&out](const std::exception_ptr& thrown, T value) {
+      EXPECT_FALSE(thrown);
+      out.emplace(std::move(value));
+    });
+  }
 };
 
 /// The same for one task on an executor of its own.

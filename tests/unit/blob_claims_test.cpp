@@ -9,6 +9,7 @@ namespace {
 
 class BlobClaims : public BlobServiceTest {
  protected:
+  explicit BlobClaims(Engines engines = kv::make_memory_engines(1)) : BlobServiceTest(7, std::move(engines)) {}
   /// As another process does that takes the shard over, or this one, if it comes back.
   void claim() {
     service_.gained(0);
@@ -37,7 +38,6 @@ TEST_F(BlobClaims, WhatWasPublishedIsNotAbandonedByWhoeverWasNotTold) {
   const auto payload = upload(bytes);
   ASSERT_TRUE(run(service_.put_blob(ref("b"), {}, payload, {})));
   abandon(payload.id);
-  service_.collector().abandon_later(payload.id);
   claim();
   collect();
   EXPECT_EQ(*read("b"), bytes);
@@ -91,9 +91,9 @@ class HurryingClock : public StandingClock {
   std::function<void(std::size_t)> at_delay;
 };
 
-class BlobCollector : public BlobServiceTest {
+class BlobCollector : public BlobClaims {
  protected:
-  BlobCollector() : BlobServiceTest(7, refusing_engines()) {}
+  BlobCollector() : BlobClaims(refusing_engines()) {}
   static Engines refusing_engines() {
     Engines engines;
     engines.push_back(std::make_unique<kv::RefusingEngine>());
@@ -101,12 +101,18 @@ class BlobCollector : public BlobServiceTest {
   }
   void SetUp() override {
     BlobServiceTest::SetUp();
-    const auto payload = upload(content(600'000));
-    ASSERT_TRUE(run(engine_->transact([&](kv::Transaction& txn) { return bury_pending(txn, payload.id); })));
-    engine().refusing = true;
+    payload_ = upload(content(600'000)).id;
   }
   kv::RefusingEngine& engine() { return static_cast<kv::RefusingEngine&>(*engine_); }
 
+  /// The next pass finds it dead.
+  void bury_and_refuse() {
+    ASSERT_TRUE(run(engine_->transact([&](kv::Transaction& txn) { return bury_pending(txn, payload_); })));
+    engine().refusing = true;
+    collector_.kick();
+  }
+
+  PayloadId payload_ = 0;
   HurryingClock clock_of_pauses_;
   Readers readers_{*clock_};
   Collector collector_{*engine_, files_, readers_, clock_of_pauses_, *clock_, io_.get_executor()};
@@ -114,7 +120,7 @@ class BlobCollector : public BlobServiceTest {
 
 TEST_F(BlobCollector, APassThatFailsIsMadeAgainUntilOneSucceeds) {
   clock_of_pauses_.at_delay = [&](std::size_t number) { engine().refusing = number < 9; };
-  collector_.kick();
+  bury_and_refuse();
   run_background();
   EXPECT_TRUE(keys_of(blob_keys::kDead).empty());
   EXPECT_TRUE(files_.paths().empty());
@@ -126,10 +132,20 @@ TEST_F(BlobCollector, APassThatFailsIsMadeAgainUntilOneSucceeds) {
 
 TEST_F(BlobCollector, APassThatFailsIsNotMadeAgainWhereTheShardIsNotAnyMore) {
   clock_of_pauses_.at_delay = [&](std::size_t) { collector_.rest(); };
-  collector_.kick();
+  bury_and_refuse();
   run_background();
   EXPECT_EQ(clock_of_pauses_.delays.size(), 1U);
   EXPECT_EQ(keys_of(blob_keys::kDead).size(), 1U);
+}
+
+TEST_F(BlobCollector, AFileThatIsMadeLateIsRemovedThoughItsMakerHasLostTheShardMeanwhile) {
+  claim();
+  make_file(payload_);
+  engine().refusing = true;
+  clock_of_pauses_.at_delay = [&](std::size_t) { collector_.rest(); };
+  collector_.abandon(payload_);
+  run_background();
+  EXPECT_TRUE(files_.paths().empty());
 }
 
 }  // namespace

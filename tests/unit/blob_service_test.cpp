@@ -240,15 +240,6 @@ TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {
   EXPECT_TRUE(keys_of('D').empty());
 }
 
-TEST_F(BlobServiceTest, WhatCannotBeAbandonedAtOnceIsAbandonedLater) {
-  const auto payload = upload(content(600'000));
-  ASSERT_NE(payload.id, 0U);
-  service_.collector().abandon_later(payload.id);  // as if the transaction had been refused
-  ASSERT_TRUE(run(service_.collector().collect()));
-  EXPECT_TRUE(keys_of('Q').empty());
-  EXPECT_TRUE(stored_payloads().empty());
-}
-
 TEST_F(BlobServiceTest, DeletedContainerIsCollectedAndItsNameIsFreeAtOnce) {
   put("b", content(600'000));
   stage("c", "MQ==", content(10));

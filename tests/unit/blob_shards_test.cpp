@@ -62,9 +62,9 @@ class BlobShards : public BlobServiceTest {
   Result<CopyOutcome> copy(const BlobRef& from, const std::string& to, Conditions conditions = {}) {
     CopyRequest request;
     request.source = from;
-    return run(service_.copy_blob(request, ref(to), std::move(conditions)));
+    return answer(service_.copy_blob(request, ref(to), std::move(conditions)));
   }
-  Result<void> drop_box() { return run(service_.delete_container({"acc", "box"}, {})); }
+  Result<void> drop_box() { return answer(service_.delete_container({"acc", "box"}, {})); }
   Result<Stamp> make_box() { return run(service_.create_container({"acc", "box"}, {}, "")); }
   Result<Stamp> try_put(const std::string& name, const std::string& text = "text") {
     return run(service_.put_blob(ref(name), {}, {0, text.size(), text}, {}));
