@@ -118,6 +118,7 @@ class BlobStore final : public service::Store {
   void gained(std::size_t shard) override { service_.gained(shard); }
   void lost(std::size_t shard) override { service_.lost(shard); }
   const service::FilesBeside* files_beside() const override { return &beside_; }
+  void begin_shutdown() override { service_.begin_shutdown(); }
   void drain() override { disk_.join(); }
 
  private:

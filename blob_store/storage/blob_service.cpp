@@ -74,6 +74,10 @@ void BlobService::collect_all() {
   for (auto& shard : shards_) shard.collector.kick();
 }
 
+void BlobService::begin_shutdown() {
+  for (auto& shard : shards_) shard.collector.stop();
+}
+
 PayloadWriter BlobService::new_payload(const BlobRef& ref) {
   const auto& shard = of(ref);
   return {shard.engine, Ids(shard.number), clock_, files_};

@@ -260,6 +260,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   [[nodiscard]] Collector& collector(std::size_t shard = 0) { return shards_[shard].collector; }
   /// Payload files may be removed again.
   void collect_all();
+  /// Begins no work in the background any more.
+  void begin_shutdown();
 
  private:
   struct Shard {

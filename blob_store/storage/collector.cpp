@@ -107,6 +107,11 @@ void Collector::start(Former former) {
 
 void Collector::rest() { rests_ = true; }
 
+void Collector::stop() {
+  stopping_ = true;
+  shutdown_.notify_all();
+}
+
 void Collector::kick() {
   if (wanted_.fetch_add(1) == 0) spawn(background_, run(this));
 }
@@ -117,12 +122,14 @@ void Collector::remind() {
 
 Task<void> Collector::run(Collector* self) {
   auto pause = kFirstPause;
-  while (true) {
+  while (!self->stopping_) {
     const int seen = self->wanted_.load();
+    const auto ticket = self->shutdown_.ticket();
     const auto done = co_await self->collect();
+    if (self->stopping_) co_return;
     if (!done) {
       if (!self->rests_) process::log_failed_task("blob.collect", done.error());
-      co_await sleep_for(self->clock_, pause);
+      co_await self->shutdown_.wait(ticket, self->clock_, pause);
       pause = std::min(2 * pause, kLongestPause);
       continue;
     }

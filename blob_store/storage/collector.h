@@ -46,6 +46,8 @@ class Collector {
   /// The shard is another process's from now on, until start(). Passes only remove files of this process's own uploads.
   void rest();
   void kick();
+  /// Ends the pauses, and all passes but one that is being made.
+  void stop();
   /// After a change that leaves nothing to do: makes a pass if the last one was some time ago.
   void remind();
   /// Has the payload buried, unless it was published, though nobody was told.
@@ -81,7 +83,8 @@ class Collector {
   Clock& clock_;
   const Clock& ages_;
   Executor background_;
-  std::atomic<bool> rests_{false};
+  std::atomic<bool> rests_{false}, stopping_{false};
+  Signal shutdown_;
   std::atomic<int> wanted_{0};
   std::atomic<Time::rep> last_pass_{0};
   Time looked_for_staged_{}, looked_for_late_{};

@@ -118,6 +118,7 @@ class SharedBlobHost final : public SharedHost {
   void unwind() override {
     owners_.leave();
     SharedHost::unwind();
+    service_.begin_shutdown();
   }
 
  private:

@@ -47,6 +47,7 @@ class Load:
         self.statuses = {}
         self.longest_gap_s = 0.0
         self.avoid = None  # a port: as a balancer does that finds nobody there
+        self.patient = False  # clients wait for an answer however slow the machine is
         self.failed = []
         self._client = client
         self._stop = threading.Event()
@@ -84,7 +85,11 @@ class Load:
                         raise AssertionError("the load ended, and what it asked for was not done in a minute")
                 ports = [port for port in self.test.ports() if port != self.avoid]
                 port = ports[(number + attempts) % len(ports)]
-                client = clients.setdefault(port, self._client(port))
+                if port not in clients:
+                    clients[port] = self._client(port)
+                    if self.patient:
+                        clients[port].timeout_s = HANG_S
+                client = clients[port]
                 attempts += 1
                 try:
                     return operation(client)
@@ -284,7 +289,9 @@ class OwnersCase(unittest.TestCase):
     def hand_over(self):
         self.start("a")
         for number in range(ROUNDS):
-            with self.new_load() as load:
+            load = self.new_load()
+            load.patient = True
+            with load:
                 self.await_writes(load, HANG_S)
                 self.start("b")
                 self.await_shares(2, 2)

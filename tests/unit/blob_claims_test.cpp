@@ -138,6 +138,15 @@ TEST_F(BlobCollector, APassThatFailsIsNotMadeAgainWhereTheShardIsNotAnyMore) {
   EXPECT_EQ(keys_of(blob_keys::kDead).size(), 1U);
 }
 
+TEST_F(BlobCollector, NoPassIsMadeAfterTheStoreStops) {
+  clock_of_pauses_.at_delay = [&](std::size_t) { collector_.stop(); };
+  bury_and_refuse();
+  run_background();
+  collector_.kick();
+  run_background();
+  EXPECT_EQ(clock_of_pauses_.delays.size(), 1U);
+}
+
 TEST_F(BlobCollector, AFileThatIsMadeLateIsRemovedThoughItsMakerHasLostTheShardMeanwhile) {
   claim();
   make_file(payload_);
