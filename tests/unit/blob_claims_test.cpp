@@ -139,7 +139,7 @@ TEST_F(BlobCollector, APassThatFailsIsNotMadeAgainWhereTheShardIsNotAnyMore) {
 }
 
 TEST_F(BlobCollector, NoPassIsMadeAfterTheStoreStops) {
-  clock_of_pauses_.at_delay = [&](std::size_t) { collector_.stop(); };
+  clock_of_pauses_.at_delay = [&](std::size_t) { asio::post(io_, [&] { collector_.stop(); }); };
   bury_and_refuse();
   run_background();
   collector_.kick();
