@@ -18,6 +18,9 @@ async function look(signal) {
   return { notServing: figures.notServing, notAnswering: figures.notAnswering, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, disks: figures.disks, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
 }
 
+/// "archive jobs", or "message" where the kind is not known.
+const ofKind = ({ count: number, kind }) => `${kind === "unknown" ? "message" : `${kind} job`}${number === 1 ? "" : "s"}`;
+
 /// [tone, what, where to look], the worst first.
 export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, points, warnings, disks, workers, indexes, kinds }, groups) {
   const out = [];
@@ -30,14 +33,14 @@ export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, poi
   const queues = [...jobs, ...remarkable.queues.filter((queue) => !isOfJobs(queue))];
   const waiting = jobs.reduce((sum, queue) => sum + queue.ready, 0);
   const alive = workers.filter((worker) => worker.alive);
-  if (!alive.length && waiting) say("bad", `${count(waiting)} jobs wait and no worker lives`, "/workers");
+  if (!alive.length && waiting) say("bad", `${many(waiting, "job")} ${waiting === 1 ? "waits" : "wait"} and no worker is alive`, "/workers");
   for (const worker of workers.filter((each) => !each.alive)) say("bad", html`Worker <${Text} value=${worker.name} /> on <${Text} value=${worker.host} /> is lost; last heard of <${When} at=${worker.heartbeatAt} />`, "/workers");
-  for (const group of groups.slice(0, mostGroups)) say("bad", html`<strong>${count(group.count)}</strong> ${group.kind} poisoned, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
+  for (const group of groups.slice(0, mostGroups)) say("bad", html`<strong>${count(group.count)}</strong> poison ${ofKind(group)}, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
   const rest = groups.slice(mostGroups);
   if (rest.length) say("bad", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
   for (const queue of queues) {
     if (queue.poison && !isOfJobs(queue)) say("bad", html`${many(queue.poison, "poison message")} of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
-    if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
+    if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${many(queue.ready, "message")} can be taken`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
   for (const kind of kinds.filter((each) => each.paused)) say("warn", `Jobs of kind ${kind.kind} are paused`, "/limits");
@@ -45,7 +48,7 @@ export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, poi
     const where = `/indexes/${part(index.name)}`;
     if (index.state === "stale") say("bad", html`Index <${Text} value=${index.name} /> is stale: its rows no longer follow the table`, where);
     if (index.lastError?.inARow) say("bad", html`Index <${Text} value=${index.name} />: <${Text} value=${index.lastError.message} most=${160} />`, where);
-    if (index.inTheWay?.rows) say("warn", html`Index <${Text} value=${index.name} />: ${count(index.inTheWay.rows)} rows are in the way`, where);
+    if (index.inTheWay?.rows) say("warn", html`Index <${Text} value=${index.name} />: ${many(index.inTheWay.rows, "row")} ${index.inTheWay.rows === 1 ? "is" : "are"} in the way`, where);
     if (index.lag?.seconds > patience.lag) say("warn", html`Index <${Text} value=${index.name} /> is ${duration(index.lag.seconds)} behind`, where);
     if (index.paused) say("warn", html`Index <${Text} value=${index.name} /> is paused`, where);
   }

@@ -12,6 +12,6 @@ export function Story({ attempts, before = [], after = [] }) {
   if (!attempts.length && !before.length && !after.length) return html`<${Empty}>No attempt is known.</${Empty}>`;
   return html`${attempts.length > most && html`<p class="dim small">The last ${most} of ${attempts.length}.</p>`}<ol class="line">${before}
     ${shown.map((each) => html`<li class=${tones[each.outcome] || ""}><div><${Badge} state=${each.outcome} /> ${each.number ? html`<strong>attempt ${each.number}</strong> of round ${each.round}` : html`round ${each.round}`} <span class="dim"><${When} at=${each.startedAt} both />${each.durationMs !== undefined && ` · took ${duration(Number(each.durationMs) / 1000)}`}</span></div>
-      ${(each.worker || each.by) && html`<div class="dim small">${each.worker ? "worker " : "by "}<${Text} value=${each.worker || each.by} most=${120} />${each.done ? ` · had done ${each.done}` : ""}</div>`}
+      ${(each.worker || each.by) && html`<div class="dim small">by <${Text} value=${each.worker || each.by} most=${120} />${each.done ? ` · had done ${each.done}` : ""}</div>`}
       ${(each.message || each.code) && html`<div>${each.errorClass && html`<span class="badge warn">${each.errorClass}</span> `}${each.code && html`<code>${each.code}</code> `}<${Text} value=${each.message} most=${600} /></div>`}</li>`)}${after}</ol>`;
 }

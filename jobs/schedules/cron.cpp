@@ -27,7 +27,7 @@ constexpr CronField kMonth{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec
 constexpr CronField kDayOfWeek{"day of week", 0, 7, "sunmontuewedthufrisat"};
 
 std::unexpected<Error> wrong(const CronField& field, std::string_view part) {
-  return fail(ErrorCode::kInvalidInput, std::string("cron: '").append(part).append("' is not a ").append(field.name) +
+  return fail(ErrorCode::kInvalidInput, std::string("cron: '").append(part).append("' is not a valid ").append(field.name) +
                                             ": use " + std::to_string(field.first) + " to " +
                                             std::to_string(field.last) +
                                             ", a range a-b, a list a,b, a step */n or a-b/n" +

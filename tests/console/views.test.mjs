@@ -116,7 +116,7 @@ describe("poison", () => {
   test("the overview tells of it, and leads there", async () => {
     await open("/");
     await page.getByText("Wrong now").waitFor();
-    await page.getByText(/archive poisoned/).first().waitFor();
+    await page.getByText(/poison archive job/).first().waitFor();
     await page.getByRole("link", { name: "look" }).first().click();
     await page.getByRole("region", { name: "Poison messages" }).waitFor();
     assert.match(page.url(), /fingerprint=/);
