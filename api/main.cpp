@@ -27,7 +27,7 @@ namespace tidemark::api {
 namespace {
 
 constexpr std::size_t kFileThreads = 2;
-// Nobody who asks should wait for a store that is away.
+// A caller should not have to wait for a store that is away.
 constexpr Duration kPatience = std::chrono::milliseconds(900);
 
 struct ApiSettings {
@@ -99,7 +99,7 @@ void declare(process::Settings& settings, ApiSettings& s) {
   process::declare(settings, s.log);
 }
 
-// Repeats until the stores answer or the time is over: the stack's processes start side by side.
+// Repeats until the stores answer or the time is over: the stack's processes start at the same time.
 Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSettings& settings, std::string where) {
   const auto deadline = clock.now() + std::chrono::seconds(settings.startup_timeout_s);
   for (;;) {
@@ -115,7 +115,7 @@ Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSet
   }
 }
 
-/// False if a signal ends the process before.
+/// Returns false if a signal ends the process first.
 Result<bool> wait_for_stores(Task<Result<void>> stores, Executor executor) {
   std::promise<Result<void>> ended;
   auto outcome = ended.get_future();
@@ -163,7 +163,7 @@ Result<std::shared_ptr<Tokens>> load_tokens(const ApiSettings& settings, const s
               "refusing to listen on " + settings.host + " without a bearer token: open is for loopback only");
 }
 
-/// Before anybody is served, so that whoever waits for the api finds it all.
+/// Runs before any request is served, so that a client that waits for the api finds everything.
 Result<void> seed_stores(const std::string& path, SeedStores stores, http::Server& server) {
   auto seed = TRY(read_seed(path));
   const auto sown = asio::co_spawn(server.executor(), sow(stores, std::move(seed)), asio::use_future).get();
@@ -244,7 +244,7 @@ Result<void> run(const ApiSettings& settings) {
     {
       const auto gone = std::move(pid_file);
     }
-    process::leave();  // whatever is under way
+    process::leave();  // even with work in progress
   }
   if (!settings.seed_file.empty()) {
     indexes::IndexStore indexes(tables, *clock, *random);
@@ -268,7 +268,7 @@ Result<void> run(const ApiSettings& settings) {
   routes.stop();
   recent->stop();
   server->stop(std::chrono::seconds(10));
-  // The links complete what is pending before the coroutines that wait for it are destroyed with the server.
+  // The links complete their pending calls before the coroutines that wait for them are destroyed with the server.
   links.blob.reset();
   links.queue.reset();
   links.table.reset();

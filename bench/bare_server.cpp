@@ -1,4 +1,4 @@
-// The yardstick: a bare Beast server that answers every request with so many bytes and does nothing else. One
+// A bare Beast server, for comparison, which answers every request with so many bytes and does nothing else. It has one
 // io_context and one acceptor per core, as the stores have. Usage: bare_server PORT THREADS BYTES
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -18,7 +18,7 @@ using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>
 
 asio::awaitable<void> serve(tcp::socket socket, std::size_t bytes) {
   boost::beast::flat_buffer buffer;
-  buffer.reserve(64 << 10);  // it grows by steps of half a kilobyte otherwise
+  buffer.reserve(64 << 10);  // otherwise it grows by steps of half a kilobyte
   http::response<http::string_body> response(http::status::ok, 11);
   response.body() = std::string(bytes, 'x');
   response.keep_alive(true);

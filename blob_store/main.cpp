@@ -1,4 +1,4 @@
-// The blob store process: wiring, and the setting that only it has.
+// The blob store process: wiring, and the setting that only this process has.
 #include <fmt/format.h>
 
 #include <boost/asio/thread_pool.hpp>
@@ -15,12 +15,12 @@
 namespace tidemark::blob_store {
 namespace {
 
-constexpr std::size_t kDiskThreads = 2;  // which wait for the disk while large content is written
+constexpr std::size_t kDiskThreads = 2;  // they wait for the disk while large content is written
 
-// Measured: bench/micro/payload_layout.cpp. Larger content has files of its own.
+// Measured: bench/micro/payload_layout.cpp. Larger content has its own files.
 constexpr std::size_t kApartFromBytes = 2UL << 10;
-// They hold all bytes of a put of 256 KiB, and all memory together is to stay below 200 MB
-// (tests/process/blob_footprint_test.py). Many small ones hold less than a few large ones while one is being written.
+// The write buffers hold all bytes of a put of 256 KiB, and all memory together is to stay below 200 MB
+// (tests/process/blob_footprint_test.py). Many small buffers hold less than few large ones while one is written.
 constexpr std::size_t kWriteBufferBytes = 16UL << 20;
 constexpr int kWriteBuffers = 4;
 
@@ -28,13 +28,13 @@ constexpr const char* kFolder = "blob";
 constexpr const char* kPayloads = "payloads";  // below the store's folder
 
 constexpr std::size_t kMaxShards = 64;
-constexpr std::size_t kLongestForwardedBody = 2 * kChunkBytes;  // what is longer is passed on in pieces
+constexpr std::size_t kLongestForwardedBody = 2 * kChunkBytes;  // longer bodies are passed on in pieces
 
 namespace fs = std::filesystem;
 
 struct BlobSettings {
   std::string payload_folder;
-  std::string payload_folder_id;  // once it was looked at
+  std::string payload_folder_id;  // set once the folder has been opened
 
   [[nodiscard]] bool shares() const { return !payload_folder.empty(); }
   [[nodiscard]] fs::path payloads(const fs::path& folder) const {
@@ -77,7 +77,7 @@ Result<void> check_settings(const BlobSettings& settings, bool share_shards, con
 
 Result<void> check_unstamped(const kv::Engine& engine) { return check_stored_format(*engine.snapshot()); }
 
-/// For backups.
+/// The payload files, for backups.
 class PayloadsBeside final : public service::FilesBeside {
  public:
   explicit PayloadsBeside(const PayloadFiles& files) : files_(files) {}

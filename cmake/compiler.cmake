@@ -1,7 +1,7 @@
 # One compilation policy for every target: warnings are errors, one precompiled header, ccache and mold when present.
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Checkouts side by side share what was compiled: paths are relative, and cmake/precompile names the header.
+  # Several checkouts share compiled objects: paths are relative, and cmake/precompile names the header.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_PCH_EXTSUM=1
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
@@ -10,7 +10,7 @@ find_program(MOLD mold)
 if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
-add_link_options(-Wl,--as-needed)  # RocksDB's package names libraries that nobody calls, and the image does not have
+add_link_options(-Wl,--as-needed)  # drops unused libraries of RocksDB's package, which the image lacks
 
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
   message(FATAL_ERROR "Tidemark is built with clang 19 or later, which the presets choose: cmake --preset release")
@@ -21,12 +21,12 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wove
                     -Xclang -fno-pch-timestamp -fpch-instantiate-templates  # the first for ccache
                     -ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)  # programs use parts of the libraries
-# Boost.Asio and Beast are compiled once (common/base/asio_impl.cpp), everything else sees declarations.
+# Boost.Asio and Beast are compiled once (common/base/asio_impl.cpp); all other sources see only declarations.
 add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
-                        BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)  # as many coroutines deep as a request goes
+                        BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)  # the depth of nested coroutines in a request
 
-# The precompiled header. CMake's own way puts the path of the checkout into every command, and ccache finds nothing again.
-# What is compiled with another optimisation needs a header of its own.
+# The precompiled header. CMake's own way puts the path of the checkout into every command, so ccache would find nothing
+# again. Sources that are compiled with another optimisation need a header of their own.
 function(tidemark_make_pch name source)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/${source} PROPERTIES
     LANGUAGE CXX HEADER_FILE_ONLY OFF COMPILE_OPTIONS "-x;c++-header")
@@ -45,16 +45,16 @@ function(tidemark_precompiled target name)
   target_compile_options(${target} PRIVATE ${ARGN} "SHELL:-include-pch ${CMAKE_BINARY_DIR}/${name}.pch" -Winvalid-pch)
 endfunction()
 tidemark_make_pch(precompiled_header common/base/pch.h)
-# Unit tests are compiled more often than they are run: without optimisation that takes a third of the time.
+# Unit tests are compiled more often than they are run: without optimisation, compiling takes a third of the time.
 set(TIDEMARK_TEST_OPTIONS -O0)
 if(TIDEMARK_TESTS)
   tidemark_make_pch(precompiled_header_of_tests tests/support/pch.h ${TIDEMARK_TEST_OPTIONS})
   target_link_libraries(precompiled_header_of_tests_object PRIVATE GTest::gmock)
 endif()
 
-# The sources of one folder are compiled as one: what their headers cost is paid once, so a build from nothing takes
-# less than half of the time. So a name means one thing in all files of a folder. The presets dev and check compile each file
-# alone, which shows an include that is missing.
+# The sources of one folder are compiled as one: the cost of their headers is paid once, so a full build takes less than
+# half of the time. Therefore a name must mean the same in all files of a folder. The presets dev and check compile each
+# file alone, which reveals a missing include.
 option(TIDEMARK_UNITY "Compile the sources of one folder together" ON)
 function(tidemark_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TIDEMARK_UNITY} UNITY_BUILD_MODE GROUP)
@@ -66,12 +66,12 @@ function(tidemark_unity target)
   endforeach()
   foreach(source ${ARGN})
     cmake_path(ABSOLUTE_PATH source)
-    if(EXISTS ${source})  # what the build makes is compiled alone
+    if(EXISTS ${source})  # generated sources are compiled alone
       cmake_path(GET source PARENT_PATH folder)
       set(together ${folders})
       list(FILTER together INCLUDE REGEX "^${folder}$")
       list(LENGTH together count)
-      if(count EQUAL 1)  # alone in its folder: with those above
+      if(count EQUAL 1)  # alone in its folder: grouped with the parent folder
         cmake_path(GET folder PARENT_PATH folder)
       endif()
       string(REPLACE "${PROJECT_SOURCE_DIR}" "" group "${folder}")  # the same name in every checkout, for ccache
@@ -84,8 +84,9 @@ function(tidemark_unity target)
   endforeach()
 endfunction()
 
-# tidemark_headers(target VISIBILITY folder...): what includes headers of these folders links the target. They are found
-# through a folder of links to them, each library's own, so the header of a library that is not linked is not found.
+# tidemark_headers(target VISIBILITY folder...): code that includes headers of these folders must link the target. The
+# headers are found through a folder of links to them, each library's own, so the header of a library that is not linked
+# is not found.
 function(tidemark_headers target visibility)
   set(root ${CMAKE_BINARY_DIR}/include/${target})
   file(REMOVE_RECURSE ${root})
@@ -99,9 +100,9 @@ function(tidemark_headers target visibility)
   target_include_directories(${target} ${visibility} ${root})
 endfunction()
 
-# tidemark_library(name FOLDERS ... SOURCES ... [APART ...] LINK ...): a static library of these folders, or of the one it is
-# said in. The sources under APART are compiled each alone: programs that need only these are not linked with what the
-# others need, and those that do not need them do not have their fail points.
+# tidemark_library(name FOLDERS ... SOURCES ... [APART ...] LINK ...): a static library of these folders, or of the
+# current one. The sources under APART are compiled each alone: programs that need only these are not linked with the
+# dependencies of the others, and programs that do not need them do not have their fail points.
 function(tidemark_library name)
   cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;APART;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES} ${ARG_APART})
@@ -117,15 +118,16 @@ function(tidemark_library name)
   endforeach()
 endfunction()
 
-# tidemark_inline_less(target...): most of a build is the optimiser's work on what it inlined. At this threshold it takes a
-# third less time. Jobs run no slower (bench/run --only job-archive,job-bulk), but a tenth of the stores' speed would be lost.
+# tidemark_inline_less(target...): most of a build is the optimiser's work on inlined code. At this threshold it takes a
+# third less time. Jobs run no slower (bench/run --only job-archive,job-bulk), but a tenth of the stores' speed would be
+# lost.
 function(tidemark_inline_less)
   foreach(target ${ARGN})
     target_compile_options(${target} PRIVATE "SHELL:-mllvm -inline-threshold=40")
   endforeach()
 endfunction()
 
-# A quarter of a small request's time is the allocator's with glibc's. Sanitizers bring their own.
+# With glibc, the allocator takes a quarter of a small request's time. Sanitizers bring their own allocator.
 find_library(MIMALLOC mimalloc)
 set(TIDEMARK_ALLOCATOR)
 if(MIMALLOC AND NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")

@@ -1,6 +1,6 @@
-"""Makes the C++ source that holds the console's files: embed_console.py CONSOLE_DIRECTORY OUTPUT.cpp
+"""Generates the C++ source that holds the console's files: embed_console.py CONSOLE_DIRECTORY OUTPUT.cpp
 
-Every file is there as it is and packed with gzip. The address of each, except index.html, begins with a hash of them
+Every file is included plain and compressed by gzip. The address of each, except index.html, begins with a hash of them
 all, so browsers may keep them for ever; index.html names that hash, and every module, so that a browser asks for all of
 them at once.
 """
@@ -14,13 +14,13 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=u
 
 
 def files_of(folder):
-    """The files that a browser gets, by their path."""
+    """Returns the files for the browser, by their path."""
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.suffix in TYPES}
     return dict(sorted(found.items()))
 
 
 def placed(files):
-    """The files by the path that they are served at, with the index that names them."""
+    """Returns the files by the path at which they are served, with the index that names them."""
     digest = hashlib.sha256(b"".join(name.encode() + b"\0" + text + b"\0" for name, text in files.items())).hexdigest()[:16]
     modules = "\n".join(f'<link rel="modulepreload" href="/console/{digest}/{name}">' for name in files if name.endswith(".js"))
     out = {f"/console/{digest}/{name}": text for name, text in files.items() if name != "index.html"}
@@ -29,7 +29,7 @@ def placed(files):
 
 
 def array(name, content):
-    """A hundred thousand numbers compile far more slowly than a string of as many escapes."""
+    """Writes a string of escapes, because as many numbers would compile far more slowly."""
     text = "".join(f"\\{byte:03o}" for byte in content)
     lines = "\n".join(f'    "{text[start:start + 112]}"' for start in range(0, len(text), 112))
     return f"constexpr char {name}[] =\n{lines};\n"

@@ -1,5 +1,5 @@
-# The Debian package: cpack -G DEB --config build/release/CPackConfig.cmake, after the programs are built. It packs what is
-# there and builds nothing.
+# The Debian package: cpack -G DEB --config build/release/CPackConfig.cmake, after the programs are built. It packs the
+# built programs and builds nothing.
 set(package ${PROJECT_SOURCE_DIR}/cmake/package)
 set(package_made ${CMAKE_BINARY_DIR}/package)
 set(package_units lib/systemd/system)
@@ -15,7 +15,7 @@ function(tidemark_unit PROCESS_UNIT PROCESS_MANUAL PROCESS_START_LIMIT PROCESS_A
 endfunction()
 set(stores tidemark-table-store.service tidemark-queue-service.service tidemark-blob-store.service)
 string(JOIN " " stores ${stores})
-# A database that has much to replay may take its time. A worker is up before the stores answer.
+# A database that has much to replay may take its time. A worker is ready before the stores answer.
 tidemark_unit(tidemark-table-store.service table_store 15min "" "the table store")
 tidemark_unit(tidemark-queue-service.service queue_service 15min "" "the queue service")
 tidemark_unit(tidemark-blob-store.service blob_store 15min "" "the blob store")
@@ -28,7 +28,7 @@ install(FILES ${package}/tidemark.json DESTINATION /etc/tidemark COMPONENT tidem
 install(FILES ${package}/copyright README.md DESTINATION share/doc/tidemark COMPONENT tidemark)
 install(DIRECTORY docs/ DESTINATION share/doc/tidemark COMPONENT tidemark FILES_MATCHING PATTERN "*.md")
 
-# The manuals and the completion say what the programs themselves say.
+# The manuals and the completion are made from the programs' own help.
 install(CODE "
   execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${package}/made_by_programs ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
     \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share)" COMPONENT tidemark)
@@ -37,7 +37,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tidemark)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_INSTALL_PREFIX /usr)
-set(CPACK_SET_DESTDIR ON)  # /etc is the package's, not this machine's
+set(CPACK_SET_DESTDIR ON)  # /etc belongs to the package, not to this machine
 set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};${PROJECT_NAME};tidemark;/")
 set(CPACK_DEB_COMPONENT_INSTALL OFF)
 set(CPACK_STRIP_FILES ON)

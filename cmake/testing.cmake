@@ -1,5 +1,5 @@
-# How tests are registered. Every test runs through tests/support/run_test.py, which gives it a directory of its own, notes
-# what it cost, and fails it if it leaves a process behind. The label "night" is on tests that only `scripts/test --all` runs.
+# Registers tests. Every test runs through tests/support/run_test.py, which gives it a directory of its own, notes its
+# cost, and fails it if it leaves a process behind. Tests with the label "night" are run only by `scripts/test --all`.
 
 # tidemark_add_test(name LABEL l [NIGHT] [SERIAL] [TIMEOUT s] [COST s] [PROCESSORS n] [ENVIRONMENT NAME=value...] COMMAND ...)
 #   TIMEOUT      against hanging, not for speed (300 s); TIDEMARK_TEST_FACTOR multiplies it
@@ -11,7 +11,7 @@ function(tidemark_add_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  # A sanitizer makes everything several times slower.
+  # A sanitizer makes every test several times slower.
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
     math(EXPR ARG_TIMEOUT "4 * ${ARG_TIMEOUT}")
   endif()
@@ -25,7 +25,7 @@ function(tidemark_add_test name)
     list(APPEND labels night)
   endif()
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tests/support/run_test.py ${name} ${ARG_TIMEOUT} ${ARG_COMMAND})
-  math(EXPR last_resort "20 * ${ARG_TIMEOUT} + 100")  # run_test.py is to be faster
+  math(EXPR last_resort "20 * ${ARG_TIMEOUT} + 100")  # run_test.py must be faster than this
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${last_resort} SKIP_RETURN_CODE 77
     ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR};TIDEMARK_TEST_COSTS=${CMAKE_BINARY_DIR}/costs;${ARG_ENVIRONMENT}")
   if(ARG_COST)
@@ -39,17 +39,19 @@ function(tidemark_add_test name)
   endif()
 endfunction()
 
-# tidemark_python_test(name SCRIPT path [ARGS ...] and what tidemark_add_test takes): a test in Python, by Debian's Python 3.
+# tidemark_python_test(name SCRIPT path [ARGS ...] and the arguments of tidemark_add_test): a test in Python, run by
+# Debian's Python 3.
 function(tidemark_python_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SCRIPT" "ARGS")
   tidemark_add_test(${name} ${ARG_UNPARSED_ARGUMENTS} COMMAND /usr/bin/python3 ${ARG_SCRIPT} ${ARG_ARGS})
 endfunction()
 
-# What is freed is overwritten, so a test that uses what is gone finds no value that still looks right.
+# Freed memory is overwritten, so a test that uses it finds no value that still looks right.
 set(TIDEMARK_OVERWRITTEN_HEAP MALLOC_PERTURB_=165)
 
-# tidemark_test(name LABEL unit|... SOURCES ... LINK ... [ARGS ...]): a GoogleTest program that ctest runs whole. It is compiled
-# without optimisation, which takes longer than running it does; the libraries that it tests are optimised.
+# tidemark_test(name LABEL unit|... SOURCES ... LINK ... [ARGS ...]): a GoogleTest program that ctest runs as a whole.
+# It is compiled without optimisation, because optimising would take longer than running does; the libraries that it
+# tests are optimised.
 function(tidemark_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "LABEL" "SOURCES;LINK;ARGS")
   add_executable(${name} ${ARG_SOURCES})

@@ -1,4 +1,4 @@
-# PostgreSQL under Patroni, and the etcd in which Patroni keeps who leads; all of Debian. For compose/cluster.yaml.
+# PostgreSQL under Patroni, and etcd, in which Patroni keeps the name of the leader; all from Debian. For cluster.yaml.
 FROM debian:bookworm-slim
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \

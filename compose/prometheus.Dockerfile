@@ -1,4 +1,4 @@
-# Debian's Prometheus, with the user of the other containers, who may read the token.
+# Debian's Prometheus, as the user of the other containers, which may read the token.
 FROM debian:bookworm-slim
 RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus curl >/dev/null \
  && rm -rf /var/lib/apt/lists/* \

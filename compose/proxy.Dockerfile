@@ -1,4 +1,4 @@
-# HAProxy of Debian, in front of several processes of each store and of the api. For compose/cluster.yaml.
+# Debian's HAProxy, in front of several processes of each store and of the api. For compose/cluster.yaml.
 FROM debian:bookworm-slim
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends curl haproxy \

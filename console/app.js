@@ -1,4 +1,4 @@
-// Begins: who is signed in, then the view that the address names.
+// Starts the page: finds out who is signed in, then shows the view that the address names.
 import { render } from "./vendor/preact/preact.js";
 import { useEffect, useState } from "./vendor/preact/hooks.js";
 import { html } from "./parts/html.js";

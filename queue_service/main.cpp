@@ -1,4 +1,4 @@
-// The queue service process: wiring, and the settings that only it has.
+// The process of the queue service: wiring, and the settings that only it has.
 #include "common/base/data_formats.h"
 #include "common/process/failures.h"
 #include "common/service/store_process.h"

@@ -1,4 +1,4 @@
-// The table store process: wiring only.
+// The process of the table store: wiring only.
 #include "common/base/data_formats.h"
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
@@ -20,7 +20,7 @@ Result<void> check_data(std::span<const kv::Engine* const> shards, const kv::Pla
   return check_tables(shards, placement, run);
 }
 
-/// The rest of the threads stays free for short requests, however many scan.
+/// The other threads stay free for short requests, however many scans there are.
 ScanLimits scan_limits(const service::StoreContext& context) {
   ScanLimits limits;
   limits.running = std::max<std::size_t>(1, context.io_threads / 2);

@@ -34,7 +34,7 @@ using namespace tidemark::workers;  // NOLINT(google-build-using-namespace)
 constexpr std::size_t kFileThreads = 4;
 constexpr auto kReadyRetry = std::chrono::milliseconds(100);
 
-/// Until both stores answer and the jobs' table and queues exist.
+/// Returns when both stores answer and the jobs' table and queues exist.
 Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock) {
   ErrorCode told = ErrorCode::kInvalidInput;
   while (true) {
@@ -46,7 +46,7 @@ Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock) {
   }
 }
 
-/// Of this delivery and, if it was the last, of the job.
+/// Ends the span of this delivery and, if it was the last, of the job.
 void end_spans(tracing::Tracer& tracer, const RunReport& report, Duration took) {
   if (!tracer.on() || !report.submitted_by.sampled) return;
   const auto job = jobs::job_trace(report.submitted_by, report.job_id);
@@ -80,7 +80,7 @@ void end_spans(tracing::Tracer& tracer, const RunReport& report, Duration took) 
 
 void observe(process::Metrics& metrics, const RunReport& report, Duration took) {
   const std::string end(end_name(report.end));
-  const auto kind = report.kind.empty() ? std::string("unknown") : report.kind;  // else one of a fixed set
+  const auto kind = report.kind.empty() ? std::string("unknown") : report.kind;  // otherwise one of a fixed set
   metrics
       .counter("tidemark_job_deliveries_total", "Deliveries of job messages by kind and by how they ended.",
                {{"kind", kind}, {"end", end}})
@@ -101,7 +101,7 @@ void observe(process::Metrics& metrics, const RunReport& report, Duration took) 
   }
 }
 
-/// Those that a worker has before its first job: an alert sees a series rise only if it was there before.
+/// Declares the series that a worker has before its first job: an alert sees a series rise only if it existed before.
 void declare_metrics(process::Metrics& metrics) {
   for (const auto kind : jobs::Kinds::kNames) {
     for (const auto end : {RunEnd::kSucceeded, RunEnd::kRetried, RunEnd::kPoisoned}) {
@@ -155,7 +155,7 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
   return server;
 }
 
-/// Callbacks as configured, and what they are sent with; nothing without hosts.
+/// The configured callbacks, and the services that send them; nothing without hosts.
 struct Callbacks {
   std::unique_ptr<OutboundHttp> http;
   CallbackServices services;
@@ -216,8 +216,8 @@ struct Stores {
   feeds::OnChangeStore on_changes;
 };
 
-/// Signals must work while the stores are still away, so readiness is waited for in a thread of its own. It never ends
-/// if they never come.
+/// Waits for readiness in a thread of its own, because signals must work while the stores are still away. If the stores
+/// never come, the thread never ends.
 std::thread once_ready(const Executor& executor, jobs::JobStore& jobs, Clock& clock, std::function<void()> begin) {
   auto stores = asio::co_spawn(executor, wait_until_ready(jobs, clock), asio::use_future);
   return std::thread([stores = std::move(stores), begin = std::move(begin)]() mutable {
@@ -230,7 +230,7 @@ std::thread once_ready(const Executor& executor, jobs::JobStore& jobs, Clock& cl
   });
 }
 
-/// What runs beside the jobs, once the stores are there.
+/// The tasks that run beside the jobs, once the stores are there.
 struct Beside {
   std::shared_ptr<Housekeeping> housekeeping;
   std::shared_ptr<IndexKeeper> indexes;
@@ -245,7 +245,8 @@ struct Beside {
   }
 };
 
-/// Lets running jobs finish, and gives back what does not within `drain_s`. `beside`: null if it was not started.
+/// Lets running jobs finish, and gives back those that do not finish within `drain_s`. `beside`: null if it was not
+/// started.
 void drain(const WorkerConfig& config, WorkerLoop& loop, const Beside* beside) {
   std::vector<std::future<void>> leaving;
   if (beside != nullptr) {
@@ -257,7 +258,7 @@ void drain(const WorkerConfig& config, WorkerLoop& loop, const Beside* beside) {
   if (beside != nullptr) {
     leaving.push_back(asio::co_spawn(loop.strand(), beside->housekeeping->stop(), asio::use_future));
   }
-  // A store that is gone must not hold up the end.
+  // A store that is gone must not delay the end.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   for (auto& left : leaving) left.wait_until(until);
 }
@@ -272,7 +273,8 @@ Result<void> run(const WorkerConfig& config) {
   auto ready = std::make_shared<std::atomic<bool>>(false);
   const auto lanes = TRY(lanes_of(config.priorities, config.queues));
   auto pid_file = TRY(process::PidFile::create(data, config.name));
-  // Before what the jobs use, whose end gives back calls that are still under way; nothing runs any more then.
+  // Declared before the objects that the jobs use: their destructors give back calls that are still under way. Nothing
+  // runs any more by then.
   asio::thread_pool runner(1);
   asio::thread_pool files(kFileThreads);
   auto accounts = TRY(jobs::parse_account_list(config.job_accounts));
@@ -322,7 +324,7 @@ Result<void> run(const WorkerConfig& config) {
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
   runner.join();
-  // A call that is still under way ends into a context that is still there.
+  // A call that is still under way ends in a context that still exists.
   files.join();
   callbacks.reset();
   if (!ready->load()) {

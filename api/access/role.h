@@ -1,4 +1,4 @@
-// What a caller of the api may do, from nothing to everything. A role includes those before it. Pure.
+// The rights of a caller of the api, from none to all. A role includes the roles before it. Pure.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,17 +9,17 @@
 namespace tidemark::api {
 
 enum class Role : std::uint8_t {
-  kNone,      // what everybody may do
-  kViewer,    // look at everything
-  kOperator,  // keep the work going: submit, cancel, send back, pause
-  kAdmin,     // change what others rely on: limits, indexes, kept changes
+  kNone,      // the rights that every caller has
+  kViewer,    // may read everything
+  kOperator,  // keeps the work going: submits, cancels, sends back, pauses
+  kAdmin,     // changes things that others rely on: limits, indexes, kept changes
 };
 
 inline constexpr std::array<std::string_view, 4> kRoleNames{"none", "viewer", "operator", "admin"};
 
 constexpr std::string_view role_name(Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 
-/// Of a role that a token can have.
+/// Returns a role that a token can have; nothing for other names.
 constexpr std::optional<Role> role_from_name(std::string_view name) {
   const auto* const found = std::ranges::find(kRoleNames, name);
   if (found == kRoleNames.end() || found == kRoleNames.begin()) return std::nullopt;

@@ -1,5 +1,5 @@
-// Callers who have no token that the api knows. Anybody can be one as often as they like, so they leave nothing but a
-// count and now and then a line in the log; an address from which too many wrong tokens come has to wait. Thread safe.
+// Callers without a token that the api knows. Anybody can be one as often as they like, so they leave only a count and
+// an occasional line in the log; an address that sends too many wrong tokens has to wait. Thread safe.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,18 +15,18 @@
 namespace tidemark::api {
 
 struct LoginLimits {
-  std::uint32_t failures = 10;  // from one address (of IPv6: one /64)
+  std::uint32_t failures = 10;  // from one address (for IPv6: one /64)
   Duration within = std::chrono::minutes(10);
-  std::size_t addresses = 4096;  // remembered; then the one that is forgotten is that of the oldest failure
+  std::size_t addresses = 4096;  // remembered; beyond that, the address with the oldest failure is forgotten
 };
 
 class Strangers {
  public:
   Strangers(process::Metrics& metrics, Clock& clock, LoginLimits limits = {});
 
-  /// Counts a request without a known token, and perhaps logs it.
+  /// Counts a request without a known token, and may log it.
   void refused(std::string_view address, std::string_view operation);
-  /// How long a login from this address has to wait; nothing if it may be tried.
+  /// Returns how long a login from this address has to wait; nothing if it may be tried now.
   std::optional<Duration> must_wait(std::string_view address);
   void login_failed(std::string_view address);
 

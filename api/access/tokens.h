@@ -1,10 +1,10 @@
-// Who may call the api: the stack's own token, whose bearer is an admin, and those of a file, each with the name of
-// whoever has it and a role. Only SHA-256 digests are kept. The file:
+// The tokens that give access to the api: the stack's own token, whose bearer is an admin, and those of a file, each
+// with the name of its owner and a role. Only SHA-256 digests are kept. The file:
 //
 //   {"tokens": [{"name": "ann", "role": "operator", "sha256": "9f86d081..."},
 //               {"name": "grafana", "role": "viewer", "token": "a-token-in-the-open"}]}
 //
-// Two tokens may have one name, for the time in which one replaces the other.
+// Two tokens may have the same name while one replaces the other.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -25,14 +25,14 @@ struct NamedToken {
   std::string digest;  // SHA-256, 32 bytes
 };
 
-/// Of the text of a file. kConfigInvalid says which entry is wrong and why, and never repeats a token.
+/// Reads the text of a file. kConfigInvalid says which entry is wrong and why, and never repeats a token.
 Result<std::vector<NamedToken>> parse_tokens(std::string_view text);
 
 struct TokenSources {
   std::filesystem::path data;  // of the stack; its token is in DATA/run/token unless one is configured
-  std::string token;           // configured
+  std::string token;           // from the configuration
   std::string file;            // empty: none
-  bool open = false;           // nobody is asked for a token
+  bool open = false;           // the api requires no token
 };
 
 /// Thread safe.
@@ -44,9 +44,9 @@ class Tokens {
   void reload();
 
   [[nodiscard]] bool open() const { return sources_.open; }
-  /// The time it takes does not depend on which token it is, nor on how much of one is right.
+  /// Finds the token in a time that depends neither on which token it is, nor on how much of it is right.
   [[nodiscard]] std::optional<NamedToken> find(std::string_view token) const;
-  /// The one with this digest, if it is still accepted, with the role that it has now.
+  /// Returns the token with this digest, if it is still accepted, with its present role.
   [[nodiscard]] std::optional<NamedToken> with_digest(std::string_view digest) const;
 
  private:

@@ -1,4 +1,4 @@
-// Who you are to the api, and what everybody did through it.
+// The caller's identity at the api, the audit trail of all callers, and signatures for others.
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -46,13 +46,13 @@ void add_audit(const Commands& program) {
   wanted->extent.declare(command);
 }
 
-/// What `tidemark sas` was told, as members of the order.
+/// The arguments of `tidemark sas`, as members of the order.
 struct Order {
   std::map<std::string, std::string> texts;
   std::uint64_t seconds = 3600;
 };
 
-/// As the stores know them, in the order in which a URL has them.
+/// The letters of the rights that the stores know, in the order in which a URL has them.
 const char* letters_for(const std::string& kind) {
   if (kind == "table") return "letters of raud: read, add, update, delete";
   if (kind == "queue") return "letters of raup: read, add, update, process";

@@ -30,7 +30,7 @@ constexpr const char* kLocalTime = "%Y-%m-%d %H:%M:%S";
 constexpr std::size_t kDateBytes = 10;
 constexpr std::size_t kPieceBytes = 1UL << 16;
 
-/// Null if it is absent.
+/// Returns null if the value is absent.
 json at(const json& value, const json::json_pointer& where) { return value.contains(where) ? value.at(where) : json(); }
 
 bool is_figure(const Column& column) { return column.title[0] == '>'; }
@@ -47,7 +47,7 @@ void shorten_ids(const std::vector<Column>& columns, Rows& rows) {
   }
 }
 
-/// Of columns that say nothing.
+/// Removes columns in which all cells are empty.
 void drop_empty(std::vector<Column>& columns, Rows& rows) {
   for (std::size_t i = columns.size(); i-- > 0;) {
     const auto at = static_cast<std::ptrdiff_t>(i);
@@ -57,7 +57,7 @@ void drop_empty(std::vector<Column>& columns, Rows& rows) {
   }
 }
 
-/// Which columns are of no use when they are cut. The first one names the row.
+/// Returns which columns are useless when they are cut. The first column names the row.
 std::vector<bool> of_whole_cells(const std::vector<Column>& columns) {
   std::vector<bool> whole;
   for (const auto& column : columns) {
@@ -80,7 +80,8 @@ std::string line_of(const std::vector<Column>& columns, const std::vector<std::s
 
 bool says_something(const std::string& cell) { return cell.find_first_not_of("0.") != std::string::npos; }
 
-/// What the row's line had no room for, as lines of `room` characters: what says something, with its title.
+/// Returns the columns for which the row's line had no room, as lines of `room` characters: each cell that is neither
+/// empty nor zero, with its title.
 std::vector<std::string> lines_below(const std::vector<Column>& columns, const std::vector<std::string>& row,
                                      std::size_t from, std::size_t room) {
   std::vector<std::string> lines;
@@ -97,7 +98,8 @@ std::vector<std::string> lines_below(const std::vector<Column>& columns, const s
   return lines;
 }
 
-/// With the columns aligned, and on a terminal within its width: what has no room goes below its row.
+/// Prints the rows with the columns aligned. On a terminal the lines fit its width, and columns without room go below
+/// their row.
 void print_rows(std::vector<Column> columns, Rows rows) {
   const auto room = terminal_width(STDOUT_FILENO);
   if (room > 0) {
@@ -268,7 +270,7 @@ void accept_local_time(CLI::Option& option) {
           if (end == nullptr || *end != '\0') continue;
           return to_iso8601(Time(std::chrono::seconds(::mktime(&local))));
         }
-        // As time_of() shows it.
+        // Accepts the form of time_of().
         if (text.size() > kDateBytes && text[kDateBytes] == ' ') text[kDateBytes] = 'T';
         return text;
       },

@@ -1,4 +1,4 @@
-// What most commands do: one call of the api, and the answer printed as JSON or for a person. Lists: paged_list.h.
+// The work of most commands: one call of the api, and the answer printed as JSON or for a person. Lists: paged_list.h.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -15,38 +15,38 @@ namespace tidemark::cli {
 /// Prints an answer for a person, on standard output.
 using Print = std::function<void(const nlohmann::json&)>;
 
-/// As JSON with --json, else by `print`. An answer without a body prints nothing as JSON.
+/// Prints it as JSON with --json, else by `print`. An answer without a body prints nothing as JSON.
 void print_answer(const GlobalOptions& options, const nlohmann::json& answer, const Print& print);
-/// Gives the exit code, as the next does.
+/// Returns the exit code, as does wrong_arguments().
 Result<int> call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
                            const Print& print, const std::string& body = {}, const HttpHeaders& headers = {});
-/// Says what is wrong with the arguments; gives kUsage.
+/// Reports a problem with the arguments; returns kUsage.
 int wrong_arguments(const GlobalOptions& options, const std::string& why);
 
 /// "/v1/COLLECTION/{name}ENDING"
 std::string item_path(const std::string& collection, const std::string& name, const std::string& ending = {});
-/// "?name=value&...", without those that are empty.
+/// "?name=value&...", without empty parameters.
 std::string query_of(std::initializer_list<std::pair<const char*, std::string>> parameters);
 
 /// A file's content; "-" is standard input.
 Result<std::string> read_file(const std::string& name);
-/// The same, opened.
+/// Opens such a file.
 Result<std::shared_ptr<std::istream>> open_file(const std::string& name);
-/// Whether it has ended because nothing was left of it. kConfigInvalid.
+/// Checks that reading ended because the input was at its end. kConfigInvalid.
 Result<void> check_read(const std::istream& input);
-/// A JSON value for each line that is not blank; ends at the first error.
+/// Reads a JSON value from each line that is not blank; ends at the first error.
 Result<void> read_json_lines(std::istream& input, const std::function<Result<void>(nlohmann::json)>& each);
 
-/// A text as it is, anything else as JSON writes it, null as "".
+/// Returns a string as it is, null as "", and any other value as JSON.
 std::string text_of(const nlohmann::json& value);
 /// A time, in this machine's time zone and to the second: "2026-11-21 23:51:39+01:00".
 std::string time_of(const nlohmann::json& value);
-/// text_of and time_of of a member, which may be absent.
+/// text_of and time_of for a member, which may be absent.
 std::string cell(const nlohmann::json& object, const char* member);
 std::string time_cell(const nlohmann::json& object, const char* member);
 /// "paused" or "active"
 std::string activity(const nlohmann::json& paused);
-/// An attempt at a job, or that it was edited or sent back.
+/// Describes an attempt at a job, or says that it was edited or sent back.
 std::string history_line(const nlohmann::json& entry);
 
 struct Column {
@@ -54,21 +54,21 @@ struct Column {
   const char* path;   // JSON pointer of the value, "/progress/done"
   std::string (*shown)(const nlohmann::json& value) = text_of;  // null if it is absent
 };
-/// Shows an id; on a terminal, where it is a column of a table, only so much of its end as tells it from the others.
+/// Shows an id; in a column of a table on a terminal, only as much of its end as distinguishes it from the others.
 std::string id_of(const nlohmann::json& value);
 /// Prints an array's objects, or one object, as the rows of a table; an empty array as `nothing`.
 Print table_of(std::vector<Column> columns, const char* nothing = "nothing to list");
 /// Prints a member of the answer.
 Print member_of(const char* member, Print print);
-/// Prints a text, whatever the answer.
+/// Prints a text and ignores the answer.
 Print said(const char* text);
 
-/// Lets an option take a time of this machine's time zone, too; anything else goes to the api as it is.
+/// Lets an option also accept a time in this machine's time zone; any other text goes to the api as it is.
 void accept_local_time(CLI::Option& option);
 
 std::string counted(std::uint64_t number, const std::string& one);  // "1 entity", "2 entities"
-std::string one_decimal(const nlohmann::json& number);              // "0.5"; "?" for what is no number
-std::string duration_of(const nlohmann::json& seconds);  // as readable_duration; nothing for what is no number
+std::string one_decimal(const nlohmann::json& number);              // "0.5"; "?" if it is no number
+std::string duration_of(const nlohmann::json& seconds);  // like readable_duration; nothing if it is no number
 std::string readable_duration(double seconds);           // "42 s", "7 min", "3 h 20 min"
 std::string readable_bytes(std::uint64_t bytes);         // "812 bytes", "47.5 KiB"
 

@@ -12,7 +12,7 @@ ErrorCode code_of(long status) {
   return status < 500 ? ErrorCode::kInvalidInput : ErrorCode::kInternalError;
 }
 
-/// "https://name:port/prefix" to "name".
+/// Turns "https://name:port/prefix" into "name".
 std::string_view host_of(std::string_view url) {
   url.remove_prefix(std::min(url.size(), url.find("://") + 3));
   url = url.substr(0, url.find('/'));
@@ -20,14 +20,14 @@ std::string_view host_of(std::string_view url) {
   return http::host_name(url.substr(user == std::string_view::npos ? 0 : user + 1));
 }
 
-/// What is not there stands at the end: "...: TABLE" or "...: TABLE/NAME" to "TABLE".
+/// A message names the missing object at its end: turns "...: TABLE" or "...: TABLE/NAME" into "TABLE".
 std::string table_at_end(const std::string& message) {
   const auto colon = message.rfind(": ");
   const auto missing = colon == message.npos ? std::string() : message.substr(colon + 2);
   return missing.substr(0, missing.find('/'));
 }
 
-/// What the api says of a refusal; its own name of the code goes along for report().
+/// Reads the api's explanation of a refusal; the api's name of the code is added for report().
 Error problem_of(const HttpReply& reply, const std::string& url) {
   const auto body = nlohmann::json::parse(reply.body, nullptr, false);
   if (!body.is_object() || !body.contains("code")) {
@@ -41,7 +41,7 @@ Error problem_of(const HttpReply& reply, const std::string& url) {
   return error;
 }
 
-/// The token of the stack here is for nobody elsewhere.
+/// The token of the local stack must not be sent to another host.
 std::string token_for(const GlobalOptions& options) {
   if (!options.token.empty() || !http::is_loopback_name(host_of(options.api))) return options.token;
   return auth::stored_bearer_token(options.data).value_or("");
@@ -83,7 +83,7 @@ Result<nlohmann::json> ApiClient::upload(const std::string& path, std::string_vi
 Result<nlohmann::json> ApiClient::ask(const std::string& method, const std::string& path, std::string_view body,
                                       HttpHeaders headers) {
   headers.emplace_back("Accept", "application/json");
-  // A header is of few letters.
+  // A header may hold only few characters.
   if (method != "GET" && !reason_.empty()) headers.emplace_back("X-Tidemark-Reason", percent_encode(reason_));
   auto reply = TRY(http_.send(method, path, authorized(std::move(headers)), body));
   if (reply.status >= 400) return fail(problem_of(reply, http_.base_url()));

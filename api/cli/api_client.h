@@ -8,26 +8,26 @@
 
 namespace tidemark::cli {
 
-/// The stack may be restarted under a job; the job goes on, and so does whoever follows its stream.
+/// The stack may be restarted under a job; the job goes on, and a client that follows its stream goes on, too.
 inline constexpr auto kStreamPatience = std::chrono::seconds(30);
 inline constexpr auto kStreamAgainAfter = std::chrono::milliseconds(500);
-/// So often does a command look at what it waits for.
+/// How often a command looks at the thing for which it waits.
 inline constexpr auto kLookEvery = std::chrono::milliseconds(200);
 
-/// The api's advice is a request; here there is a command for it.
+/// The api's advice names a request; this names the command for it instead.
 std::string with_command(std::string message, const std::string& table);
 
 class ApiClient {
  public:
   static Result<ApiClient> create(const GlobalOptions& options);
-  /// The answer's JSON (null if it has no body); a problem+json answer becomes an Error with its detail.
+  /// Returns the answer's JSON (null if it has no body); a problem+json answer becomes an Error with its detail.
   Result<nlohmann::json> call(const std::string& method, const std::string& path, const std::string& body = {},
                               const HttpHeaders& extra = {});
 
-  /// PUTs bytes, whatever they are; else like call().
+  /// PUTs any bytes; otherwise like call().
   Result<nlohmann::json> upload(const std::string& path, std::string_view bytes, HttpHeaders extra);
 
-  /// Pieces of an answer that has no end yet.
+  /// Receives the pieces of an answer that has no end yet.
   Result<void> stream(const std::string& path, const TakePiece& each);
 
  private:

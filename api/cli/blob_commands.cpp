@@ -1,4 +1,4 @@
-// Containers and blobs, through the api: for whoever has its token and not the account's key.
+// Containers and blobs, through the api, for users who have its token and not the account's key.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -77,7 +77,7 @@ void add_lists(const Commands& blobs, const Commands& containers) {
 
 void print_blob(const json& blob) { std::cout << blob.dump(2) << "\n"; }
 
-/// What links lead to, be it there or not.
+/// Follows links to their target, which need not exist.
 Result<fs::path> followed(const std::string& file) {
   fs::path path = file;
   std::error_code error;
@@ -99,7 +99,7 @@ Result<void> write_content(ApiClient& api, const Which& which, const std::string
   return {};
 }
 
-/// Into a file beside it first, so that what has its name is whole.
+/// Writes a file beside it first, so that the file with this name is always whole.
 Result<void> replace_file(ApiClient& api, const Which& which, const std::string& file) {
   const auto part = file + ".part";
   auto done = write_content(api, which, part);
@@ -121,13 +121,13 @@ Result<int> download(const GlobalOptions& options, const Which& which, const std
   const auto target = TRY(followed(file));
   std::error_code error;
   const auto there = fs::status(target, error);
-  // A pipe or a device is written to; in its place, a file would be of no use.
+  // Write to a pipe or device directly; a file in its place would be useless.
   const bool as_it_is = fs::exists(there) && !fs::is_regular_file(there);
   TRY(as_it_is ? write_content(api, which, target) : replace_file(api, which, target));
   return kOk;
 }
 
-/// A file's bytes where the system keeps them, so that one of any size can be sent.
+/// A file's bytes, mapped into memory, so that a file of any size can be sent.
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& name) {
@@ -175,7 +175,7 @@ Result<int> upload(const GlobalOptions& options, const Upload& what) {
   return kOk;
 }
 
-/// The api gives both the same answer, so it is asked before.
+/// The api answers the same whether the container is new or not, so this asks first.
 Result<int> create_container(const GlobalOptions& options, const std::string& name) {
   auto api = TRY(ApiClient::create(options));
   const auto query = query_of({{"prefix", name}, {"limit", "1"}});

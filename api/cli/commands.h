@@ -1,4 +1,4 @@
-// The subcommands of `tidemark`, one family a file, and how they are declared.
+// The subcommands of `tidemark`, one family in each file, and the way they are declared.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -13,7 +13,7 @@ class App;
 
 namespace tidemark::cli {
 
-/// What a command does once the command line was read; gives the exit code.
+/// Runs a command after the command line was read; returns the exit code.
 using Action = std::function<Result<int>(const GlobalOptions&)>;
 
 /// A command about one thing: METHOD /v1/COLLECTION/{name}ENDING.
@@ -26,8 +26,8 @@ struct ItemCommand {
   const char* body = "";
 };
 
-/// A level of commands: the program's own, or a family's, which share their first word. The command that was chosen
-/// leaves its action in `chosen`.
+/// A level of commands: the program's own commands, or a family's, which share their first word. The command that was
+/// chosen leaves its action in `chosen`.
 class Commands {
  public:
   Commands(CLI::App& level, Action& chosen) : level_(level), chosen_(chosen) {}
@@ -43,7 +43,7 @@ class Commands {
   Action& chosen_;
 };
 
-/// Last: it describes all the others.
+/// Call it last: it describes all the other commands.
 void add_completion_command(CLI::App& app, const Commands& program);
 void add_access_commands(const Commands& program);
 void add_blob_commands(const Commands& program);

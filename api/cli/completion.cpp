@@ -1,7 +1,7 @@
-// The completion scripts are made from the commands themselves, so they cannot go stale: for each command its
-// subcommands and options, for each option what its value may be. Ids and names are asked of the stack: whatever the
-// sibling command `list`, or another one, prints in its first column. One description serves all shells; the frames
-// around it walk over the words of the line in the same way.
+// The completion scripts are made from the commands themselves, so they cannot become outdated: for each command its
+// subcommands and options, for each option its possible values. Ids and names come from the stack: they are the first
+// column of the output of the sibling command `list`, or of another command. One description serves all shells; the
+// frames around it walk over the words of the line in the same way.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -11,7 +11,7 @@
 namespace tidemark::cli {
 namespace {
 
-/// "a b c" of "TEXT:{a,b,c}", as a check with a list of words describes itself.
+/// Returns "a b c" for "TEXT:{a,b,c}", the text by which a check with a list of words describes itself.
 std::string words_of(const std::string& type) {
   const auto begin = type.find('{'), end = type.find('}');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
@@ -20,12 +20,12 @@ std::string words_of(const std::string& type) {
   return words;
 }
 
-/// A command, and what may come after it.
+/// A command, and the words that may follow it.
 struct Words {
-  std::string path, commands, options, with_value;  // lists, by spaces
+  std::string path, commands, options, with_value;  // lists, separated by spaces
 };
 
-/// What stands at a place may be: words, what a command lists, or a file.
+/// The possible values at a place: words, the output of a command, or a file.
 struct Values {
   std::string place;             // "job show #1": a positional, "job list --state": an option
   std::string words, listed_by;  // "job list"
@@ -40,7 +40,7 @@ Words words_of(const CLI::App& command, const std::string& path) {
   Words out{path, {}, {}, {}};
   const auto add = [](std::string& list, const std::string& word) { list += (list.empty() ? "" : " ") + word; };
   for (const auto* each : command.get_subcommands(nullptr)) add(out.commands, each->get_name());
-  // Options of the whole program are taken anywhere.
+  // Options of the whole program are accepted at every level.
   for (const auto* level = &command; level != nullptr; level = level->get_parent()) {
     for (const auto* option : level->get_options()) {
       for (const auto& name : option->get_lnames()) {
@@ -52,14 +52,14 @@ Words words_of(const CLI::App& command, const std::string& path) {
   return out;
 }
 
-/// Nothing if anything may stand there.
+/// Returns nothing if any text may stand there.
 std::optional<Values> values_of(const CLI::App& command, const CLI::Option& option, const std::string& path,
                                 const std::string& place) {
   if (auto words = words_of(option.get_type_name()); !words.empty()) return Values{place, std::move(words), {}};
   if (option.get_name() == "--file") return Values{place, {}, {}};
   const auto* parent = command.get_parent();
   if (parent == nullptr) return std::nullopt;
-  // Some words mean the same wherever they are.
+  // Some words mean the same at every place.
   const auto name = option.get_name();
   if (name == "kind" || name == "--kind") return Values{place, {}, "kind list"};
   if (name == "table" || name == "--source" || name == "--destination") return Values{place, {}, "table list"};
@@ -84,7 +84,7 @@ void describe(const CLI::App& command, const std::string& path, Description& out
 
 constexpr const char* kFirstColumn = " 2>/dev/null | awk 'NR > 1 { print $1 }')";
 
-/// For bash and zsh, whose variables these are; names without a prefix mean something to zsh.
+/// For bash and zsh, which share these variables; names without a prefix have a meaning in zsh.
 void print_tables(const Description& all) {
   std::cout << "_tidemark_words() {\n  tm_commands='' tm_options='' tm_with_value=''\n  case \"$1\" in\n";
   for (const auto& each : all.words) {
@@ -104,7 +104,7 @@ void print_tables(const Description& all) {
   std::cout << "    *) return 1 ;;\n  esac\n}\n";
 }
 
-// Both shells understand it.
+// Both bash and zsh understand it.
 constexpr const char* kWalk = R"script(
 # The word that is completed, and those before it: sets tm_offered to what may stand there.
 _tidemark_offer() {

@@ -27,7 +27,7 @@ struct Keys {
     command.add_option("row-key", row_key, "RowKey")->required();
   }
   [[nodiscard]] std::string path() const {
-    // Both are there even if they are empty, as keys may be.
+    // Both parameters are sent even if they are empty, because keys may be.
     return item_path("tables", table, "/entity") + "?partitionKey=" + percent_encode(partition_key) +
            "&rowKey=" + percent_encode(row_key);
   }
@@ -40,7 +40,7 @@ void add_show_entity(const Commands& entities) {
   }));
 }
 
-/// Only the store knows the types, but what is no object is said here, and where it breaks off.
+/// Only the store knows the types, but this reports a body that is not an object, and where it breaks off.
 Result<void> check_object(const std::string& body) {
   if (TRY(read_json(body)).is_object()) return {};
   return fail(ErrorCode::kInvalidInput, "an entity is a JSON object, such as {\"Name\": \"Jones\"}");

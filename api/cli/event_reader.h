@@ -1,4 +1,4 @@
-// Server-sent events out of a stream that comes in pieces. Pure.
+// Reads server-sent events from a stream that comes in pieces. Pure.
 #pragma once
 #include <algorithm>
 #include <functional>

@@ -18,7 +18,7 @@ std::string where(const json& found) {
   return std::string(store) + " " + cell(archive, store) + "/" + cell(archive, "prefix") + account;
 }
 
-/// Which blobs, documents and parts of archives it is about.
+/// Prints the blobs, documents and parts of archives that the answer names.
 void print_objects(const json& places) {
   for (const auto& place : places) {
     for (const auto& blob : place.value("blobs", json::array())) {

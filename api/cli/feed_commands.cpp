@@ -60,7 +60,7 @@ struct ChangesArguments {
 
 void print_change(const GlobalOptions& options, const json& change) {
   if (options.json) {
-    std::cout << change.dump() << std::endl;  // flushed: somebody reads along
+    std::cout << change.dump() << std::endl;  // flushed, because somebody may be reading along
     return;
   }
   std::cout << time_cell(change, "version") << "  " << cell(change, "kind");
@@ -79,7 +79,7 @@ std::string changes_path(const ChangesArguments& a, const std::string& after, st
                                                               {"limit", std::to_string(limit)}});
 }
 
-/// Prints what is there, and the token of the place after it.
+/// Prints the changes that exist, and the token of the place after them.
 Result<int> list_changes(const GlobalOptions& options, const ChangesArguments& a) {
   auto api = TRY(ApiClient::create(options));
   json all;
@@ -110,7 +110,7 @@ Result<int> list_changes(const GlobalOptions& options, const ChangesArguments& a
   return kOk;
 }
 
-/// Each change as it comes, until the feed ends.
+/// Prints each change as it comes, until the feed ends.
 Result<int> follow_changes(const GlobalOptions& options, const ChangesArguments& a) {
   auto api = TRY(ApiClient::create(options));
   auto after = a.after.empty() ? std::string("now") : a.after;

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kMaxBodyBytes = 256UL << 20;
 constexpr long kConnectTimeoutMs = 10'000;
-// A server that sends nothing for so long is given up. Streams of events have a sign of life every ten seconds.
+// A request is given up when the server has sent nothing for this time. Streams of events send a sign of life every ten
+// seconds.
 constexpr long kSilentRequestS = 300;
 constexpr long kSilentStreamS = 30;
 
@@ -17,7 +18,7 @@ using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
 void append(HeaderList& list, const std::string& line) { list.reset(curl_slist_append(list.release(), line.c_str())); }
 
-/// `Expect` and, of a body, `Content-Type` are what libcurl would add of its own accord.
+/// `Expect` and, with a body, `Content-Type` are headers that libcurl would add by itself.
 HeaderList list_of(const HttpHeaders& headers) {
   HeaderList list(nullptr, &curl_slist_free_all);
   append(list, "Expect:");
@@ -30,7 +31,7 @@ HeaderList list_of(const HttpHeaders& headers) {
   return list;
 }
 
-/// An answer on its way.
+/// An answer that is being received.
 struct Transfer {
   CURL* easy;
   const TakePiece* each;
@@ -52,7 +53,7 @@ struct Transfer {
   }
 };
 
-/// What a person may try.
+/// Returns advice for a person.
 std::string hint_for(CURLcode code, const std::string& setting) {
   if (code == CURLE_COULDNT_CONNECT) {
     return "; is the stack up, and at this address? scripts/stack status shows its ports; " + setting + " says where";

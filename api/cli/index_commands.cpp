@@ -26,7 +26,7 @@ std::string state_of(const json& index) {
   return index.value("paused", false) ? state + ", paused" : state;
 }
 
-/// A table, or a container and what the names in it begin with.
+/// A table, or a container and the prefix of the names in it.
 std::string destination_of(const json& definition) {
   if (!definition.contains("container")) return definition.value("destination", "");
   return definition.value("container", "") + "/" + definition.value("prefix", "");
@@ -81,7 +81,8 @@ void print_index(const json& index) {
   std::cout << "definition: " << index.value("definition", json()).dump() << "\n";
 }
 
-/// Until it is ready and no scrub is waited for; its state on standard error whenever that changes.
+/// Waits until the index is ready and no requested scrub is left; prints its state on standard error whenever it
+/// changes.
 Result<json> await_ready(const GlobalOptions& options, ApiClient& api, const std::string& name, json index) {
   std::string shown;
   while (index.value("state", "") != "ready" || index.contains("scrubAsked")) {

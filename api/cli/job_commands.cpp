@@ -22,7 +22,7 @@ struct SubmitArguments {
   bool wait = false, dry_run = false, batch = false;
 };
 
-/// What cannot be given together.
+/// Returns the conflict between options that cannot be given together.
 std::optional<std::string> contradiction(const SubmitArguments& a) {
   if (a.batch && a.dry_run) return "--dry-run is for one job: the jobs of a batch are submitted at once";
   if (a.batch && a.wait) return "--wait is for one job, not for those of a batch";
@@ -37,13 +37,13 @@ Result<std::string> specification(const SubmitArguments& a) {
   return TRY(job_of(a.job)).dump();
 }
 
-/// Many jobs, and what is said of all of them: group and onEnd.
+/// Many jobs, and the settings that apply to all of them: group and onEnd.
 struct JobFile {
   std::vector<json> jobs;
   json common = json::object();
 };
 
-/// {"jobs":[...],"group"?,"onEnd"?}, a JSON array, or one job a line.
+/// Reads {"jobs":[...],"group"?,"onEnd"?}, a JSON array, or one job a line.
 Result<JobFile> jobs_of(const std::string& text) {
   JobFile file;
   auto whole = json::parse(text, nullptr, false);
@@ -64,7 +64,7 @@ Result<JobFile> jobs_of(const std::string& text) {
   return file;
 }
 
-/// Prints what became of each job; kFailed if one was refused.
+/// Prints the result for each job; kFailed if one was refused.
 int print_results(const GlobalOptions& options, const json& results) {
   int code = kOk;
   for (const auto& result : results) {
@@ -78,7 +78,7 @@ int print_results(const GlobalOptions& options, const json& results) {
   return code;
 }
 
-/// As many as the api takes at once, again and again; a group in one request.
+/// Submits as many jobs at once as the api takes, again and again; a group goes in one request.
 Result<int> submit_batch(const GlobalOptions& options, ApiClient& api, const std::string& text,
                          const std::string& group) {
   auto file = TRY(jobs_of(text));

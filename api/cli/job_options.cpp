@@ -16,7 +16,7 @@ namespace {
 using jobs::KindOption;
 using Form = KindOption::Form;
 
-/// What more than one kind, or every job, may have.
+/// Options of more than one kind, or of every job.
 constexpr KindOption kCommonOptions[] = {
     {"--source", "source", "table to read"},
     {"--destination", "destination", "table to write; created if absent"},
@@ -38,7 +38,7 @@ constexpr KindOption kCommonOptions[] = {
     {"--then", "then", "the job that follows its success, as JSON", Form::kJson},
 };
 
-/// "archive, unarchive: a container instead of a table; offload: for the values"
+/// Returns "archive, unarchive: a container instead of a table; offload: for the values".
 std::string meaning_of(std::string_view flag) {
   std::vector<std::pair<std::string, std::vector<std::string_view>>> meanings;  // each with its kinds
   jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
@@ -54,13 +54,13 @@ std::string meaning_of(std::string_view flag) {
   return out;
 }
 
-/// What is JSON, otherwise the text itself.
+/// Returns the parsed JSON, or the text itself if it is not JSON.
 nlohmann::json json_or_text(const std::string& text) {
   auto parsed = nlohmann::json::parse(text, nullptr, false);
   return parsed.is_discarded() ? nlohmann::json(text) : parsed;
 }
 
-/// {"NAME":VALUE,...} of NAME=VALUE each.
+/// Returns {"NAME":VALUE,...} for texts of the form NAME=VALUE.
 nlohmann::json values_of(const std::vector<std::string>& texts) {
   auto values = nlohmann::json::object();
   for (const auto& text : texts) {
@@ -112,7 +112,7 @@ void add_option(CLI::App& command, JobArguments& arguments, const KindOption& op
   }
 }
 
-/// The kinds that take an option; nothing if all do.
+/// Returns the kinds that take an option; nothing if all do.
 std::optional<std::vector<std::string_view>> takers_of(std::string_view flag) {
   constexpr std::string_view kOfMany[] = {
       "--source",  "--destination", "--source-account", "--destination-account", "--partition-key",
@@ -134,7 +134,7 @@ std::optional<std::vector<std::string_view>> takers_of(std::string_view flag) {
   return special ? std::optional(std::move(out)) : std::nullopt;
 }
 
-/// What the kind says of its option, if it says anything of its own.
+/// Returns the kind's own description of the option, if it has one.
 std::optional<std::string> meaning_for(std::string_view kind, std::string_view flag) {
   std::optional<std::string> out;
   jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
@@ -146,7 +146,7 @@ std::optional<std::string> meaning_for(std::string_view kind, std::string_view f
   return out;
 }
 
-/// Shows, of the options that only some kinds have, those of the kind that was named.
+/// Among the options that only some kinds have, shows those of the kind that was named.
 class KindHelp final : public CLI::Formatter {
  public:
   explicit KindHelp(CLI::App& command) : command_(command) {}
@@ -161,7 +161,7 @@ class KindHelp final : public CLI::Formatter {
       option->group(std::ranges::find(*takers, kind) == takers->end() ? "" : "Options of " + kind);
       if (const auto meaning = meaning_for(kind, flag)) option->description(*meaning);
     }
-    // Before a group that is hidden there is an empty line, too.
+    // A hidden group leaves its empty line, too.
     return CLI::detail::find_and_replace(Formatter::make_help(app, std::move(name), mode), "\n\n\n", "\n\n");
   }
 
@@ -218,7 +218,7 @@ Result<nlohmann::json> job_of(const JobArguments& a) {
   auto job = nlohmann::json::object();
   if (!a.kind.empty()) job["kind"] = a.kind;
   auto left = a.given;
-  // Only one of the two: the other one is empty.
+  // If only one of the two keys is given, the other one is empty.
   if (left.contains("--partition-key") != left.contains("--row-key")) {
     for (const auto* key : {"--partition-key", "--row-key"}) left.emplace(key, "");
   }
@@ -226,7 +226,7 @@ Result<nlohmann::json> job_of(const JobArguments& a) {
   const auto take = [&](const KindOption& option, bool own) {
     auto value = left.extract(option.flag);
     if (!value) return;
-    // An option of other kinds becomes a member that the api refuses.
+    // An option of another kind becomes a member that the api refuses.
     auto& into = own && option.object != nullptr ? job[option.object] : job;
     if (!into.is_object()) into = nlohmann::json::object();
     if (into.contains(option.member)) twice = option.flag;

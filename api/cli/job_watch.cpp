@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using SteadyClock = std::chrono::steady_clock;
 
-// Elsewhere than on a terminal, a line is for a file: not every page needs one.
+// If the output is not a terminal, lines go to a file, which does not need one for every page.
 constexpr auto kLineEvery = std::chrono::seconds(1);
 
 bool ended(const json& job) {
@@ -28,14 +28,14 @@ bool ended(const json& job) {
 
 int exit_code_of(const json& job) { return job.value("state", "") == "succeeded" ? kOk : kJobNotSucceeded; }
 
-/// Empty if it does not wait.
+/// Returns an empty text if the job does not wait.
 std::string why_it_waits(const json& job) {
   const auto waiting = job.value("waiting", json::object());
   if (waiting.contains("until")) return "begins at " + time_cell(waiting, "until");
   return cell(waiting, "text");
 }
 
-/// A bar where the total is known, a running count otherwise; how fast, and how long it will take.
+/// Returns a bar where the total is known, a running count otherwise, with the rate and the remaining time.
 std::string progress_line(const json& job) {
   const auto progress = job.value("progress", json::object());
   const auto done = progress.value("done", 0ULL) + progress.value("skipped", 0ULL);
@@ -75,16 +75,16 @@ class ProgressDisplay {
     shown_ = now;
     std::cerr << line << "\n";
   }
-  /// The api is away.
+  /// Tells that the api cannot be reached.
   void lost() {
-    told_.clear();  // what comes next is news again
+    told_.clear();  // so that the next line is shown even if it is the same
     if (terminal_) return rewrite("reconnecting...");
     std::cerr << "reconnecting...\n";
   }
 
  private:
   static void rewrite(const std::string& line) {
-    // A line that is wider than the terminal could not be rewritten.
+    // A line wider than the terminal could not be rewritten.
     const auto room = terminal_width(STDERR_FILENO);
     std::cerr << "\r\033[K" << (room > 1 ? cut(line, room - 1) : line) << std::flush;
   }
@@ -94,13 +94,13 @@ class ProgressDisplay {
   SteadyClock::time_point shown_;
 };
 
-/// Ctrl-C ends the watching, not the job: says so, and how to go on. One at a time.
+/// Ctrl-C ends the watching, not the job: prints this, and how to follow the job again. One at a time.
 class InterruptNote {
  public:
   explicit InterruptNote(const std::string& id) {
     text_ = "\nThe job goes on; to follow it again: tidemark job show " + id + " --watch\n";
     std::signal(SIGINT, [](int number) {
-      // Only what a signal handler may do, and errno stays what it was for the code that was interrupted.
+      // A signal handler may do no more than this, and must leave errno as it was for the interrupted code.
       const int code = errno;
       [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), text_.size());
       std::signal(number, SIG_DFL);
@@ -117,7 +117,8 @@ class InterruptNote {
 };
 std::string InterruptNote::text_;
 
-/// Every change until the end: the job as it ended. `lost` is called whenever the api is away.
+/// Follows every change until the end; returns the job as it ended. `lost` is called whenever the api cannot be
+/// reached.
 Result<json> follow(ApiClient& api, const std::string& id, const std::function<void(const json&)>& each,
                     const std::function<void()>& lost) {
   json last;
@@ -135,7 +136,7 @@ Result<json> follow(ApiClient& api, const std::string& id, const std::function<v
     const auto ran = api.stream(item_path("jobs", id, "/events"), [&](std::string_view piece) { reader.read(piece); });
     if (last.is_object() && ended(last)) return last;
     const bool may_pass = ran || ran.error().code == ErrorCode::kUnavailable;
-    const bool known = last.is_object();  // a job that was never seen may not exist, or the api is not there at all
+    const bool known = last.is_object();  // a job that was never seen may not exist, or the api may not run at all
     if (!ran && (!may_pass || !known || SteadyClock::now() - heard > kStreamPatience)) return fail(ran.error());
     if (!ran && !std::exchange(told, true)) lost();
     std::this_thread::sleep_for(kStreamAgainAfter);
@@ -203,7 +204,8 @@ Result<int> follow_job(const GlobalOptions& options, const std::string& id) {
   return exit_code_of(TRY(follow(
       api, id,
       [&](const json& seen) {
-        std::cout << (options.json ? seen.dump() : job_summary(seen)) << std::endl;  // flushed: somebody reads along
+        std::cout << (options.json ? seen.dump() : job_summary(seen))
+                  << std::endl;  // flushed, because somebody may be reading along
       },
       [] { std::cerr << "reconnecting...\n"; })));
 }

@@ -1,19 +1,19 @@
-// Following a job by its events: a bar on a terminal, plain lines elsewhere; and how a job is printed.
+// Follows a job by its events, with a bar on a terminal and plain lines elsewhere; and prints jobs.
 #pragma once
 #include "api/cli/api_client.h"
 
 namespace tidemark::cli {
 
-/// One line.
+/// The job in one line.
 std::string job_summary(const nlohmann::json& job);
-/// With its history.
+/// The job with its history.
 std::string job_details(const nlohmann::json& job);
 
-/// Until its end; then prints it. kOk or kJobNotSucceeded.
+/// Watches the job until its end; then prints it. kOk or kJobNotSucceeded.
 Result<int> watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id);
-/// Until its end, with progress on standard error: the job as it ended.
+/// Waits for the job's end, with progress on standard error; returns the job as it ended.
 Result<nlohmann::json> await_job(const GlobalOptions& options, ApiClient& api, const std::string& id);
-/// A line for every change on standard output: JSON with --json, else a summary.
+/// Prints a line for every change on standard output: JSON with --json, else a summary.
 Result<int> follow_job(const GlobalOptions& options, const std::string& id);
 
 }  // namespace tidemark::cli

@@ -10,7 +10,7 @@ namespace {
 
 using Files = std::vector<std::string>;
 
-/// "PUBLIC FILE", which is a line of a list of allowed keys too.
+/// Prints "PUBLIC FILE", which is also the form of a line in a list of allowed keys.
 void print_keys(const GlobalOptions& options, const std::vector<std::pair<std::string, std::string>>& keys) {
   auto list = nlohmann::json::array();
   for (const auto& [key, file] : keys) {

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a limit command was given.
+/// The arguments of a limit command.
 struct AskedLimit {
   std::string name;
   std::string partition_key;

@@ -18,7 +18,7 @@ constexpr const char* kExitCodes =
 constexpr const char* kOptionsOfAll =
     "Also: --api --token --data --table-url --account --key --ca-file --reason --json; see tidemark --help.\n";
 
-/// Prints "error: ..." (or {"error":...} with --json) on stderr and gives the exit code.
+/// Prints "error: ..." (or {"error":...} with --json) on stderr and returns the exit code.
 int report(const GlobalOptions& options, const Error& error) {
   if (options.json) {
     std::string code(azure_name_of(error.code));
@@ -81,8 +81,8 @@ int run_command(int argc, char** argv) {
   CLI::App app("Jobs, poison messages, queues and tables of a Tidemark stack.", "tidemark");
   app.require_subcommand(1);
   app.fallthrough();
-  app.get_formatter()->column_width(kHelpColumn);       // inherited by the subcommands, so before them
-  app.footer(std::string(kOptionsOfAll) + kExitCodes);  // of the subcommands, which inherit it
+  app.get_formatter()->column_width(kHelpColumn);       // set before the subcommands exist, which inherit it
+  app.footer(std::string(kOptionsOfAll) + kExitCodes);  // for the subcommands, which inherit it
   app.set_version_flag("--version", "tidemark " TIDEMARK_VERSION, "print the version and exit");
   add_options(app, options);
   Action chosen;

@@ -1,4 +1,4 @@
-// Backups, restores and checks. Restores, and checks of a stack that is stopped, are done here, without the api.
+// Backups, restores and checks. Restores, and checks of a stopped stack, run here, without the api.
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -126,7 +126,7 @@ Result<int> verify_backup(const GlobalOptions& options, const std::string& backu
   return report_total(options, found, 0, sum_of(backup::to_json(manifest), "files"));
 }
 
-/// The programs of the stores lie beside this one, or where the shell finds them.
+/// Finds a store's program beside this one, or else as the shell would.
 std::string program_path(const char* name) {
   std::error_code unknown;
   const auto beside = fs::read_symlink("/proc/self/exe", unknown).parent_path() / name;
@@ -162,7 +162,7 @@ Result<void> check_store(const GlobalOptions& options, const char* store, Totals
                                               std::to_string(code) + "): is the stack stopped?");
 }
 
-/// A store that finds nothing would begin anew, so only those are run that have something there. A stack has all of
+/// A store that finds no data would begin anew, so this runs only stores that have data. A stack has data of all of
 /// them.
 Result<int> check_offline(const GlobalOptions& options) {
   const auto is_there = [&](const Store& store) { return has_store(options.data, store); };
@@ -209,14 +209,14 @@ Result<int> check_online(const GlobalOptions& options) {
   return report_total(options, found, rows, files);
 }
 
-/// What the commands about backups were given.
+/// The arguments of the commands about backups.
 struct AskedBackup {
   std::string directory;
   std::size_t keep = 0;
-  std::function<Result<int>(const GlobalOptions&, const std::string&)> other;  // than making one
+  std::function<Result<int>(const GlobalOptions&, const std::string&)> other;  // another action than making a backup
 };
 
-/// A misspelt command is not to fill the disk.
+/// Rejects a misspelt command, which would otherwise fill the disk.
 std::optional<std::string> why_no_directory(const std::string& given) {
   static const std::vector<std::string> kCommands{"list", "verify"};
   if (given.empty()) return R"("tidemark backup" needs a directory, or a command: list, verify.)";

@@ -1,4 +1,4 @@
-// Checks of options that are whole numbers, with answers that a person understands.
+// Checks of options that are whole numbers, with messages that a person understands.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class Validator;
 
 namespace tidemark::cli {
 
-CLI::Validator whole_number();     // from 0 on
-CLI::Validator positive_number();  // from 1 on
+CLI::Validator whole_number();     // at least 0
+CLI::Validator positive_number();  // at least 1
 
 }  // namespace tidemark::cli

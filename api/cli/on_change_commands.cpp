@@ -44,7 +44,7 @@ void print_on_change(const json& on_change) {
   }
 }
 
-/// Of one that stopped at a change.
+/// Prints the possible ways to go on for a declaration that stopped at a change.
 void print_ways_on(ApiClient& api, const json& stopped) {
   const auto table = cell(stopped, "table"), before = cell(stopped, "failed");
   const auto resume = "tidemark on-change resume " + table + " " + cell(stopped, "name");
@@ -81,7 +81,7 @@ json body_of(const Arguments& a) {
   return body;
 }
 
-/// A command about one of them, with its two names.
+/// Adds a command about one declaration, with its two names.
 CLI::App& add_for_one(const Commands& family, const char* name, const char* meaning,
                       const std::shared_ptr<Arguments>& a, Action action) {
   auto& command = family.add(name, meaning, std::move(action));

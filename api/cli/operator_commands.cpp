@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of all that it may have.
+/// Shows how much of its maximum an account uses.
 std::string part_used(const json& holding) {
   if (!holding.contains("used") || !holding.contains("most")) return "";
   const auto percent = 100 * holding["used"].get<double>() / holding["most"].get<double>();
@@ -17,7 +17,7 @@ std::string part_used(const json& holding) {
 
 std::string amount_of(const json& holding) { return holding.contains("used") ? cell(holding, "used") : "not measured"; }
 
-/// "high, normal, low, heavy", as settings name them.
+/// "high, normal, low, heavy", in the form of the settings.
 std::string queues_of(const json& queues) {
   std::string out;
   for (const auto& queue : queues) {

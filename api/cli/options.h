@@ -1,4 +1,4 @@
-// What every subcommand knows: where the stack is, and how to print.
+// Settings that every subcommand has: the addresses of the stack, and the form of the output.
 #pragma once
 #include <string>
 
@@ -15,7 +15,7 @@ enum ExitCode : int {
 
 struct GlobalOptions {
   std::string api = "http://127.0.0.1:10003";
-  std::string token;          // empty: the one in DATA/run/token, for an api on this machine
+  std::string token;          // empty: the token in DATA/run/token, for an api on this machine
   std::string data = "data";  // of the stack
   std::string table = "http://127.0.0.1:10002/devstoreaccount1";
   std::string account = "devstoreaccount1";

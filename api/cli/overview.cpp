@@ -1,4 +1,4 @@
-// What needs attention, and figures for the last hour.
+// A summary of the things that need attention, and figures for the last hour.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string whole(const json& number) { return number.is_number() ? std::to_stri
 
 std::string seconds_of(const json& item, const char* member) { return whole(item.value(member, json(0))) + " s"; }
 
-/// A line for each thing that somebody should look at.
+/// Prints a line for each thing that needs attention.
 void print_remarkable(const json& seen) {
   for (const auto& queue : seen.value("queues", json::array())) {
     std::string said;
@@ -43,7 +43,7 @@ void print_remarkable(const json& seen) {
   }
 }
 
-/// What is wrong first.
+/// Prints the disks, those with problems first.
 void print_disks(const json& disks) {
   for (const auto& disk : disks) {
     if (disk.value("low", false)) std::cout << cell(disk, "message") << "\n";
@@ -57,10 +57,10 @@ void print_disks(const json& disks) {
   }
 }
 
-/// What the api tells of one by one.
+/// Things that the api reports one by one.
 struct Things {
   json workers, indexes, kinds;
-  std::string trouble;  // why they are not known
+  std::string trouble;  // why they are unknown
 };
 
 Result<void> ask_for(ApiClient& api, Things& things) {

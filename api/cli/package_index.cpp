@@ -25,7 +25,7 @@ std::string as_key(std::string text) {
   return text;
 }
 
-/// Of https://www.example.org:443/path: www.example.org.
+/// Returns www.example.org for https://www.example.org:443/path.
 std::string host_of(const std::string& url) {
   const auto scheme = url.find("://");
   if (scheme == std::string::npos) return {};

@@ -1,5 +1,5 @@
-// The Debian package index (what `apt-cache dumpavail` prints) as entities: PartitionKey = section ('/' becomes '-',
-// since keys cannot hold it), RowKey = package, the other fields as typed properties named without their dashes.
+// Reads the Debian package index (the output of `apt-cache dumpavail`) as entities: PartitionKey = section ('/' becomes
+// '-', since keys cannot hold it), RowKey = package, the other fields as typed properties named without their dashes.
 #pragma once
 #include <nlohmann/json.hpp>
 

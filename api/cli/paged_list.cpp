@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Why the list ends before its end.
+/// Says why the list ends early.
 std::string rest_of(const json& all, std::size_t found, const Extent& wanted) {
   if (found >= wanted.most) return std::to_string(found) + " shown; there are more: --limit 0 shows all";
   return std::to_string(found) + " found among " + std::to_string(all.value("searched", std::uint64_t{0})) +
@@ -48,7 +48,7 @@ Result<int> list_and_print(const GlobalOptions& options, const std::string& path
   if (!continuation.empty()) all["continuation"] = continuation;
   const auto found = items.size();
   const bool more = !continuation.empty();
-  // That there is nothing is said only of a whole list.
+  // The text for an empty list is printed only if the whole list was read.
   if (found > 0 || !more || options.json) print_answer(options, all, member_of(member, print));
   if (more && !options.json) std::cerr << "(" << rest_of(all, found, wanted) << ")\n";
   return kOk;

@@ -1,4 +1,4 @@
-// Lists that the api gives by pages, as commands print them: so much as is wanted, and where the rest begins.
+// Prints lists that the api gives page by page: as many entries as wanted, and where the rest begins.
 #pragma once
 #include <string>
 
@@ -10,10 +10,10 @@ class App;
 
 namespace tidemark::cli {
 
-/// So much of a list does a command ask for at once.
+/// How many entries a command requests at once.
 inline constexpr std::size_t kPage = 1000;
 
-/// How much of a list is wanted, and from where on.
+/// How much of a list is wanted, and where it begins.
 struct Extent {
   std::size_t most = 50;  // 0: all
   std::string continuation = {};
@@ -23,11 +23,11 @@ struct Extent {
 };
 inline const Extent kWhole{.most = 0};
 
-/// A search for few among very many ends here, unless all are wanted.
+/// A search for few matches among very many entries ends here, unless all are wanted.
 inline constexpr std::uint64_t kSearchedAtMost = 1'000'000;  // takes about a second
 
 /// Prints a list as one document of the form of a page: {MEMBER:[...],"searched"?,"continuation"?}. `path` has its
-/// other parameters. What is left out is told to a person after the list, on standard error.
+/// other parameters. A note on standard error after the list tells a person that entries were left out.
 Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member,
                            const Extent& wanted, const Print& print);
 

@@ -22,14 +22,14 @@ std::string now_text() { return to_iso8601(std::chrono::time_point_cast<Ticks>(s
 
 std::string messages(std::uint64_t count) { return counted(count, "message"); }
 
-/// What became of messages that were sent back.
+/// The outcome of messages that were sent back.
 struct Outcome {
-  std::vector<std::string> pending;  // jobs
+  std::vector<std::string> pending;  // job ids
   std::uint64_t sent = 0, succeeded = 0, cancelled = 0;
-  std::vector<std::string> failed;  // jobs
+  std::vector<std::string> failed;  // job ids
 };
 
-/// The jobs of all messages that match.
+/// Returns the jobs of all messages that match.
 Result<std::vector<std::string>> list_jobs(ApiClient& api, const PoisonFilter& filter) {
   std::vector<std::string> ids;
   std::string continuation;
@@ -44,19 +44,19 @@ Result<std::vector<std::string>> list_jobs(ApiClient& api, const PoisonFilter& f
   return ids;
 }
 
-/// What a job does with poison messages, in words.
+/// A job's action on poison messages, in words.
 struct Verb {
   const char* kind;  // of the job
   const char* ask;   // "Delete 3 messages?"
   const char* did;   // "deleted 3 messages"
-  bool jobs_go_on;   // those of its messages, so that they have an outcome
+  bool jobs_go_on;   // the jobs of the messages go on, so they have an outcome
 };
 constexpr Verb kSendBack{"redrive", "Send back", "sent", true};
 constexpr Verb kDelete{"purge", "Delete", "deleted", false};
 
 bool by_filter(const PoisonSelection& which) { return which.ids.empty() && which.queue.name.empty(); }
 
-/// For whoever is asked: the kinds of failure among those that match.
+/// Returns the kinds of failure among the matching messages, for the question to the user.
 Result<std::string> groups_of(ApiClient& api, const PoisonFilter& filter) {
   const auto found = TRY(api.call("GET", "/v1/poison/groups" + filter.query()));
   std::string text;
@@ -88,8 +88,8 @@ Result<json> job_of(ApiClient& api, const Verb& verb, const BulkArguments& argum
   return job;
 }
 
-/// Counts what the job is about and asks whether to go on. It may then touch no more than was counted, which the audit
-/// trail tells.
+/// Counts the messages that the job would touch and asks whether to go on. The job may then touch no more than were
+/// counted; the audit trail records this limit.
 Result<bool> agreed(ApiClient& api, const Verb& verb, const PoisonSelection& which, json& job) {
   const auto plan = TRY(api.call("POST", "/v1/jobs?dryRun=true", job.dump()));
   const auto count = plan.value("keys", 0ULL);
@@ -109,13 +109,14 @@ bool was_sent_by(const json& job, const std::string& sender) {
   return std::ranges::any_of(history, [&](const json& entry) { return cell(entry, "by") == sender; });
 }
 
-/// True if the job has ended, which is noted. `sender`: the redrive job that may have sent it, or empty.
+/// Returns true if the job has ended, and counts its outcome. `sender`: the redrive job that may have sent it, or
+/// empty.
 Result<bool> note_end(ApiClient& api, const std::string& id, const std::string& sender, Outcome& outcome) {
   const auto job = TRY(api.call("GET", item_path("jobs", id)));
   if (!sender.empty() && !was_sent_by(job, sender)) return true;  // it stayed where it was
   const auto state = job.value("state", "");
   if (state == "poisoned") {
-    // Unless its message is on its way, and no worker has claimed it yet.
+    // The message may still be on its way, with no worker having claimed it.
     const auto poison = api.call("GET", item_path("poison", id));
     if (!poison && poison.error().code == ErrorCode::kNotFound) return false;
     if (!poison) return fail(poison.error());
@@ -161,7 +162,7 @@ int print_outcome(const GlobalOptions& options, const Outcome& outcome) {
   return outcome.failed.empty() ? kOk : kJobNotSucceeded;
 }
 
-/// The jobs of the messages that will be sent back.
+/// Returns the jobs of the messages that will be sent back.
 Result<std::vector<std::string>> jobs_of(ApiClient& api, const PoisonSelection& which, const json& job) {
   if (which.ids.empty()) return list_jobs(api, which.filter);
   std::vector<std::string> found;
@@ -173,7 +174,7 @@ Result<std::vector<std::string>> jobs_of(ApiClient& api, const PoisonSelection& 
   return found;
 }
 
-/// Of a job that goes through messages: what it did, under this name.
+/// Prints how many messages the job went through, under this name.
 int print_done(const GlobalOptions& options, const json& ended, const char* did) {
   const auto done = ended.value(json::json_pointer("/progress/done"), 0ULL);
   print_answer(options, {{did, done}}, [&](const json&) { std::cout << did << " " << messages(done) << "\n"; });
@@ -183,7 +184,7 @@ int print_done(const GlobalOptions& options, const json& ended, const char* did)
 Result<int> act_on_many(const GlobalOptions& options, const Verb& verb, BulkArguments arguments) {
   auto api = TRY(ApiClient::create(options));
   auto& which = arguments.which;
-  // Of what a filter selects, only what is there by now.
+  // A filter selects only messages that exist by now.
   if (by_filter(which) && which.filter.moved_before.empty()) which.filter.moved_before = now_text();
   auto job = TRY(job_of(api, verb, arguments));
   if (!TRY(agreed(api, verb, which, job))) return kOk;

@@ -24,7 +24,7 @@ std::string shown_text(const std::string& text) {
   return decoded ? *decoded + "\n(in Base64: " + text + ")" : text;
 }
 
-/// Of a message that was edited: what it was before, a job as its body is shown.
+/// Prints the original of a message that was edited; a job in the form of its body.
 void print_original(const json& message) {
   if (!message.contains("original")) return;
   const auto text = cell(message, "original");
@@ -32,7 +32,7 @@ void print_original(const json& message) {
   std::cout << "before it was edited: " << (job.is_object() ? job.dump(2) : shown_text(text)) << "\n";
 }
 
-/// Of a queue that is not the jobs'.
+/// Prints a message of a queue other than those of jobs.
 void print_message(const json& message) {
   std::cout << cell(message, "id") << "  from " << cell(message, "queue") << ", dequeued "
             << counted(message.value("dequeueCount", 0ULL), "time") << "\n"
@@ -69,7 +69,7 @@ void print_groups(const json& page) {
   if (!page.value("complete", true)) std::cout << "(there are more: only the first were counted)\n";
 }
 
-/// Which message, and of which queue.
+/// Names a message and its queue.
 struct WhichMessage {
   std::string id;
   PoisonQueue queue;
@@ -80,7 +80,8 @@ struct WhichMessage {
   }
 };
 
-/// The newest `most` (0: all) of a list that the api gives oldest first. As one document, as list_and_print().
+/// Prints the newest `most` entries (0: all) of a list that the api gives oldest first, as one document, like
+/// list_and_print().
 Result<int> list_newest_first(const GlobalOptions& options, const std::string& path, std::size_t most,
                               const Print& print) {
   auto api = TRY(ApiClient::create(options));

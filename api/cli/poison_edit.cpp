@@ -19,10 +19,10 @@ using nlohmann::json;
 
 constexpr std::size_t kLeastEncoded = 8;  // shorter ones may be Base64 by chance
 constexpr const char* kWritten = "; what you wrote is in ";
-// Of a stored job; the api gives them again.
+// Members of a stored job that the api adds again.
 constexpr const char* kNotOfTheSpec[] = {"jobId", "group", "after"};
 
-/// A file that is nobody else's.
+/// Creates a file that nobody else can read.
 Result<std::string> temporary_file(const std::string& text, const char* ending) {
   const char* folder = std::getenv("TMPDIR");
   std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/tidemark-XXXXXX" + ending;
@@ -37,13 +37,13 @@ Result<void> run_editor(const std::string& path) {
   const char* editor = std::getenv("VISUAL");
   if (editor == nullptr || *editor == '\0') editor = std::getenv("EDITOR");
   if (editor == nullptr || *editor == '\0') editor = "vi";
-  // It may be a command with arguments, as everywhere.
+  // As usual, it may be a command with arguments.
   const auto line = std::string(editor) + " '" + path + "'";
   if (std::system(line.c_str()) == 0) return {};
   return fail(ErrorCode::kConfigInvalid, "the editor " + std::string(editor) + " failed: set EDITOR, or use --file");
 }
 
-/// The job in it, if it is what `poison show --json` printed.
+/// Returns the job in it, if it is the output of `poison show --json`.
 json job_in(json given) {
   if (given.is_object() && given.contains("body") && given.contains("id")) given = json(given["body"]);
   if (!given.is_object()) return given;
@@ -58,7 +58,7 @@ Result<std::string> message_text(const std::string& text) {
   return json{{"body", text}}.dump();
 }
 
-/// Editors end the last line of what they write.
+/// Editors add a newline at the end of the last line.
 std::string without_added_newline(std::string text, const std::string& before) {
   if (before.ends_with('\n') || !text.ends_with('\n')) return text;
   text.pop_back();

@@ -1,4 +1,4 @@
-// Which poison messages a command is about: named ones, or all that match.
+// Selects the poison messages for a command: named messages, or all that match.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,14 +11,14 @@ class App;
 
 namespace tidemark::cli {
 
-/// Which queue's; without a name, the jobs' own.
+/// The queue whose poison messages are meant; without a name, the jobs' own.
 struct PoisonQueue {
   std::string name;
 
   void declare(CLI::App& command);
-  /// The whole id, for the end of one.
+  /// Returns the whole id that ends like this.
   [[nodiscard]] Result<std::string> whole(ApiClient& api, const std::string& id) const;
-  /// "/v1/poison/ID/ENDING?queue=NAME", with the whole id for the end of one.
+  /// Returns "/v1/poison/ID/ENDING?queue=NAME", with the whole id that ends like `id`.
   [[nodiscard]] Result<std::string> path(const GlobalOptions& options, const std::string& id,
                                          const std::string& ending = {}) const;
 };
@@ -39,7 +39,7 @@ struct PoisonSelection {
   bool all = false, yes = false;
 
   void declare(CLI::App& command);
-  /// What is wrong with it; empty if it says exactly one of: ids, a filter, all.
+  /// Returns the problem with the selection; empty if it has exactly one of: ids, a filter, all.
   [[nodiscard]] std::string problem() const;
 };
 

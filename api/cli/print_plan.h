@@ -1,4 +1,4 @@
-// The plan of a dry run, for a person or as JSON.
+// Prints the plan of a dry run, for a person or as JSON.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace tidemark::cli {
 
-/// kFailed if the plan says that the job would fail.
+/// Returns kFailed if the plan says that the job would fail.
 int print_plan(const GlobalOptions& options, const nlohmann::json& plan);
 
 }  // namespace tidemark::cli

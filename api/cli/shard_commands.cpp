@@ -1,4 +1,4 @@
-// The shards of the stores: who serves them, moves, and what would take load from those that are hot.
+// The shards of the stores: their processes, moves between these, and plans to relieve hot shards.
 #include "api/cli/shard_commands.h"
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ std::string owner_of(const json& shard) {
   return "this process";
 }
 
-/// One list of a member of each store, and on standard error the stores that do not answer.
+/// Joins a member of every store into one list; names the stores that do not answer on standard error.
 json joined(const json& stores, const char* member) {
   auto all = json::array();
   for (const auto& store : stores.at("stores")) {
@@ -75,7 +75,7 @@ Result<int> list_processes(const GlobalOptions& options) {
                         [table](const json& answer) { table(joined(answer, "processes")); });
 }
 
-/// What `shards move` was given.
+/// The arguments of `shards move`.
 struct Move {
   std::string store, process;
   std::uint64_t shard = 0;

@@ -1,4 +1,4 @@
-// The commands about shards, as those of commands.h.
+// The commands about shards, like those of commands.h.
 #pragma once
 #include "api/cli/commands.h"
 

@@ -1,4 +1,4 @@
-// Ids as people give them: whole, or the end of one that no other has, as lists on a terminal show them.
+// Ids in the form that people give: whole, or an end that only one id has, as lists on a terminal show them.
 #pragma once
 #include <string>
 
@@ -6,9 +6,9 @@
 
 namespace tidemark::cli {
 
-/// The whole id of what is in a list of the api with pages, `path` and its member `member`, by the end of its `id` or
-/// `jobId`. What does not look like the end of an id, or is found nowhere, is returned as it is, for the api to judge.
-/// kInvalidInput if several have this end.
+/// Returns the whole id of an entry in a paged list of the api, `path` and its member `member`, by the end of its `id`
+/// or `jobId`. A text that does not look like the end of an id, or that is not found, is returned as it is, for the api
+/// to judge. kInvalidInput if several ids have this end.
 Result<std::string> whole_id(ApiClient& api, const std::string& path, const std::string& member,
                              const std::string& given);
 Result<std::string> whole_job_id(const GlobalOptions& options, const std::string& given);

@@ -16,11 +16,11 @@ namespace {
 
 using nlohmann::json;
 constexpr std::size_t kBatch = 100;                 // operations in an entity group transaction
-constexpr std::size_t kBatchBytes = 3UL << 20;      // of 4 MiB
-constexpr std::size_t kMaxOpenPartitions = 10'000;  // entities waiting for company
+constexpr std::size_t kBatchBytes = 3UL << 20;      // of the 4 MiB that are allowed
+constexpr std::size_t kMaxOpenPartitions = 10'000;  // entities that wait for others of their partition
 constexpr const char* kTypeEnding = "@odata.type";
 
-/// A whole number that the service would take for a Double, and round, becomes an Int64.
+/// Makes whole numbers that the service would take for Doubles, and round, an Int64.
 Result<void> keep_whole_numbers(json& entity) {
   std::vector<std::string> large;
   for (const auto& [name, value] : entity.items()) {
@@ -58,7 +58,7 @@ class Importer {
     auto& group = groups_[entity["PartitionKey"].get<std::string>()];
     const auto row = entity["RowKey"].get<std::string>();
     const auto size = entity.dump(-1, ' ', false, json::error_handler_t::replace).size();
-    // An entity may be in a transaction once, and the transaction has its limits.
+    // A transaction may hold an entity only once, and its size is limited.
     if (group.rows.contains(row) || group.entities.size() == kBatch || group.bytes + size > kBatchBytes) {
       TRY(flush(group));
     }

@@ -21,7 +21,7 @@ Error error_of(const HttpReply& reply, const std::string& table) {
   return error;
 }
 
-// A key inside the quotes of a key predicate.
+// Escapes a key for the quotes of a key predicate.
 std::string quoted_key(const std::string& key) {
   std::string doubled;
   for (const char c : key) {

@@ -1,4 +1,4 @@
-// The table service as any client sees it: signed HTTP, JSON entities. For import and query from the command line.
+// The table service as any client uses it: signed HTTP, JSON entities. For import and query from the command line.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -14,17 +14,17 @@ namespace tidemark::cli {
 class TableHttp {
  public:
   static Result<TableHttp> create(const GlobalOptions& options);
-  /// An existing table is fine.
+  /// Succeeds if the table exists already.
   Result<void> ensure_table(const std::string& table);
   /// Insert-or-replace of 1..100 entities (JSON with PartitionKey and RowKey) of one partition, in one transaction.
   Result<void> upsert(const std::string& table, const std::vector<nlohmann::json>& entities);
-  /// Which entities, and what of them. With `types`, what JSON cannot tell is beside it
-  /// ("Size@odata.type":"Edm.Int64"), so that upsert() makes the same entity again.
+  /// Selects the entities and the properties to return. With `types`, types that JSON cannot express are given beside
+  /// the value ("Size@odata.type":"Edm.Int64"), so that upsert() creates the same entity again.
   struct Query {
     std::string table, filter = {}, select = {};
     bool types = false;
   };
-  /// All pages; `each` returns false to stop. The table "Tables" has the names of all: {"TableName":...}.
+  /// Reads all pages; `each` returns false to stop. The table "Tables" has the names of all: {"TableName":...}.
   Result<void> query(const Query& query, const std::function<bool(const nlohmann::json&)>& each);
 
  private:

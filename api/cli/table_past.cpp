@@ -1,4 +1,4 @@
-// `tidemark table past`: a table as it was at a moment, out of the table as it is and the changes that its feed keeps.
+// `tidemark table past`: a table as it was at a moment, from its present state and the changes that its feed keeps.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <set>
@@ -13,23 +13,23 @@ namespace {
 
 using nlohmann::json;
 
-/// Prints each entity that was there. One that is written to meanwhile may come twice, with the same values.
+/// Prints each entity that existed. An entity that is written meanwhile may be printed twice, with the same values.
 class Past {
  public:
   Past(ApiClient api, TableHttp tables, std::string table, Time at)
       : api_(std::move(api)), tables_(std::move(tables)), table_(std::move(table)), at_(at) {}
 
-  /// How many were printed.
+  /// Returns how many entities were printed.
   Result<std::size_t> print() {
     TRY(check_feed());
     TRY(print_changed());
-    // The same moment for the table: what was not written to since then is what it was.
+    // Entities that were not written since that moment are unchanged.
     const auto unchanged = "Timestamp le datetime'" + to_iso8601_7digits(at_) + "'";
     TRY(tables_.query({table_, unchanged, {}, true}, [this](const json& entity) {
       print_entity(entity);
       return true;
     }));
-    // And what was written to before it was read there.
+    // Then print the entities that were written before the query reached them.
     TRY(print_changed());
     return printed_;
   }
@@ -52,8 +52,8 @@ class Past {
     return {};
   }
 
-  /// Those that changes from place_ on have made to something else than they were. The first change after the moment
-  /// says what that was.
+  /// Prints the entities that changes from place_ on have altered. The first change after the moment holds the old
+  /// values.
   Result<void> print_changed() {
     for (bool more = true; more;) {
       const auto query = query_of({{"after", place_}, {"old", "true"}, {"limit", "1000"}});

@@ -11,7 +11,7 @@
 namespace tidemark::cli {
 namespace {
 
-constexpr std::size_t kLeastText = 24;  // of a column that is cut
+constexpr std::size_t kLeastText = 24;  // width of a column that is cut
 constexpr std::size_t kShortId = 8;
 constexpr const char* kEllipsis = "…";
 
@@ -21,7 +21,7 @@ std::size_t length_of_line(const std::vector<std::size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
 }
 
-/// False if the columns are too wide for that.
+/// Returns false if the columns are too wide even so.
 bool squeeze(std::vector<std::size_t>& widths, const std::vector<bool>& whole, std::size_t room) {
   for (auto line = length_of_line(widths); line > room; --line) {
     std::size_t* widest = nullptr;

@@ -13,7 +13,7 @@ std::vector<std::string> commands_of(const CLI::App& level) {
   return names;
 }
 
-/// Options of the levels above are taken too.
+/// Options of the levels above are accepted, too.
 const CLI::Option* find_option(const CLI::App& level, const std::string& name) {
   for (const auto* each = &level; each != nullptr; each = each->get_parent()) {
     if (const auto* option = each->get_option_no_throw(name)) return option;

@@ -1,4 +1,4 @@
-// What was wrong with a command line that could not be read, for somebody who has misspelt a word of it.
+// Explains a command line that could not be read to a user who has misspelt a word of it.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,8 +10,8 @@ class App;
 
 namespace tidemark::cli {
 
-/// The first word that is no command or option of the program, with what was probably meant; or that a command is
-/// missing, with those there are. Nothing if it was something else.
+/// Returns the first word that is no command or option of the program, with the probable correction; or the message
+/// that a command is missing, with the existing ones. Returns nothing if something else was wrong.
 std::optional<std::string> explain_unknown_word(const CLI::App& program, std::span<const char* const> arguments);
 
 }  // namespace tidemark::cli

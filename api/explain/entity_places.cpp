@@ -13,8 +13,8 @@ namespace tidemark::jobs {
 namespace {
 
 constexpr std::size_t kMostPlaces = 32;
-constexpr std::size_t kMostBlobs = 16;  // of one entity
-// Of one archive. Parts of up to about 16 MiB each: an answer comes within seconds.
+constexpr std::size_t kMostBlobs = 16;  // for one entity
+// For one archive. Parts have up to about 16 MiB each: an answer comes within seconds.
 constexpr LookBounds kArchiveBounds{.keys = 1000, .samples = 1000, .reads = 64, .bytes = 16UL << 20};
 
 std::string text_of(const Location& location) {
@@ -53,7 +53,7 @@ Task<Result<void>> EntityPlaces::search(std::string table, EntityKey key) {
       CO_TRY(co_await look(next));
       follow_moves(next);
     }
-    // Only now: of an entity that is archived, the archived version tells where its copies lie.
+    // Only now, because for an archived entity the archived version determines the places of its copies.
     for (std::size_t place = 0; place < places_.size(); ++place) follow_copies(place);
   }
   co_return Result<void>{};
@@ -89,7 +89,7 @@ void EntityPlaces::follow_copies(std::size_t from) {
   for (const auto& reach : reaches_) {
     if (!reach.templates || !is_same(reach.from, places_[from].location)) continue;
     const auto* entity = original_at(from);
-    // Within one table, copies are not copied again.
+    // A copy within the same table is not copied again.
     if (entity == nullptr || (entity->is_copy() && is_same(reach.from, reach.to))) continue;
     if (const auto key = reach.key_for(*entity)) add(reach.to, *key, true);
   }
@@ -138,11 +138,11 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
       complete_ = false;
       co_return;
     }
-    // From its end on: nothing of its bytes.
+    // Reads beyond the end, so that no bytes are sent.
     const auto blobs =
         access_.blobs->as(there.location.account.empty() ? access_.blobs->account() : there.location.account);
     auto blob = co_await blobs->read(link->container, link->name, link->size, {});
-    // Whoever wrote the link may have named what cannot be.
+    // The user who wrote the link may have given impossible names.
     if (!blob && http_status_of(blob.error().code) >= 500) {
       complete_ = false;
       give_up_on_blobs(blob.error());
@@ -154,7 +154,7 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
   }
 }
 
-/// A store that does not answer is not asked for every place: each would wait until its deadline.
+/// A store that does not answer is not asked again for each place: every call would wait until its deadline.
 void EntityPlaces::give_up_on_blobs(const Error& error) {
   if (http_status_of(error.code) >= 500) access_.blobs = nullptr;
 }
@@ -172,7 +172,7 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   }
   auto& there = places_[place];
   if (!found) {
-    // The rest of the story is worth telling: containers are not the only place.
+    // The rest of the story is still useful, because containers are not the only place.
     complete_ = false;
     if (archive.directory.empty()) give_up_on_blobs(found.error());
     there.problem = std::move(found.error().message);
@@ -182,7 +182,7 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   there.may_be_in = std::move(found->unread);
   for (auto& [entity, object] : found->samples) {
     if (there.objects.empty() || there.objects.back() != object) there.objects.push_back(std::move(object));
-    // What is archived carries the version of its original, and is none of its own.
+    // An archived entity carries the version of its original, and has no version of its own.
     const bool newer = !found_[place].entity || found_[place].entity->version < entity.version;
     if (!newer) continue;
     there.present = true;
@@ -193,8 +193,8 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   co_return Result<void>{};
 }
 
-/// Of a directory that this process may not read. The catalog names every object: of a document it tells all but the
-/// properties, of parts which there are.
+/// For a directory that this process may not read. The catalog names every object: for a document it holds everything
+/// except the properties, for parts only their names.
 Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
   const auto archive = *places_[place].location.archive;
   const auto key = places_[place].key;

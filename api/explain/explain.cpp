@@ -12,17 +12,17 @@ namespace {
 
 constexpr std::size_t kMostRecords = 2000;  // the newest
 constexpr std::uint32_t kPage = 500;
-constexpr std::uint32_t kMostWaiting = 500;  // of each queue
-constexpr std::uint32_t kMostPoison = 500;   // of those that read one table
-constexpr std::size_t kMostTables = 4;       // beside the one that is asked for
-constexpr int kMostDueTimes = 400;           // of one schedule
-constexpr int kMostEvaluations = 20'000;     // of all schedules
+constexpr std::uint32_t kMostWaiting = 500;  // from each queue
+constexpr std::uint32_t kMostPoison = 500;   // from those that read one table
+constexpr std::size_t kMostTables = 4;       // beside the requested one
+constexpr int kMostDueTimes = 400;           // for one schedule
+constexpr int kMostEvaluations = 20'000;     // for all schedules
 
 struct KnownJob {
   std::string id;
   Reach reach;
   bool over = false;                // as far as is known without its record
-  std::optional<JobRecord> record;  // of what was found by its message, only once somebody wants to know
+  std::optional<JobRecord> record;  // for a job that was found by its message, read only on demand
 };
 
 PoisonFilter of_kind(std::string kind) {
@@ -37,8 +37,8 @@ PoisonFilter that_read(std::string table) {
   return out;
 }
 
-/// One question under way; lives in explain()'s frame. What happened is told by the newest records, what may happen by
-/// the messages of jobs that wait, run or were given up, however old they are.
+/// One question in progress; lives in explain()'s frame. The newest records tell the past; the messages of jobs that
+/// wait, run or were given up, however old they are, tell the possible future.
 class Explainer {
  public:
   Explainer(const ExplainSources& sources, ObjectAccess access, Clock& clock)
@@ -47,7 +47,7 @@ class Explainer {
   Task<Result<Explanation>> run(std::string table, EntityKey key) {
     CO_TRY(co_await read_records());
     for (const auto& queue : from_.job_queues) CO_TRY(co_await read_waiting(queue));
-    CO_TRY(co_await read_poison(of_kind("unarchive")));  // which reads no table
+    CO_TRY(co_await read_poison(of_kind("unarchive")));  // these read no table
     CO_TRY(co_await read_poison(that_read(table)));
     auto schedules = CO_TRY(co_await from_.schedules.all());
     out_.looked_at_schedules = schedules.size();
@@ -100,7 +100,7 @@ class Explainer {
     const auto found = CO_TRY(std::move(page));
     for (const auto& message : found.messages) {
       const auto parsed = parse_job_message(message.text);
-      // One that some SDK has put has no id of a job until a worker gives it this one.
+      // A job that an SDK has put has no id until a worker gives it this one.
       auto id = parsed && !parsed->job_id.empty() ? parsed->job_id : job_id_of_message(message.inserted, message.id);
       add(std::move(id), parsed, false, {});
     }
@@ -158,7 +158,7 @@ class Explainer {
         out_.schedules.push_back({schedule.name, std::string(kind_name(*spec)), reach.from, *due});
         return;
       }
-      // A filter without moments says the same every time.
+      // A filter without times gives the same result for every due time.
       spec->idempotency_key.clear();
       auto again = canonical_text(*spec);
       if (again == text) return;
@@ -171,7 +171,7 @@ class Explainer {
   EntityPlaces places_;
   Explanation out_;
   std::vector<KnownJob> jobs_;
-  std::set<std::string> known_;  // their ids
+  std::set<std::string> known_;  // the ids of these jobs
   int evaluations_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// The story of one entity key across stores, from what they and the records of jobs know: where it is now, in tables
-// and in archives outside of them, which job put it there from which version, where copies of it lie, what is queued,
-// running or poisoned that selects it, and which schedule would take it when. Reads only, and a bounded number of
-// messages, records, schedules, due times, places and objects: `complete` is false when a bound was met or something
-// could not be read. What a finished job did to an entity that its filter selected is known only as long as the copy it
-// wrote is there.
+// The story of one entity key across stores, from the stores and the records of jobs: its present places, in tables and
+// in archives outside of them; the job that put it there, and from which version; the places of its copies; the queued,
+// running and poisoned jobs that select it; and the schedules that would take it, and when. Reads only, and a bounded
+// number of messages, records, schedules, due times, places and objects: `complete` is false when a bound was reached
+// or something could not be read. The effect of a finished job on an entity that its filter selected is known only as
+// long as the copy that it wrote exists.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,29 +22,29 @@ namespace tidemark::jobs {
 struct LinkedBlob {
   std::string property;
   BlobLink link;
-  bool present = false;  // as the link says
+  bool present = false;  // and unchanged since the link was written
 };
 
-/// Where the key is, or could be: what jobs or schedules move or copy it to or from.
+/// A place where the key is, or could be, because jobs or schedules move or copy it to or from there.
 struct EntityPlace {
   Location location;
-  EntityKey key;  // the one asked for, or that of a copy
+  EntityKey key;  // the requested key, or that of a copy
   bool present = false;
   table_store::Version version = 0;                    // in a table: the entity's Timestamp
   std::optional<table_store::Version> source_version;  // a copy: the version of its original
-  std::string job;                                     // a copy: the job that wrote it, until somebody else does
-  std::optional<JobRecord> record;                     // of that job, while it is kept
+  std::string job;                                     // a copy: the job that wrote it, until somebody else writes it
+  std::optional<JobRecord> record;                     // the record of that job, while it is kept
   std::vector<LinkedBlob> blobs;                       // in a table
-  // Of archives outside of tables:
+  // For archives outside of tables:
   std::vector<std::string> objects;    // documents or parts that hold the key
-  std::vector<std::string> may_be_in;  // parts that were not looked into; the first ones
-  std::string problem;                 // why something here could not be looked at
+  std::vector<std::string> may_be_in;  // parts that were not read; only the first ones
+  std::string problem;                 // why something here could not be read
 };
 
 enum class Relation : std::uint8_t {
-  kWouldTake = 1,  // has not ended, and selects the entity as it is now
+  kWouldTake = 1,  // has not ended, and selects the entity in its present state
   kGaveUp = 2,     // poisoned; would take it if it were sent back
-  kNamed = 3,      // has ended, and was for this key alone
+  kNamed = 3,      // has ended, and concerned only this key
 };
 
 struct EntityJob {
@@ -53,7 +53,7 @@ struct EntityJob {
   Location from;  // where it finds the entity
 };
 
-/// The first due time, of the next ones, at which a schedule's job would select the entity as it is now.
+/// The first of the next due times at which a schedule's job would select the entity in its present state.
 struct EntitySchedule {
   std::string name;
   std::string kind;
@@ -62,7 +62,7 @@ struct EntitySchedule {
 };
 
 struct Explanation {
-  std::vector<EntityPlace> places;  // the one that was asked for first
+  std::vector<EntityPlace> places;  // the requested place first
   std::vector<EntityJob> jobs;      // newest first within each relation
   std::vector<EntitySchedule> schedules;
   std::uint64_t looked_at_jobs = 0;
@@ -70,18 +70,18 @@ struct Explanation {
   bool complete = true;
 };
 
-/// References; they must outlive the call.
+/// The references must outlive the call.
 struct ExplainSources {
   JobStore& jobs;
   PoisonStore& poison;
   ScheduleStore& schedules;
   queue_service::QueueClient& queues;
   table_store::TableClient& tables;
-  /// Where jobs wait.
+  /// The queues in which jobs wait.
   std::vector<std::string> job_queues{std::string(kHighQueue), std::string(kJobQueue), std::string(kLowQueue)};
 };
 
-/// `access`: without it, of containers and directories only what tables tell of them is known.
+/// `access`: without it, only the tables' knowledge of containers and directories is used.
 Task<Result<Explanation>> explain(ExplainSources sources, ObjectAccess access, Clock& clock, std::string table,
                                   EntityKey key);
 

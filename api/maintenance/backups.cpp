@@ -15,7 +15,7 @@ namespace calls = service::calls;
 using service::kBeginPatience;
 using service::kCallPatience;
 
-/// Writes wait no longer, whatever happens to the api.
+/// Writes wait no longer than this, even if the api fails.
 constexpr std::uint32_t kMostHeldMs = 5000;
 constexpr Duration kBetweenLooks = std::chrono::milliseconds(50);
 
@@ -23,7 +23,7 @@ const FailStep kFinishStep("backup.finish");
 
 }  // namespace
 
-/// A backup that is under way; in one coroutine.
+/// A backup in progress; used by one coroutine.
 struct Backups::Making {
   backup::NewBackup made;
   BackupRequest request;
@@ -75,7 +75,7 @@ Task<void> Backups::make(std::shared_ptr<Making> making) {
                   done.error().detail);
     co_await abandon(*making);
   }
-  // Removes what is unfinished, which takes a while, before anybody is told.
+  // Removes the unfinished backup, which takes a while, before the status changes.
   co_await on_disk([&making] { making.reset(); });
   update([&](BackupStatus& status) {
     status.state = done ? BackupStatus::State::kDone : BackupStatus::State::kFailed;
@@ -117,9 +117,9 @@ Task<Result<void>> Backups::identify(Making& making) {
   co_return Result<void>();
 }
 
-/// From when the last store has answered that it holds writes until the first one makes its cut, nothing is written
-/// anywhere: that is the moment of the backup. What a store writes after its own cut cannot have been read by another
-/// one before that one's cut, since it holds writes until then.
+/// From the time when the last store has answered that it holds writes until the first store makes its cut, nothing is
+/// written anywhere: that is the moment of the backup. A write that a store accepts after its own cut cannot have been
+/// read by another store before that one's cut, because that one holds writes until then.
 Task<Result<void>> Backups::cut(Making& making) {
   const auto directory = making.made.path().string();
   const auto previous = co_await on_disk([&making] { return making.made.previous(making.manifest.owner).string(); });

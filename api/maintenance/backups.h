@@ -1,5 +1,5 @@
 // Makes backups of all stores at one cut (common/service/maintenance_calls.h). One at a time; the state of the last one
-// is kept in memory, since what counts is on the disk. Thread safe.
+// is kept only in memory, since the result is on the disk. Thread safe.
 #pragma once
 #include <boost/asio/thread_pool.hpp>
 #include <map>
@@ -22,29 +22,29 @@ struct StoreLink {
 
 struct BackupRequest {
   std::string directory;  // absolute, on the machine of the stores
-  std::size_t keep = 0;   // backups of this stack in it; 0: all
+  std::size_t keep = 0;   // how many backups of this stack stay in it; 0: all
 };
 
 struct BackupStatus {
   enum class State : std::uint8_t { kRunning, kDone, kFailed };
   std::string name, directory;
   State state = State::kRunning;
-  std::string trouble = {};  // of one that failed
+  std::string trouble = {};  // for a backup that failed
   backup::Manifest manifest = {};
-  std::uint64_t removed = 0;               // older ones
+  std::uint64_t removed = 0;               // older backups
   std::uint64_t files = 0, new_bytes = 0;  // so far
 };
 
 class Backups {
  public:
-  /// All must outlive it. `disk`: where files may be waited for.
+  /// All references must outlive it. `disk`: an executor that may wait for files.
   Backups(std::vector<StoreLink> stores, Clock& clock, std::string program, Executor disk)
       : stores_(std::move(stores)), clock_(clock), program_(std::move(program)), disk_(std::move(disk)) {}
 
-  /// Begins a backup, and goes on with it on `executor`. kServerBusy while there is one under way here or in that
-  /// directory; kInvalidInput, kStorageFailure: nothing can be made there.
+  /// Begins a backup, and continues it on `executor`. kServerBusy while another backup runs here or in that directory;
+  /// kInvalidInput, kStorageFailure: no backup can be made there.
   Task<Result<BackupStatus>> begin(BackupRequest request, Executor executor);
-  /// Of the last one; nothing if it was another.
+  /// Returns the status of the last backup; nothing if that has another name.
   [[nodiscard]] std::optional<BackupStatus> status(const std::string& name) const;
   Task<Result<std::vector<backup::StoredBackup>>> list(std::string directory) const;
   [[nodiscard]] const std::vector<StoreLink>& stores() const { return stores_; }

@@ -12,15 +12,15 @@ namespace {
 
 using service::HotName;
 
-/// From so much of what it carries on, a shard is hot; the other half is for what nobody foresees.
+/// A shard is hot from this share of its capacity on; the other half is a reserve for unexpected load.
 constexpr double kHot = 0.5;
-/// Less than that is no load at all, however unevenly it is spread.
+/// Load below this share does not count, however unevenly it is spread.
 constexpr double kNoLoad = 0.05;
-/// A shard is hot, too, that has so many times as much as the mean.
+/// A shard is also hot if it has this many times the mean load.
 constexpr double kUneven = 2;
-/// What has less of a shard is not worth a name.
+/// A part with a smaller share of its shard is not named.
 constexpr double kWorthNaming = 0.1;
-/// A move that takes less from the busiest process is not worth the pause.
+/// A move that takes a smaller share from the busiest process is not worth the pause.
 constexpr double kWorthMoving = 0.05;
 
 double writes_of(const PlannedShard& shard) { return shard.writes_per_s.value_or(0); }
@@ -59,7 +59,7 @@ void find_hot(const std::vector<PlannedShard>& shards, SplitPlan& plan) {
   std::ranges::sort(plan.hot, std::ranges::greater(), &SplitPlan::HotShard::writes_per_s);
 }
 
-/// Each part becomes many, which the shards have alike.
+/// Each part is split into many, which are spread evenly over the shards.
 void spread_parts(const std::vector<PlannedShard>& shards, SplitPlan& plan) {
   double spread = 0;
   std::map<std::size_t, double> rests;
@@ -81,18 +81,18 @@ struct Process {
   std::vector<PlannedShard> shards;
 };
 
-/// What goes from the busiest process to the idlest one, and back if their numbers of shards would differ by two: then
-/// they would give each other shards again by themselves.
+/// The shard that moves from the busiest process to the idlest one, and the shard that moves back if their numbers of
+/// shards would otherwise differ by two: then the processes would give shards back by themselves.
 struct Exchange {
   const PlannedShard* there = nullptr;
   const PlannedShard* back = nullptr;
-  double left = 0;  // of the busier one of the two afterwards
+  double left = 0;  // the load of the busier of the two afterwards
 };
 
-/// `worth`: what a move must gain, and so a second one.
+/// `worth`: the least gain of a move, and so also of a second one.
 Exchange best_exchange(const Process& from, const Process& to, double worth) {
   Exchange best{.left = from.writes};
-  auto least = std::pair(from.writes, 0.0);  // what is left, with the price of a second move; then what is moved
+  auto least = std::pair(from.writes, 0.0);  // the remaining load, with the price of a second move; then the moved load
   const auto consider = [&](const PlannedShard& there, const PlannedShard* back) {
     const auto returned = back != nullptr ? writes_of(*back) : 0;
     const auto moved = writes_of(there) - returned;

@@ -1,5 +1,5 @@
-// What would take load from the busy shards of a store: moves of shards between the processes that share them, and
-// partitions that only whoever names them can spread. Pure.
+// Plans how to relieve the busy shards of a store: moves of shards between the processes that share them, and hot
+// partitions, which only the clients that name them can spread. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace tidemark::api {
 
-/// What is known of one shard.
+/// The known facts about one shard.
 struct PlannedShard {
   std::size_t number = 0;
-  std::string process = {};  // that serves it; empty: nobody
+  std::string process = {};  // that serves it; empty: none
   std::optional<double> writes_per_s = {};
   std::vector<service::HotName> hottest = {};
 };
@@ -22,15 +22,15 @@ struct PlannedShard {
 struct SplitPlan {
   struct Part {
     service::HotName name;
-    double of_shard = 0;            // its part of the shard's transactions, 0 to 1
-    bool too_hot = false;           // alone more than a shard can carry: wherever its shard is
-    std::uint64_t spread_over = 0;  // so many partitions would leave each shard that has one half of what it can carry
+    double of_shard = 0;            // its share of the shard's transactions, 0 to 1
+    bool too_hot = false;           // alone more than a shard can carry, on any shard
+    std::uint64_t spread_over = 0;  // with this many partitions, each would take at most half of a shard's capacity
   };
   struct HotShard {
     std::size_t number = 0;
     std::string process;
     double writes_per_s = 0;
-    std::vector<Part> parts;  // that have much of it
+    std::vector<Part> parts;  // the names with a large share of it
     double without_parts = 0;
   };
   struct Move {
@@ -38,31 +38,32 @@ struct SplitPlan {
     std::string from, to;
     double writes_per_s = 0;
   };
-  /// Of the shard or process that has most.
+  /// The change for the shard or process with the greatest load.
   struct Change {
     double before = 0, after = 0;
   };
 
   double carries = 0;                    // transactions a second that a shard can carry
-  bool complete = true;                  // of all shards it is known how busy they are
+  bool complete = true;                  // the load of every shard is known
   std::vector<HotShard> hot = {};        // the hottest first
   std::vector<Move> moves = {};          // in this order
-  Change busiest_process = {};           // by the moves
-  Change hottest_shard = {};             // by spreading all these parts evenly over all shards
+  Change busiest_process = {};           // after the moves
+  Change hottest_shard = {};             // after spreading all these parts evenly over all shards
   std::vector<std::string> advice = {};  // for people
 };
 
-/// The default of `carries`; docs/scale.md.
+/// The default of `carries`; see docs/scale.md.
 inline constexpr double kShardCarries = 10'000;
 inline constexpr std::size_t kMostMoves = 16;
 
-/// `store`: "table". `processes`: those that live and share the shards; one or none: nothing can be moved.
+/// `store`: "table". `processes`: the live processes that share the shards; with one or none, nothing can be moved.
 SplitPlan plan_split(std::string_view store, const std::vector<PlannedShard>& shards,
                      const std::vector<std::string>& processes, double carries = kShardCarries);
 
-/// What a store told, a shard each: of those that two processes tell of, what the one tells that claimed it last.
+/// Converts the report of a store, one entry for each shard: if two processes report a shard, the one that claimed it
+/// last counts.
 std::vector<PlannedShard> planned_shards(const service::StoreShards& told);
-/// The same as ShardLoad; null: nobody told.
+/// Returns the report of a shard as ShardLoad; null if no process reported it.
 const service::ShardLoad* load_of(const service::StoreShards& told, std::size_t shard);
 
 }  // namespace tidemark::api

@@ -1,4 +1,4 @@
-// Who one is: sessions for browsers; and what everybody did: the audit trail.
+// The caller's identity and the sessions of browsers; and the audit trail of all callers.
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of {"token":T}.
+/// Reads {"token":T}.
 Result<std::string> read_token(const std::string& body) {
   const auto parsed = json_or_discarded(body);
   const bool good = parsed.is_object() && parsed.size() == 1 && parsed.contains("token") && parsed["token"].is_string();
@@ -30,7 +30,7 @@ json who_json(const Api& api, const Caller& caller) {
   return out;
 }
 
-/// To a terminator in front, too: whoever says so without one gets a cookie that is of no use.
+/// Also true if a terminator in front speaks HTTPS: a client that claims this without one gets a useless cookie.
 bool by_https(const http::Request& request) {
   return request.tls || iequals_ascii(request.header("x-forwarded-proto").value_or(""), "https");
 }
@@ -45,7 +45,7 @@ http::Response too_many_logins(const http::Request& request, Duration wait) {
   return response;
 }
 
-/// Of logins, only those that succeed are entered; the others are as bounded as other requests of strangers.
+/// Only logins that succeed are entered; the others are bounded like all requests of strangers.
 Task<Result<void>> note_done(Api& api, const http::Request& request, const Caller& caller, unsigned status) {
   auto entry = entry_of({request.method, "v1/session", Role::kNone, {}}, {caller}, request);
   entry.outcome = jobs::outcome::kDone;
@@ -79,7 +79,7 @@ Answer show_session(Api& api, http::Request&, Action& action, std::string) {
   co_return json_response(200, who_json(api, action.caller));
 }
 
-/// Whoever leaves is out at once, whether that can be entered or not.
+/// A caller that logs out is out at once, even if the entry cannot be written.
 Answer log_out(Api& api, http::Request& request, Action& action, std::string) {
   for (const auto& [name, value] : request.headers) {
     if (!iequals_ascii(name, "cookie")) continue;

@@ -18,7 +18,7 @@ constexpr std::size_t kShownPathBytes = 200;
 constexpr int kTriesOfOutcome = 10;
 constexpr Duration kPauseBetweenTries = std::chrono::seconds(1);
 
-/// The path's segments, decoded; nothing if the path is not a valid one.
+/// Returns the path's segments, decoded; nothing if the path is invalid.
 std::optional<std::vector<std::string>> segments_of(std::string_view path) {
   std::vector<std::string> segments;
   while (!path.empty()) {
@@ -32,7 +32,7 @@ std::optional<std::vector<std::string>> segments_of(std::string_view path) {
   return segments;
 }
 
-/// Gives what stands for '*' in the pattern; of two, both with '/' between them.
+/// Returns the text that stands for '*' in the pattern; for two of them, both with '/' between them.
 std::optional<std::string> match(std::string_view pattern, const std::vector<std::string>& path) {
   std::string id;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -64,13 +64,13 @@ std::string_view metrics_name_of(const Route& route) {
 
 struct Found {
   const Route* route = nullptr;
-  std::string name;     // what stands for '*'
+  std::string name;     // the text that stands for '*'
   std::string allowed;  // the methods of other routes with this path
 };
 
 Found find_route(const http::Request& request) {
   const auto path = segments_of(request.path);
-  // A HEAD is answered like a GET; the server leaves the body away.
+  // A HEAD is answered like a GET; the server omits the body.
   const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
   Found out;
   for (const auto& area : all_routes()) {
@@ -93,7 +93,7 @@ Result<void> may(const Route& route, const Caller& caller, const http::Request& 
   return route.method == "GET" ? Result<void>() : Entry::check_csrf(request, caller);
 }
 
-/// "There is no such job: 7f...", of an error that says no more than its code.
+/// Adds the name to an error that says no more than its code: "There is no such job: 7f...".
 void say_what_is_missing(const std::string& name, Error& error) {
   if (http_status_of(error.code) != 404 || name.empty() || error.message != default_message_of(error.code)) return;
   while (error.message.ends_with('.')) error.message.pop_back();
@@ -109,7 +109,7 @@ Answer handle(Api& api, const Route& route, Action& action, http::Request& reque
   co_return answer;
 }
 
-/// There are no more of these than requests at once: while the store is away, no action begins.
+/// There are never more of these tasks than requests at once: while the store is away, no action begins.
 Task<void> complete_later(Api& api, jobs::AuditEntry entry) {
   for (int attempt = 1; !api.stopping->load(); ++attempt) {
     co_await sleep_for(api.clock, kPauseBetweenTries);
@@ -132,7 +132,7 @@ const std::vector<std::span<const Route>>& all_routes() {
 Task<http::Response> ApiRoutes::serve(http::Request& request) {
   auto answer = co_await route(request);
   if (!answer) {
-    // The query may hold what somebody looks for: not logged.
+    // The query is not logged, because it may contain data that somebody searches for.
     const auto operation = std::string(request.method) + " " + std::string(request.path);
     process::log_failed_request(request.request_id, operation, answer.error(), request.trace);
   }
@@ -174,7 +174,7 @@ Answer ApiRoutes::carry_out(const Route& route, Action action, http::Request& re
   if (!begun) co_return fail(not_noted(begun.error()));
   auto answer = co_await handle(api_, route, action, request);
   note_answer(action, answer, *begun);
-  // If the store has just gone away, nobody waits for it.
+  // If the store has just gone away, the caller does not wait for it.
   const auto noted = co_await api_.audit.complete(*begun);
   if (!noted) spawn(co_await asio::this_coro::executor, complete_later(api_, std::move(*begun)));
   co_return answer;

@@ -41,21 +41,21 @@ class BlobBrowser;
 
 namespace tidemark::api {
 
-/// A stream without news says that it is still there.
+/// A stream without news sends a sign of life after this time.
 inline constexpr Duration kKeepAlive = std::chrono::seconds(10);
 
 using Answer = Task<Result<http::Response>>;
 
-/// How many of something are open at once.
+/// Limits how many things of a sort are open at once.
 struct Slots {
   std::size_t most = 256;
   std::shared_ptr<std::atomic<std::size_t>> open = std::make_shared<std::atomic<std::size_t>>(0);
 
-  /// Whoever is one of them holds what this gives; nothing: there are too many.
+  /// The user of a slot holds the result as long as it uses it; null: there are too many.
   [[nodiscard]] std::shared_ptr<void> take() const;
 };
 
-/// What the handlers work with; the references must outlive it.
+/// The services of the handlers; the references must outlive it.
 struct Api {
   Entry entry;
   jobs::CallbackPolicy callbacks;
@@ -81,50 +81,50 @@ struct Api {
   std::shared_ptr<Strangers> strangers = std::make_shared<Strangers>(metrics, clock);
   std::array<const service::SasClient*, 3> sas_signers{};  // by auth::Service
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
-  Slots streams = {};  // of events; each asks for its job several times a second
+  Slots streams = {};  // for event streams; each reads its job several times a second
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
   std::shared_ptr<Lookout> lookout = std::make_shared<Lookout>();
   std::shared_ptr<Backups> backups = {};
   std::shared_ptr<Waits> waits = std::make_shared<Waits>();
   std::shared_ptr<jobs::PoisonSummary> poison_summary = std::make_shared<jobs::PoisonSummary>(queues, clock);
-  Slots transfers = {.most = 16};  // of blobs; each holds up to 8 MiB
+  Slots transfers = {.most = 16};  // for transfers of blobs; each holds up to 8 MiB
   const blob_store::BlobBrowser* blobs = nullptr;
 
-  /// Whether the caller may have such a job run, whoever submitted it. kAuthorizationPermissionMismatch.
+  /// Checks that the caller may have such a job run, no matter who submitted it. kAuthorizationPermissionMismatch.
   static Result<void> may_run(const jobs::JobSpec& spec, const Caller& caller);
-  /// Whether the caller may submit such a job, and the callbacks that it asks for are allowed. kJobInvalid,
+  /// Checks that the caller may submit such a job, and that its callbacks are allowed. kJobInvalid,
   /// kAuthorizationPermissionMismatch.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec, const Caller& caller) const;
   [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch, const Caller& caller) const;
-  /// The job in a body that was read, if the caller may submit it.
+  /// Returns the job in a body that was read, if the caller may submit it.
   [[nodiscard]] Result<jobs::JobSpec> admitted(const Result<std::string>& body, const Caller& caller) const;
   Answer plan(jobs::JobSpec spec);
 };
 
-/// What somebody does by a request: who it is, and what the audit trail says of it. A handler adds what it finds out.
+/// The action of a request: its caller, and the facts for the audit trail. A handler adds the facts that it learns.
 struct Action {
   Caller caller;
-  std::string target = {};  // at first what stands for '*' in the pattern
+  std::string target = {};  // at first the text that stands for '*' in the pattern
   std::string detail = {};
   std::optional<std::int64_t> count = {};
 };
 
-/// `name` is what stands for '*'; of two, both with '/' between them.
+/// `name` is the text that stands for '*'; for two of them, both with '/' between them.
 using PlainHandler = Answer (*)(Api& api, http::Request& request, std::string name);
 using ActionHandler = Answer (*)(Api& api, http::Request& request, Action& action, std::string name);
 
-/// Whether what is done by a route, if not by GET, is entered into the audit trail; refusals always are.
+/// Whether the actions of a route, except for GET, are entered into the audit trail; refusals always are.
 enum class Trail : std::uint8_t {
   kEntry,
   kEntryUnlessDry,  // the route has a parameter dryRun
-  kNone,            // what programs do all the time, and what the handler enters itself
+  kNone,            // for frequent actions of programs, and for actions that the handler enters itself
 };
 
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "v1/jobs/*/cancel"
-  Role role;                 // that the caller needs, at least
+  Role role;                 // the least role that the caller needs
   std::variant<PlainHandler, ActionHandler> handler;
   Entrance entrance = Entrance::kToken;
   Trail trail = Trail::kEntry;
@@ -144,7 +144,7 @@ std::span<const Route> maintenance_routes();
 std::span<const Route> operator_routes();
 std::span<const Route> data_routes();
 std::span<const Route> blob_routes();
-/// Of all areas.
+/// The routes of all areas.
 const std::vector<std::span<const Route>>& all_routes();
 
 class ApiRoutes {

@@ -1,5 +1,5 @@
-// Containers and blobs, for people: what there is, with its properties, and content both ways. Content streams in
-// pieces, so a transfer holds a piece or two in memory whatever the size of the blob.
+// Containers and blobs, for people: lists with their properties, and content both ways. Content streams in pieces, so a
+// transfer holds a piece or two in memory however large the blob is.
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
@@ -59,7 +59,7 @@ Answer list_containers(Api& api, http::Request& request, std::string) {
   });
 }
 
-/// Tidemark's own containers and the logs of analytics are not edited by hand.
+/// Tidemark's own containers and the logs of analytics must not be edited by hand.
 Result<void> check_may_change_container(const std::string& container) {
   if (!container.starts_with("tidemark") && container != blob_store::kLogContainer) return {};
   return fail(ErrorCode::kAuthorizationPermissionMismatch,
@@ -84,7 +84,7 @@ Answer list_blobs(Api& api, http::Request& request, std::string container) {
   });
 }
 
-/// The blob that a request means, and what else it says.
+/// Reads the name of the blob, and the other parameters of a request.
 Result<std::pair<std::string, Parameters>> read_blob_name(const http::Request& request) {
   auto parameters = TRY(Parameters::read(request));
   auto name = blob_store::blob_name_of(parameters.text("name"));
@@ -92,7 +92,7 @@ Result<std::pair<std::string, Parameters>> read_blob_name(const http::Request& r
   return fail(ErrorCode::kInvalidQueryParameterValue, "name, the name of the blob, is needed.");
 }
 
-/// The blob's name is no part of the path, so nobody else says it.
+/// Adds the blob's name, which no other message contains because it is no part of the path.
 Error with_name(Error error, const std::string& container, const std::string& name) {
   if (error.code == ErrorCode::kBlobNotFound) {
     error.message = "The specified blob does not exist: " + container + "/" + name;
@@ -121,7 +121,7 @@ Answer show_blob(Api& api, http::Request& request, std::string container) {
   co_return co_await show(api, std::move(container), std::move(name));
 }
 
-/// The ETag that a blob must have, or "*".
+/// Returns the ETag that the blob must have, or "*".
 Result<std::string> wanted_tag(const http::Request& request) {
   const auto header = request.header("if-match");
   auto tags = header ? blob_store::parse_etags(*header) : std::vector<std::string>();
@@ -174,7 +174,7 @@ class BlobContent : public http::BodySource {
   std::shared_ptr<void> slot_;
 };
 
-/// Whatever the bytes are, a browser saves them and never runs them as a page of the api.
+/// A browser must save the bytes, and never run them as a page of the api.
 http::Response attachment(const std::string& name, const BlobFacts& facts) {
   http::Response response;
   response.set("Content-Type", "application/octet-stream");
@@ -205,13 +205,13 @@ Answer download(Api& api, http::Request& request, std::string container) {
   co_return response;
 }
 
-/// What an upload begins with, which is what is said of the blob that it replaces, and that blob's ETag.
+/// The start of an upload: the properties that it takes over from the blob that it replaces, and that blob's ETag.
 struct Begun {
   blob_store::NewContent content;
   std::string if_match;
 };
 
-/// Refuses what would be refused at the end of the upload.
+/// Refuses early an upload that would be refused at its end.
 Task<Result<Begun>> begin_content(Api& api, const std::string& container, const std::string& name,
                                   const std::string& if_match) {
   auto there = co_await api.blobs->inspect(container, name);
@@ -231,7 +231,7 @@ Task<Result<Begun>> begin_content(Api& api, const std::string& container, const 
   co_return begun;
 }
 
-/// The next piece of the body, whole unless it is the last; empty at the end.
+/// Reads the next piece of the body, a full one unless it is the last; empty at the end.
 Task<Result<std::string>> next_piece(http::BodyReader& body) {
   std::string piece;
   while (piece.size() < kMaxPieceBytes) {
@@ -242,7 +242,7 @@ Task<Result<std::string>> next_piece(http::BodyReader& body) {
   co_return piece;
 }
 
-/// Stages the whole body under the name of the upload; gives the number of pieces.
+/// Stages the whole body under the name of the upload; returns the number of pieces.
 Task<Result<std::uint32_t>> send_pieces(Api& api, http::BodyReader& body, const std::string& container,
                                         const std::string& name, const std::string& upload) {
   if (body.content_length().value_or(0) > kMaxUploadBytes) co_return fail(ErrorCode::kRequestBodyTooLarge);
@@ -264,7 +264,7 @@ Answer upload(Api& api, http::Request& request, Action& action, std::string cont
   given.type = parameters.text("contentType");
   CO_TRY(blob_store::check_content_headers(given));
   const auto slot = CO_TRY(take_transfer(api));
-  CO_TRY(co_await begin_content(api, container, name, if_match));  // before the content travels
+  CO_TRY(co_await begin_content(api, container, name, if_match));  // before the content is sent
   const auto id = api.random.guid();
   const auto count = CO_TRY(co_await send_pieces(api, *request.body, container, name, id));
   action.count = static_cast<std::int64_t>(request.body->bytes_read());

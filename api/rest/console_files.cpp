@@ -9,7 +9,7 @@
 namespace tidemark::api {
 namespace {
 
-/// What the addresses of views begin with; the rest is the page's own business.
+/// The first segments of the addresses of views; the rest of an address concerns only the page.
 constexpr std::array<std::string_view, 14> kViews{"overview",   "poison",  "jobs",    "groups", "schedules",
                                                   "limits",     "workers", "indexes", "tables", "queues",
                                                   "containers", "explain", "audit",   "shards"};
@@ -31,7 +31,7 @@ const ConsoleFile* find_file(std::string_view path) {
   return found == files.end() ? nullptr : &*found;
 }
 
-/// Whether If-None-Match has this tag.
+/// Tells whether If-None-Match has this tag.
 bool names(std::optional<std::string_view> list, std::string_view tag) {
   auto rest = list.value_or("");
   while (!rest.empty()) {
@@ -40,7 +40,7 @@ bool names(std::optional<std::string_view> list, std::string_view tag) {
   return false;
 }
 
-/// Whether an item of Accept-Encoding has a weight, and that is none at all: "q=0", "q=0.000".
+/// Tells whether an item of Accept-Encoding has the weight zero: "q=0", "q=0.000".
 bool is_refused(std::string_view parameters) {
   const auto weight = trimmed(parameters);
   return weight.starts_with("q=0") && weight.find_first_not_of("0.", 2) == std::string_view::npos;

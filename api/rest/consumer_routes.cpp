@@ -1,4 +1,4 @@
-// Consumer groups of change feeds: a stored position for workers of one's own, one reader at a time.
+// Consumer groups of change feeds: a stored position for a user's own workers, one reader at a time.
 #include "api/rest/api_routes.h"
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
@@ -21,7 +21,7 @@ struct GroupName {
   std::string table, group;
 };
 
-/// Of "TABLE/GROUP".
+/// Reads "TABLE/GROUP".
 Result<GroupName> group_name_in(const std::string& both) {
   const auto slash = both.find('/');
   GroupName name{both.substr(0, slash), both.substr(slash + 1)};
@@ -44,7 +44,7 @@ json consumer_json(const Consumer& consumer, Time now) {
   return out;
 }
 
-/// With how far behind each is; all are of one table.
+/// Shows the consumers with the lag of each; all are of one table.
 Task<Result<std::vector<json>>> show_all(Api& api, std::string table, std::vector<Consumer> consumers) {
   std::vector<table_store::FeedPlace> places;
   for (const auto& consumer : consumers) {

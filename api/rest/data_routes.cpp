@@ -1,5 +1,5 @@
-// What is in tables and queues, for people: entities found by a filter, one to look at and to edit, and the messages of
-// a queue in order, also those that nobody can take now.
+// The contents of tables and queues, for people: entities found by a filter, one entity to look at and to edit, and the
+// messages of a queue in order, including those that nobody can take now.
 #include "api/rest/api_routes.h"
 #include "api/rest/filter_access.h"
 #include "api/rest/parameters.h"
@@ -47,7 +47,7 @@ Result<FilterAccess> access_of_text(const std::string& filter) {
   return access_of(TRY(table_store::Filter::parse(filter)));
 }
 
-/// Whether a filter is one, and how much a query by it reads; does nothing.
+/// Checks a filter, and tells how much a query with it reads; changes nothing.
 Answer plan_query(Api&, http::Request& request, std::string table) {
   CO_TRY(check_table_name(table));
   auto parameters = CO_TRY(Parameters::read(request));
@@ -116,7 +116,7 @@ Answer show_entity(Api& api, http::Request& request, std::string table) {
   co_return co_await show(api, std::move(table), CO_TRY(read_name(request)));
 }
 
-/// The version that the entity must have; a change without one could undo what somebody else has just done.
+/// Returns the version that the entity must have; a change without one could undo another user's latest change.
 Result<std::optional<table_store::Version>> wanted_version(const http::Request& request) {
   const auto header = request.header("if-match");
   if (!header) {

@@ -18,7 +18,7 @@ struct Described {
   bool others = false;  // one of them is an object, whose members may have any name
 };
 
-/// "v1/jobs/*/cancel" of "/v1/jobs/{id}/cancel".
+/// Returns "v1/jobs/*/cancel" for "/v1/jobs/{id}/cancel".
 std::string pattern_of(std::string_view path) {
   std::string pattern;
   for (path.remove_prefix(1); !path.empty();) {
@@ -48,7 +48,7 @@ void add_parameters(const json& document, const json& item, Described& described
   }
 }
 
-/// By pattern and method.
+/// Reads the described parameters, by pattern and method.
 std::map<std::pair<std::string, std::string>, Described> read_description() {
   std::map<std::pair<std::string, std::string>, Described> out;
   const auto document = json::parse(openapi_document());

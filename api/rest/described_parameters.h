@@ -1,5 +1,5 @@
-// Which query parameters an operation of the api has: those of its description in openapi.json, and no others. A
-// parameter that nobody reads, such as a misplaced dryRun, must not look as if it had been heeded.
+// Knows the query parameters of each operation of the api: those of its description in openapi.json, and no others. A
+// parameter that no handler reads, such as a misplaced dryRun, must not look as if it had been obeyed.
 #pragma once
 #include "api/rest/api_routes.h"
 

@@ -1,4 +1,4 @@
-// The disks that the stores have their data on, and how much room there is. Stores on one disk are told of together.
+// The disks that hold the stores' data, and their free room. Stores on one disk are reported together.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -17,11 +17,11 @@ struct Disk {
   service::DiskRoom room;           // of the store that has the least
 };
 
-/// Joins the disks that are the same. Pure.
+/// Joins the entries of the same disk. Pure.
 std::vector<Disk> disks_of(const std::vector<std::pair<std::string, service::DiskRoom>>& rooms);
 nlohmann::json to_json(const Disk& disk);
 
-/// Of the stores that answer in time.
+/// Reads the disks of the stores that answer in time.
 Task<std::vector<Disk>> read_disks(Api& api, Duration patience);
 
 }  // namespace tidemark::api

@@ -24,7 +24,7 @@ std::vector<std::string> items_of(std::string_view list) {
   return items;
 }
 
-/// "https://name:port" to "name:port"; empty if it is not of that form.
+/// Turns "https://name:port" into "name:port"; empty if it does not have that form.
 std::string_view host_of_origin(std::string_view origin) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (origin.starts_with(scheme)) return origin.substr(scheme.size());
@@ -74,7 +74,8 @@ Entry::Entry(service::MetricsAccess metrics, EntryOptions options, bool loopback
 Result<Entry> Entry::create(EntryOptions options, std::shared_ptr<const Tokens> tokens,
                             std::shared_ptr<Sessions> sessions) {
   const bool loopback = TRY(http::is_loopback(options.host));
-  auto metrics = TRY(service::MetricsAccess::create(options.host, {}));  // beyond loopback, it is this class that asks
+  auto metrics =
+      TRY(service::MetricsAccess::create(options.host, {}));  // beyond loopback, this class checks access instead
   Entry entry(std::move(metrics), std::move(options), loopback, std::move(tokens), std::move(sessions));
   for (const auto& name : entry.hosts_) {
     if (name.find_first_of("/:*") == std::string::npos || http::is_address(name)) continue;
@@ -92,7 +93,7 @@ Result<Entry> Entry::create(EntryOptions options, std::shared_ptr<const Tokens> 
 bool Entry::knows_host(std::string_view host) const {
   const auto name = http::host_name(host);
   if (http::is_loopback_name(name) || holds(hosts_, name)) return true;
-  // No name was looked up for it, so none was rebound.
+  // No name was resolved for it, so none can have been rebound.
   return !loopback_ && http::is_address(name);
 }
 
@@ -131,7 +132,7 @@ std::optional<Caller> Entry::of_session(const http::Request& request) const {
     for (const auto id : session_ids(value)) {
       auto session = sessions_->use(id);
       if (!session) continue;
-      // The token may have been withdrawn, or have another role by now.
+      // The token may have been withdrawn, or its role changed, since the login.
       auto token = tokens_->with_digest(session->token_digest);
       if (!token) continue;
       return Caller{std::move(token->name), token->role, "session", std::move(token->digest), std::move(session)};

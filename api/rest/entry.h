@@ -1,6 +1,6 @@
-// Who may come in, decided before anything of a request is done. A web page of anybody can make a browser on this
-// machine send requests to it, so names (DNS rebinding), origins and body types are checked, whether a token is needed
-// or not.
+// Decides which callers may come in, before any other part of a request is processed. A web page of a stranger can make
+// a browser on this machine send requests to the api, so names (DNS rebinding), origins and body types are checked,
+// whether a token is needed or not.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,25 +14,26 @@
 namespace tidemark::api {
 
 struct EntryOptions {
-  std::string host;             // that the api listens on
+  std::string host;             // the address on which the api listens
   std::string allowed_hosts;    // "name,name"
   std::string allowed_origins;  // "https://name:port,..."
 };
 
-/// How one comes to a route: with a token or a session; to metrics on loopback without one; to log in; or just so.
+/// The ways to a route: with a token or a session; to metrics on loopback without either; to log in; or without
+/// anything.
 enum class Entrance : std::uint8_t { kToken, kMetrics, kLogin, kOpen };
 
-/// What a body may be: JSON, or for content any bytes, which are application/octet-stream. A page of somebody else's
-/// can make a browser send neither without being asked.
+/// The allowed type of a body: JSON, or for content any bytes, as application/octet-stream. A stranger's page can make
+/// a browser send neither without a preflight.
 enum class Body : std::uint8_t { kJson, kBytes };
 
-/// Who came in.
+/// The caller of a request.
 struct Caller {
-  std::string name;  // of whoever has the token
+  std::string name;  // the name of the token's owner
   Role role = Role::kNone;
-  const char* via = "";                 // "token", "session", or "open": nobody is asked for a token
+  const char* via = "";                 // "token", "session", or "open": no token is required
   std::string token_digest = {};        // unless open
-  std::optional<Session> session = {};  // that the request came by
+  std::optional<Session> session = {};  // the session by which the request came
 
   /// kAuthorizationPermissionMismatch.
   [[nodiscard]] Result<void> must_be(Role needed) const;
@@ -46,21 +47,21 @@ class Entry {
 
   /// kAuthorizationFailure: the Host or the Origin. kUnauthorized. kMediaTypeNotSupported: a body of another type.
   [[nodiscard]] Result<Caller> admit(const http::Request& request, Entrance entrance, Body body = Body::kJson) const;
-  /// Of a request that changes something. A page of somebody else's can make a browser send the cookie, but cannot know
-  /// what stands in X-CSRF-Token. kAuthorizationFailure.
+  /// Checks a request that changes something. A stranger's page can make a browser send the cookie, but cannot know the
+  /// right value of X-CSRF-Token. kAuthorizationFailure.
   [[nodiscard]] static Result<void> check_csrf(const http::Request& request, const Caller& caller);
 
-  /// Whether somebody who came in a while ago may still do what needs this role: the token may have been withdrawn, or
-  /// the session have ended, which is used hereby.
+  /// Tells whether a caller who came in a while ago may still use this role: the token may have been withdrawn, or the
+  /// session may have ended. Counts as use of the session.
   [[nodiscard]] bool still_may(const Caller& caller, Role needed) const;
 
-  // What the routes of sessions need.
+  // For the routes of sessions.
   [[nodiscard]] const Tokens& tokens() const { return *tokens_; }
   [[nodiscard]] Sessions& sessions() const { return *sessions_; }
 
-  /// The answer to a preflight of an origin that was allowed; nothing if it is none.
+  /// Returns the answer to a preflight of an allowed origin; nothing if the request is no preflight.
   [[nodiscard]] std::optional<http::Response> preflight(const http::Request& request) const;
-  /// Lets a page of an origin that was allowed read the answer.
+  /// Lets a page of an allowed origin read the answer.
   void decorate(const http::Request& request, http::Response& response) const;
 
  private:

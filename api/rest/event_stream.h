@@ -1,5 +1,5 @@
-// How long a stream of events goes on: an hour at most, for whoever wants more to ask again; not when the api stops, or
-// nobody listens any more; and only as long as whoever opened it may read. Not thread safe.
+// Decides how long a stream of events goes on: an hour at most, after which the client may ask again; only until the
+// api stops, or nobody listens any more; and only as long as the caller who opened it may read. Not thread safe.
 #pragma once
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@ class EventStream {
   std::function<bool()> peer_gone_;
   Caller caller_;
   std::shared_ptr<void> slot_;
-  Duration begun_, checked_;  // by the clock that nobody sets
+  Duration begun_, checked_;  // by the monotonic clock
 };
 
 }  // namespace tidemark::api

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostTables = 100;
 
-/// A place in a feed that somebody is at.
+/// A stored place of a reader in a feed.
 struct Reader {
   FeedLag lag;
   std::string token;
@@ -20,7 +20,7 @@ using Readers = std::map<std::string, std::vector<Reader>>;  // by table, in low
 
 Task<Result<Readers>> all_readers(Api& api) {
   Readers out;
-  // Every SDK may write there.
+  // Any client may write to these tables.
   const auto add = [&out](Reader reader) {
     const auto& table = reader.lag.table;
     if (jobs::is_table_name(table)) out[to_lower_ascii(table)].push_back(std::move(reader));

@@ -1,4 +1,4 @@
-// How far behind consumer groups and what follows changes are, for /metrics.
+// The lag of consumer groups and on-change declarations, for /metrics.
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@ namespace tidemark::api {
 
 struct Api;
 
-/// In the text exposition format.
+/// Returns it in the text exposition format.
 Task<Result<std::string>> feed_metrics(Api& api);
 
 }  // namespace tidemark::api

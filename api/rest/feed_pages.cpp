@@ -29,7 +29,7 @@ Task<Result<FeedPage>> await_changes(Api& api, http::Request& asker, std::string
 }
 
 Result<void> check_values(const FeedRequest& request, const table_store::ChangeFeed& feed) {
-  if (!request.select.empty()) return {};  // of whatever is kept
+  if (!request.select.empty()) return {};  // the selection applies to the values that are kept
   const bool old_missing = request.old_values && !feed.old_values;
   if (!old_missing && (!request.new_values || feed.new_values)) return {};
   return fail(ErrorCode::kInvalidInput, std::string("The feed keeps no ") + (old_missing ? "old" : "new") +

@@ -12,23 +12,23 @@
 namespace tidemark::api {
 
 inline constexpr std::int64_t kLongestWaitS = 60;
-/// Of a long poll, at a time; the api must be able to end in between.
+/// The longest single wait of a long poll; the api must be able to end in between.
 inline constexpr Duration kWaitSlice = std::chrono::seconds(2);
 
-/// The first page that has changes, or the one at the end of the wait. What was waited is added to that of the asker,
-/// which must outlive the task.
+/// Returns the first page that has changes, or the page at the end of the wait. The time spent waiting is added to that
+/// of the asker, which must outlive the task.
 Task<Result<table_store::FeedPage>> await_changes(Api& api, http::Request& asker, std::string table,
                                                   table_store::FeedRequest request, Duration wait);
-/// Values that are asked for must be kept. kInvalidInput.
+/// Checks that the requested values are kept. kInvalidInput.
 Result<void> check_values(const table_store::FeedRequest& request, const table_store::ChangeFeed& feed);
 
 /// Calls `each` with every change of a page and the token of the place behind it.
 void each_change(std::string_view table, const table_store::FeedPage& page,
                  const std::function<void(const table_store::Change&, const std::string& token)>& each);
-/// "changes":[...],"next":TOKEN,"more":BOOL
+/// Returns "changes":[...],"next":TOKEN,"more":BOOL.
 std::string page_members(std::string_view table, const table_store::FeedPage& page);
 
-/// Members "lag" and, if changes are lost, "expired".
+/// Adds the members "lag" and, if changes are lost, "expired".
 void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now);
 
 }  // namespace tidemark::api

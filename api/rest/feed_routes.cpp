@@ -1,4 +1,4 @@
-// Change feeds of tables: what is kept, and every change of it, in pages or as a stream.
+// Change feeds of tables: their settings, and every change that they keep, in pages or as a stream.
 #include "api/rest/api_routes.h"
 #include "api/rest/event_stream.h"
 #include "api/rest/feed_pages.h"
@@ -45,13 +45,13 @@ json feed_json(const FeedStatus& status, Time now) {
   return out;
 }
 
-/// Whoever reads these changes makes more of them.
+/// A reader of the changes of these tables would cause more of them.
 Result<void> check_not_its_own(std::string_view table) {
   if (!iequals_ascii(table, feeds::kConsumerTable) && !iequals_ascii(table, feeds::kOnChangeTable)) return {};
   return fail(ErrorCode::kInvalidInput, std::string(table) + " holds places in feeds: it has no feed itself.");
 }
 
-/// What follows the changes of the table would stop at the first one without the values that it needs.
+/// An on-change declaration would stop at the first change without the values that it needs.
 Task<Result<void>> check_followers(Api& api, std::string table, table_store::ChangeFeed feed) {
   for (const auto& each : CO_TRY(co_await api.on_changes.all())) {
     if (!iequals_ascii(each.table, table) || feeds::keeps_enough(feed, each.definition)) continue;
@@ -121,8 +121,8 @@ Result<Asked> read_asked(const http::Request& request, const Parameters& paramet
 }
 
 /// Changes as server-sent events: event "change" with the token as its id, so that a client that comes back with
-/// Last-Event-ID misses nothing; that of its beginning comes first. If the feed can say no more, "end" with the
-/// problem. A comment every few seconds keeps the connection known to be alive, with the token of what was looked at
+/// Last-Event-ID misses nothing; the token of the beginning comes first. If the feed cannot go on, "end" with the
+/// problem. A comment every few seconds shows that the connection is alive, with the token of the place reached
 /// meanwhile.
 class ChangeEvents final : public http::BodySource {
  public:
@@ -149,7 +149,7 @@ class ChangeEvents final : public http::BodySource {
         ended_ = true;
         co_return "event: end\ndata: " + json_text(problem_json(page.error(), request_id_)) + "\n\n";
       } else {
-        co_await sleep_for(clock_, kRetry);  // a store that is away for a moment does not end the stream
+        co_await sleep_for(clock_, kRetry);  // a store that is away for a moment must not end the stream
       }
       if (!std::exchange(greeted_, true) || clock_.monotonic() - said >= kKeepAlive) co_return still();
     }
@@ -208,7 +208,7 @@ Answer list_changes(Api& api, http::Request& request, Action& action, std::strin
   CO_TRY(check_values(asked.request, CO_TRY(co_await api.tables.feed(table, {})).feed));
   const bool stream = request.header("accept").value_or("").find("text/event-stream") != std::string_view::npos;
   if (stream) {
-    // Whoever may not come in, or asks for what is gone, is told at once.
+    // Report a missing right, or changes that are gone, at once.
     auto probe = asked.request;
     probe.limit = 1;
     const auto first = CO_TRY(co_await api.tables.changes(table, probe));

@@ -11,7 +11,7 @@ using table_store::CompareOp;
 using table_store::Field;
 using table_store::FilterNode;
 
-/// What a filter fixes of a key.
+/// How a filter restricts a key.
 enum class Bound : std::uint8_t { kNone, kRange, kValue };
 
 struct Keys {

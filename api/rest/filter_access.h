@@ -1,4 +1,4 @@
-// How much of a table a filter makes a query read, as far as its keys tell. Pure.
+// How much of a table a filter makes a query read, as far as its conditions on keys tell. Pure.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// What /metrics says of indexes: of each its life, how far it is behind, and what its scrubs found.
+// The metrics of indexes for /metrics: for each one its state, its lag, and the findings of its scrubs.
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@ namespace tidemark::api {
 
 struct Api;
 
-/// In the text exposition format; of the first hundred indexes by name.
+/// Returns them in the text exposition format; for the first hundred indexes by name.
 Task<Result<std::string>> index_metrics(Api& api);
 
 }  // namespace tidemark::api

@@ -1,4 +1,4 @@
-// Indexes: what persons declare and ask for, and how far each is.
+// Indexes: the declarations and requests of persons, and the progress of each index.
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
@@ -19,7 +19,7 @@ using indexes::Progress;
 using indexes::Status;
 using nlohmann::json;
 
-/// A version is the time at which it was given.
+/// A version is the time at which it was assigned.
 std::string version_text(table_store::Version version) { return to_iso8601(Time(Ticks(version))); }
 
 json walk_json(const Status& status) {
@@ -36,7 +36,7 @@ json walk_json(const Status& status) {
   return out;
 }
 
-/// What the owner has written.
+/// Adds the facts that the owner has written.
 void add_progress(const Status& status, Time now, json& out) {
   const auto& progress = status.progress;
   if (progress.version == 0) return;
@@ -71,7 +71,7 @@ void add_owner(const Status& status, Time now, json& out) {
   }
 }
 
-/// State, position and lag, which are part of the answer to a lookup, too.
+/// Returns state, position and lag, which are also part of the answer to a lookup.
 json freshness_json(const Status& status, Time now) {
   json out{{"name", status.index.name}, {"state", status.state()}, {"paused", status.index.paused}};
   if (status.position() != 0) out["position"] = version_text(status.position());
@@ -171,7 +171,7 @@ Answer list_violations(Api& api, http::Request& request, std::string name) {
   });
 }
 
-/// An entity as the table endpoint writes it, with its keys and the properties that were selected.
+/// Appends an entity in the form of the table endpoint, with its keys and the selected properties.
 void append_entity(std::string& out, const indexes::FoundEntity& found, const std::vector<std::string>& selected) {
   table_store::EntityView view;
   view.partition_key = found.partition_key;
@@ -193,7 +193,7 @@ void append_keys(std::string& out, const indexes::FoundEntity& found) {
   out += '}';
 }
 
-/// The entities are written as text at once: they are most of the answer.
+/// Writes the entities as text directly, because they are most of the answer.
 http::Response lookup_response(const indexes::LookupAnswer& answer, const indexes::LookupRequest& request, Time now) {
   auto head = freshness_json(answer.status, now);
   const auto& found = answer.found;
@@ -204,7 +204,7 @@ http::Response lookup_response(const indexes::LookupAnswer& answer, const indexe
   auto response = json_response(200, head);
   auto& body = response.body;
   body.pop_back();
-  constexpr std::size_t kBesideBlock = 256;  // about what the keys, the version and the names of members take
+  constexpr std::size_t kBesideBlock = 256;  // about the size of the keys, the version and the names of members
   std::size_t bytes = 0;
   for (const auto& entity : found.entities) bytes += entity.block.size() + kBesideBlock;
   body.reserve(body.size() + bytes);

@@ -1,4 +1,4 @@
-// The queues of jobs that are there.
+// Lists the queues of jobs that exist.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace tidemark::api {
 
-/// Figures of more queues are not added up.
+/// The figures of more queues than this are not added up.
 inline constexpr std::size_t kMostJobQueues = 100;
 
-/// At most kMostJobQueues, without that of poison.
+/// Returns at most kMostJobQueues, without the queue for poison.
 Task<Result<std::vector<std::string>>> job_queues(queue_service::QueueClient& queues);
 
 }  // namespace tidemark::api

@@ -10,7 +10,7 @@
 namespace tidemark::api {
 
 Result<void> Api::may_run(const jobs::JobSpec& spec, const Caller& caller) {
-  // Adoption says what the catalog of archived files is, and may take a directory from another stack.
+  // Adoption defines the catalog of archived files, and may take a directory from another stack.
   if (std::holds_alternative<jobs::AdoptSpec>(spec.work)) TRY(caller.must_be(Role::kAdmin));
   if (spec.then.empty()) return {};
   return may_run(TRY(jobs::parse_stored_spec(spec.then)), caller);
@@ -76,7 +76,8 @@ std::shared_ptr<void> Slots::take() const {
 
 namespace {
 
-/// For the audit trail: "archive Packages, PackagesArchive", "redrive poisonKind=archive fingerprint=...".
+/// The description for the audit trail: "archive Packages, PackagesArchive", "redrive poisonKind=archive
+/// fingerprint=...".
 std::string what_of(const jobs::JobSpec& spec) {
   std::string out(jobs::kind_name(spec));
   const auto reach = jobs::reach_of(spec);
@@ -94,7 +95,7 @@ std::string what_of(const jobs::JobSpec& spec) {
   return out;
 }
 
-/// How many it may touch, if the submission says so.
+/// Returns the greatest number of things that the job may touch, if the submission limits it.
 std::optional<std::int64_t> most_of(const jobs::JobSpec& spec) {
   const auto* poison = jobs::poison_in(spec);
   auto most = poison != nullptr ? poison->limit : spec.max_affected;
@@ -107,7 +108,7 @@ Answer submit_job(Api& api, http::Request& request, Action& action, std::string)
   auto dry = CO_TRY(parameters.flag("dryRun"));
   auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
   if (dry) co_return co_await api.plan(std::move(spec));
-  CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // whether an undo is possible
+  CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // checks whether an undo is possible
   if (!spec.trace) spec.trace = request.trace;
   action.detail = what_of(spec);
   action.count = most_of(spec);
@@ -186,8 +187,8 @@ Answer cancel_job(Api& api, http::Request&, std::string id) {
 
 constexpr Duration kLook = std::chrono::milliseconds(200);
 
-/// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, or why it waits, and
-/// "end" after the last. A comment every few seconds keeps the connection known to be alive.
+/// A job as server-sent events: event "job" with the job's JSON whenever its record, or the reason why it waits, has
+/// changed, and "end" after the last. A comment every few seconds shows that the connection is alive.
 class JobEvents final : public http::BodySource {
  public:
   JobEvents(Api& api, std::string job_id, EventStream stream)
@@ -198,7 +199,7 @@ class JobEvents final : public http::BodySource {
     while (!ended_ && stream_.goes_on()) {
       if (std::exchange(looked_, true)) co_await sleep_for(clock_, kLook);
       auto found = co_await api_.jobs.find(job_id_);
-      // A store that is away for a moment does not end the stream.
+      // A store that is away for a moment must not end the stream.
       if (found && !found->has_value()) co_return end("gone");
       auto news = found ? co_await news_of(**found) : std::nullopt;
       if (news) {
@@ -212,7 +213,7 @@ class JobEvents final : public http::BodySource {
   }
 
  private:
-  /// The job, if anything of it was not told yet.
+  /// Returns the job, if anything about it is new.
   Task<std::optional<std::string>> news_of(const jobs::JobRecord& job) {
     const bool changed = job.version != seen_;
     if (!changed && job.state != jobs::JobState::kQueued) co_return std::nullopt;

@@ -1,4 +1,4 @@
-// Limits of kinds, tables and partitions; and kinds, which can be paused besides.
+// Limits of kinds, tables and partitions; and kinds, which can also be paused.
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// One member of a change; false if it is none, or has no such value.
+/// Reads one member of a change; false if it is unknown, or its value is invalid.
 bool read_member(const std::string& name, const json& value, jobs::LimitChange& change) {
   const auto number = value.is_number_unsigned() ? value.get<std::uint64_t>() : UINT64_MAX;
   if (name == "maxRunning" && number <= jobs::kMaxRunningLimit) {
@@ -27,7 +27,7 @@ bool read_member(const std::string& name, const json& value, jobs::LimitChange& 
   return false;
 }
 
-/// As it is stored: "default" is no choice.
+/// Returns the stored form: "default" means no choice.
 Result<std::string> read_queue(std::string name) {
   if (name == jobs::kDefaultQueue) return std::string();
   if (jobs::is_own_queue(name)) return name;
@@ -139,7 +139,7 @@ Answer set_kind(Api& api, http::Request& request, Action& action, std::string ki
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto change = CO_TRY(read_kind_change(body));
-  // Whoever keeps the work going may pause a kind; where and how fast it goes otherwise is an admin's decision.
+  // An operator may pause a kind; its queue, its rate and its number of running jobs are the decision of an admin.
   if (change.max_running || change.max_per_second || change.queue) CO_TRY(action.caller.must_be(Role::kAdmin));
   action.detail = body;
   const auto limit = CO_TRY(co_await api.limits.set(jobs::kind_target(kind), change));

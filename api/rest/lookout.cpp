@@ -13,10 +13,11 @@ using Queue = std::pair<std::string, queue_service::QueueFigures>;
 
 constexpr Duration kLookPatience = std::chrono::milliseconds(100);
 constexpr Duration kRest = std::chrono::seconds(5);
-constexpr int kRestShare = 100;  // a walk that takes long is a hundredth of what the stores do
+constexpr int kRestShare =
+    100;  // a long walk rests 100 times as long as it took, so that it is a hundredth of the stores' work
 constexpr std::uint32_t kPage = 250;
 
-/// The jobs' own poison is told by its groups.
+/// The jobs' own poison is reported by its groups.
 bool is_remarkable(const Queue& queue) {
   const auto& [name, figures] = queue;
   const bool has_poison = figures.poison > 0 && !jobs::is_job_queue(name);

@@ -1,6 +1,6 @@
-// What somebody should look at among queues and readers of changes, told at once however many there are. All of them
-// are walked over in the background, when somebody asks and the last walk is some time ago. What it found is a hint,
-// which says of when it is. Thread safe.
+// The queues and readers of changes that need attention, reported at once however many there are. A walk over all of
+// them runs in the background, when somebody asks and the last walk is some time ago. Its findings are a hint, with the
+// time at which they were made. Thread safe.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,11 +14,12 @@
 namespace tidemark::api {
 
 struct Remarkable {
-  /// Those with poison, that are paused, or whose next message has waited for long; the worst first, at most kMostTold.
+  /// Queues with poison, paused queues, and queues whose next message has waited for long; the worst first, at most
+  /// kMostTold.
   std::vector<std::pair<std::string, queue_service::QueueFigures>> queues;
   std::uint64_t counted = 0;  // queues
-  std::uint64_t untold = 0;   // remarkable ones for which there was no room
-  /// Those that have stopped, have lost changes, or are far behind; at most kMostTold.
+  std::uint64_t untold = 0;   // queues that need attention and for which there was no room
+  /// Readers that have stopped, have lost changes, or are far behind; at most kMostTold.
   std::vector<FeedLag> readers;
   Time as_of{};
 };
@@ -28,7 +29,7 @@ class Lookout : public std::enable_shared_from_this<Lookout> {
   static constexpr std::size_t kMostTold = 100;
   static constexpr Duration kLong = std::chrono::minutes(1);
 
-  /// What the last walk found; null while the first is not over. `api` must outlive the walk.
+  /// Returns the findings of the last walk; null while the first is not finished. `api` must outlive the walk.
   Task<std::shared_ptr<const Remarkable>> read(Api& api);
 
  private:
@@ -38,7 +39,7 @@ class Lookout : public std::enable_shared_from_this<Lookout> {
   Mutex mutex_;
   std::shared_ptr<const Remarkable> seen_ GUARDED_BY(mutex_);
   bool walking_ GUARDED_BY(mutex_) = false;
-  Duration next_ GUARDED_BY(mutex_){};  // by the clock that nobody sets: no walk begins before
+  Duration next_ GUARDED_BY(mutex_){};  // by the monotonic clock: no walk begins before
 };
 
 }  // namespace tidemark::api

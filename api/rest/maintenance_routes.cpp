@@ -1,4 +1,4 @@
-// Backups and checks of what the stores hold. The directory of a backup is one of the machine that the stores run on.
+// Backups and checks of the stores' data. The directory of a backup is on the machine where the stores run.
 #include <filesystem>
 
 #include "api/rest/api_routes.h"
@@ -120,7 +120,7 @@ Answer show_check(Api& api, http::Request&, std::string) {
 
 std::span<const Route> maintenance_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/backups", Role::kAdmin, list_backups},  // of any directory of the stores' machine
+      {"GET", "v1/backups", Role::kAdmin, list_backups},  // lists any directory of the stores' machine
       {"POST", "v1/backups", Role::kAdmin, begin_backup}, {"GET", "v1/backups/*", Role::kViewer, show_backup},
       {"GET", "v1/fsck", Role::kViewer, show_check},      {"POST", "v1/fsck", Role::kOperator, begin_check},
   };

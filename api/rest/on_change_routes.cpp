@@ -1,4 +1,4 @@
-// What follows the changes of tables: a signed webhook, or a message to a queue, for each that matches.
+// On-change declarations of tables: a signed webhook, or a message to a queue, for each change that matches.
 #include "api/rest/api_routes.h"
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
@@ -19,7 +19,7 @@ struct OnChangeName {
   std::string table, name;
 };
 
-/// Of "TABLE/NAME".
+/// Reads "TABLE/NAME".
 Result<OnChangeName> on_change_name_in(const std::string& both) {
   const auto slash = both.find('/');
   OnChangeName name{both.substr(0, slash), both.substr(slash + 1)};

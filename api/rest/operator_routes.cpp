@@ -1,4 +1,4 @@
-// What operators look at: queues, workers, what accounts have, the story of an entity, health, metrics and the
+// Views for operators: queues, workers, the holdings of accounts, the story of an entity, health, metrics and the
 // description of the api.
 #include <map>
 
@@ -97,11 +97,11 @@ nlohmann::json sample_json(const RecentSample& sample) {
           {"meanMs", seconds(sample.mean) * 1000}};
 }
 
-/// One of the two that an account has in a store.
+/// One of the two holdings that an account has in a store: its units, or its bytes.
 struct Holding {
   std::string store, account, of;
   std::optional<std::uint64_t> used;
-  std::uint64_t most = 0;  // 0: as much as it likes
+  std::uint64_t most = 0;  // 0: without a limit
   [[nodiscard]] bool near() const { return used && service::is_near(*used, most); }
 };
 
@@ -124,7 +124,8 @@ nlohmann::json warning_json(const Holding& holding) {
 
 using Troubles = std::map<std::string, Error>;
 
-/// In all stores that answer in time; why another one does not, in `troubles`, by its name.
+/// Returns the holdings in all stores that answer in time; puts the errors of the others into `troubles`, by store
+/// name.
 Task<std::vector<Holding>> holdings(Api& api, Duration patience, Troubles& troubles) {
   std::vector<Holding> out;
   for (const auto& store : api.backups->stores()) {
@@ -148,7 +149,7 @@ Answer list_accounts(Api& api, http::Request&, std::string) {
   co_return json_response(200, {{"accounts", list_json(found, holding_json)}});
 }
 
-/// As they are now; without those that a queue service that does not answer leaves out.
+/// Returns their present figures; stops at the first error of the queue service and returns those read so far.
 Task<nlohmann::json> queues_of_jobs(Api& api) {
   auto out = nlohmann::json::array();
   auto names = co_await job_queues(api.queues);

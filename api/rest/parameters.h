@@ -1,5 +1,5 @@
-// The query parameters of a request, each once and of the right form; anything else is a problem that says so. Which
-// ones an operation has is said by described_parameters.h. Pure.
+// The query parameters of a request, each once and in the right form; anything else is reported as a problem.
+// described_parameters.h knows the parameters of each operation. Pure.
 #pragma once
 #include <map>
 #include <optional>

@@ -30,12 +30,12 @@ Answer group_poison(Api& api, http::Request& request, std::string) {
 
 Answer poisoned_queues(Api& api, http::Request& request, std::string) { return list_poisoned_queues(api, request); }
 
-/// The queue that the request names, if it is not one of the jobs.
+/// Returns the queue that the request names, if it is not one of the jobs' queues.
 Result<std::optional<QueuePoison>> queue_of(Api& api, const http::Request& request) {
   return QueuePoison::of(api, TRY(Parameters::read(request)));
 }
 
-/// The ETag that the message must still have; empty for any.
+/// Returns the ETag that the message must still have; empty for any.
 std::string seen_by(const http::Request& request) {
   const auto tag = request.header("if-match").value_or("*");
   return tag == "*" ? std::string() : std::string(tag);
@@ -52,7 +52,7 @@ Answer show_poison(Api& api, http::Request& request, std::string id) {
   co_return record_response(200, CO_TRY(co_await api.poison.find(std::move(id))));
 }
 
-/// For the history of the message.
+/// Returns the actor, for the history of the message.
 std::string who(const http::Request& request, const Action& action) {
   return action.caller.name + " (" + request.remote_address + ")";
 }

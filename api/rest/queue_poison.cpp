@@ -16,7 +16,7 @@ using nlohmann::json;
 using queue_service::Message;
 using queue_service::poison_queue_of;
 
-/// The queue is there once the first message went wrong.
+/// The queue exists only once the first message went wrong.
 template <class T>
 Result<T> or_not_found(Result<T> outcome) {
   const bool nothing =
@@ -88,7 +88,7 @@ json QueuePoison::to_json(const Message& message) const {
            {"dequeueCount", message.dequeue_count},
            {"insertedAt", to_iso8601(message.inserted)}};
   if (message.original) out["original"] = *message.original;
-  // Only the queue's own note: what a worker keeps in that place is its business.
+  // Use only the queue's own note: an annotation of a worker in the same place is the worker's business.
   const auto note = json_or_discarded(message.annotation);
   if (!note.is_object()) return out;
   for (const auto* member : {"reason", "movedAt"}) {
@@ -131,7 +131,7 @@ Answer QueuePoison::edit(std::string id, std::string body, std::string seen) con
   auto text = CO_TRY(text_from(body));
   const auto message = CO_TRY(co_await find(std::move(id)));
   const auto poison = poison_queue_of(queue_);
-  // From the queue to itself: one transaction, and the note stays.
+  // Moving from the queue to itself is one transaction, and the note stays.
   CO_TRY(or_not_found(co_await queues_.redrive(poison, message.id, poison, std::move(text), message.annotation,
                                                message.epoch, std::move(seen))));
   co_return co_await show(message.id);

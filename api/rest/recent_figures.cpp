@@ -27,7 +27,7 @@ Task<void> RecentFigures::take(queue_service::QueueClient& queues, Clock& clock)
   if (!names) co_return;
   for (auto& name : *names) {
     const auto figures = co_await queues.figures(std::move(name));
-    // Somebody may just have deleted it.
+    // The queue may just have been deleted.
     if (!figures && figures.error().code != ErrorCode::kQueueNotFound) co_return;
     if (!figures) continue;
     sample.ready += figures->ready;

@@ -16,11 +16,11 @@ namespace tidemark::api {
 
 struct RecentSample {
   Time at{};
-  std::uint64_t ready = 0, in_flight = 0, poison = 0;  // of the queues of jobs
+  std::uint64_t ready = 0, in_flight = 0, poison = 0;  // in the queues of jobs
   double in_rate = 0, out_rate = 0;                    // jobs per second
-  Duration oldest{};                                   // how long the job has waited that is next
-  std::uint64_t requests = 0;                          // answered by the api since the sample before
-  std::uint64_t refused = 0;                           // of those: by rights, a limit, or for want of room
+  Duration oldest{};                                   // how long the next job has waited
+  std::uint64_t requests = 0;                          // answered by the api since the previous sample
+  std::uint64_t refused = 0;                           // among those: for a missing right, a limit, or lack of room
   Duration mean{};                                     // time to answer one; 0 if there were none
 };
 
@@ -29,12 +29,12 @@ class RecentFigures : public std::enable_shared_from_this<RecentFigures> {
   static constexpr Duration kStep = std::chrono::seconds(10);
   static constexpr std::size_t kMost = 360;
 
-  /// A request was answered, with this status.
+  /// Counts a request that was answered with this status.
   void answered(Duration taken, unsigned status);
-  /// Takes samples until stop(); a sample that the queue service does not answer is left out. Both must outlive it.
+  /// Takes samples until stop(); a sample is left out if the queue service does not answer. Both must outlive it.
   static Task<void> run(std::shared_ptr<RecentFigures> self, queue_service::QueueClient& queues, Clock& clock);
   void stop() { stopping_.notify_all(); }
-  /// The oldest first.
+  /// Returns the samples, the oldest first.
   [[nodiscard]] std::vector<RecentSample> samples() const;
 
  private:

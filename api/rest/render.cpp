@@ -9,7 +9,7 @@
 namespace tidemark::api {
 namespace {
 
-// Specs are stored as text; a message of unknown form is shown as the text it is.
+// Specs are stored as text; a message of unknown form is shown as text.
 nlohmann::json parsed_or_text(const std::string& text) {
   auto parsed = json_or_discarded(text);
   return parsed.is_discarded() ? nlohmann::json(text) : parsed;
@@ -24,7 +24,7 @@ nlohmann::json body_json(const std::string& text) {
   return inner.is_object() ? inner : parsed;
 }
 
-/// Members that are left out if there is nothing to say.
+/// Adds a member, unless it would be empty.
 void put(nlohmann::json& out, const char* member, const std::optional<Time>& time) {
   if (time) out[member] = to_iso8601(*time);
 }
@@ -32,11 +32,11 @@ void put(nlohmann::json& out, const char* member, const std::string& text) {
   if (!text.empty()) out[member] = text;
 }
 
-/// Rate and estimate of the rest, once there is something to go by.
+/// Adds the rate and an estimate of the remaining time, once they can be computed.
 void add_rate(const jobs::JobRecord& job, nlohmann::json& progress) {
   if (job.state != jobs::JobState::kRunning || !job.claimed_at) return;
-  // The record's Timestamp is its last change: that is when `done` was true. The time before this delivery does not
-  // count, for the job may have waited, or its worker may have been dead.
+  // The record's Timestamp is the time of its last change, when `done` was true. The time before this delivery does not
+  // count, because the job may have waited, or its worker may have been dead.
   const auto changed = Time(Ticks(job.version));
   const auto took = seconds(changed - *job.claimed_at);
   if (took <= 0 || job.done <= job.done_before) return;
@@ -155,7 +155,7 @@ constexpr jobs::Names<jobs::Relation, 3> kRelations{{{jobs::Relation::kWouldTake
                                                      {jobs::Relation::kGaveUp, "gaveUp"},
                                                      {jobs::Relation::kNamed, "named"}}};
 
-/// A table or, of an archive outside of tables, the archive.
+/// Adds a table or, for an archive outside of tables, the archive.
 void put_location(nlohmann::json& out, const jobs::Location& location) {
   put(out, "account", location.account);
   if (location.archive) {

@@ -24,26 +24,26 @@ nlohmann::json to_json(const jobs::PoisonRecord& poison);
 nlohmann::json to_json(const jobs::SummedGroup& summed);
 nlohmann::json to_json(const jobs::JobPlan& plan);
 nlohmann::json to_json(const jobs::Limit& limit);
-/// What is set for a kind.
+/// Renders the settings of a kind.
 nlohmann::json kind_json(const jobs::Limit& limit);
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive);
 nlohmann::json to_json(const jobs::Explanation& explanation);
-/// `last`: the record of its last job, if that is there.
+/// `last`: the record of its last job, if that exists.
 nlohmann::json to_json(const jobs::Schedule& schedule, const jobs::JobRecord* last, Time now);
-/// Name and figures.
+/// Renders the name and the figures.
 nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue);
 /// Text that is no UTF-8 is shown with replacement characters.
 std::string json_text(const nlohmann::json& body);
 http::Response json_response(unsigned status, const nlohmann::json& body);
 http::Response no_content();
-/// The job's record, and where it can be read.
+/// Renders the job's record, and its address.
 http::Response submitted(const jobs::Submission& submission);
 nlohmann::json problem_json(const Error& error, const std::string& request_id);
-/// {"type","title","status","detail","code","requestId","problems"?}
+/// Renders {"type","title","status","detail","code","requestId","problems"?}.
 http::Response problem(const Error& error, const std::string& request_id);
 
 inline constexpr auto kAsJson = [](const auto& item) { return to_json(item); };
-/// Each item as `show` renders it.
+/// Renders each item by `show`.
 template <class Items, class Show = decltype(kAsJson)>
 nlohmann::json list_json(const Items& items, Show show = kAsJson) {
   auto list = nlohmann::json::array();
@@ -51,7 +51,8 @@ nlohmann::json list_json(const Items& items, Show show = kAsJson) {
   return list;
 }
 
-/// {MEMBER:[...],"continuation"?,"searched"?}; `searched`: how many were looked at, where not all of them match.
+/// Renders {MEMBER:[...],"continuation"?,"searched"?}; `searched`: how many items were looked at, where not all of them
+/// match.
 template <class Items, class Show = decltype(kAsJson)>
 http::Response page_response(const char* member, const Items& items, const std::string& continuation,
                              Show show = kAsJson, std::optional<std::uint64_t> searched = {}) {

@@ -1,4 +1,4 @@
-// Bodies of requests: how large they may be, and those that are a JSON object.
+// The bodies of requests: their greatest size, and reading those that are a JSON object.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ namespace tidemark::api {
 inline constexpr std::size_t kMaxBodyBytes = 64UL << 10;
 inline constexpr std::size_t kMaxBatchBytes = 4UL << 20;
 
-/// An object, or nothing, which is an empty one. kInvalidInput.
+/// Reads an object; an empty body counts as an empty object. kInvalidInput.
 Task<Result<nlohmann::json>> read_json_object(http::Request& request);
 /// kInvalidInput if anything was wrong or unknown.
 Result<void> refuse_problems(jobs::SpecMembers& in);

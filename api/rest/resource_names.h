@@ -1,4 +1,4 @@
-// Names that a request gives, by the rules of the stores, with messages that say them. Pure.
+// Checks names in a request by the rules of the stores, with messages that explain the rules. Pure.
 #pragma once
 #include <string_view>
 
@@ -12,7 +12,7 @@ Result<void> check_table_name(std::string_view table);
 Result<void> check_queue_name(std::string_view queue);
 Result<void> check_container_name(std::string_view container);
 Result<void> check_blob_name(std::string_view blob);
-/// Of an entity; `what` is the name of the member or parameter. kOutOfRangeInput.
+/// Checks a key of an entity; `what` is the name of the member or parameter. kOutOfRangeInput.
 Result<void> check_key(std::string_view what, std::string_view key);
 
 }  // namespace tidemark::api

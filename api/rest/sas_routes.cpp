@@ -28,7 +28,7 @@ struct Order {
   auth::SasGrant grant;
 };
 
-/// What cannot be there needs no signature.
+/// Rejects names that cannot exist, for which a signature is useless.
 Result<void> check_names(Of of, const auth::SasGrant& grant) {
   const std::string_view name = grant.resource;
   if (of == Of::kTable && !table_store::is_metrics_table(name)) TRY(check_table_name(name));
@@ -79,7 +79,7 @@ Result<Order> read_order(const nlohmann::json& body, Time now) {
   return out;
 }
 
-/// Which store signs: of an account SAS for several, the first has the URL that is answered.
+/// Returns the store that signs: for an account SAS of several services, the store whose URL is returned.
 Service service_of(const Order& order) {
   if (order.of == Of::kTable) return Service::kTable;
   if (order.of == Of::kQueue) return Service::kQueue;
@@ -88,13 +88,13 @@ Service service_of(const Order& order) {
   return services.contains('t') ? Service::kTable : services.contains('q') ? Service::kQueue : Service::kBlob;
 }
 
-/// Whether one could change the audit trail or put jobs by it that one may not submit.
+/// Tells whether the signature could be used to change the audit trail, or to put jobs that its holder may not submit.
 bool reaches_our_own(const Order& order) {
   constexpr std::string_view kOurs = "tidemark";
   return order.of == Of::kAccount || iequals_ascii(order.grant.resource.substr(0, kOurs.size()), kOurs);
 }
 
-/// A store that listens everywhere is at the name by which the caller knows this machine.
+/// A store that listens on all addresses is reached by the name under which the caller knows this machine.
 std::string url_of(const http::Request& request, const service::SignedSas& sas, const std::string& account,
                    const std::string& resource) {
   auto host = sas.host;

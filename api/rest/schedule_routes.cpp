@@ -17,7 +17,7 @@ Result<jobs::ScheduleCondition> condition_of(const http::Request& request) {
   return condition;
 }
 
-/// Of {"dueTime":T} or nothing.
+/// Reads {"dueTime":T} or nothing.
 Result<Time> due_time_of(const std::string& body, Time now) {
   if (body.empty()) return now;
   const auto parsed = json_or_discarded(body);

@@ -1,5 +1,4 @@
-// Shards of the stores: who serves them and how busy they are, what would take load from them, and the wish that a
-// process has one.
+// Shards of the stores: their processes and loads, a plan to relieve them, and the wish that a process should have one.
 #include "api/rest/shard_routes.h"
 
 #include "api/maintenance/split_plan.h"
@@ -18,7 +17,7 @@ using nlohmann::json;
 using service::StoreShards;
 
 constexpr Duration kLoadPatience = std::chrono::seconds(4);
-/// A wish waits for the database.
+/// A wish takes this long at most, because it waits for the database.
 constexpr Duration kWishPatience = std::chrono::seconds(8);
 constexpr std::int64_t kMostCarried = 10'000'000;
 
@@ -28,7 +27,7 @@ json name_json(const service::HotName& name) {
   return out;
 }
 
-/// Why nobody tells how busy a shard is.
+/// Explains why the load of a shard is unknown.
 std::string unknown_because(const StoreShards& told, const std::string& process) {
   if (process.empty()) return "Nobody serves it at this moment.";
   for (const auto& each : told.processes) {
@@ -166,7 +165,7 @@ Answer plan_shards(Api& api, http::Request& request, std::string name) {
   co_return json_response(200, plan_json(name, plan));
 }
 
-/// {"process": "NAME"}, or null to take the wish back.
+/// Reads {"process": "NAME"}, or null to withdraw the wish.
 Result<std::string> read_process(const std::string& body) {
   const auto parsed = json_or_discarded(body);
   const bool right = parsed.is_object() && parsed.size() == 1 && parsed.contains("process");

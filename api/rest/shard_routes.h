@@ -1,4 +1,4 @@
-// The routes of shards, as those of api_routes.h.
+// The routes of shards, like those of api_routes.h.
 #pragma once
 #include "api/rest/api_routes.h"
 

@@ -1,5 +1,5 @@
-// What /metrics tells of things that are kept in the stores: indexes, consumer groups, what follows changes. Whoever
-// asks for metrics waits for them only for a moment, so that the rest is told while a store is away.
+// The part of /metrics about things that are kept in the stores: indexes, consumer groups, on-change declarations. A
+// request for metrics waits for them only for a moment, so that the rest is reported while a store is away.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ struct Api;
 
 class StoredFigures : public std::enable_shared_from_this<StoredFigures> {
  public:
-  /// In the text exposition format; empty if the stores do not answer at once.
+  /// Returns them in the text exposition format; empty if the stores do not answer at once.
   Task<std::string> read(Api& api);
 
  private:

@@ -36,13 +36,13 @@ Task<Result<Obstacles>> look(Api& api) {
   for (auto& queue : CO_TRY(co_await job_queues(api.queues))) {
     const auto figures = co_await api.queues.figures(queue);
     if (figures && figures->paused) out.paused_queues.push_back(std::move(queue));
-    // Somebody may just have deleted it.
+    // The queue may just have been deleted.
     if (!figures && figures.error().code != ErrorCode::kQueueNotFound) co_return fail(figures.error());
   }
   co_return out;
 }
 
-/// What the limit that is reached is for; nothing if none is.
+/// Describes the limit that is reached; nothing if none is.
 std::optional<std::string> full_limit(const jobs::JobRecord& job, const std::vector<std::string>& tables,
                                       const Obstacles& obstacles) {
   std::vector<jobs::LimitTarget> targets{jobs::kind_target(job.kind)};
@@ -59,7 +59,7 @@ std::optional<std::string> full_limit(const jobs::JobRecord& job, const std::vec
   return std::nullopt;
 }
 
-/// Where the job waits.
+/// Returns the queue where the job waits.
 std::string queue_of(const jobs::JobRecord& job, const Result<jobs::JobSpec>& spec) {
   if (job.queue != jobs::kDefaultQueue) return jobs::own_queue(job.queue);
   auto by_priority = spec ? *spec : jobs::JobSpec();

@@ -1,5 +1,5 @@
-// Why a queued job does not run yet, for whoever looks at it: told from what the workers go by, which are the limits
-// and who holds their slots, the state of the queues, and the heartbeats. What was read serves everybody for a second.
+// Explains why a queued job does not run yet, from the facts that decide for the workers: the limits and the holders of
+// their slots, the state of the queues, and the heartbeats. The result of a read serves all callers for a second.
 // Thread safe.
 #pragma once
 #include <map>
@@ -31,24 +31,24 @@ enum class WaitReason : std::uint8_t {
 struct Wait {
   WaitReason reason{};
   std::string text;           // for people
-  std::optional<Time> until;  // of kNotBefore
+  std::optional<Time> until;  // for kNotBefore
 };
-/// {"reason","text","until"?}
+/// Renders {"reason","text","until"?}.
 nlohmann::json to_json(const Wait& wait);
 
-/// What holds jobs up at the moment.
+/// The reasons for which jobs cannot run at the moment.
 struct Obstacles {
   std::map<std::string, jobs::Limit> limits;  // by limit_key
   std::map<std::string, std::uint32_t> held;  // slots, by limit_key
-  std::vector<jobs::WorkerInfo> workers;      // those that live
+  std::vector<jobs::WorkerInfo> workers;      // live workers only
   std::vector<std::string> paused_queues;
 };
-/// Nothing if the job does not wait, or nothing is in its way. Pure.
+/// Returns nothing if the job does not wait, or nothing is in its way. Pure.
 std::optional<Wait> wait_of(const jobs::JobRecord& job, const Obstacles& obstacles, Time now);
 
 class Waits {
  public:
-  /// Null if the stores do not answer.
+  /// Returns null if the stores do not answer.
   Task<std::shared_ptr<const Obstacles>> obstacles(Api& api);
 
  private:
@@ -57,7 +57,7 @@ class Waits {
   Duration read_at_ GUARDED_BY(mutex_){};
 };
 
-/// The job as the api shows it, with the member `waiting` if it waits.
+/// Renders the job as the api shows it, with the member `waiting` if it waits.
 Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job);
 
 }  // namespace tidemark::api

@@ -24,7 +24,7 @@ std::unexpected<Error> wrong(const std::string& where, const std::string& what) 
 
 std::unexpected<Error> wrong(const std::string& where, const Error& error) { return wrong(where, error.message); }
 
-/// Refused before anything of the file is made.
+/// Checks a name before anything from the file is created.
 Result<void> check_name(const std::string& where, Result<void> (*check)(std::string_view name)) {
   const auto fit = check(std::string_view(where).substr(where.find('.') + 1));
   if (!fit) return wrong(where, fit.error());
@@ -46,7 +46,7 @@ Result<std::vector<Seed::Row>> read_rows(const std::string& where, const json& l
     row.partition_key = std::move(*entity->partition_key);
     row.insert.row_key = std::move(*entity->row_key);
     row.insert.properties = std::move(entity->properties);
-    row.insert.lenient = true;  // what is there stays
+    row.insert.lenient = true;  // an entity that exists stays
     rows.push_back(std::move(row));
   }
   return rows;
@@ -78,7 +78,7 @@ Result<table_store::ChangeFeed> read_feed(const std::string& where, const json& 
   return *feed;
 }
 
-/// Those of one table, by their names.
+/// The things of one table, by their names.
 template <class Thing>
 Result<std::map<std::string, Thing>> read_of_table(const std::string& where, const json& given,
                                                    bool (*is_name)(std::string_view),
@@ -127,7 +127,7 @@ Result<indexes::Definition> read_index(const std::string& where, const json& giv
   return std::move(*definition);
 }
 
-/// One member of the file: a thing by each name.
+/// Reads one member of the file, which has a thing for each name.
 template <class Thing>
 Result<void> read_all(const json& whole, const char* member, std::map<std::string, Thing>& out,
                       Result<Thing> (*read)(const std::string& where, const json& given)) {
@@ -140,7 +140,7 @@ Result<void> read_all(const json& whole, const char* member, std::map<std::strin
   return {};
 }
 
-/// Tells what could not be made.
+/// Adds the name of the thing that could not be created.
 template <class Value>
 Result<Value> made(const std::string& what, Result<Value> outcome) {
   if (!outcome) return wrong(what, outcome.error());
@@ -199,7 +199,7 @@ class Sowing {
     const auto where = "containers." + name;
     CO_TRY(made(where, co_await stores_.blobs.ensure_container(name)));
     ++done_.containers;
-    // Whatever is there is newer than this version, and stays.
+    // An existing blob is newer than this version, and stays.
     const blob_store::FencedWrite write{.fence = {"seed", 1, {}}, .source_version = 1};
     for (auto& [blob, text] : blobs) {
       if (text.size() > blob_store::kMaxPieceBytes) co_return wrong(where + "." + blob, "the text is too long");

@@ -1,4 +1,4 @@
-// What a new stack begins with, from a JSON file that a person writes:
+// The first contents of a new stack, from a JSON file that a person writes:
 //
 //   {"tables":     {"People": [{"PartitionKey": "p", "RowKey": "r", "Name": "Ann"}], "Empty": []},
 //    "queues":     {"letters": ["text of a message"]},
@@ -8,7 +8,7 @@
 //    "onChange":   {"People": {"told": {"queue": "letters"}}},       as PUT /v1/tables/NAME/onChange/ID takes it
 //    "indexes":    {"by-name": {"kind": "copies", ...}}}              as PUT /v1/indexes/NAME takes it
 //
-// Whatever is there already is left as it is, so that the same file may be used at every start.
+// Things that exist already are left as they are, so that the same file may be used at every start.
 #pragma once
 #include <map>
 #include <string>
@@ -36,13 +36,13 @@ struct Seed {
   std::map<std::string, std::vector<std::string>> queues;
   std::map<std::string, std::map<std::string, std::string>> containers;
   std::map<std::string, table_store::ChangeFeed> feeds;
-  /// By table and group: where it begins.
+  /// The first position, by table and group.
   std::map<std::string, std::map<std::string, std::string>> consumers;
   std::map<std::string, std::map<std::string, feeds::OnChangeRequest>> on_changes;
   std::map<std::string, indexes::Definition> indexes;
 };
 
-/// kConfigInvalid: the message says where in the text what is wrong.
+/// kConfigInvalid: the message names the place of the error in the text.
 Result<Seed> parse_seed(std::string_view text);
 /// kConfigInvalid: the message begins with the name of the file.
 Result<Seed> read_seed(const std::string& path);
@@ -56,13 +56,14 @@ struct SeedStores {
   feeds::OnChangeStore& on_changes;
   const jobs::CallbackPolicy& callbacks;
 };
-/// How many of each were made.
+/// How many things of each type were created.
 struct Seeded {
   std::size_t tables = 0, entities = 0, queues = 0, messages = 0, containers = 0, blobs = 0, feeds = 0, consumers = 0,
               on_changes = 0, indexes = 0;
 };
-/// Makes what is not there. It may be repeated, and then goes on where it ended; only messages are put once, when their
-/// queue is made. The stores must outlive it. kConfigInvalid, with a message that says what could not be made.
+/// Creates everything that does not exist. It may be repeated, and then goes on where it ended; only messages are put
+/// once, when their queue is created. The stores must outlive it. kConfigInvalid, with a message that names the thing
+/// that could not be created.
 Task<Result<Seeded>> sow(SeedStores stores, Seed seed);
 
 }  // namespace tidemark::api

@@ -33,7 +33,7 @@ const archive = {
     await client.query({ name: "remove", text: remove, values });
     await client.query("COMMIT");
   },
-  // The least that PostgreSQL can do it with.
+  // The least work with which PostgreSQL can do it.
   statement: (client, values) => client.query({ name: "both", text: both, values }),
 };
 

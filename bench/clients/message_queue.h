@@ -17,7 +17,7 @@ std::string message_text(std::mt19937_64& random);
 struct Target {
   std::string port;
   std::string queue;
-  // Of Tidemark alone:
+  // For Tidemark only:
   std::string sas;
   int delay_s = 0;  // until a message that is put becomes visible
 };
@@ -25,9 +25,9 @@ struct Target {
 class MessageQueue {
  public:
   virtual ~MessageQueue() = default;
-  /// Returns when the message is acknowledged: on disk, as each system is configured here.
+  /// Puts a message, and returns when it is acknowledged: on disk, as each system is configured here.
   virtual void put(std::string_view text) = 0;
-  /// The next message, taken but not removed; nothing if none came within the wait.
+  /// Takes the next message without removing it, and returns it; nothing if none came within the wait.
   virtual std::optional<std::string> take(int wait_s) = 0;
   /// Removes the message that was taken last.
   virtual void remove() = 0;

@@ -1,4 +1,4 @@
-// Puts load on one message queue and prints one line of JSON. A thread a connection, blocking calls: the same shape for
+// Puts load on one message queue and prints one line of JSON. Each connection has a thread and blocking calls, with
 // every system. The SAS of Tidemark comes in the environment variable BENCH_SAS.
 // Usage: queue_load SYSTEM PORT QUEUE MODE CONNECTIONS AMOUNT
 // For AMOUNT seconds:
@@ -12,7 +12,7 @@
 //   fill     puts them
 //   delay    puts them, invisible for six days (Tidemark alone)
 //   history  puts, takes and removes them
-//   drain    takes and removes what is there, at most AMOUNT
+//   drain    takes and removes the messages that are there, at most AMOUNT
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -75,7 +75,7 @@ std::unique_ptr<MessageQueue> connect(const Plan& plan, int client) {
   fail("there is no system " + plan.system);
 }
 
-/// What all clients together have left to do: a time or a number of messages.
+/// The remaining work of all clients together: a time or a number of messages.
 class Budget {
  public:
   Budget(SteadyClock::time_point end, std::int64_t messages) : end_(end), messages_(messages) {}
@@ -88,7 +88,7 @@ class Budget {
 
 bool is_timed(const std::string& mode) { return mode == "cycle" || mode == "arrival" || mode == "poll"; }
 
-/// One unit of the mode; false when there is nothing left to drain.
+/// Does one unit of the mode; returns false when there is nothing left to drain.
 bool step(const std::string& mode, MessageQueue& queue, const std::string& text, Tally& tally) {
   if (mode == "poll") {
     if (queue.take(0)) fail("a queue that should be empty had a message");
@@ -115,7 +115,7 @@ void run_client(const Plan& plan, int client, Budget& budget, Tally& tally) {
   }
 }
 
-/// The waiting side: takes until it sees the last message; each carries the time at which it was put.
+/// The waiting client: takes messages until it sees the last one; each carries the time at which it was put.
 void receive_arrivals(const Plan& plan, std::atomic<bool>& waiting, Tally& tally) {
   const auto queue = connect(plan, 1);
   for (;;) {
@@ -145,7 +145,7 @@ void run_arrivals(const Plan& plan, SteadyClock::time_point end, Tally& tally) {
   receiver.join();
 }
 
-/// Units are the times that were taken, unless they were counted otherwise.
+/// The number of units is that of the measured times, unless they were counted otherwise.
 void print(std::vector<Tally> tallies, double seconds, std::optional<std::uint64_t> units = std::nullopt) {
   std::vector<double> all;
   std::uint64_t empty = 0;

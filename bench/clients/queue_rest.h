@@ -1,5 +1,5 @@
-// The Azure Queue REST protocol as far as the benchmark speaks it: requests as text, and what it needs of the answers,
-// read by what the protocol promises of them: a status, a length or chunks, and the elements of a message.
+// The part of the Azure Queue REST protocol that the benchmark speaks: requests as text, and the parts of the answers
+// that it needs, read by the protocol's rules: a status, a length or chunks, and the elements of a message.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,14 +24,14 @@ class QueueRequests {
 struct Answer {
   int status = 0;
   std::string_view body;
-  std::size_t bytes = 0;  // with its head
+  std::size_t bytes = 0;  // including the head
 };
 
-/// The answer at the beginning of what was received, if it is whole.
+/// Returns the answer at the beginning of the received bytes, if it is complete.
 std::optional<Answer> whole_answer(std::string_view received);
-/// The text of the first element of the name; empty if there is none.
+/// Returns the text of the first element of this name; empty if there is none.
 std::string_view element(std::string_view xml, std::string_view name);
-/// Connected to loopback, without delay.
+/// Returns a socket that is connected to loopback, without Nagle's delay.
 int connect_to(const std::string& port);
 
 }  // namespace tidemark::bench

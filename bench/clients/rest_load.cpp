@@ -39,7 +39,7 @@ class Connection {
     }
   }
 
-  /// What has come; the next request if that was a whole answer.
+  /// Reads the bytes that have come, and sends the next request if the answer is complete.
   void receive() {
     if (received_.size() < have_ + kRoom) received_.resize(have_ + kRoom);
     const auto got = ::recv(socket_, received_.data() + have_, received_.size() - have_, 0);

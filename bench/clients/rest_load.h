@@ -1,4 +1,4 @@
-// Load on anything that speaks the Azure Queue REST protocol, by as few instructions as can be: two threads, each with
+// Load on any server of the Azure Queue REST protocol, with as few instructions as possible: two threads, each with
 // half of the connections and an epoll, so that most of the two cores is left to the system that is measured.
 #pragma once
 #include <cstdint>

@@ -27,7 +27,7 @@ class TidemarkQueue final : public MessageQueue {
   void remove() override { exchange(requests_.remove(id_, receipt_), 204); }
 
  private:
-  /// The body, valid until the next exchange.
+  /// Sends a request and returns the body of the answer, valid until the next exchange.
   std::string_view exchange(std::string_view request, int expected) {
     while (!request.empty()) {
       const auto sent = ::send(socket_, request.data(), request.size(), MSG_NOSIGNAL);

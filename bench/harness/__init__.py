@@ -1,1 +1,1 @@
-"""What every benchmark shares: processes, the Azure protocols, wrk, and the report."""
+"""Code that all benchmarks share: processes, the Azure protocols, wrk, and the report."""

@@ -17,12 +17,13 @@ VERSION = "2021-12-02"
 JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json;odata=nometadata"}
 FILL_CONNECTIONS = 8
 GROUP = 100
-# With its JSON around it, a body of 1 KiB.
+# With its JSON around it, data of this length makes a body of 1 KiB.
 DATA_LENGTH = 1024 - len('{"Data":""}')
 
 
 def account_sas(account=ACCOUNT, key=KEY):
-    """A shared access signature for everything, as the query of a URL: a server verifies it, a load script need not sign."""
+    """Returns a shared access signature for everything, as the query of a URL: the server verifies it, and a load
+    script need not sign."""
     now = datetime.datetime.now(datetime.timezone.utc)
     day = datetime.timedelta(days=1)
     start, end = ((now + d).strftime("%Y-%m-%dT%H:%M:%SZ") for d in (-day, day))
@@ -37,7 +38,7 @@ SAS = account_sas()
 
 
 def random_text(length, seed):
-    """Text that does not compress to nothing, as a row of one letter would."""
+    """Returns text that does not compress to nothing, as a row of one letter would."""
     return "".join(random.Random(seed).choices(string.ascii_letters + string.digits, k=length))
 
 
@@ -48,7 +49,7 @@ class Connection:
         self.http = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def call(self, method, path, body=None, headers=None, expect=(200, 201, 202, 204)):
-        """The body and the headers of the answer."""
+        """Returns the body and the headers of the answer."""
         separator = "&" if "?" in path else "?"
         self.http.request(method, f"/{ACCOUNT}/{path}{separator}{SAS}", body, {"x-ms-version": VERSION, **(headers or {})})
         answer = self.http.getresponse()
@@ -67,7 +68,7 @@ def create_queue(port, queue, parts=None):
 
 
 def blob_name(number):
-    """As blob_path in wrk/common.lua."""
+    """The same as blob_path in wrk/common.lua."""
     return f"b{number:08d}"
 
 
@@ -87,12 +88,12 @@ def fill_container(port, container, count, size, kind="BlockBlob"):
 
 
 def keys_of(number, per_partition):
-    """As entity_keys in wrk/common.lua."""
+    """The same as entity_keys in wrk/common.lua."""
     return f"p{number // per_partition:06d}", f"r{number:09d}"
 
 
 def group_of(port, table, numbers, per_partition, body_of):
-    """An entity group transaction that inserts or replaces these entities of one partition."""
+    """Sends an entity group transaction that inserts or replaces these entities of one partition."""
     parts = []
     for number in numbers:
         partition, row = keys_of(number, per_partition)
@@ -138,7 +139,7 @@ def fill_table(port, table, count, per_partition, body_of=plain_body):
 
 
 def pages(connection, table, query):
-    """The text of each page that answers the query."""
+    """Yields the text of each page that answers the query."""
     following = ""
     while True:
         body, headers = connection.call("GET", f"{table}()?{query}{following}", None, JSON_HEADERS)
@@ -150,6 +151,6 @@ def pages(connection, table, query):
 
 
 def scan(connection, table, condition):
-    """How many entities match, over all pages."""
+    """Returns how many entities match, over all pages."""
     query = f"$filter={urllib.parse.quote(condition)}"
     return sum(page.count(b'"RowKey"') for page in pages(connection, table, query))

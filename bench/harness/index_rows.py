@@ -1,4 +1,4 @@
-"""The indexes that are measured, and whether their rows are what the entities of the table say."""
+"""The indexes that are measured, and a check of their rows against the entities of the table."""
 import json
 
 from harness import azure
@@ -17,8 +17,8 @@ def entities(connection, table, query):
 
 
 class Content:
-    """What a table or an index holds, whatever the order. Sets that are too large to keep are compared by their number and
-    the sum of their members' hashes; what is there twice makes a difference."""
+    """The contents of a table or an index, in any order. Sets that are too large to keep are compared by their number
+    and the sum of their members' hashes; a member that is there twice makes a difference."""
 
     def __init__(self):
         self.count, self.hashes, self.summaries = 0, 0, {}
@@ -62,7 +62,7 @@ def of_index(connection, kind, destination):
 
 
 def verify(connection, followed):
-    """Of definitions whose followers have caught up."""
+    """Compares the indexes of these definitions, whose followers have caught up, with the table."""
     for each in followed:
         wanted = of_source(connection, each["kind"], each["source"])
         found = of_index(connection, each["kind"], each["destination"])

@@ -1,4 +1,4 @@
-"""Installs what the compared systems need: Debian packages, and npm packages into bench/node_modules, which git ignores."""
+"""Installs the packages of the compared systems: Debian's, and npm's into bench/node_modules, which git ignores."""
 import json
 import os
 import shutil
@@ -37,7 +37,7 @@ def debian_version(package):
 
 
 def npm(*packages):
-    """Each as name@version."""
+    """Installs npm packages, each given as name@version."""
     def installed(package):
         name, version = package.rsplit("@", 1)
         try:
@@ -52,7 +52,7 @@ def npm(*packages):
         raise RuntimeError("npm is missing; run scripts/setup --tests")
     print(f"bench: installing {', '.join(missing)} into bench/node_modules", file=sys.stderr)
     os.makedirs(os.path.join(BENCH, "node_modules"), exist_ok=True)
-    # --no-save forgets what it installed before unless it is named again.
+    # With --no-save, npm removes packages that it installed earlier unless they are named again.
     subprocess.run(["npm", "install", "--no-save", "--package-lock=false", "--no-audit", "--no-fund", "--loglevel=error",
                     "--prefix", BENCH, *NPM_PACKAGES], check=True, stdout=sys.stderr)
 
@@ -71,7 +71,8 @@ CLIENT = os.path.join(BENCH, "build", "queue_load")
 
 
 def queue_load():
-    """The C++ load client of the queues: built here and not by scripts/build, since its libraries are the bench's alone."""
+    """Builds the C++ load client of the queues: here and not in scripts/build, since only the benchmarks need its
+    libraries."""
     debian("librabbitmq-dev", "libhiredis-dev")
     folder = os.path.join(BENCH, "clients")
     sources = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]

@@ -1,4 +1,4 @@
-"""What the figures depend on: the machine, its disk, the commit."""
+"""The conditions of the figures: the machine, its disk, the commit."""
 import os
 import platform
 import re
@@ -29,7 +29,7 @@ def describe(directory):
 
 
 def fdatasync_ms(directory, times=300):
-    """What one fdatasync of a 4 KiB append costs: the floor under every durable write."""
+    """Measures one fdatasync of a 4 KiB append, the least time of every durable write."""
     path = os.path.join(directory, "fdatasync")
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     taken = []
@@ -47,6 +47,6 @@ def fdatasync_ms(directory, times=300):
 
 
 def resident_mib(process, figure="VmRSS"):
-    """Now; or VmHWM, the most that it ever was."""
+    """Returns the present resident memory, or with VmHWM the largest that it ever was."""
     with open(f"/proc/{process.pid}/status") as file:
         return int(re.search(rf"{figure}:\s*(\d+)", file.read()).group(1)) / 1024

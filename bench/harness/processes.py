@@ -1,5 +1,5 @@
 """A system under test: processes on free ports with data in a directory of their own, paused while another is measured.
-For one thread.
+Used by one thread only.
 """
 import os
 import signal
@@ -22,7 +22,7 @@ def free_ports(count):
 
 
 def descendants(pid):
-    """The process and all that it started: a database may give each child a session of its own."""
+    """Returns the process and all that it started: a database may give each child a session of its own."""
     found = [pid]
     for parent in found:
         try:
@@ -35,7 +35,7 @@ def descendants(pid):
 
 
 def state_of(pid):
-    """The letter that ps shows: T is stopped, Z and X have ended."""
+    """Returns the letter that ps shows: T is stopped, Z and X have ended."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0]
@@ -52,9 +52,9 @@ def await_true(condition, what, limit_s=START_LIMIT_S):
 
 
 class System:
-    """`name` is what the report calls it, `version` what it is, `mode` whether it is a store."""
+    """`name` is its name in the report, `version` describes it, and `mode` says whether it is a store."""
     name = version = ""
-    protocol = ""  # which of the clients for queues it speaks with, if that is not its name
+    protocol = ""  # the name of its queue client, if that is not its own name
     mode = "store"
     stop_signal = signal.SIGTERM
 
@@ -100,7 +100,7 @@ class System:
                         continue
 
     def cpu_seconds(self):
-        """Used so far by all processes that still run."""
+        """Returns the processor time that all processes that still run have used so far."""
         ticks = 0
         for process in self.processes:
             for pid in descendants(process.pid):
@@ -126,7 +126,7 @@ class System:
         self.signal(signal.SIGCONT)
 
     def stop(self):
-        """The last one started goes first: what others depend on ends last."""
+        """Ends the processes, the last one started first, so that a process ends after those that depend on it."""
         self.resume()
         for process in reversed(self.processes):
             if process.poll() is None:

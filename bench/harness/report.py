@@ -12,7 +12,7 @@ def number(value):
 
 
 def rows(report):
-    """One row a subject; a subject with several expectations has one more for each."""
+    """One row for each subject, and one more for each further expectation of the subject."""
     for workload in report["workloads"]:
         for label, median in workload["medians"].items():
             judged = [e for e in workload["judged"] if e["subject"] == label] or [{"seen": "", "expected": "", "met": None}]

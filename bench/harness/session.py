@@ -27,7 +27,7 @@ def add_arguments(parser, seconds):
 
 
 def choose(parser, options, kinds):
-    """The workloads that the options name."""
+    """Returns the workloads that the options name."""
     if options.seconds < 1 or options.repeats < 1 or options.connections < THREADS:
         parser.error(f"needs at least 1 second, 1 repeat and {THREADS} connections")
     known = {kind.name: kind for kind in kinds}
@@ -69,7 +69,7 @@ def judge(result, expectations):
 
 
 def measure_all(chosen, directory, options):
-    """One after another. A workload that fails does not take the results of the others with it."""
+    """Measures the workloads one after another. A workload that fails leaves the results of the others in place."""
     results = []
     for kind in chosen:
         workload = kind(options)
@@ -93,7 +93,7 @@ def measure_all(chosen, directory, options):
 
 
 def failures(result):
-    """What makes the run worthless, a line each."""
+    """Returns the faults that make the run worthless, a line each."""
     for workload in result["workloads"]:
         if workload["error"]:
             yield f"{workload['name']}: {workload['error'].splitlines()[0]}"
@@ -103,7 +103,7 @@ def failures(result):
 
 
 def carry_out(command, chosen, options):
-    """Installs what is missing, measures, reports. Ends with 1 if any answer was an error."""
+    """Installs missing software, measures, reports. Ends with 1 if any answer was an error."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that nothing is left running
     binaries()
     install.debian("wrk")

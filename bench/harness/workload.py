@@ -1,5 +1,5 @@
-"""What a benchmark is made of: a workload measures subjects (a system, perhaps in a certain state) and says what is
-expected of them.
+"""The parts of a benchmark: a workload measures subjects (a system, perhaps in a certain state) and states the
+expectations of them.
 """
 import dataclasses
 import operator
@@ -17,12 +17,12 @@ class Measurement:
     p99_ms: float | None = None
     command: str = ""
     detail: dict = dataclasses.field(default_factory=dict)
-    cpu_us: float | None = None  # for one unit; unless given, of all that the system did meanwhile
+    cpu_us: float | None = None  # for one unit; if absent, the time of all that the system did meanwhile counts
 
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """Each has processes and data of its own."""
+    """A system that is measured, with processes and data of its own."""
     label: str
     system: type
     settings: dict = dataclasses.field(default_factory=dict)
@@ -49,7 +49,7 @@ class Expectation:
     unit: str = ""
 
     def judge(self, medians):
-        """What was seen, what was expected, and whether that is met."""
+        """Returns the figure, the expectation, and whether it is met."""
         seen = medians[self.subject][self.figure]
         if self.against is not None:
             other = medians[self.against][self.figure]
@@ -95,23 +95,23 @@ class Workload:
     subjects: typing.ClassVar[list[Subject]] = []
     expectations: typing.ClassVar[list[Expectation]] = []
     aspects: typing.ClassVar[list[Aspect]] = []
-    repeats: int | None = None  # where repeating is not the point
+    repeats: int | None = None  # for workloads that are not repeated as often as the options say
 
     def __init__(self, options):
         self.options = options
 
     def prepare(self, system, subject):
-        """Once for each subject: what has to exist before the first repeat."""
+        """Makes the data that has to exist before the first repeat; called once for each subject."""
 
     def measure(self, system, subject, repeat):
         raise NotImplementedError
 
     def verify(self, system, subject):
-        """After each measurement, whose time and work it is no part of. Raises what is wrong."""
+        """Checks the data after each measurement, outside of its time and work. Raises an exception if it is wrong."""
 
 
 def medians(runs):
-    """label -> the medians of its repeats."""
+    """Returns the medians of the repeats for each label."""
     table = {}
     for label in dict.fromkeys(run["subject"] for run in runs):
         mine = [run for run in runs if run["subject"] == label]
@@ -125,7 +125,7 @@ def medians(runs):
 
 
 def run_workload(workload, directory, binaries, log):
-    """All repeats, interleaved between the subjects. What was started is stopped again, whatever happens."""
+    """Measures all repeats, interleaved between the subjects. In every case, the systems are stopped at the end."""
     running, runs = [], []
     try:
         for number, subject in enumerate(workload.subjects):

@@ -12,7 +12,7 @@ SECRETS = ("sas", "token")
 
 
 def wrk(system, port, script, path, repeat, options, **settings):
-    """The rate of the script's units; the command in the result has the secrets taken out."""
+    """Measures the rate of the script's units; the command in the result has the secrets taken out."""
     settings = {"seed": repeat, "path": path, "port": port, "version": VERSION, "sas": SAS, **settings}
     line = ["wrk", "-t", str(THREADS), "-c", str(options.connections), "-d", f"{options.seconds}s", "--timeout", "30s",
             "-s", f"{script}.lua", f"http://127.0.0.1:{port}", "--"]

@@ -1,7 +1,7 @@
-// Where large values rest: chunks of 256 KiB as rows beside the keys, the same rows kept apart from the keys, or a file
-// for each object. Each round puts objects of one size over a set of names, so that most replace an older one, and then
-// reads what is there. Told: speed, processor time, bytes written for each byte of content, and the space in use at the
-// end for each byte that is alive.
+// Compares three layouts of large values: chunks of 256 KiB as rows beside the keys, the same rows kept apart from the
+// keys, or a file for each object. Each round puts objects of one size over a set of names, so that most replace an
+// older one, and then reads all objects. Prints speed, processor time, bytes written for each byte of content, and the
+// space in use at the end for each byte that is alive.
 //
 // With the connection string of a database, rows are there, and four clients write large objects at once.
 //

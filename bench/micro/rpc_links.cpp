@@ -1,6 +1,6 @@
-// What a call between two processes costs over a link of this machine (ipc) and over one between machines (tcp with
-// CURVE): echoes of 1 KiB and 64 KiB, one at a time and 64 at once. Client and server share this process and loopback,
-// so it is the cost of the processor alone, of both ends together.
+// Measures the cost of a call between two processes over a link of this machine (ipc) and over one between machines
+// (tcp with CURVE): echoes of 1 KiB and 64 KiB, one at a time and 64 at once. Client and server share this process and
+// loopback, so the figures are the processor time of both ends together.
 //
 //   rpc_links [SECONDS]
 #include <boost/asio/detached.hpp>

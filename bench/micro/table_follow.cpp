@@ -1,6 +1,6 @@
-// What it costs to follow a table: upserts of 1 KiB, at random over 10,000 entities that exist, by 64 clients at a
-// time, without HTTP. Each round measures a table that nobody follows, one whose follower reads nothing, and one whose
-// follower takes page after page; the last says how long a change took to reach it.
+// Measures the cost of following a table: upserts of 1 KiB, at random over 10,000 existing entities, by 64 clients at a
+// time, without HTTP. Each round measures a table without a follower, one whose follower reads nothing, and one whose
+// follower takes page after page; the last also measures how long a change takes to reach the follower.
 //
 //   table_follow DIRECTORY [SECONDS] [ROUNDS]
 #include <spdlog/fmt/fmt.h>
@@ -88,7 +88,7 @@ struct Bench {
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// Upserts per second, and the processor's time for each, which a busy machine disturbs less.
+/// The upserts per second, and the processor time of each, which a busy machine disturbs less.
 struct Speed {
   double per_second = 0, cpu_us = 0;
 };

@@ -1,5 +1,5 @@
-// How fast the table store walks entities of 1 KiB, and what memory that takes, without HTTP: one thread, the service
-// on RocksDB. Fills a directory first, unless it holds the table already.
+// Measures how fast the table store walks entities of 1 KiB, and how much memory that takes, without HTTP: one thread,
+// the service on RocksDB. Fills a directory first, unless it holds the table already.
 //
 //   table_scan DIRECTORY [ENTITIES] [CACHE_MIB]
 #include <spdlog/fmt/fmt.h>
@@ -41,7 +41,6 @@ std::size_t status_kib(const std::string& field) {
   return 0;
 }
 
-/// Ten properties, 1 KiB together; the text is as compressible as hexadecimal is.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
@@ -51,6 +50,7 @@ class SeededRandom final : public Random {
   std::mt19937_64 engine_;
 };
 
+/// Returns an entity of ten properties, 1 KiB together; the text is as compressible as hexadecimal is.
 Mutation entity(Random& random, std::size_t row) {
   Mutation out;
   out.kind = MutationKind::kInsertOrReplace;

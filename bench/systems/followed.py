@@ -15,7 +15,7 @@ class Followed(Stack):
         self.followed = {}
 
     def declare(self, kind, source, **more):
-        """The name of the index."""
+        """Declares an index and returns its name."""
         name = f"{kind}-of-{source}"
         self.followed[name] = index_rows.definition(kind, source) | more
         Jobs(self).call("PUT", f"/v1/indexes/{name}", self.followed[name])
@@ -43,6 +43,6 @@ class Followed(Stack):
         self.followed = {}
 
     def verify(self):
-        """After the last write."""
+        """Checks the rows of the indexes; to be called after the last write."""
         self.await_caught_up()
         index_rows.verify(azure.Connection(self.table), self.followed.values())

@@ -46,7 +46,7 @@ class Nginx(System):
 
 
 class NginxSynced(Nginx):
-    """After a PUT, the file and its folder are synced: what nginx would do if it promised as much as Tidemark."""
+    """After a PUT, the file and its folder are synced, as nginx would do if it promised as much as Tidemark."""
     version = f"nginx {install.debian_version('nginx')}, WebDAV PUT, then fsync of the file and its folder"
 
     def make_durable(self, name):

@@ -49,14 +49,14 @@ class Postgres(System):
         return done.stdout.strip()
 
     def hold_snapshot(self):
-        """Somebody's transaction that stays open."""
+        """Begins a transaction that stays open."""
         sleeping = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_sleep(1000000)"
         self.launch("holder", [f"{PROGRAMS}/psql", *self.connection(), "-d", "postgres", "-qAtX", "-c", sleeping])
         await_true(lambda: self.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1",
                    "a transaction to begin")
 
     def pgbench(self, script, options, **variables):
-        """The script over as many connections, for as long, by as many threads as wrk has."""
+        """Runs the script with pgbench over so many connections, for so long, with as many threads as wrk has."""
         path = os.path.join(self.directory, "script.sql")
         with open(path, "w") as file:
             file.write(script)

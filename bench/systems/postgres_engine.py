@@ -5,7 +5,7 @@ from systems.tidemark import Tidemark
 
 
 class TidemarkInPostgres(Tidemark):
-    """The same stores, which keep their rows in a PostgreSQL of their own. Both share the machine."""
+    """The same stores with their rows in a PostgreSQL of their own. Both share the machine."""
     name, protocol = "postgres-engine", "tidemark"
     version = "tidemark with engine postgres, on a PostgreSQL like that of postgres"
     install = staticmethod(Postgres.install)

@@ -44,7 +44,7 @@ class Stack(Tidemark):
 
 
 class WholeStack(Stack):
-    """With the blob store, which most jobs do not need."""
+    """The stack with the blob store, which most jobs do not need."""
 
     def start(self):
         super().start()
@@ -70,7 +70,7 @@ class Jobs:
         return self.call("POST", "/v1/jobs", spec)["id"]
 
     def submit_all(self, specs):
-        """Their ids."""
+        """Submits the jobs in batches and returns their ids."""
         specs, ids = list(specs), []
         for begin in range(0, len(specs), BATCH):
             answer = self.call("POST", "/v1/jobs/batch", {"jobs": specs[begin:begin + BATCH]})
@@ -78,7 +78,7 @@ class Jobs:
         return ids
 
     def await_empty_queue(self):
-        """Until no job's message is left, asking so seldom that it takes nothing from the jobs."""
+        """Waits until no job's message is left, asking so seldom that it takes nothing from the jobs."""
         deadline = time.monotonic() + JOB_LIMIT_S
         while self.call("GET", "/v1/queues/tidemark-jobs")["messages"] > 0:
             if time.monotonic() > deadline:
@@ -86,7 +86,7 @@ class Jobs:
             time.sleep(0.1)
 
     def await_end(self, job):
-        """The record, when the job has ended."""
+        """Waits until the job has ended, and returns its record."""
         deadline = time.monotonic() + JOB_LIMIT_S
         while time.monotonic() < deadline:
             record = self.call("GET", f"/v1/jobs/{job}")

@@ -99,7 +99,7 @@ class Stream(Workload):
         return self.curl(system, "--upload-file", self.file, "--header", "Expect:")
 
     def curl(self, system, *arguments):
-        """What curl says of one request."""
+        """Runs curl for one request and returns its figures."""
         url, headers = system.object_url(self.name_of_object)
         line = ["curl", "--silent", "--show-error", "--fail", "--output", "/dev/null", "--write-out", "%{json}", *arguments]
         for name, value in headers.items():
@@ -149,7 +149,7 @@ class FirstByte(Stream):
 
 
 class Parallel(Stream):
-    """One curl, as many streams at once as there are of --streams, which share the megabytes of one."""
+    """One curl with as many streams at once as --streams says, which share the megabytes of one."""
     subjects = [Subject("tidemark", TidemarkBlobs)]
     expectations = []
 

@@ -37,7 +37,7 @@ def changed(options, **what):
 
 
 def fill_postgres(system, count):
-    """As many rows as the entities, in as many groups."""
+    """Inserts as many rows as there are entities, in as many groups."""
     with open(os.path.join(os.path.dirname(__file__), "followers.sql"), encoding="ascii") as file:
         system.sql(file.read())
     system.sql(f"INSERT INTO entities SELECT (n / {PER_PARTITION})::text, (n % {PER_PARTITION})::text, (n % {GROUPS})::text, "
@@ -62,7 +62,7 @@ def cpu_us(system, used_before, units):
 
 
 class Verified(Workload):
-    """Its indexes say what the table says, or the run has failed."""
+    """A workload that fails the run if an index does not agree with its table."""
 
     def verify(self, system, subject):
         if subject.system is Followed:
@@ -97,14 +97,14 @@ class Lag(Verified):
                 time.sleep(self.between_probes_s)
             writes = load.result()
         taken.sort()
-        too_slow = writes.value < 0.95 * self.rate  # what was promised was not written
+        too_slow = writes.value < 0.95 * self.rate  # fewer writes than promised
         detail = {"probes": len(taken), "writes_per_s": writes.value, "writes_p50_ms": writes.p50_ms,
                   "writes_p99_ms": writes.p99_ms}
         return Measurement(statistics.median(taken), writes.failures + too_slow, taken[len(taken) // 2],
                            taken[len(taken) * 99 // 100], writes.command, detail)
 
     def probe(self, writer, reader, place, number):
-        """A marked entity moves to a group of its own; how long until that is seen, in ms."""
+        """Moves a marked entity to a group of its own, and returns how long it takes until that is seen, in ms."""
         row, group = f"r{number % self.probed}", f"probe{number}"
         writer.call("PUT", f"{TABLE}(PartitionKey='probe',RowKey='{row}')", json.dumps({"Group": group, "Size": 1000}),
                     azure.JSON_HEADERS)
@@ -161,7 +161,7 @@ class Writes(Verified):
         system.await_caught_up()
         if system.followed:
             result.detail["caught_up_s"] = time.perf_counter() - ended
-        result.cpu_us = cpu_us(system, used, result.detail["requests"])  # with what the indexes still had to do
+        result.cpu_us = cpu_us(system, used, result.detail["requests"])  # including what remained for the indexes
         return result
 
     def verify(self, system, subject):
@@ -214,7 +214,7 @@ class Build(Verified):
 
     @staticmethod
     def await_rest(system):
-        """Until the store has put in order what was written."""
+        """Waits until the store has compacted the writes."""
         def rests():
             used = system.cpu_seconds()
             time.sleep(1.0)
@@ -244,7 +244,7 @@ class Lookup(Verified):
     subjects = [Subject("range", Followed), Subject("lists, query", Followed),
                 *(Subject(f"{kind}, {select}", Followed, {"kind": kind, "select": select})
                   for kind in ("lists", "copies") for select in ("keys", "entities"))]
-    # The way through the api alone takes longer than a range query; whoever wants whole entities asks the table store.
+    # A lookup through the api takes longer than a range query; a client that wants whole entities asks the table store.
     expectations = [Expectation(each.label, ">=", 0.25 if "entities" in each.label else 0.5, "range") for each in subjects[1:]]
     connections, per_partition, groups = 16, 1_000, ENTITIES // 100
     parameters = {"lists": "value", "copies": "Group"}

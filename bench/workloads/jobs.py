@@ -1,4 +1,4 @@
-"""Archive jobs: many small ones, a large one, what it costs the readers, and how soon a job starts."""
+"""Archive jobs: many small ones, a large one, its cost for readers, and how soon a job starts."""
 import concurrent.futures
 import datetime
 import statistics
@@ -14,7 +14,7 @@ TABLE = """CREATE TABLE {0} (pk text NOT NULL, rk text NOT NULL, body text NOT N
 
 
 def seconds_of(text):
-    """Of an ISO 8601 time; Python reads at most six digits of a second."""
+    """Converts an ISO 8601 time to seconds; Python reads at most six digits of a second."""
     whole, _, fraction = text.rstrip("Z").partition(".")
     return datetime.datetime.fromisoformat(whole + "+00:00").timestamp() + float(f"0.{fraction or 0}")
 
@@ -46,7 +46,7 @@ class Single(Workload):
         keys = [azure.keys_of(number, 100) for number in range(self.jobs)]
         ids = jobs.submit_all({"kind": "archive", "source": source, "destination": archive, "partitionKey": partition,
                                "rowKey": row} for partition, row in keys)
-        # The workers find all jobs waiting, as those of Graphile do; nobody asks for a job before all have ended.
+        # The workers find all jobs waiting, as those of Graphile do; no client asks for a job before all have ended.
         system.start_workers()
         jobs.await_empty_queue()
         records = [jobs.await_succeeded(job) for job in ids]
@@ -123,7 +123,7 @@ class Mover:
     def move(self):
         jobs, here, there = Jobs(self.system), "Here", "There"
         try:
-            # Ends where it began.
+            # The entities end where they began.
             while not self.stopping.is_set() or here == "There":
                 job = jobs.submit(kind="archive", source=here, destination=there, filter="")
                 self.running.set()
@@ -133,7 +133,7 @@ class Mover:
             self.running.set()
 
     def stop(self):
-        """How many entities each job moved; raises what went wrong."""
+        """Returns how many entities each job moved; raises the exception of a job that failed."""
         self.stopping.set()
         self.moving.result()
         return self.done

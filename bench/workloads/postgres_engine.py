@@ -58,7 +58,7 @@ class Past(queue_histories.Past):
 
 
 class PastBesideTransaction(Past):
-    """A transaction that stays open keeps PostgreSQL from removing what was deleted since it began."""
+    """A transaction that stays open keeps PostgreSQL from removing rows that were deleted since it began."""
     name = "postgres-past-open"
     title = Past.title + "; beside a transaction that stays open"
 

@@ -1,4 +1,4 @@
-"""What a queue costs that has had, or keeps back, many messages."""
+"""The cost of a queue that has had, or keeps back, many messages."""
 from harness import azure, machine
 from harness.queue_load import queue_load
 from harness.workload import Expectation, Measurement, Subject, Workload

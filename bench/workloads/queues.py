@@ -1,4 +1,4 @@
-"""Puts and cycles of queue messages, and how soon a message reaches who waits for it."""
+"""Puts and cycles of queue messages, and how soon a message reaches a client that waits for it."""
 import concurrent.futures
 import statistics
 

@@ -1,5 +1,5 @@
-"""Memory of the table store, whatever it holds. 10,000 entities do not fill its block cache (256 MiB by default) and
-write buffers; any large number does, and then memory does not grow with the table any more.
+"""Memory of the table store, with any number of entities. 10,000 entities do not fill its block cache (256 MiB by
+default) and write buffers; any large number does, and then memory does not grow with the table any more.
 """
 from harness import azure, machine
 from harness.workload import Expectation, Measurement, Subject, Workload

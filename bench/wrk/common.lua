@@ -1,4 +1,4 @@
--- What the workloads share: settings from the command line (name=value after --), a seed per thread, and the result as
+-- Shared by the workloads: settings from the command line (name=value after --), a seed per thread, and the result as
 -- one line of JSON that harness/wrk.py reads. wrk gives each thread a Lua state of its own; only done() sees them all.
 local threads = {}
 
@@ -42,7 +42,7 @@ end
 
 json_headers = { ["Content-Type"] = "application/json", ["Accept"] = "application/json;odata=nometadata" }
 
--- As keys_of in harness/azure.py.
+-- The same as keys_of in harness/azure.py.
 function entity_keys(number)
   local partition = math.floor(number / tonumber(settings.perpartition))
   return string.format("p%06d", partition), string.format("r%09d", number)
@@ -53,10 +53,10 @@ function entity_path(number)
   return string.format("%s(PartitionKey='%s',RowKey='%s')?%s", settings.path, partition, row, settings.sas)
 end
 
--- As blob_name in harness/azure.py.
+-- The same as blob_name in harness/azure.py.
 function blob_path(number) return string.format("%s/b%08d?%s", settings.path, number, settings.sas) end
 
--- What stands before and after a placeholder: wrk.format is too slow to be called for each request.
+-- Returns the text before and after a placeholder: wrk.format is too slow to be called for each request.
 function around(place, text)
   local from, to = text:find(place, 1, true)
   return text:sub(1, from - 1), text:sub(to + 1)

@@ -1,6 +1,6 @@
 // The blobs of an account as the api shows them to people. Content is read and uploaded in pieces of at most
-// kMaxPieceBytes; an upload has a name of its own (a GUID), and is seen only when it is finished. Pieces of one that
-// never is are forgotten like staged blocks. Errors are those of the public endpoint.
+// kMaxPieceBytes; an upload has a name of its own (a GUID), and is visible only when it is finished. The pieces of an
+// upload that is never finished expire like staged blocks. Errors are those of the public endpoint.
 #pragma once
 #include "blob_store/client/blob_calls.h"
 #include "blob_store/client/browse_calls.h"
@@ -24,7 +24,7 @@ class BlobBrowser {
   rpc::Method<calls::Inspect> inspect{caller_};
   rpc::Method<calls::Read> read{caller_};
   rpc::Method<calls::UploadPiece> upload_piece{caller_};
-  /// kBlobAlreadyExists, kConditionNotMet; kInvalidBlockList if another upload of this blob has won meanwhile.
+  /// kBlobAlreadyExists, kConditionNotMet; kInvalidBlockList if another upload of this blob has finished meanwhile.
   rpc::Method<calls::FinishUpload> finish_upload{caller_};
   /// kConditionNotMet, kSnapshotsPresent.
   rpc::Method<calls::RemoveBlob> remove{caller_};

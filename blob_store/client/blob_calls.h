@@ -13,7 +13,7 @@ namespace tidemark::blob_store {
 inline constexpr std::size_t kMaxPieceBytes = 4UL << 20;
 
 struct BlobPiece {
-  // Of the blob, as it was when this piece was read.
+  // The blob as it was when this piece was read.
   Stamp version;
   std::uint64_t size = 0;
   std::optional<std::int64_t> source_version;
@@ -35,7 +35,7 @@ struct OlderBlobs {
 };
 
 struct BlobUsage {
-  std::string container;  // empty: there is none left
+  std::string container;  // empty: no container is left
   std::uint64_t blobs = 0, bytes = 0;
   std::string next_container, next;  // `container` and `from` of the next part; no container: this was the last
 };
@@ -70,7 +70,7 @@ struct Publish {
   static constexpr std::string_view kMethod = "blob.publish";
   using Reply = WriteOutcome;
   std::string account, container, name;
-  std::uint32_t count = 0;  // of the pieces
+  std::uint32_t count = 0;  // the number of pieces
   NewContent content;
   FencedWrite write;
 };
@@ -96,7 +96,7 @@ struct List {
   std::string account, container, prefix, from;
 };
 
-/// Erases a blob of this very version, whoever wrote it; kConflict if it is leased or has snapshots.
+/// Erases a blob that has exactly this version, even if a client wrote it; kConflict if it is leased or has snapshots.
 struct Discard {
   static constexpr std::string_view kMethod = "blob.discard";
   using Reply = WriteOutcome;
@@ -105,7 +105,7 @@ struct Discard {
   Fence fence;
 };
 
-/// Some of the blobs that have not changed since then.
+/// Lists some of the blobs that have not changed since `before`.
 struct ListOlder {
   static constexpr std::string_view kMethod = "blob.list_older";
   using Reply = OlderBlobs;
@@ -113,7 +113,7 @@ struct ListOlder {
   Time before;
 };
 
-/// Adds up a part of what an account has: at most one page of one container.
+/// Adds up a part of an account's blobs: at most one page of one container.
 struct Usage {
   static constexpr std::string_view kMethod = "blob.usage";
   using Reply = BlobUsage;

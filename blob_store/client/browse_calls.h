@@ -31,13 +31,13 @@ struct BlobFacts {
   ContentHeaders headers;
   std::string tier;
   Lease lease;
-  Metadata metadata;  // not in lists, nor are the tags
+  Metadata metadata;  // lists leave out metadata and tags
   Tags tags;
 };
 
 struct BrowsedBlob {
   std::string name;
-  std::optional<BlobFacts> facts;  // absent of a common prefix
+  std::optional<BlobFacts> facts;  // absent for a common prefix
 };
 
 struct BrowsedPage {
@@ -54,7 +54,7 @@ struct Containers {
   std::uint32_t limit = 0;
 };
 
-/// Names with the delimiter after the prefix fold into one; none fold if it is empty.
+/// Names that contain the delimiter after the prefix are folded into one; an empty delimiter folds none.
 struct Browse {
   static constexpr std::string_view kMethod = "blob.browse";
   using Reply = BrowsedPage;
@@ -80,9 +80,9 @@ struct FinishUpload {
   static constexpr std::string_view kMethod = "blob.finish_upload";
   using Reply = void;
   std::string account, container, name, upload;
-  std::uint32_t count = 0;  // of the pieces
+  std::uint32_t count = 0;  // the number of pieces
   NewContent content;
-  std::string if_match;  // an ETag without quotes, or "*"; empty: the blob must not be there
+  std::string if_match;  // an ETag without quotes, or "*"; empty: the blob must not exist
 };
 
 struct RemoveBlob {

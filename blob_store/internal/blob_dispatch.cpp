@@ -11,7 +11,7 @@
 namespace tidemark::blob_store {
 namespace {
 
-/// The block that holds a staged piece: base64 of 32 bytes, the same length for every fence and index.
+/// Returns the id of the block that holds a staged piece: base64 of 32 bytes, always the same length.
 std::string block_id(const Fence& fence, std::uint64_t index) {
   std::string identity;
   ByteWriter out(identity);
@@ -107,7 +107,7 @@ Result<OlderBlobs> list_older(BlobService& service, calls::ListOlder call) {
   return older;
 }
 
-/// Snapshots and staged blocks share bytes with blobs or do not count yet, so they are not looked at.
+/// Snapshots share bytes with blobs, and staged blocks do not count yet, so neither is looked at.
 Result<BlobUsage> usage(BlobService& service, calls::Usage call) {
   ListRequest first;
   first.from.name = call.container;
@@ -121,7 +121,7 @@ Result<BlobUsage> usage(BlobService& service, calls::Usage call) {
   if (usage.container == call.container) listing.from.name = std::move(call.from);
   auto page = service.list_blobs({call.account, usage.container}, listing);
   usage.next_container = std::move(containers.next.name);
-  if (page.failed_with(ErrorCode::kContainerNotFound)) return usage;  // it has gone meanwhile
+  if (page.failed_with(ErrorCode::kContainerNotFound)) return usage;  // it was deleted meanwhile
   for (const auto& item : TRY(page).items) {
     ++usage.blobs;
     usage.bytes += item.blob.size;
@@ -162,7 +162,7 @@ constexpr std::string_view kOfBlob[] = {
     calls::Read::kMethod,         calls::Discard::kMethod,    calls::Inspect::kMethod, calls::UploadPiece::kMethod,
     calls::FinishUpload::kMethod, calls::RemoveBlob::kMethod,
 };
-/// An account and an operation.
+/// Calls whose first fields are an account and an operation.
 constexpr std::string_view kOfOperation[] = {calls::OpenOperation::kMethod, calls::CloseOperation::kMethod};
 
 }  // namespace
@@ -177,7 +177,7 @@ std::optional<std::size_t> shard_of_call(const BlobService& service, std::string
   const std::string account(in.string());
   const std::string second(in.string());  // a container or an operation
   const auto name = blob_name_of(std::string(of_blob ? in.string() : std::string_view()));
-  if (!in.ok()) return std::nullopt;  // whoever answers it finds that out
+  if (!in.ok()) return std::nullopt;  // the process that answers the call reports the error
   return of_blob ? service.shard_of({account, second, name}) : service.home_of(account, second);
 }
 

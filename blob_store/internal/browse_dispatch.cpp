@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kMaxListed = 1000;
 
-/// The block that holds a piece of an upload: base64 of 24 bytes, the same length for every upload and index.
+/// Returns the id of the block that holds a piece of an upload: base64 of 24 bytes, always the same length.
 std::string block_id(const std::string& upload, std::uint64_t index) {
   std::string identity;
   ByteWriter out(identity);
@@ -47,7 +47,7 @@ ListRequest listing_of(std::string prefix, std::string from, std::uint32_t limit
   return listing;
 }
 
-/// A blob must have this ETag, be there (*), or, if there is none, must not be there.
+/// The blob must have this ETag, or exist ("*"), or, if the text is empty, not exist.
 Conditions conditions_of(std::string if_match) {
   Conditions conditions;
   auto& wanted = if_match.empty() ? conditions.if_none_match : conditions.if_match;

@@ -12,7 +12,7 @@ Task<Result<void>> upload_piece(BlobService& service, calls::UploadPiece call);
 Task<Result<void>> finish_upload(BlobService& service, calls::FinishUpload call);
 Task<Result<void>> remove_blob(BlobService& service, calls::RemoveBlob call);
 
-/// For this blob; at most kMaxPieceBytes. In blob_dispatch.cpp.
+/// Stores at most kMaxPieceBytes for this blob. Defined in blob_dispatch.cpp.
 Task<Result<WrittenPayload>> store_payload(BlobService& service, BlobRef ref, std::string bytes);
 
 }  // namespace tidemark::blob_store

@@ -6,7 +6,7 @@ namespace tidemark::blob_store {
 namespace {
 constexpr std::int64_t kTicksFromYear1To1970 = 621'355'968'000'000'000;
 
-/// The time in the text has a finer fraction than a tick.
+/// Tells whether the time in the text has a finer fraction than a tick.
 bool was_rounded(std::string_view text) {
   constexpr std::size_t kPoint = 19, kEnd = 27;
   return text.size() > kEnd && text[kPoint] == '.' && text.find_first_not_of("0123456789", kPoint + 1) > kEnd;

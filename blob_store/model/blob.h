@@ -1,4 +1,4 @@
-// What a container and a blob are. Plain values: no I/O, no errors, safe to copy between threads.
+// Containers and blobs as plain values: no I/O, no errors, safe to copy between threads.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace tidemark::blob_store {
 
-/// Names keep their case and order.
+/// Names keep their case and their order.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
-/// In the order of their keys.
+/// Sorted by key.
 using Tags = std::vector<std::pair<std::string, std::string>>;
 
 /// The number of a change, from which ETag and Last-Modified are derived: 100 ns ticks since the year 1, rising
@@ -33,7 +33,7 @@ struct Stamp {
 enum class BlobType : std::uint8_t { kBlock = 0, kAppend = 1, kPage = 2 };
 std::string_view name_of(BlobType type);  // as in x-ms-blob-type
 
-/// Headers that belong to the content; empty if not set.
+/// Headers that belong to the content; a header that is not set is empty.
 struct ContentHeaders {
   std::string type, encoding, language, disposition, cache_control;
   std::string md5;  // base64, as in the header
@@ -43,26 +43,26 @@ struct ContentHeaders {
 /// row. 0: no bytes.
 using PayloadId = std::uint64_t;
 
-/// Where the bytes of a blob are: one payload, or extents in rows of their own (storage/contents.h).
+/// Tells where the bytes of a blob are: in one payload, or in extents with rows of their own (storage/contents.h).
 struct Content {
   std::uint64_t id = 0;  // 0: there are no bytes
-  bool whole = false;    // it is one payload, with this id
+  bool whole = false;    // the content is one payload, with this id
   bool shared = false;   // others may refer to it as well: storage/contents.h counts them
 };
 
 /// A part of a blob's content.
 struct Extent {
-  std::uint64_t start = 0;  // where it is in the blob
+  std::uint64_t start = 0;  // its position in the blob
   std::uint64_t size = 0;
   PayloadId payload = 0;
-  std::uint64_t from = 0;  // where it begins in the payload
-  std::string block_id;    // as the client wrote it, base64; empty for what was no block
+  std::uint64_t from = 0;  // its position in the payload
+  std::string block_id;    // base64, as the client wrote it; empty if the extent was no block
 };
 
-/// How a copy went that made the content.
+/// The outcome of the copy that made the content.
 struct CopyState {
   std::string id;
-  std::string source;  // its URL, in blobs of earlier versions with the signature
+  std::string source;  // the URL of the source; in blobs of earlier versions it includes the signature
   Time completed{};
 };
 
@@ -76,12 +76,12 @@ struct Blob {
   std::uint64_t size = 0;
   Content content;
   Lease lease;
-  std::string tier;  // as it was set; empty: Hot, inferred
+  std::string tier;  // as the client set it; empty: Hot, inferred
   Time tier_changed{};
   std::optional<CopyState> copy;
-  std::uint64_t appended_blocks = 0;  // of an append blob
-  bool sealed = false;                // likewise
-  std::uint64_t sequence_number = 0;  // of a page blob
+  std::uint64_t appended_blocks = 0;  // append blobs only
+  bool sealed = false;                // append blobs only
+  std::uint64_t sequence_number = 0;  // page blobs only
   /// For copies made by workers: the version of the original, which decides which of two copies is newer.
   std::optional<std::int64_t> source_version;
   [[nodiscard]] std::int64_t effective_version() const {
@@ -89,19 +89,19 @@ struct Blob {
   }
 };
 
-/// The tier whose blobs are neither read, changed nor replaced, only deleted or brought back by another tier.
+/// Blobs in this tier cannot be read, changed or replaced, only deleted or moved to another tier.
 inline constexpr std::string_view kArchive = "Archive";
 inline bool is_archived(const Blob& blob) { return blob.tier == kArchive; }
 
-/// What is kept of a blob beside it: a snapshot, or what was deleted or replaced while deleted blobs are retained.
+/// A blob that is kept beside the current one: a snapshot, or one that was deleted or replaced while such are retained.
 struct KeptBlob {
   Blob blob;
   bool snapshot = true;             // false: it was the blob itself
-  std::optional<Time> deleted;      // since when only undelete brings it back
-  std::uint32_t retained_days = 0;  // then
+  std::optional<Time> deleted;      // from this time on, only undelete brings it back
+  std::uint32_t retained_days = 0;  // set if it is deleted
 };
 
-/// What a new blob has besides its bytes.
+/// The properties of a new blob besides its bytes.
 struct NewContent {
   ContentHeaders headers;
   Metadata metadata;
@@ -112,7 +112,7 @@ struct NewContent {
 Blob blob_of(NewContent content, Time now);
 
 struct Container {
-  std::uint64_t generation = 0;  // the keys of its blobs have this number instead of the name
+  std::uint64_t generation = 0;  // the keys of its blobs contain this number instead of the name
   Stamp version;
   Metadata metadata;
   std::string public_access;  // "", "blob" or "container"
@@ -125,7 +125,7 @@ struct ContainerRef {
 };
 struct BlobRef {
   std::string account, container, name;
-  std::optional<Stamp> snapshot = {};  // the blob itself without it
+  std::optional<Stamp> snapshot = {};  // absent: the blob itself
   [[nodiscard]] ContainerRef parent() const { return {account, container}; }
 };
 

@@ -1,4 +1,4 @@
-// Block lists: which blocks become the blob, and which staged ones are not needed any more. Pure.
+// Block lists: decide which blocks become the blob, and which staged ones are no longer needed. Pure.
 // Errors: kInvalidBlockList.
 #pragma once
 #include <cstdint>
@@ -28,7 +28,7 @@ using StagedBlocks = std::map<std::string, StagedBlock, std::less<>>;
 struct ResolvedBlocks {
   std::vector<Extent> extents;
   std::uint64_t size = 0;
-  std::vector<PayloadId> shared;  // each extent of a payload that has an owner already: a committed or repeated block
+  std::vector<PayloadId> shared;  // one for each extent of a payload that has an owner: a committed or repeated block
   std::set<PayloadId> left_out;   // payloads of staged blocks that are not in the list
 };
 

@@ -8,7 +8,7 @@
 namespace tidemark::blob_store {
 namespace {
 
-/// Of a number that is too large, the largest.
+/// Returns the largest number for one that is too large.
 std::optional<std::uint64_t> parse_place(std::string_view text) {
   const auto number = parse_number<std::uint64_t>(text);
   const bool too_large = !number && !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

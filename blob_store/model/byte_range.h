@@ -13,8 +13,8 @@ struct ByteRange {
   std::uint64_t length = 0;
 };
 
-/// "bytes=a-b" or "bytes=a-", with the end limited to `size`. Other forms (suffix, reversed, several) are ignored, as
-/// by the service: nothing. kInvalidRange if it begins at or after the end.
+/// Parses "bytes=a-b" or "bytes=a-", and limits the end to `size`. Other forms (suffix, reversed, several ranges) are
+/// ignored, as in the service: the result is empty. kInvalidRange if the range begins at or after the end.
 Result<std::optional<ByteRange>> parse_range(std::string_view header, std::uint64_t size);
 
 }  // namespace tidemark::blob_store

@@ -17,13 +17,13 @@ std::chrono::sys_seconds seconds_of(Time time) { return std::chrono::floor<std::
 
 bool is_newer(const Stamp& version, Time than) { return seconds_of(version.time()) > seconds_of(than); }
 
-/// If-Match, or without it If-Unmodified-Since, does not hold.
+/// Tells whether If-Match, or without it If-Unmodified-Since, is not met.
 bool none_matches(const Conditions& c, const Stamp& version) {
   if (!c.if_match.empty()) return !any_matches(c.if_match, version.etag());
   return c.if_unmodified_since && is_newer(version, *c.if_unmodified_since);
 }
 
-/// If-None-Match, or without it If-Modified-Since, does not hold.
+/// Tells whether If-None-Match, or without it If-Modified-Since, is not met.
 bool is_excluded(const Conditions& c, const Stamp& version) {
   if (!c.if_none_match.empty()) return any_matches(c.if_none_match, version.etag());
   return c.if_modified_since && !is_newer(version, *c.if_modified_since);
@@ -48,7 +48,7 @@ std::vector<std::string> parse_etags(std::string_view header) {
 
 Result<void> check_read(const Conditions& c, const Stamp& version) {
   if (has_star(c.if_none_match)) return fail(ErrorCode::kUnsatisfiableCondition);
-  // As the service documents it: If-Match and If-Unmodified-Since, and one of If-None-Match and If-Modified-Since.
+  // As the service documents it: both If-Match and If-Unmodified-Since, and one of If-None-Match and If-Modified-Since.
   if (none_matches(c, version) || (c.if_unmodified_since && is_newer(version, *c.if_unmodified_since))) {
     return fail(ErrorCode::kConditionNotMet);
   }
@@ -58,7 +58,7 @@ Result<void> check_read(const Conditions& c, const Stamp& version) {
 
 Result<void> check_write(const Conditions& c, const Stamp* existing, bool creates) {
   if (existing == nullptr) {
-    // Dates say nothing about what is not there.
+    // Dates do not apply to a blob that does not exist.
     return c.if_match.empty() ? Result<void>{} : fail(ErrorCode::kConditionNotMet);
   }
   if (creates && has_star(c.if_none_match)) return fail(ErrorCode::kBlobAlreadyExists);
@@ -78,7 +78,7 @@ Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now
 }
 
 Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& existing, bool creates, Time now) {
-  // Who wants nothing to be there is told that there is something.
+  // A client that sent If-None-Match: * learns that the blob exists.
   const bool overwrites = existing && !has_star(conditions.if_none_match);
   if (overwrites && conditions.only_creates) return fail(ErrorCode::kUnauthorizedBlobOverwrite);
   Lease none;

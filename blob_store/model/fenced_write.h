@@ -1,4 +1,4 @@
-// Writes of workers, under the fence of an operation and never over something newer. Plain values.
+// Writes by workers, made under the fence of an operation and never over a newer version. Plain values.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,11 +10,11 @@ namespace tidemark::blob_store {
 using tidemark::WriteOutcome;
 
 /// The conditions of a worker's write. It is refused with kFenced if another attempt has taken over the operation, and
-/// has no effect if the blob is a copy of something newer.
+/// has no effect if the blob is a copy of a newer version.
 struct FencedWrite {
   Fence fence;
   std::int64_t source_version = 0;
-  /// Replace only a copy of exactly this version; kSuperseded if anything else, or nothing, is there.
+  /// The write replaces only a copy of exactly this version; kSuperseded if there is another blob or none.
   std::optional<std::int64_t> replaces = {};
 };
 

@@ -11,7 +11,7 @@ constexpr std::int64_t kForEver = -1;
 
 Duration seconds(std::int64_t count) { return std::chrono::seconds(count); }
 
-/// Whole seconds, rounded up, so that whoever waits for them finds the lease broken.
+/// Returns whole seconds, rounded up, so that a client that waits this long finds the lease broken.
 std::int64_t seconds_until(Time moment, Time now) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(moment - now).count();
   return std::max<std::int64_t>(left, 0);
@@ -24,7 +24,7 @@ bool is_enclosed(std::string_view text) {
   return (text.starts_with('{') && text.ends_with('}')) || (text.starts_with('(') && text.ends_with(')'));
 }
 
-/// Ids that were stored before they got one form may be in braces.
+/// Ids that were stored before they had one common form may be in braces.
 bool is_same(std::string_view one, std::string_view other) {
   const auto bare = [](std::string_view id) {
     return id.starts_with('{') && id.ends_with('}') ? id.substr(1, id.size() - 2) : id;
@@ -71,7 +71,7 @@ Result<LeaseAnswer> release(Lease& lease, const LeaseRequest& request) {
   return LeaseAnswer{};
 }
 
-/// A lease that breaks or ends sooner than asked for stays as it is.
+/// A lease that breaks or ends sooner than the request asks for stays as it is.
 Result<LeaseAnswer> break_lease(Lease& lease, const LeaseRequest& request, Time now) {
   const auto state = lease.state(now);
   if (state == LeaseState::kAvailable) return fail(ErrorCode::kLeaseNotPresentWithLeaseOperation);

@@ -11,19 +11,19 @@
 
 namespace tidemark::blob_store {
 
-/// The id in the form in which leases have it: a GUID in lower case, with dashes. It may also be given without dashes,
-/// or in braces or parentheses. Nothing if it is no GUID.
+/// Returns the id in the form that leases store: a GUID in lower case, with dashes. The text may also lack the dashes,
+/// or be in braces or parentheses. Returns nothing if the text is no GUID.
 std::optional<std::string> parse_lease_id(std::string_view text);
 
 enum class LeaseState { kAvailable, kLeased, kBreaking, kBroken, kExpired };
 std::string_view name_of(LeaseState state);
 
-/// What is stored; how it stands depends on the time.
+/// The stored part of a lease; its state depends on the time.
 struct Lease {
-  std::string id;               // of parse_lease_id(); empty: there is none
+  std::string id;               // as parse_lease_id() returns it; empty: no lease
   std::int64_t duration_s = 0;  // -1: for ever
-  Time ends{};                  // of one that is not for ever
-  std::optional<Time> breaks;   // since when, or from when on, it is broken
+  Time ends{};                  // unless the lease is for ever
+  std::optional<Time> breaks;   // when it broke or will break
   [[nodiscard]] LeaseState state(Time now) const;
   [[nodiscard]] bool locked(Time now) const;
 };
@@ -32,28 +32,28 @@ enum class LeaseAction { kAcquire, kRenew, kChange, kRelease, kBreak };
 
 struct LeaseRequest {
   LeaseAction action = LeaseAction::kAcquire;
-  std::string id;        // of parse_lease_id(); x-ms-lease-id
-  std::string proposed;  // likewise; of acquire, where it is never empty, and change
+  std::string id;        // x-ms-lease-id, as parse_lease_id() returns it
+  std::string proposed;  // likewise; for acquire, where it is never empty, and for change
   std::int64_t duration_s = -1;
   std::optional<std::int64_t> break_period_s;
 };
 
 struct LeaseAnswer {
-  std::string id;                 // after acquire, renew and change
-  std::int64_t seconds_left = 0;  // after break: until it is broken
+  std::string id;                 // set by acquire, renew and change
+  std::int64_t seconds_left = 0;  // set by break: the time until the lease is broken
 };
 
-/// Whose lease it is decides which of the two groups of error codes is used.
+/// The owner of the lease decides which of the two groups of error codes is used.
 enum class Leased { kBlob, kContainer };
 
 /// Errors: kLeaseAlreadyPresent, kLeaseIdMismatchWithLeaseOperation, kLeaseNotPresentWithLeaseOperation,
 /// kLeaseIsBreakingAndCannotBeAcquired, kLeaseIsBreakingAndCannotBeChanged, kLeaseIsBrokenAndCannotBeRenewed.
 Result<LeaseAnswer> act(Lease& lease, const LeaseRequest& request, Time now);
 
-/// Whether a write with this lease id ("" if it has none) may go on; it ends a lease that is broken or has expired.
+/// Checks whether a write with this lease id ("" if it has none) may go on; ends a lease that is broken or has expired.
 /// Errors: kLeaseIdMissing, kLeaseLost, kLeaseIdMismatchWith..., kLeaseNotPresentWith...Operation.
 Result<void> check_lease_of_write(Lease& lease, const std::string& id, Time now, Leased what);
-/// Likewise a read, which needs no id, but whose id must be right.
+/// Checks a read likewise: it needs no id, but an id that it gives must be right.
 Result<void> check_lease_of_read(const Lease& lease, const std::string& id, Time now, Leased what);
 
 }  // namespace tidemark::blob_store

@@ -1,4 +1,4 @@
-// Rules for names and for what a blob is made with. Pure. Errors: kInvalidResourceName, kOutOfRangeInput,
+// Rules for names and for the properties of a new blob. Pure. Errors: kInvalidResourceName, kOutOfRangeInput,
 // kInvalidMetadata, kEmptyMetadataKey, kMetadataTooLarge, kInvalidUri, kInvalidHeaderValue, those of tags.h.
 #pragma once
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace tidemark::blob_store {
 
-/// Where storage analytics puts its logs. Users read and delete them; the container is there for good, and hidden.
+/// The container where storage analytics puts its logs. Users read and delete them. It always exists, and is hidden.
 inline constexpr std::string_view kLogContainer = "$logs";
 
 Result<void> check_container_name(std::string_view name);
-/// The name of the blob that a text means, or the beginning of one: a backslash is a slash, as in the service.
+/// Returns the blob name, or the beginning of one, that a text means: a backslash counts as a slash, as in the service.
 std::string blob_name_of(std::string text);
 Result<void> check_blob_name(std::string_view name);
 Result<void> check_metadata(const Metadata& metadata);
-/// Headers that an answer can have.
+/// Checks that a response can carry the headers.
 Result<void> check_content_headers(const ContentHeaders& headers);
-/// All of it, with the tags in the order of their keys.
+/// Checks all parts, and sorts the tags by key.
 Result<NewContent> checked(NewContent content);
 
 }  // namespace tidemark::blob_store

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
 
-/// The part of the extent in [start, end), of which it has some.
+/// Returns the part of the extent in [start, end), which must not be empty.
 Extent part_of(const Extent& extent, std::uint64_t start, std::uint64_t end) {
   auto part = extent;
   part.start = std::max(start, extent.start);
@@ -23,7 +23,7 @@ bool overlap(const Extent& extent, const ByteRange& range) {
 
 bool touch(const Extent& first, const Extent& second) { return end_of(first) == second.start; }
 
-/// Walks over extents from a place to the next one where something begins or ends.
+/// Walks over extents from one place to the next where an extent begins or ends.
 class Walk {
  public:
   explicit Walk(const std::vector<Extent>& extents) : next_(extents.begin()), end_(extents.end()) {}
@@ -31,7 +31,7 @@ class Walk {
     place_ = place;
     while (next_ != end_ && end_of(*next_) <= place) ++next_;
   }
-  /// The extent at this place, if it is in one.
+  /// Returns the extent at this place; null in a hole.
   [[nodiscard]] const Extent* here() const { return next_ != end_ && next_->start <= place_ ? &*next_ : nullptr; }
   [[nodiscard]] std::uint64_t until() const {
     if (next_ == end_) return kNowhere;

@@ -12,19 +12,19 @@ namespace {
 
 constexpr std::string_view kContainerKey = "@container";
 
-/// What may stand in an expression besides the keys and values of tags.
+/// The elements that an expression may have besides the keys and values of tags.
 struct Grammar {
   bool container_key = false;  // @container
-  bool any_length = false;     // keys and values that no tag can have: a condition is then unmet, not wrong
+  bool any_length = false;     // allows keys and values that no tag can have: a condition is then unmet, not wrong
 };
 
-/// What it refuses, it names with the place of the character that it did not expect.
+/// Its errors give the place of the unexpected character.
 class Lexer {
  public:
   Lexer(std::string_view text, Grammar grammar) : text_(text), rest_(trimmed(text)), grammar_(grammar) {}
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
-  /// `ahead`: so many characters behind what was read.
+  /// `ahead`: the distance of the place from the end of the text read so far, in characters.
   [[nodiscard]] std::unexpected<Error> malformed(std::string_view why, std::size_t ahead = 0) const {
     const auto position = static_cast<std::size_t>(rest_.data() - text_.data()) + ahead + 1;
     return fail(ErrorCode::kInvalidInput, "Error parsing query at or near character position " +
@@ -35,7 +35,7 @@ class Lexer {
     advance(symbol.size());
     return true;
   }
-  /// Only as a whole word, in any case.
+  /// Takes the word only if it is a whole word; its case does not matter.
   bool take_word(std::string_view word) {
     if (!iequals_ascii(rest_.substr(0, word.size()), word)) return false;
     if (rest_.size() > word.size() && is_word_character(rest_[word.size()])) return false;
@@ -85,7 +85,7 @@ class Lexer {
     if (!key.empty() && (grammar_.any_length || key.size() <= kMaxTagKey)) return key;
     return here.malformed("tag must be between 1 and 128 characters in length");
   }
-  /// Without quotes, a key has letters, digits and underscores alone.
+  /// A key without quotes may have only letters, digits and underscores.
   Result<std::string> take_bare_key() {
     const auto at = rest_.starts_with('@') ? 1 : 0;
     std::string key(rest_.begin(), std::find_if_not(rest_.begin() + at, rest_.end(), &is_word_character));
@@ -109,7 +109,7 @@ class Lexer {
   Grammar grammar_;
 };
 
-/// Of one tag, there are at most the two ends of a range.
+/// Tells whether two terms may be in one query: two terms on the same tag must be the two ends of a range.
 bool go_together(const TagTerm& one, const TagTerm& other) {
   using enum TagOperator;
   const auto is_lower_end = [](const TagTerm& term) { return term.op == kGreater || term.op == kGreaterOrEqual; };

@@ -1,6 +1,6 @@
 // Expressions on index tags: the condition of x-ms-if-tags, with AND, OR and parentheses, and the search of Find Blobs
-// by Tags, whose terms are joined by AND. Values compare as text. Pure. Errors: kInvalidInput, whose message is the
-// service's: what is wrong, and where.
+// by Tags, whose terms are joined by AND. Values compare as text. Pure. Errors: kInvalidInput, with the service's
+// message, which gives the mistake and its place.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,11 +18,11 @@ struct TagTerm {
   std::string key;
   TagOperator op = TagOperator::kEqual;
   std::string value;
-  /// A tag that is not there is unequal to every value, and neither less nor greater.
+  /// A missing tag is unequal to every value, and neither less nor greater.
   [[nodiscard]] bool holds(const Tags& tags) const;
 };
 
-/// One that is empty always holds.
+/// An empty condition always holds.
 class TagCondition {
  public:
   [[nodiscard]] bool holds(const Tags& tags) const;
@@ -41,10 +41,10 @@ class TagCondition {
 
 enum class SearchedIn : bool { kAccount, kContainer };
 
-/// Terms on ten tags at most.
+/// Has terms on at most ten tags.
 struct TagSearch {
   std::vector<TagTerm> terms;
-  std::optional<std::string> container;  // @container = 'name', in the account only
+  std::optional<std::string> container;  // @container = 'name', only when the account is searched
   [[nodiscard]] bool matches(const Tags& tags) const;
   static Result<TagSearch> parse(std::string_view text, SearchedIn place = SearchedIn::kAccount);
 };

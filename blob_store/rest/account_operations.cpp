@@ -1,4 +1,4 @@
-// The account's operations: list containers, service properties, account information.
+// The operations on an account: list of containers, service properties, account information.
 #include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"

@@ -1,4 +1,4 @@
-// Batches: deletes and tiers in one request, each authorised and answered on its own.
+// Batches: deletes and changes of tiers in one request, each authorised and answered separately.
 #include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_routes.h"
@@ -19,13 +19,13 @@ class NoBody : public http::BodyReader {
   Task<Result<std::string>> read_some(std::size_t) override { co_return std::string(); }
 };
 
-/// A part on its way through the routes, as a request of its own.
+/// A part of a batch, which goes through the routes as a request of its own.
 struct Part {
   std::string host;
   protocol::BatchPart from;
 };
 
-/// The path and the query of what may be an absolute URI.
+/// Returns the path and the query of a URI, which may be absolute.
 std::pair<std::string_view, std::string_view> split_uri(std::string_view uri) {
   if (const auto scheme = uri.find("://"); !uri.starts_with('/') && scheme != std::string_view::npos) {
     uri.remove_prefix(std::min(uri.find('/', scheme + 3), uri.size()));
@@ -34,8 +34,7 @@ std::pair<std::string_view, std::string_view> split_uri(std::string_view uri) {
   return {uri.substr(0, question), uri.substr(std::min(question + 1, uri.size()))};
 }
 
-/// In path style, a path without the account is what some clients send and sign: as they would to a host of the
-/// account.
+/// In path style, some clients send and sign a path without the account, as they would to a host of the account.
 std::string host_of(const Call& call, std::string_view path) {
   const bool path_style = call.http.path.size() > call.resource.rest.size() + 1;
   if (!path_style || !path.starts_with('/')) return std::string(call.host);
@@ -51,7 +50,7 @@ Result<Part> read_part(const Call& call, std::string_view text) {
   return part;
 }
 
-/// The path within the account: container and blob.
+/// Returns the path within the account: container and blob.
 std::string_view resource_of(const Call& call, const Part& part) {
   auto path = split_uri(part.from.uri).first;
   if (path.starts_with('/')) path.remove_prefix(1);
@@ -60,7 +59,7 @@ std::string_view resource_of(const Call& call, const Part& part) {
   return path;
 }
 
-/// A part deletes a blob or sets its tier, and in a container's batch it stays in that container.
+/// Checks that a part deletes a blob or sets its tier, and that a part of a container's batch stays in that container.
 Result<void> check_part(const Call& call, const Part& part) {
   const auto path = split_uri(part.from.uri).first;
   const auto parameters = QueryParameters::parse(split_uri(part.from.uri).second);
@@ -120,7 +119,7 @@ void append_answer(std::string& out, const Call& call, const Part& part, std::st
   out.append("\r\nHTTP/1.1 ").append(std::to_string(answer.status)).append(" ");
   out.append(http::reason_phrase(answer.status)).append("\r\n");
   for (const auto& [name, value] : answer.headers) {
-    // The version is the batch's.
+    // Each part is answered with the version of the batch.
     const auto told = iequals_ascii(name, "x-ms-version") ? call.header("x-ms-version") : std::string(value);
     out.append(name).append(": ").append(told.empty() ? value : told).append("\r\n");
   }

@@ -9,12 +9,12 @@ namespace tidemark::blob_store {
 namespace {
 
 constexpr std::size_t kReadBytes = 2 * kChunkBytes;
-constexpr std::size_t kSummedTogether = 16UL << 10;  // from here on it is worth waiting for others
+constexpr std::size_t kSummedTogether = 16UL << 10;  // from this size on it is worth waiting for others
 
-/// Versions before it answer with MD5 alone.
+/// Earlier versions answer with MD5 alone.
 constexpr std::string_view kFirstWithCrc64 = "2019-02-02";
 
-/// `md5`: what the content must have, which may come from another header than the one of the transfer.
+/// `md5`: the expected MD5 of the content, which may come from another header than that of the transfer.
 Result<Checksums::Wanted> wanted_sums(const Call& call, std::string md5, Hashes hashes) {
   constexpr std::string_view kCrc64 = "x-ms-content-crc64";
   const auto crc64 = call.header(kCrc64);
@@ -34,13 +34,13 @@ Result<void> check_length(const Call& call, std::uint64_t limit) {
   return length.value_or(0) > limit ? fail(ErrorCode::kRequestBodyTooLarge) : Result<void>();
 }
 
-/// Takes the body piece by piece, each with its checksums.
+/// Reads the body piece by piece and updates the checksums.
 class Pieces {
  public:
   Pieces(http::BodyReader& body, std::uint64_t limit, Checksums::Wanted wanted)
       : body_(body), limit_(limit), checksums_(std::move(wanted)) {}
 
-  /// Empty at the end.
+  /// Returns an empty piece at the end.
   Task<Result<std::string>> next() {
     auto piece = CO_TRY(co_await body_.read_some(kReadBytes));
     if (body_.bytes_read() > limit_) co_return fail(ErrorCode::kRequestBodyTooLarge);
@@ -48,16 +48,16 @@ class Pieces {
     checksums_.update(piece);
     co_return piece;
   }
-  /// Whether it is known without another look that nothing is left.
+  /// Tells whether it is certain, without another read, that nothing is left.
   [[nodiscard]] bool all_read() const { return body_.content_length() == body_.bytes_read(); }
-  /// At the end.
+  /// Call it at the end.
   Result<Sums> sums() {
     if (body_.content_length() && !all_read()) return fail(ErrorCode::kInvalidInput);
     return checksums_.finish();
   }
 
  private:
-  /// A body of middle size that is all there.
+  /// Tells whether the piece is a complete body of middle size.
   [[nodiscard]] bool is_summed_together(const std::string& piece) const {
     return checksums_.wanted().md5 && piece.size() >= kSummedTogether && piece.size() <= kChunkBytes &&
            piece.size() == body_.content_length();
@@ -67,7 +67,7 @@ class Pieces {
   Checksums checksums_;
 };
 
-/// While the disk writes a piece, the next one comes in.
+/// Receives the next piece while the disk writes the one before.
 Task<Result<ReceivedBody>> stream_body(Pieces pieces, PayloadWriter& writer) {
   using namespace asio::experimental::awaitable_operators;
   auto piece = CO_TRY(co_await pieces.next());

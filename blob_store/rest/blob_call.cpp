@@ -9,7 +9,7 @@
 
 namespace tidemark::blob_store {
 namespace {
-/// "version!name" in base64, without a version for a place that is not one of what is kept.
+/// Reads "version!name" in base64; the version is missing if the place is not that of a kept blob.
 std::optional<ListPlace> read_marker(std::string_view marker) {
   const auto text = base64_decode(marker);
   const auto mark = text ? text->find('!') : std::string::npos;
@@ -35,7 +35,7 @@ Result<void> split_resource(Call& call) {
   if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
   call.container = std::move(*container);
   call.blob = std::move(*blob);
-  // As the service does, also with what a signature was made for.
+  // As in the service; the resource that a signature was made for is changed likewise.
   for (auto* name : {&call.blob, &call.identity.resource}) *name = blob_name_of(std::move(*name));
   return {};
 }

@@ -1,5 +1,5 @@
-// One request of the blob protocol: what its URL names, and what its headers and parameters say. For the coroutine of
-// the request. Errors are the protocol's.
+// One request of the blob protocol: the resource that its URL names, its headers and its parameters. Used by the
+// coroutine of the request. Errors are the protocol's.
 #pragma once
 #include <string>
 #include <string_view>
@@ -23,11 +23,11 @@ struct Call : service::Call {
       : service::Call(face, request), service(blobs) {}
 
   BlobService& service;
-  std::string container, blob;  // decoded; empty if not in the URL
+  std::string container, blob;  // decoded; empty if the URL has none
   std::optional<Stamp> snapshot;
-  TagCondition if_tags;  // one of read_conditions()
+  TagCondition if_tags;  // one of the conditions of read_conditions()
 
-  /// Empty if it is absent.
+  /// Returns an empty text if the parameter is absent.
   [[nodiscard]] std::string_view parameter(std::string_view name) const {
     return service::Call::parameter(name).value_or("");
   }
@@ -37,37 +37,36 @@ struct Call : service::Call {
   [[nodiscard]] Result<void> authorize(const auth::Need& need) const;
 };
 
-/// What only an account key grants: who else may enter a container.
+/// Only an account key may decide who else may enter a container.
 inline constexpr auth::Need kAclNeed{auth::ResourceType::kContainer, {}, {}, false, false};
 
-/// Sets container and blob from the URL.
+/// Sets the container and the blob from the URL.
 Result<void> split_resource(Call& call);
 Conditions read_conditions(const Call& call);
-/// Of operations that know no other conditions.
+/// Reads the conditions of operations that know no others.
 Conditions lease_and_tags(const Call& call);
-/// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
+/// Reads the conditions of a write that "c" allows as well as "w": a caller with "c" alone may only create.
 Conditions write_conditions(const Call& call);
 /// Sets the call's snapshot.
 Result<void> read_snapshot(Call& call);
-/// The condition on tags in this header; none if it is absent. kInvalidHeaderValue.
+/// Reads the condition on tags from this header; it is empty if the header is absent. kInvalidHeaderValue.
 Result<TagCondition> read_tag_condition(const Call& call, std::string_view header);
-/// x-ms-access-tier, as the service spells it; empty if there is none. kInvalidHeaderValue.
+/// Reads x-ms-access-tier, and spells it as the service does; empty if it is absent. kInvalidHeaderValue.
 Result<std::string> read_tier(const Call& call);
-/// kNotImplemented if the request wants what would have to be kept for it and is not, such as encryption by its own
-/// key.
+/// Returns kNotImplemented if the request asks for a property that is not kept, such as encryption with its own key.
 Result<void> check_offered(const Call& call);
-/// The answer to a stranger who may not do this.
+/// Returns the answer to an anonymous caller who may not do this.
 Error refusal_of_anybody(const Call& call);
-/// Whether the caller speaks a version before this one. Without a version, he speaks the newest.
+/// Tells whether the caller uses a version before this one. A caller that gives no version uses the newest.
 bool speaks_before(const Call& call, std::string_view version);
-/// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent. As in the service, an
-/// MD5 that nobody compares may have any length. kInvalidMd5: it is not base64.
+/// Reads x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent. As in the service,
+/// an MD5 that is compared with nothing may have any length. kInvalidMd5: it is not base64.
 Result<ContentHeaders> read_content_headers(const Call& call, bool plain);
-/// prefix, marker, maxresults.
+/// Reads prefix, marker and maxresults.
 Result<ListRequest> read_list_request(const Call& call, std::size_t most = 5000);
 std::string write_marker(const ListPlace& next);
 bool includes(const Call& call, std::string_view what);
-/// <EnumerationResults> with what was asked for.
+/// Begins <EnumerationResults> and repeats the parameters of the request.
 void begin_list(protocol::XmlWriter& out, const Call& call);
 
 void add_lease(http::Response& response, const Lease& lease, Time now);

@@ -1,5 +1,5 @@
-// The operations of the blob protocol, with a function for each. blob_routes.cpp says which request is which operation
-// and what permissions it needs. Each function parses, calls the service once and renders.
+// The operations of the blob protocol, one function for each. blob_routes.cpp says which request is which operation,
+// and which permissions it needs. Each function parses the request, calls the service once and renders the answer.
 #pragma once
 #include "blob_store/rest/blob_call.h"
 
@@ -26,7 +26,7 @@ Answer read_blob(Call& call);
 Answer read_blob_metadata(Call& call);
 Answer read_block_list(Call& call);
 Answer put_blob(Call& call);
-/// Put Block also from a URL, as append_block and put_page.
+/// Put Block also takes a URL as its source, as do append_block and put_page.
 Answer put_block(Call& call);
 Answer put_block_list(Call& call);
 Answer append_block(Call& call);
@@ -49,7 +49,7 @@ Answer find_blobs(Call& call);
 Answer set_tier(Call& call);
 Answer batch(Call& call);
 
-/// Put Blob of the other types than block blobs.
+/// Put Blob for types other than block blobs.
 Answer create_append_blob(Call& call, NewContent content, Conditions conditions);
 Answer create_page_blob(Call& call, NewContent content, Conditions conditions);
 /// Set Blob Properties with the size or the sequence number of a page blob.

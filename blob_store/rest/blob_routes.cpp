@@ -18,21 +18,21 @@ constexpr std::string_view kNewestVersion = "2026-04-06";
 
 enum class On { kAccount, kContainer, kBlob };
 
-/// From which level of public access on anybody may do it.
+/// The lowest level of public access at which anonymous callers may do it.
 enum class Open { kNever, kBlob, kContainer };
 
 struct Route {
   On level;
   std::string_view method;   // GET includes HEAD
-  std::string_view restype;  // empty for any
+  std::string_view restype;  // empty: any
   std::string_view comp;
   auth::Need need;
   Answer (*run)(Call&);
-  bool of_snapshots = false;  // works on ?snapshot= as well
+  bool of_snapshots = false;  // works with ?snapshot= as well
   Open open = Open::kNever;
 };
 
-/// What only an account key or an account SAS grants.
+/// Only an account key or an account SAS grants these permissions.
 constexpr auth::Need owner_need(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
 constexpr std::string_view kAnyLetter = "rwdlacuptf";
 
@@ -65,7 +65,7 @@ constexpr Route kOperations[] = {
     {On::kBlob, "GET", "", "metadata", {kObject, "r"}, operations::read_blob_metadata, true, Open::kBlob},
     {On::kBlob, "GET", "", "blocklist", {kObject, "r"}, operations::read_block_list, true, Open::kBlob},
     {On::kBlob, "GET", "", "tags", {kObject, "t"}, operations::get_tags, true},
-    // What creates a blob takes "c" as well: see write_conditions().
+    // Operations that create a blob accept "c" as well: see write_conditions().
     {On::kBlob, "PUT", "", "", {kObject, "wc"}, operations::put_blob},
     {On::kBlob, "PUT", "", "block", {kObject, "wc"}, operations::put_block},
     {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
@@ -84,7 +84,7 @@ constexpr Route kOperations[] = {
     {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob, true},
 };
 
-// Operations of the protocol that are not offered, or not with this verb.
+// Operations of the protocol that are not offered, or not with this method.
 constexpr std::string_view kKnownOperations[] = {"userdelegationkey", "batch",    "blobs", "lease",
                                                  "undelete",          "rename",   "page",  "pagelist",
                                                  "appendblock",       "seal",     "tags",  "tier",
@@ -93,7 +93,7 @@ constexpr std::string_view kKnownOperations[] = {"userdelegationkey", "batch",  
                                                  "properties",        "metadata", "acl",   "block",
                                                  "blocklist"};
 
-/// kNotImplemented for an operation of the protocol that is not offered, kInvalidQueryParameterValue for no operation.
+/// Returns kNotImplemented for an operation that is not offered, kInvalidQueryParameterValue for an unknown one.
 Error unknown_operation(const Call& call) {
   const auto comp = call.parameter("comp");
   if (comp.empty()) return make_error(ErrorCode::kUnsupportedHttpVerb);
@@ -117,7 +117,7 @@ Result<Route> find_operation(const Call& call) {
   return *found;
 }
 
-/// Whether the container lets a caller who does not say who he is do this.
+/// Checks whether the container lets an anonymous caller do this.
 Result<void> admit_anybody(const Call& call, const Route& operation) {
   if (operation.open != Open::kNever) {
     const auto container = call.service.get_container(call.container_ref());
@@ -133,13 +133,13 @@ auth::Policy with_anybody(auth::Policy policy) {
   return policy;
 }
 
-/// What users may do to the logs of storage analytics.
+/// Checks that the call is allowed to users if it concerns the logs of storage analytics.
 Result<void> check_log_access(const Call& call, const Route& operation) {
   if (call.container != kLogContainer || call.reads() || operation.run == operations::delete_blob) return {};
   return fail(ErrorCode::kInsufficientAccountPermissions, "Logs of storage analytics can be read and deleted only.");
 }
 
-/// The status, and what a client that reads no body looks at.
+/// Sets the status, and the headers for clients that read no body.
 void answer_as_source(const Error& refusal, http::Response& response) {
   const auto& status = refusal.fields[0].second;
   response.status = parse_number<unsigned>(status).value_or(response.status);
@@ -158,7 +158,7 @@ BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Acc
 Task<Result<service::Place>> BlobRoutes::place_of(Call& call, http::BodyReadBefore&) {
   CO_TRY(split_resource(call));
   if (!call.blob.empty()) co_return service_.shard_of(call.blob_ref());
-  // What reads containers, or has parts that go their own ways, is answered anywhere.
+  // Every process answers reads of containers and batches, whose parts are routed separately.
   if (call.reads() || call.http.method == "POST") co_return std::nullopt;
   co_return service::kCatalogue;
 }
@@ -168,7 +168,7 @@ Answer BlobRoutes::answer(Call& call) {
   CO_TRY(split_resource(call));
   CO_TRY(read_snapshot(call));
   call.if_tags = CO_TRY(read_tag_condition(call, "x-ms-if-tags"));
-  // Versions are not kept, so no blob has the one that is asked for.
+  // Versions are not kept, so no blob has the requested one.
   if (!call.parameter("versionid").empty())
     co_return fail(protocol::invalid_parameter("versionid", call.parameter("versionid")));
   const auto operation = CO_TRY(find_operation(call));

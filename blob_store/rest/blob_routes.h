@@ -1,4 +1,4 @@
-// The public face of the blob store: finds the operation that a request names, checks permissions, and runs it.
+// The public endpoint of the blob store: finds the operation that a request names, checks permissions, and runs it.
 // Thread safe.
 #pragma once
 #include "blob_store/rest/blob_call.h"

@@ -47,10 +47,10 @@ Result<Tags> parse_tags(std::string_view xml) {
 }
 
 Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml) {
-  // An entry has two tags. Counted before a tree is made of them, which takes twenty times as much memory.
+  // An entry has two tags. They are counted before a tree is built, which takes twenty times as much memory.
   constexpr std::ptrdiff_t kMostTags = 2 * static_cast<std::ptrdiff_t>(kMaxBlocksInList) + 16;
   if (std::ranges::count(xml, '<') > kMostTags) return fail(ErrorCode::kBlockListTooLong);
-  // As a fragment, so that what stands outside of the one element is seen.
+  // Parsed as a fragment, so that text outside the one element is noticed.
   constexpr unsigned kFlags = pugi::parse_default | pugi::parse_fragment;
   pugi::xml_document document;
   const auto parsed = document.load_buffer(xml.data(), xml.size(), kFlags, pugi::encoding_utf8);

@@ -10,12 +10,12 @@
 
 namespace tidemark::blob_store {
 
-/// <Name>, percent-encoded and marked so if XML cannot carry the name.
+/// Writes <Name>, percent-encoded and marked as such if XML cannot carry the name.
 void write_name(protocol::XmlWriter& out, std::string_view name);
 void write_metadata(protocol::XmlWriter& out, const Metadata& metadata);
-/// <Tags>
+/// Writes <Tags>.
 void write_tags(protocol::XmlWriter& out, const Tags& tags);
-/// Also the errors of model/tags.h.
+/// May also return the errors of model/tags.h.
 Result<Tags> parse_tags(std::string_view xml);
 
 Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml);

@@ -13,7 +13,7 @@ Error mismatch(ErrorCode code, const std::string& kind, const std::string& decla
   return error;
 }
 
-/// True if it is base64 of so many bytes, or there is none.
+/// Returns true if the sum is base64 of this many bytes, or empty.
 bool has_length(const std::string& sum, std::size_t bytes) {
   const auto raw = base64_decode(sum);
   return sum.empty() || (raw && raw->size() == bytes);
@@ -29,7 +29,7 @@ Result<void> check_declared_sums(const Sums& declared, std::string_view crc64_he
 }
 
 Checksums::Checksums(Wanted wanted) : wanted_(std::move(wanted)) {
-  // Cannot fail with the default OpenSSL provider.
+  // This call cannot fail with the default OpenSSL provider.
   EVP_DigestInit_ex(md5_.get(), EVP_md5(), nullptr);
 }
 

@@ -1,6 +1,6 @@
-// MD5 and CRC-64 of content that comes in pieces, against what a request declares. All sums are base64, as in headers,
-// and empty if there is none. Errors: kInvalidMd5, kMd5Mismatch, kCrc64Mismatch, kInvalidHeaderValue,
-// kBothCrc64AndMd5HeaderPresent.
+// Computes the MD5 and the CRC-64 of content that comes in pieces, and compares them with the declared ones. All sums
+// are base64, as in headers; a missing sum is empty. Errors: kInvalidMd5, kMd5Mismatch, kCrc64Mismatch,
+// kInvalidHeaderValue, kBothCrc64AndMd5HeaderPresent.
 #pragma once
 #include <openssl/evp.h>
 
@@ -16,18 +16,18 @@ struct Sums {
   std::string md5, crc64;
 };
 
-/// One of the two at most, each of its right length.
+/// Checks that at most one of the two is declared, and that its length is right.
 Result<void> check_declared_sums(const Sums& declared, std::string_view crc64_header);
 
 class Checksums {
  public:
   struct Wanted {
     Sums declared;
-    bool md5 = true, crc64 = true;  // what is computed
+    bool md5 = true, crc64 = true;  // the sums to compute
   };
   explicit Checksums(Wanted wanted);
   void update(std::string_view bytes);
-  /// Says what the MD5 of all the content is, before any of it comes: `raw` has 16 bytes.
+  /// Gives the MD5 of the whole content before any of it comes: `raw` has 16 bytes.
   void know_md5(std::string raw) { known_md5_ = std::move(raw); }
   [[nodiscard]] const Wanted& wanted() const { return wanted_; }
   /// Call it once.

@@ -9,7 +9,7 @@ namespace {
 
 using HeaderNames = std::vector<std::string_view>;
 
-/// `md5_headers`: those that the operation compares with the source.
+/// `md5_headers`: the headers that the operation compares with the source.
 Task<Result<CopyRequest>> copy_request(const Call& call, HeaderNames md5_headers) {
   CopyRequest request;
   request.copy_tags = iequals_ascii(call.header("x-ms-copy-source-tag-option"), "COPY");
@@ -34,7 +34,7 @@ Task<Result<CopyRequest>> copy_request(const Call& call, HeaderNames md5_headers
   co_return request;
 }
 
-/// The content headers of the request win over those of the source, or replace them.
+/// The content headers of the request override those of the source, or replace all of them.
 Result<void> read_own_headers(const Call& call, CopyRequest& request) {
   request.headers = TRY(read_content_headers(call, false));
   request.own_headers = iequals_ascii(call.header("x-ms-copy-source-blob-properties"), "false");
@@ -42,13 +42,13 @@ Result<void> read_own_headers(const Call& call, CopyRequest& request) {
   return {};
 }
 
-/// The conditions of the request are those of the destination.
+/// The conditions of the request apply to the destination.
 Result<CopyOutcome> about_target(Result<CopyOutcome> outcome) {
   return outcome.failed_with(ErrorCode::kConditionNotMet) ? fail(ErrorCode::kTargetConditionNotMet)
                                                           : std::move(outcome);
 }
 
-/// A block blob has no holes, so it gets the bytes of a page blob, not its content.
+/// A block blob has no holes, so it gets the bytes of a page blob instead of sharing its content.
 Task<Result<CopyOutcome>> put_pages(Call& call, CopyRequest request) {
   const CopySource source{std::move(request.source_url), std::move(request.source),
                           std::move(request.source_conditions)};
@@ -100,7 +100,7 @@ Answer put_blob_from_url(Call& call) {
   co_return response;
 }
 
-/// Every copy has ended when its request was answered.
+/// A copy has always ended when its request is answered.
 Answer abort_copy(Call& call) {
   CO_TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   co_return fail(ErrorCode::kNoPendingCopyOperation);

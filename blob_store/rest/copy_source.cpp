@@ -35,8 +35,8 @@ std::string_view without_port(std::string_view host) { return host.substr(0, hos
 
 bool is_loopback_name(std::string_view host) { return host == "127.0.0.1" || host == "localhost" || host == "[::1]"; }
 
-/// Whether the URL leads to this store: the host that the client used, another name of this machine with the same port,
-/// or an account's name at the service.
+/// Tells whether the URL leads to this store: to the host that the client used, to another name of this machine with
+/// the same port, or to the name of an account at the service.
 bool leads_here(const Call& call, std::string_view host) {
   if (iequals_ascii(host, call.host)) return true;
   const auto port = [](std::string_view text) { return text.substr(without_port(text).size()); };
@@ -52,7 +52,7 @@ std::unexpected<Error> not_verified(std::string why) {
   return fail(ErrorCode::kCannotVerifyCopySource, std::move(why));
 }
 
-/// Whoever copies is told how the source refuses to be read, which is the status of the answer.
+/// Tells the client why the source may not be read; the source's status becomes the status of the answer.
 std::unexpected<Error> refused(const Error& by_source, std::string why) {
   auto error = make_error(ErrorCode::kCannotVerifyCopySource, std::move(why));
   error.fields = {{"CopySourceStatusCode", std::to_string(http_status_of(by_source.code))},
@@ -71,7 +71,7 @@ Result<Conditions> read_source_conditions(const Call& call) {
   return conditions;
 }
 
-/// Whether the source may be read without a signature of its own. `letter`: what of it.
+/// Tells whether the source may be read without a signature of its own. `letter`: the permission that is needed.
 Result<bool> is_open(const Call& call, const Call& source, std::string_view letter) {
   const bool by_itself =
       call.identity.scheme == auth::Scheme::kSharedKey || call.identity.scheme == auth::Scheme::kBearer;
@@ -96,7 +96,7 @@ Result<void> check_allowed(const Call& call, Call& source, bool with_tags) {
   const auto known = call.front.identify(source);
   TRY(split_resource(source));
   TRY(read_snapshot(source));
-  // A signature in the URL is what counts, even if the source could be read without it.
+  // A signature in the URL decides, even if the source could be read without it.
   const bool anybody = known && source.identity.scheme == auth::Scheme::kAnonymous;
   const auto check = [&](std::string_view letter, std::string_view why) -> Result<void> {
     const auto own = known ? source.authorize({auth::ResourceType::kObject, letter}) : known;
@@ -117,7 +117,7 @@ Result<OpenedBlob> open_source(const Call& call, const CopySource& source) {
   return opened;
 }
 
-/// Others have their turn after so many pieces, or so many bytes: a source may consist of many small ones.
+/// Lets others have their turn after a number of pieces or bytes: a source may consist of many small pieces.
 class Turns {
  public:
   bool over(std::size_t bytes) {

@@ -17,12 +17,12 @@ static_assert(std::endian::native == std::endian::little);
 
 // Sums and polynomials are reflected, as the bytes are: the lowest bit is the highest power of x.
 constexpr std::uint64_t kPolynomial = 0x9A6C9329AC4BC9B5;
-constexpr std::size_t kSlices = 16;  // bytes that one step takes
+constexpr std::size_t kSlices = 16;  // the bytes that one step takes
 using Tables = std::array<std::array<std::uint64_t, 256>, kSlices>;
 
 constexpr std::uint64_t times_x(std::uint64_t sum) { return (sum >> 1) ^ ((sum & 1) != 0 ? kPolynomial : 0); }
 
-// tables[n][b]: what byte b adds to the sum if n more bytes follow it.
+// tables[n][b]: the value that byte b adds to the sum if n more bytes follow it.
 Tables make_tables() {
   Tables tables{};
   for (std::uint64_t byte = 0; byte < 256; ++byte) {
@@ -45,7 +45,7 @@ std::uint64_t word_at(std::string_view bytes, std::size_t at) {
   return word;
 }
 
-/// Takes and gives sums that are not inverted.
+/// Takes and returns sums that are not inverted.
 std::uint64_t sum_by_tables(std::string_view bytes, std::uint64_t sum) {
   static const Tables tables = make_tables();
   for (; bytes.size() >= kSlices; bytes.remove_prefix(kSlices)) {
@@ -62,7 +62,7 @@ std::uint64_t sum_by_tables(std::string_view bytes, std::uint64_t sum) {
 
 #ifdef __x86_64__
 constexpr std::size_t kLaneBytes = sizeof(__m128i);
-constexpr std::size_t kCrcLanes = 8;  // as many multiplications as a core has under way at once
+constexpr std::size_t kCrcLanes = 8;  // the number of multiplications that a core makes at once
 constexpr std::size_t kFoldFrom = 2 * kCrcLanes * kLaneBytes;
 
 constexpr std::uint64_t power_of_x(std::size_t exponent) {
@@ -71,8 +71,8 @@ constexpr std::uint64_t power_of_x(std::size_t exponent) {
   return sum;
 }
 
-/// 16 bytes are replaced by 16 others that add the same to the sum from `Bytes` further on: their halves, times x to
-/// the power of how far they are from there. The product of two reflected numbers comes out one place too far.
+/// Replaces 16 bytes by 16 others that add the same to the sum from `Bytes` further on: each half is multiplied by x to
+/// the power of its distance from there. The product of two reflected numbers comes out one place too far.
 template <std::size_t Bytes>
 __attribute__((target("pclmul,sse4.1"))) __m128i moved_on(__m128i lane) {
   constexpr auto kLow = static_cast<long long>(power_of_x(8 * Bytes + 64 - 1));
@@ -101,7 +101,7 @@ __attribute__((target("pclmul,sse4.1"))) std::uint64_t folded(std::string_view b
   return sum_by_tables(bytes, sum_by_tables({rest.data(), rest.size()}, 0));
 }
 
-/// The same as sum_by_tables, many times as fast.
+/// Does the same as sum_by_tables, many times as fast.
 std::uint64_t sum_of(std::string_view bytes, std::uint64_t sum) {
   static const bool can_fold = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
   return can_fold && bytes.size() >= kFoldFrom ? folded(bytes, sum) : sum_by_tables(bytes, sum);

@@ -1,4 +1,4 @@
-// CRC-64/NVME, which the protocol's x-ms-content-crc64 is. Pure.
+// CRC-64/NVME, the algorithm of the protocol's x-ms-content-crc64. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace tidemark::blob_store {
 
-/// `before`: the sum of the bytes that come before these.
+/// `before`: the sum of the preceding bytes.
 std::uint64_t crc64(std::string_view bytes, std::uint64_t before = 0);
-/// As in the header: base64 of the sum's eight bytes, the lowest first.
+/// Returns the sum as in the header: base64 of its eight bytes, the lowest first.
 std::string crc64_text(std::uint64_t sum);
 
 }  // namespace tidemark::blob_store

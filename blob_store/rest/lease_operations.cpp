@@ -1,4 +1,4 @@
-// Leases of blobs and containers: the request is in the headers.
+// Leases of blobs and containers: the headers carry the whole request.
 #include "blob_store/rest/blob_operations.h"
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
@@ -25,7 +25,7 @@ Result<LeaseAction> read_action(const Call& call) {
   return fail(protocol::invalid_header("x-ms-lease-action", text));
 }
 
-/// Empty if it is absent.
+/// Returns an empty id if the header is absent.
 Result<std::string> read_id(const Call& call, std::string_view header) {
   const auto text = call.header(header);
   if (text.empty()) return std::string();
@@ -52,7 +52,7 @@ Result<void> read_duration(const Call& call, LeaseRequest& request) {
   return {};
 }
 
-/// `need`: of everything but a break, which whoever may delete is allowed as well.
+/// `need`: the permission for every action but a break, which callers that may delete are allowed as well.
 Result<LeaseRequest> read_lease_request(Call& call, const auth::Need& need) {
   constexpr std::string_view kPeriod = "x-ms-lease-break-period";
   LeaseRequest request;

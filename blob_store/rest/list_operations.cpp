@@ -1,4 +1,4 @@
-// The list of a container's blobs.
+// Lists the blobs of a container.
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
 #include "common/base/encoding.h"

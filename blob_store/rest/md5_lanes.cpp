@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::size_t kMd5Lanes = 16;
 constexpr std::size_t kBlockBytes = 64;
-constexpr std::size_t kFewest = 3;  // contents for which lanes are faster than one after the other
+constexpr std::size_t kFewest = 3;  // from this number of contents on, lanes are faster than one after the other
 
 using Word = std::uint32_t;
 using Words = Word __attribute__((vector_size(kMd5Lanes * sizeof(Word))));  // the same word of all lanes
@@ -42,9 +42,9 @@ const Sines kSines = [] {
   return sines;
 }();
 
-// What is always inlined is compiled for the processor that its caller is for.
+// Functions that are always inlined are compiled for the processor of their caller.
 
-/// Of two rows, changes places across the diagonal of each square of twice this width.
+/// Swaps the elements of two rows across the diagonal of each square of twice this width.
 template <std::size_t Width, std::size_t... Lane>
 [[gnu::always_inline]] inline void exchange(Words& upper, Words& lower, std::index_sequence<Lane...>) {
   const Words above = upper;
@@ -60,7 +60,7 @@ template <std::size_t Width>
   }
 }
 
-/// Rows of a lane each become words of all lanes.
+/// Turns rows, one for each lane, into words of all lanes.
 [[gnu::always_inline]] inline void transpose(Block& block) {
   exchange_all<1>(block);
   exchange_all<2>(block);
@@ -125,7 +125,7 @@ Add fastest_add() {
   return &add_by_any;
 }
 
-/// What is left of a content in its lane: its whole blocks, then the last ones with the padding.
+/// The rest of a content in its lane: its whole blocks, then the last ones with the padding.
 class Lane {
  public:
   explicit Lane(std::string_view content) : at_(content.data()), blocks_(content.size() / kBlockBytes) {
@@ -138,7 +138,7 @@ class Lane {
     std::memcpy(last_.data() + last_blocks_ * kBlockBytes - kLengthBytes, &bits, kLengthBytes);
   }
   [[nodiscard]] const char* at() const { return blocks_ > 0 ? at_ : last_.data() + last_at_; }
-  /// One behind the other at this place; none at the end.
+  /// Returns the number of consecutive blocks at this place; 0 at the end.
   [[nodiscard]] std::size_t blocks() const { return blocks_ > 0 ? blocks_ : last_blocks_; }
   void move_on(std::size_t blocks) {
     if (blocks_ > 0) {
@@ -163,7 +163,7 @@ std::string sum_in(const State& state, std::size_t lane) {
   return {reinterpret_cast<const char*>(words.data()), sizeof words};
 }
 
-/// At most as many contents as there are lanes. They take as long as the longest of them.
+/// Takes at most as many contents as there are lanes, and as long as the longest of them needs.
 std::vector<std::string> sums_in_lanes(std::span<const std::string_view> contents) {
   static const Add add = fastest_add();
   std::vector<Lane> lanes(contents.begin(), contents.end());
@@ -177,7 +177,7 @@ std::vector<std::string> sums_in_lanes(std::span<const std::string_view> content
     if (shortest == nullptr) return sums;
     const auto count = shortest->blocks();
     Places places;
-    places.fill(shortest->at());  // lanes that have nothing to do repeat what it does
+    places.fill(shortest->at());  // idle lanes repeat the work of this one
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       if (lanes[i].blocks() > 0) places[i] = lanes[i].at();
     }
@@ -198,7 +198,7 @@ std::vector<std::string> md5_of_all(const std::vector<std::string_view>& content
   std::ranges::sort(order, std::ranges::greater(), [&](std::size_t i) { return contents[i].size(); });
   std::vector<std::string> sums(contents.size());
   for (std::size_t first = 0, next = 0; first < order.size(); first = next) {
-    // None is much shorter than the longest, so few lanes idle.
+    // No content is much shorter than the longest, so few lanes are idle.
     std::vector<std::string_view> together;
     for (; next < order.size() && together.size() < kMd5Lanes; ++next) {
       if (2 * contents[order[next]].size() < contents[order[first]].size()) break;

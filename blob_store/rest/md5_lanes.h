@@ -1,5 +1,5 @@
-// MD5 of several contents at once. One alone is slow, since each step of it waits for the one before; sixteen side by
-// side in the lanes of vectors take about as long as two or three alone. Pure.
+// Computes the MD5 of several contents at once. One alone is slow, since each of its steps waits for the one before;
+// sixteen side by side in the lanes of vectors take about as long as two or three alone. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tidemark::blob_store {
 
-/// The 16 bytes of each, in the order of the contents.
+/// Returns the 16 bytes of each MD5, in the order of the contents.
 std::vector<std::string> md5_of_all(const std::vector<std::string_view>& contents);
 
 }  // namespace tidemark::blob_store

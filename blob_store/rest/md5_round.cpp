@@ -16,14 +16,14 @@
 namespace tidemark::blob_store {
 namespace {
 
-/// Bodies that wait for one computation. The turn that does it owns them, so they go with its executor, which is the
-/// one of all of them.
+/// Bodies that wait for the same computation. The turn that computes owns the round, so the round goes away with the
+/// executor that all the bodies share.
 class Round {
  public:
   using Tell = std::move_only_function<void(std::string)>;
 
   explicit Round(Executor executor) : executor_(std::move(executor)) {}
-  /// False, and nothing is taken, once the computation has begun, and for those of another executor.
+  /// Returns false, and takes nothing, if the computation has begun or the executor is another one.
   bool join(const Executor& executor, std::string_view body, Tell& tell) {
     MutexLock lock(mutex_);
     if (begun_ || executor != executor_) return false;

@@ -1,4 +1,4 @@
-// The MD5 of a body that is in memory, computed together with those of other requests.
+// Computes the MD5 of a body in memory together with those of other requests.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace tidemark::blob_store {
 
-/// The 16 bytes. Those whose bodies came in the same turn of the calling thread's executor share one computation
-/// (rest/md5_lanes.h), which is the next turn. Resumes on the caller's executor; the body stays until then.
+/// Returns the 16 bytes. Bodies that came in the same turn of the calling thread's executor share one computation
+/// (rest/md5_lanes.h), which is the next turn. Resumes on the caller's executor; the body must stay until then.
 Task<std::string> md5_with_others(std::string_view body);
 
 }  // namespace tidemark::blob_store

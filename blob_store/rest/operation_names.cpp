@@ -1,5 +1,5 @@
-// What storage analytics calls the operations of the blob protocol. The request alone decides, so a refused one has a
-// name as well.
+// The names that storage analytics has for the operations of the blob protocol. The request alone decides, so a refused
+// request has a name as well.
 #include <array>
 
 #include "blob_store/rest/blob_routes.h"
@@ -12,7 +12,7 @@ using analytics::Access;
 using analytics::Operation;
 
 struct Named {
-  char level;  // of the account, a container, a blob
+  char level;  // account, container or blob
   std::string_view method, restype, comp;
   Operation operation;
 };
@@ -59,7 +59,7 @@ constexpr Named kNames[] = {
     {'b', "DELETE", "", "", {"DeleteBlob", kDelete}},
 };
 
-/// By the action that a header names.
+/// Returns the operation for the action that a header names.
 Operation lease_operation(std::string_view action, bool of_blob) {
   struct Lease {
     std::string_view action, of_blob, of_container;
@@ -75,7 +75,7 @@ Operation lease_operation(std::string_view action, bool of_blob) {
   return {};
 }
 
-/// PUT of a blob, or of pages.
+/// Returns the operation of a PUT of a blob or of pages.
 Operation put_operation(const http::Request& request, bool of_pages) {
   if (of_pages) {
     const auto write = request.header("x-ms-page-write").value_or("");
@@ -111,7 +111,7 @@ Operation BlobRoutes::operation_of(const service::Call& call) const {
   return {};
 }
 
-/// A batch succeeds whatever becomes of its parts, so the container that it names may not exist.
+/// A batch succeeds regardless of its parts, so the container that it names may not exist.
 std::string_view BlobRoutes::name_of(const service::Call& call) const {
   const bool batch = call.parameter_is("comp", "batch");
   return batch ? std::string_view() : std::string_view(static_cast<const Call&>(call).container);

@@ -66,7 +66,7 @@ http::Response changed_pages(unsigned status, const Blob& blob) {
   return response;
 }
 
-/// That what is declared, the body or the range of the source, is as long as the range.
+/// Checks that the body, or the range of the source, is declared to be as long as the range of pages.
 Result<void> check_size(const Call& call, const ByteRange& range) {
   if (!names_source(call)) {
     const auto declared = call.http.body->content_length();

@@ -1,4 +1,4 @@
-// Reading blobs: content whole and by range, properties, metadata, block lists.
+// Reads blobs: content whole and by range, properties, metadata, block lists.
 #include "blob_store/model/byte_range.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
@@ -77,7 +77,7 @@ void add_tier(http::Response& response, const Blob& blob) {
   }
 }
 
-/// The hash of a range that a request asks for.
+/// The hashes of a range that a request asks for.
 struct RangeHash {
   bool md5 = false, crc64 = false;
   [[nodiscard]] bool any() const { return md5 || crc64; }
@@ -98,7 +98,7 @@ Result<RangeHash> read_range_hash(const Call& call, const std::optional<ByteRang
 Result<http::Response> head(const Call& call) {
   auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = blob_response(call, blob, true);
-  // A snapshot has the tier that was set.
+  // A snapshot shows its tier only if it was set.
   if (!call.snapshot || !blob.tier.empty()) add_tier(response, blob);
   response.head_content_length = blob.size;
   return response;

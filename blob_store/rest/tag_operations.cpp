@@ -1,4 +1,4 @@
-// Tags, the search by them, and tiers.
+// Tags, searches by tags, and tiers.
 #include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"

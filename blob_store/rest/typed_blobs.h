@@ -1,4 +1,4 @@
-// What the operations of append blobs and page blobs share.
+// Functions that the operations of append blobs and page blobs share.
 #pragma once
 #include "blob_store/rest/blob_call.h"
 #include "common/base/numbers.h"
@@ -6,7 +6,7 @@
 
 namespace tidemark::blob_store::operations {
 
-/// Nothing if the header is absent. kInvalidHeaderValue if it is no number from 0 to 2^63-1.
+/// Returns nothing if the header is absent. kInvalidHeaderValue if it is no number from 0 to 2^63-1.
 inline Result<std::optional<std::uint64_t>> number_header(const Call& call, std::string_view name) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   const auto text = call.header(name);

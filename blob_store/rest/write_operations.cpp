@@ -36,7 +36,7 @@ Result<void> refuse_tier(const Call& call) {
   return fail(protocol::invalid_header("x-ms-access-tier", tier, "Only block blobs have a tier."));
 }
 
-/// Blocks are for who may write, and, by signatures of this version and later, for who may create the blob.
+/// Blocks need the permission to write or, in signatures of this version and later, the permission to create the blob.
 Result<void> admit_blocks(const Call& call) {
   constexpr std::string_view kCreators = "2026-04-06";
   return call.authorize({auth::ResourceType::kObject, call.parameter("sv") < kCreators ? "w" : "wc"});
@@ -84,7 +84,7 @@ Answer put_block(Call& call) {
   auto body = CO_TRY(co_await receive_block(call, kMaxPutBlock));
   const auto payload = body.payload.id;
   const auto asked = write_conditions(call);
-  Conditions conditions;  // it knows no others
+  Conditions conditions;  // the operation knows no other conditions
   conditions.lease_id = asked.lease_id;
   conditions.only_creates = asked.only_creates;
   auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), std::move(conditions));

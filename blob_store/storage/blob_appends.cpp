@@ -1,4 +1,4 @@
-// Append blobs: each block is an extent of its own, so that an append costs the same however many there are.
+// Append blobs: each block is an extent of its own, so an append costs the same however many blocks there are.
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"

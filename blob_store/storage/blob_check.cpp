@@ -31,21 +31,21 @@ Result<std::vector<std::uint64_t>> numbers_of(const kv::Reader& rows, char kind,
   return numbers;
 }
 
-/// What is checked: one of so many shards.
+/// The part of a store that is checked: one of its shards.
 struct Part {
   std::size_t shard = 0;
   const kv::Placement* placement = nullptr;
-  /// Ids that no shard gives are looked into with the first.
+  /// Files with ids that no shard gives are checked together with the first shard.
   [[nodiscard]] bool has(std::uint64_t id) const {
     const auto giver = Ids::shard_of(id);
     return shard == (giver < placement->shards() ? giver : 0);
   }
 };
 
-/// The containers, as the first shard had them before the rows of others were looked at.
+/// The containers, as the first shard had them before the rows of the other shards were read.
 struct Containers {
   std::map<std::uint64_t, blob_keys::ContainerKey> by_generation;
-  std::uint64_t next = 0;  // younger ones have at least this generation
+  std::uint64_t next = 0;  // younger containers have at least this generation
 };
 Result<Containers> containers_in(const kv::Reader& catalogue) {
   Containers all{.by_generation = {}, .next = TRY(Ids(0).next(catalogue))};
@@ -59,7 +59,7 @@ Result<Containers> containers_in(const kv::Reader& catalogue) {
   return all;
 }
 
-/// Files below the directory, by payload. What has another name is none of the store's.
+/// Returns the files below the directory by payload. Files with other names do not belong to the store.
 using OnDisk = std::map<PayloadId, fs::path>;
 Result<OnDisk> files_below(const fs::path& payloads, const std::function<bool(PayloadId)>& wanted) {
   OnDisk files;
@@ -76,7 +76,7 @@ Result<OnDisk> files_below(const fs::path& payloads, const std::function<bool(Pa
   return files;
 }
 
-/// Ids of a slice whose files nobody counts on: pending, dead, made late by a former owner, or younger than the rows.
+/// Ids of a slice whose files need no owner: pending, dead, made late by a former owner, or younger than the rows.
 struct Unsettled {
   std::set<std::uint64_t> ids;
   std::size_t shard = 0;
@@ -100,7 +100,7 @@ class RowCheck {
            References references)
       : part_(part), containers_(containers), rows_(rows), run_(run), references_(std::move(references)) {}
   Result<void> walk();
-  /// What it found; sorted.
+  /// Returns the references that the walk found, sorted.
   [[nodiscard]] const References& references() const { return references_; }
 
  private:
@@ -135,7 +135,7 @@ auto RowCheck::read(const Format& format, std::string_view key, std::string_view
   return record;
 }
 
-/// Whether there is such a container, and a blob of this name would be on this shard.
+/// Checks that the container exists, and that a blob of this name belongs on this shard.
 void RowCheck::check_place(std::string_view key) {
   const auto generation = blob_keys::number(key);
   const auto container = containers_.by_generation.find(generation);
@@ -246,7 +246,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
     case 'G':
     case 'l':
     case 'a':
-    case 'c':  // of all shards together: check_blobs()
+    case 'c':  // checked for all shards together: check_blobs()
     case 'y':
       return {};
     default:
@@ -262,7 +262,7 @@ Result<void> RowCheck::walk() {
   return {};
 }
 
-/// Those who have one content or payload, against what is counted and what is there.
+/// Compares the owners of one content or payload with the counted ones, and with the bytes of its row.
 void tell_faults(const OfId& owned, const References& references, kv::CheckRun& run) {
   const auto* const further = find_id(references.counted, owned.id);
   const auto counted = further != nullptr ? further->value + 1 : 1;
@@ -277,7 +277,7 @@ void tell_faults(const OfId& owned, const References& references, kv::CheckRun& 
   }
 }
 
-/// Owners of contents and payloads against what is counted, and payloads that are rows against their owners.
+/// Compares the owners of contents and payloads with the counted ones, and payloads that are rows with their owners.
 void settle_accounts(const References& references, const Unsettled& unsettled, kv::CheckRun& run) {
   for (const auto& one : references.owned) tell_faults(one, references, run);
   const auto is_lost = [&](const OfId& one) {
@@ -291,7 +291,7 @@ void settle_accounts(const References& references, const Unsettled& unsettled, k
   }
 }
 
-/// The bytes of a file that hold their checksums; less than it should have if one does not.
+/// Returns how many bytes of the file have correct checksums; fewer than it should have if one is wrong.
 Result<std::uint64_t> check_payload_file(const fs::path& path, PayloadId id, kv::CheckRun& run) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::error_code unknown;
@@ -309,7 +309,7 @@ Result<std::uint64_t> check_payload_file(const fs::path& path, PayloadId id, kv:
   return whole;
 }
 
-/// Each payload that is a file, with the last byte of it that somebody has.
+/// Returns each payload that is a file, with the end of the last range that an owner has of it.
 std::map<PayloadId, std::uint64_t> files_owned(const OfIds& owned) {
   std::map<PayloadId, std::uint64_t> files;
   for (const auto& one : owned) {
@@ -318,7 +318,7 @@ std::map<PayloadId, std::uint64_t> files_owned(const OfIds& owned) {
   return files;
 }
 
-/// The check of one shard.
+/// Checks one shard.
 class ShardCheck {
  public:
   ShardCheck(const Part& part, const Containers& containers, const kv::Engine& engine, const fs::path& payloads,
@@ -337,8 +337,8 @@ class ShardCheck {
   kv::CheckRun& run_;
 };
 
-/// Files without an owner, and owners whose file lacks something. What is wrong may have been given up and removed
-/// since the rows were read: it counts if it has an owner in a later state.
+/// Finds files without an owner, and owners whose file is missing or incomplete. Such a file may have been given up and
+/// removed since the rows were read: it counts as a fault only if it still has an owner in a later state.
 Result<void> ShardCheck::check_files(const References& references, const Unsettled& unsettled) const {
   const auto wanted = files_owned(references.owned);
   const auto there =
@@ -384,7 +384,7 @@ Result<void> ShardCheck::look_at(const kv::Reader& rows, std::size_t at_once) co
     TRY(settle_slice(rows, check.references()));
   }
   while (++slice.number < slice.count) {
-    // Nothing that one row alone shows is told again, and only the pace is that of the check.
+    // The first walk has reported the faults of single rows; this one only keeps to the pace of the check.
     kv::CheckRun quiet([&](std::uint64_t bytes) { return run_.read_bytes(bytes).has_value(); });
     RowCheck check(part_, containers_, rows, quiet, {.slice = slice, .at_once = kReferencesAtOnce});
     TRY(check.walk());
@@ -393,7 +393,7 @@ Result<void> ShardCheck::look_at(const kv::Reader& rows, std::size_t at_once) co
   return {};
 }
 
-/// The copies of containers, against these.
+/// Compares the copies of containers with the containers of the first shard.
 Result<void> check_copies(std::span<const kv::Engine* const> shards, kv::CheckRun& run) {
   const auto before = shards.front()->snapshot();
   std::vector<std::shared_ptr<const kv::Reader>> rows;

@@ -27,7 +27,7 @@ Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata met
     container.generation = TRY(Ids(0).take(txn));
     container.version = TRY(next_version(txn));
     txn.put(blob_keys::container(ref.account, ref.name), records::kContainer.encode(container));
-    return std::nullopt;  // nobody has a copy yet
+    return std::nullopt;  // no shard has a copy yet
   };
   CO_TRY(co_await containers_.change(ref.account, ref.name, create, &kCreateContainerStep));
   co_return container.version;
@@ -40,7 +40,7 @@ Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions co
     TRY(check_write(conditions, &container.version, false));
     return dropped(container, divided() ? TRY(Ids(0).take(txn)) : container.generation);
   };
-  // Whoever asks again after a deletion that failed in the middle is told that it was done.
+  // A client that repeats a deletion that failed in the middle is told that it was done.
   const bool begun = divided() && CO_TRY(containers_.under_way(*catalogue().snapshot(), ref.account, ref.name));
   auto done = co_await containers_.change(ref.account, ref.name, drop, &kDeleteContainerStep);
   if (!done && !(begun && done.failed_with(ErrorCode::kContainerNotFound))) co_return fail(std::move(done.error()));

@@ -1,7 +1,7 @@
-// Copies within the store. Where source and destination are on one shard, the copy shares the content, whatever its
-// size (storage/contents.h), in a transaction that reads the one and writes the other. Between shards the bytes of the
-// source as it was are copied first, and then one transaction publishes them. Either way a copy has ended when it is
-// answered.
+// Copies within the store. If source and destination are on one shard, the copy shares the content, whatever its size
+// (storage/contents.h), in a transaction that reads the source and writes the destination. Between shards, the bytes
+// that the source has at the beginning are copied first, and then one transaction publishes them. In both cases a copy
+// has ended when the request is answered.
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
@@ -24,7 +24,7 @@ Result<void> check_source(const CopyRequest& request, const Blob& source) {
   return is_archived(source) && !request.rehydrates ? fail(ErrorCode::kBlobArchived) : Result<void>();
 }
 
-/// Whether a copy of this source may replace what is there.
+/// Checks whether a copy of this source may replace the current blob.
 Result<void> check_target(const CopyRequest& request, const Blob& source, const Conditions& conditions,
                           std::optional<Blob>& current, Time now) {
   TRY(admit_write(conditions, current, true, now));
@@ -41,7 +41,7 @@ Result<void> check_target(const CopyRequest& request, const Blob& source, const 
   return {};
 }
 
-/// The copy, but for what its place gives it.
+/// Returns the copy, except for the fields that depend on its destination.
 Blob copy_of(const CopyRequest& request, const Blob& source, const std::string& id, Time now) {
   auto blob = blob_of({headers_of_copy(request, source.headers), request.metadata.value_or(source.metadata),
                        request.tags.value_or(Tags()), request.tier},
@@ -92,7 +92,7 @@ Task<Result<CopyOutcome>> BlobService::copy_shared(CopyRequest request, BlobRef 
     TRY(check_sharable(txn, *source));
     TRY(share(txn, source->content));
     put_version(txn, generation, request.source, *source);
-    // Onto itself, or onto what has the same content already.
+    // The destination is the source itself, or already has the same content.
     if (current.blob && current.blob->content.id == source->content.id) current.blob->content.shared = true;
     auto blob = copy_of(request, *source, id, clock_.now());
     TRY(drop_staged(txn, current.generation, ref.name));
@@ -115,7 +115,7 @@ Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef r
   const auto copied = co_await copy_content(source.content, writer);
   if (!copied) {
     co_await give_up(writer);
-    // Another process that has the source does not know that it is being read, and may have removed what it replaced.
+    // Another process that owns the source does not know of this read, and may have removed bytes that it replaced.
     const auto now = get_blob(request.source, {});
     const bool changed = !now || now->version.ticks != source.blob.version.ticks;
     co_return changed ? fail(ErrorCode::kServerBusy, "The source was changed while it was copied.")

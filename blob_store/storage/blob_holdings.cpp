@@ -9,7 +9,7 @@
 namespace tidemark::blob_store {
 namespace {
 
-/// Of the kinds whose rows stand for content.
+/// The kinds of rows that stand for content.
 constexpr std::array<char, 4> kKinds = {'B', 'K', blob_keys::kSnapshot, blob_keys::kDeleted};
 
 std::uint64_t bytes_of(const kv::Reader& rows, const Blob& blob) {

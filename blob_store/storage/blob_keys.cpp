@@ -10,7 +10,7 @@ std::string_view after_number(std::string_view key) {
   return key.substr(std::min(kNumberPrefix, key.size()));
 }
 
-/// The keys with this prefix that are not before `from`.
+/// Returns the keys with this prefix that are not before `from`.
 kv::KeyRange under_from(std::string prefix, const std::string& from) {
   auto range = kv::under(std::move(prefix));
   range.lower = std::max(range.lower, from);
@@ -20,7 +20,7 @@ kv::KeyRange under_from(std::string prefix, const std::string& from) {
 }  // namespace
 
 kv::KeyRange containers(std::string_view account, std::string_view prefix, std::string_view from) {
-  // Container names hold no zero byte, so that the encoded prefix is the prefix itself.
+  // Container names have no zero byte, so the encoded prefix is the prefix itself.
   return under_from(kv::key('C', Text{account}, prefix), kv::key('C', Text{account}, from));
 }
 
@@ -45,7 +45,7 @@ kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::strin
 
 std::string text_prefix(char kind, std::uint64_t generation, std::string_view name) {
   auto key = kv::key(kind, generation, Text{name});
-  key.resize(key.size() - 2);  // without the end of the text
+  key.resize(key.size() - 2);  // without the end mark of the text
   return key;
 }
 

@@ -1,4 +1,4 @@
-// Leases of blobs. Neither ETag nor Last-Modified changes with them.
+// Leases of blobs. They change neither ETag nor Last-Modified.
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"

@@ -1,6 +1,6 @@
-// Lists: the blobs of a container in the order of their names, together with what is kept of them and with names that
-// have only staged blocks. A page costs what is in it, however much folds into a common prefix. It ends early if its
-// rows are large, and even empty if it came past much that is kept of blobs and was not asked for.
+// Lists: the blobs of a container in the order of their names, together with kept blobs and with names that have only
+// staged blocks. The cost of a page depends on its entries, not on how much folds into a common prefix. A page ends
+// early if its rows are large; it may even be empty if it passes many kept blobs that the request does not ask for.
 #include <algorithm>
 #include <array>
 
@@ -28,7 +28,7 @@ class Names {
   [[nodiscard]] const std::string& name() const { return *name_; }
   [[nodiscard]] std::string_view key() const { return cursor_->key(); }
   [[nodiscard]] std::string_view value() const { return cursor_->value(); }
-  /// The shard that has this row, and all others of its name.
+  /// Returns the shard that has this row and all others of its name.
   [[nodiscard]] const kv::Reader& rows() const { return *shards_[cursor_->shard()]; }
   void next() {
     cursor_->next();
@@ -64,17 +64,17 @@ std::optional<std::string> name_of_staged(std::string_view key) {
   return staged ? std::optional(std::move(staged->name)) : std::nullopt;
 }
 
-// The part of `name` up to and with the first delimiter after the prefix; empty if there is none.
+// Returns the part of `name` up to and with the first delimiter after the prefix; empty if there is none.
 std::string_view common_prefix(std::string_view name, const ListRequest& request) {
   if (request.delimiter.empty()) return {};
   const auto at = name.find(request.delimiter, request.prefix.size());
   return at == std::string_view::npos ? std::string_view{} : name.substr(0, at + request.delimiter.size());
 }
 
-/// Rows that a page comes past without listing them.
+/// The limit on kept blobs that a page passes without listing them.
 constexpr std::size_t kMostPassed = 5000;
 
-/// Of the rows of a page: many of them may have much metadata.
+/// The limit on the size of a page's rows, many of which may have much metadata.
 constexpr std::size_t kMostBytes = 4UL << 20;
 
 constexpr std::array kKeptKinds{blob_keys::kSnapshot, blob_keys::kDeleted};
@@ -99,7 +99,7 @@ class Listing {
   Result<ListPage<ListedBlob>> page() {
     while (const auto name = first()) {
       if (const auto folded = common_prefix(*name, request_); !folded.empty()) {
-        // Nothing that is kept under the name of the prefix itself was listed before.
+        // No kept blob with the name of the prefix itself has been listed yet.
         if (full()) return stop({std::string(folded), Stamp{}});
         page_.items.push_back({.name = std::string(folded), .folded = true});
         bytes_ += folded.size();
@@ -134,7 +134,7 @@ class Listing {
     return least;
   }
 
-  /// Past everything that folds into the same prefix, however much it is.
+  /// Skips everything that folds into the same prefix, however much it is.
   void skip(std::string_view folded) {
     if (blobs_->valid()) blobs_->skip_to(kv::prefix_end(blob_keys::blob(generation_, folded)));
     for (std::size_t i = 0; i < kept_.size(); ++i) {
@@ -144,7 +144,7 @@ class Listing {
     if (staged_ && staged_->valid()) staged_->skip_to(kv::prefix_end(blob_keys::text_prefix('U', generation_, folded)));
   }
 
-  /// To where the page begins, past what is kept of that name and was listed before.
+  /// Skips to the beginning of the page, past kept blobs of that name that have been listed already.
   void skip_listed(Names& names, char kind) const {
     const auto& from = request_.from;
     if (from.name.empty() || !names.valid() || names.name() != from.name) return;
@@ -152,7 +152,7 @@ class Listing {
     names.skip_to(from.kept ? blob_keys::kept(kind, generation_, from.name, from.kept->ticks) : all.upper);
   }
 
-  /// The older of what is kept under this name; null if there is no more.
+  /// Returns the walk with the older kept blob of this name; null if there is no more.
   Names* oldest_kept(const std::string& name) {
     Names* oldest = nullptr;
     for (auto& names : kept_) {
@@ -163,7 +163,7 @@ class Listing {
   }
   static std::uint64_t version_of(const Names& names) { return blob_keys::kept_key(names.key())->version; }
 
-  /// False: the page is full.
+  /// Returns false if the page is full.
   Result<bool> add_kept(const std::string& name) {
     auto* names = oldest_kept(name);
     if (names == nullptr) return true;

@@ -1,4 +1,4 @@
-// Page blobs: sparse, of extents that writes cut, split and replace.
+// Page blobs are sparse. They consist of extents, which writes cut, split and replace.
 #include <algorithm>
 
 #include "blob_store/model/names.h"
@@ -40,7 +40,7 @@ Result<void> change_sequence(const SequenceChange& change, Blob& blob) {
   return {};
 }
 
-/// Adds the bytes that are in files if a write may make it necessary to rewrite the cell.
+/// Reads the bytes that are in files if a write may make it necessary to rewrite the cell.
 void read_cell(const OpenedBlob& opened, const ByteRange& cell, std::vector<FileBytes>& found) {
   constexpr std::size_t kAddedByWrite = 2;
   const auto end = std::min(end_of(cell), opened.blob.size);
@@ -57,7 +57,7 @@ void read_cell(const OpenedBlob& opened, const ByteRange& cell, std::vector<File
   }
 }
 
-/// What a request of ranges walks over.
+/// Returns the range that a request for ranges walks over.
 Result<ByteRange> window_of(const PageRangesRequest& request, std::uint64_t size) {
   ByteRange window{0, size};
   if (request.range) {
@@ -71,7 +71,7 @@ Result<ByteRange> window_of(const PageRangesRequest& request, std::uint64_t size
   return ByteRange{from, end_of(window) - from};
 }
 
-/// The extents of a content in a window; the window becomes smaller if they are more than are read at once.
+/// Returns the extents of a content in a window; makes the window smaller if it has more than can be read at once.
 Result<std::vector<Extent>> extents_in(const kv::Reader& rows, const Content& content, ByteRange& window) {
   auto extents = TRY(read_extents(rows, content, end_of(window), window.offset, kComparedAtOnce));
   if (extents.size() == kComparedAtOnce) {
@@ -116,7 +116,7 @@ Task<Result<Stamp>> BlobService::create_page_blob(BlobRef ref, NewContent conten
 std::vector<FileBytes> BlobService::read_cells(const BlobRef& ref, const ByteRange& range) const {
   std::vector<FileBytes> found;
   const auto opened = open_blob(ref, {});
-  if (!opened || opened->blob.type != BlobType::kPage) return found;  // the transaction tells what is wrong
+  if (!opened || opened->blob.type != BlobType::kPage) return found;  // the transaction reports the error
   const auto first = cell_of(range.offset);
   const auto last = cell_of(end_of(range) - 1);
   read_cell(*opened, first, found);
@@ -170,7 +170,7 @@ Task<Result<Blob>> BlobService::clear_range(BlobRef ref, std::function<Result<By
     auto blob = CO_TRY(co_await change_typed(ref, BlobType::kPage, conditions, step, kClearPagesStep));
     of(ref).collector.kick();
     if (!more) co_return blob;
-    // Nothing may come between the steps; whoever asked clears again if something does.
+    // No other write may come between the steps; if one does, the client clears again.
     auto lease_id = std::move(conditions.lease_id);
     conditions = {};
     conditions.if_match = {blob.version.etag()};

@@ -1,4 +1,4 @@
-// The operations that read: each from one snapshot, on the caller's thread.
+// The operations that read: each reads one snapshot, on the caller's thread.
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
@@ -37,7 +37,7 @@ Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& 
     opened.blob = TRY(existing_blob(*opened.content.rows, shard, ref, conditions));
     if (is_archived(opened.blob) && !archived) return fail(ErrorCode::kBlobArchived);
     const auto& content = opened.blob.content;
-    // What this snapshot shows is not removed if its readers were noted before.
+    // Content that this snapshot shows is not removed if the reader was registered before.
     if (content.id == 0 || content.id == noted) break;
     if (content.whole && !is_file(content.id)) {
       auto sealed = TRY(opened.content.rows->get(blob_keys::payload(content.id)));

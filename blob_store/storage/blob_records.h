@@ -1,4 +1,4 @@
-// The bytes of the stored values, which begin with a format number. Errors: kCorruption.
+// The encoding of the stored values, which begin with a format number. Errors: kCorruption.
 #pragma once
 #include "blob_store/model/blob.h"
 #include "blob_store/model/block_list.h"
@@ -47,7 +47,7 @@ inline constexpr auto kContainer = record_format<Container>(kFormat, "container"
   lease_fields(io, container.lease);
 });
 
-/// What most blobs do not have is behind one byte of flags.
+/// Fields that most blobs do not have are behind one byte of flags.
 template <class Io, class Blob>
 void rare_fields(Io& io, Blob& blob) {
   pair_fields(io, blob.tags);
@@ -77,7 +77,7 @@ void blob_fields(Io& io, Blob& blob) {
   auto& h = blob.headers;
   for (auto* text : {&h.type, &h.encoding, &h.language, &h.disposition, &h.cache_control, &h.md5}) io.string(*text);
   pair_fields(io, blob.metadata);
-  bool rare = has_rare_fields(blob);  // when it is read, the byte decides
+  bool rare = has_rare_fields(blob);  // when the record is read, the byte decides
   io.boolean(rare);
   if (rare) rare_fields(io, blob);
 }
@@ -98,7 +98,7 @@ inline constexpr auto kKeptMark = record_format<KeptMark>(kFormat, "mark of kept
   io.varint(mark.days);
 });
 
-/// Its start is in the key.
+/// The start of the extent is in the key.
 inline constexpr auto kExtent = record_format<Extent>(kFormat, "extent", [](auto& io, auto& extent) {
   io.varint(extent.size);
   io.varint(extent.payload);

@@ -34,7 +34,7 @@ void References::merge() {
   owned.resize(merged);
 }
 
-/// However many refer to one id, it cannot be divided.
+/// A slice with a single id cannot be divided, however many references the id has.
 bool References::can_divide() const {
   return divides && slice.count < kMostSlices && (owned.size() > 1 || counted.size() > 1 || row_payloads.size() > 1);
 }
@@ -47,7 +47,7 @@ void References::make_room() {
       std::erase_if(*each, [this](const OfId& one) { return !slice.has(one.id); });
     }
   }
-  at_once = std::max(at_once, 2 * size());  // there is no more room, and to merge at each entry would take forever
+  at_once = std::max(at_once, 2 * size());  // there is no more room, and merging at each entry would take forever
 }
 
 }  // namespace tidemark::blob_store

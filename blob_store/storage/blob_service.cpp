@@ -13,7 +13,7 @@ namespace {
 
 const FailStep kSetServicePropertiesStep("blob.set_service_properties");
 
-/// A copy that was brought is only gone again if the container was deleted and made anew meanwhile.
+/// A fetched copy is missing again only if the container was deleted and made anew meanwhile.
 constexpr int kMostBrought = 3;
 constexpr Duration kFinishAgain = std::chrono::seconds(1);
 
@@ -48,7 +48,7 @@ void BlobService::gained(std::size_t shard) {
   if (divided()) process::spawn_in_background(background_, "blob.finish_deletions", finish_deletions());
 }
 
-/// Shards may be without an owner for a while, as this one was.
+/// Shards may be without an owner for a while, as the catalogue was.
 Task<Result<void>> BlobService::finish_deletions() {
   auto done = co_await containers_.finish_all();
   while (!done && stored_.owners->here(0)) {

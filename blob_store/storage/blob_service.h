@@ -2,8 +2,8 @@
 // moves payloads between pending, live and dead (storage/blob_keys.h). The content is durable before that. Thread safe;
 // reads run on the caller's thread. Errors have the protocol's codes; a failed operation changes nothing.
 //
-// A blob is on the shard that its name gives, with all that belongs to it; containers are on the first shard, and what
-// the others know of them is in storage/container_rows.h.
+// A blob is on the shard that its name gives, with all that belongs to it. Containers are on the first shard, and the
+// others have copies of them (storage/container_rows.h).
 #pragma once
 #include <deque>
 #include <memory>
@@ -27,22 +27,22 @@
 
 namespace tidemark::blob_store {
 
-/// The first item of a page. What is kept of a blob is before the blob itself.
+/// The first item of a page. Kept blobs come before the blob itself.
 struct ListPlace {
   std::string name;           // empty: the first of all
-  std::optional<Stamp> kept;  // it is this one of what is kept
+  std::optional<Stamp> kept;  // set: this kept blob
 };
 struct ListRequest {
   std::string prefix, delimiter;
   ListPlace from;
   std::size_t limit = 5000;
   bool with_snapshots = false, with_deleted = false, with_uncommitted = false;
-  bool with_system = false;  // of containers: those that are hidden
+  bool with_system = false;  // containers only: also hidden ones
 };
 template <class Item>
 struct ListPage {
   std::vector<Item> items;
-  ListPlace next;  // `from` of the next page; without a name after the last
+  ListPlace next;  // `from` of the next page; it has no name after the last page
 };
 struct NamedContainer {
   std::string name;
@@ -50,11 +50,11 @@ struct NamedContainer {
 };
 struct ListedBlob {
   std::string name;
-  bool folded = false;  // it is a common prefix: the rest says nothing
+  bool folded = false;  // a common prefix: the other fields have no meaning
   Blob blob = {};
   std::optional<Stamp> snapshot = {};
   std::optional<Time> deleted = {};
-  std::uint32_t retained_days = 0;  // of what was deleted
+  std::uint32_t retained_days = 0;  // deleted blobs only
   bool uncommitted = false;         // there are only staged blocks
 };
 
@@ -83,59 +83,59 @@ struct BlockLists {
 
 struct LeaseOutcome {
   LeaseAnswer lease;
-  Stamp version;  // of the blob or container
+  Stamp version;  // the version of the blob or the container
 };
 struct SnapshotOutcome {
   Stamp snapshot;
-  Stamp version;  // of the blob
+  Stamp version;  // the version of the blob
 };
-/// What becomes of the destination of a copy; what is absent is as the source has it.
+/// The options of a copy; the source gives the fields that are absent.
 struct CopyRequest {
   BlobRef source;
   std::string source_url;
   Conditions source_conditions;
   ContentHeaders headers;
-  bool own_headers = false;  // those that are not given are not the source's, either
+  bool own_headers = false;  // headers that are not given are not taken from the source, either
   std::optional<Metadata> metadata;
   std::optional<Tags> tags;  // absent: none
   bool copy_tags = false;
   std::string tier;
-  bool rehydrates = false;           // the source may be archived, which the copy is not
-  bool needs_endless_lease = false;  // of the destination, if it is leased
+  bool rehydrates = false;           // the source may be archived; the copy is not
+  bool needs_endless_lease = false;  // if the destination is leased, its lease must be endless
   std::optional<bool> sealed;
-  /// Put Blob From URL: a block blob that does not tell that it is a copy.
+  /// Put Blob From URL: makes a block blob that does not show that it is a copy.
   bool as_new_block_blob = false;
 };
-/// Of the destination, if the source has these.
+/// Returns the headers of the destination for a source with these headers.
 ContentHeaders headers_of_copy(const CopyRequest& request, const ContentHeaders& source);
 struct CopyOutcome {
   Stamp version;
-  std::string id;   // of the copy
-  std::string md5;  // of the content, if it is known
+  std::string id;   // the id of the copy
+  std::string md5;  // the MD5 of the content, if it is known
 };
-/// What a deletion does with the snapshots of a blob; kNone refuses if there are any.
+/// The effect of a deletion on the snapshots of a blob; kNone refuses if there are any.
 enum class DeleteSnapshots { kNone, kInclude, kOnly };
-/// What an append asks of the blob as it is.
+/// The conditions of an append on the current blob.
 struct AppendConditions {
-  std::optional<std::uint64_t> position = {};  // its size
-  std::optional<std::uint64_t> max_size = {};  // its size with the new block, at most
+  std::optional<std::uint64_t> position = {};  // the size that the blob must have
+  std::optional<std::uint64_t> max_size = {};  // the size with the new block must not exceed this
 };
 struct AppendOutcome {
   Stamp version;
-  std::uint64_t offset = 0;  // where the block is
+  std::uint64_t offset = 0;  // the position of the block
   std::uint64_t blocks = 0;
 };
 
-/// What a write of pages asks of the sequence number as it is.
+/// The conditions of a write of pages on the current sequence number.
 struct SequenceConditions {
   std::optional<std::uint64_t> at_most = {}, below = {}, equal = {};
 };
 enum class SequenceAction { kMax, kUpdate, kIncrement };
 struct SequenceChange {
   SequenceAction action = SequenceAction::kIncrement;
-  std::uint64_t number = 0;  // not of kIncrement
+  std::uint64_t number = 0;  // not used by kIncrement
 };
-/// What is absent stays as it is.
+/// Properties that are absent stay as they are.
 struct PageProperties {
   std::optional<ContentHeaders> headers = {};
   std::optional<std::uint64_t> size = {};
@@ -143,8 +143,8 @@ struct PageProperties {
 };
 struct PageRangesRequest {
   std::optional<ByteRange> range = {};  // it may go beyond the end
-  std::optional<Stamp> previous = {};   // what changed since this snapshot
-  std::uint64_t from = 0;               // where the page begins
+  std::optional<Stamp> previous = {};   // only changes since this snapshot
+  std::uint64_t from = 0;               // the beginning of the page
   std::size_t limit = 10'000;
 };
 struct PageRanges {
@@ -155,20 +155,20 @@ struct PageRanges {
 
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
-  /// `random`: for ids that clients see. `files` outlives the service and its readers. Staged blocks expire by the ages
-  /// of the shards.
+  /// `random`: for ids that clients see. `files` outlives service and readers. Staged blocks expire by the ages of the
+  /// shards.
   BlobService(kv::Shards shards, Clock& clock, Random& random, const PayloadFiles& files, Executor background);
-  /// Of one shard, with the same clock for all.
+  /// Makes a service with one shard, with one clock for everything.
   BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files, Executor background)
       : BlobService(kv::Shards{.all = {{engine, clock}}}, clock, random, files, std::move(background)) {}
   /// Call it before anything is written: cleans up after an earlier process.
   void start();
-  /// Instead, if processes share the shards: this one has none yet. `payload_folder`: the id of the folder of files.
+  /// Call it instead if processes share the shards: this one serves none yet. `payload_folder`: the id of the folder.
   void start_sharing(std::string payload_folder);
-  /// From any thread: the shard is this process's from now on; it is not any more.
+  /// Called from any thread: this process has gained the shard, or lost it.
   void gained(std::size_t shard);
   void lost(std::size_t shard);
-  /// The shard that has the blob.
+  /// Returns the shard that has the blob.
   [[nodiscard]] std::size_t shard_of(const BlobRef& ref) const { return of(ref).number; }
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
@@ -181,36 +181,36 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
   /// Content is streamed into a writer for its blob and then published by one of the next three calls. After any error,
-  /// call give_up(), or abandon() with its id if it was to be published.
+  /// call give_up(), or abandon() with the id of a payload that was to be published.
   [[nodiscard]] PayloadWriter new_payload(const BlobRef& ref);
-  /// Its space is free at once, also while the disk has too little for transactions.
+  /// Frees the space at once, even while the disk has too little of it for transactions.
   Task<void> give_up(const PayloadWriter& writer);
   void abandon(std::uint64_t payload);
-  /// What can be refused before the content travels: the name, the metadata, and that there is no container. `little`:
-  /// so little content that whoever publishes it finds out soon enough whether there is one.
+  /// Makes the checks that are possible before the content is sent: the name, the metadata, and that the container
+  /// exists. `little`: so little content that its publication finds out soon enough whether the container exists.
   Result<void> check_put(const BlobRef& ref, const Metadata& metadata, bool little) const;
   Task<Result<Stamp>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
   Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload, Conditions conditions = {});
   Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                      Conditions conditions);
 
-  /// Empty, in place of the append blob that is there.
+  /// Creates an empty blob in place of an append blob that exists.
   Task<Result<Stamp>> create_append_blob(BlobRef ref, NewContent content, Conditions conditions);
   /// Errors: kInvalidBlobType, kBlobIsSealed, kAppendPositionConditionNotMet, kMaxBlobSizeConditionNotMet,
   /// kBlockCountExceedsLimit.
   Task<Result<AppendOutcome>> append_block(BlobRef ref, WrittenPayload payload, AppendConditions wanted,
                                            Conditions conditions);
-  /// Nothing is appended any more.
+  /// No block can be appended afterwards.
   Task<Result<Stamp>> seal_blob(BlobRef ref, AppendConditions wanted, Conditions conditions);
 
-  /// All of it is zeros. The type and the version are given by the store.
+  /// Creates a blob full of zeros.
   Task<Result<Stamp>> create_page_blob(BlobRef ref, NewContent content, std::uint64_t size,
                                        std::uint64_t sequence_number, Conditions conditions);
   /// The payload has the size of the range. Errors of this and the next: kInvalidBlobType, kInvalidPageRange,
-  /// kSequenceNumberConditionNotMet. They answer with the blob as it is then.
+  /// kSequenceNumberConditionNotMet. Both return the blob as it is afterwards.
   Task<Result<Blob>> put_pages(BlobRef ref, ByteRange range, WrittenPayload payload, SequenceConditions wanted,
                                Conditions conditions);
-  /// More than a transaction can clear is cleared in several, from the front to the end.
+  /// If there is more than one transaction can clear, clears it in several, from the front to the end.
   Task<Result<Blob>> clear_pages(BlobRef ref, ByteRange range, SequenceConditions wanted, Conditions conditions);
   Task<Result<Blob>> set_page_properties(BlobRef ref, PageProperties properties, Conditions conditions);
   /// Errors: kInvalidBlobType, kInvalidRange, kPreviousSnapshotNotFound.
@@ -218,47 +218,48 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                                      const Conditions& conditions) const;
 
   Result<BlockLists> get_block_lists(const BlobRef& ref, const Conditions& conditions = {}) const;
-  /// The properties, without reading the extents.
+  /// Reads the properties, but not the extents.
   Result<Blob> get_blob(const BlobRef& ref, const Conditions& conditions) const;
-  /// `archived`: whether what is archived may be read.
+  /// `archived`: archived blobs may be read.
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions, bool archived = false) const;
-  /// This and the next answer with the blob as it is then.
+  /// This and the next return the blob as it is afterwards.
   Task<Result<Blob>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
   Task<Result<Blob>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
-  /// Of a snapshot, if the reference names one; of staged blocks, if there is nothing else. True if it is gone for
-  /// good, false if undelete brings it back. Errors: kSnapshotsPresent.
+  /// Deletes the snapshot that the reference names, if any, else the blob; deletes staged blocks if there is nothing
+  /// else. Returns true if it is gone for good, false if undelete brings it back. Errors: kSnapshotsPresent.
   Task<Result<bool>> delete_blob(BlobRef ref, DeleteSnapshots snapshots, Conditions conditions);
   Task<Result<void>> undelete_blob(BlobRef ref);
-  /// Takes the blob's metadata without `metadata`.
+  /// Copies the blob's metadata if `metadata` is absent.
   Task<Result<SnapshotOutcome>> snapshot_blob(BlobRef ref, std::optional<Metadata> metadata, Conditions conditions);
-  /// Shares the content of the source, or copies it if that is on another shard, and ends when it is there. Errors:
+  /// Shares the content of the source, or copies it if it is on another shard; ends when the copy is complete. Errors:
   /// kSourceConditionNotMet, kBlobArchived, kInvalidBlobType.
   Task<Result<CopyOutcome>> copy_blob(CopyRequest request, BlobRef ref, Conditions conditions);
   Task<Result<LeaseOutcome>> lease_blob(BlobRef ref, LeaseRequest request, Conditions conditions);
   Task<Result<LeaseOutcome>> lease_container(ContainerRef ref, LeaseRequest request, Conditions conditions);
-  /// Neither these nor the tier change the version.
+  /// Neither tags nor the tier change the version.
   Task<Result<void>> set_tags(BlobRef ref, Tags tags, Conditions conditions);
-  /// Of a snapshot, if the reference names one. True if it was archived and now is not. kInvalidBlobType.
+  /// Sets the tier of the snapshot that the reference names, if any, else of the blob. Returns true if the blob was
+  /// archived and no longer is. kInvalidBlobType.
   Task<Result<bool>> set_tier(BlobRef ref, std::string tier, Conditions conditions);
-  /// In the order of containers, then of blobs. Work is bounded: a page may be short, even empty, before the last.
+  /// Sorted by container, then by blob. The work is bounded: a page before the last may be short, even empty.
   Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
-  /// Likewise a page of these.
+  /// Likewise: a page before the last may be short, even empty.
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, ListRequest request) const;
 
-  /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.
+  /// For workers: each call is one transaction with its fence. A payload that was not used is abandoned.
   Task<Result<WriteOutcome>> put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload, FencedWrite write);
   Task<Result<void>> stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence);
-  /// Publishes these staged blocks as the blob, in this order. kInvalidBlockList if one is not there any more.
+  /// Publishes these staged blocks as the blob, in this order. kInvalidBlockList if one no longer exists.
   Task<Result<WriteOutcome>> publish_if_newer(BlobRef ref, std::vector<std::string> block_ids, NewContent content,
                                               FencedWrite write);
-  /// Erases a blob that anybody wrote, if it still has this version; kConflict if it is leased or has snapshots.
+  /// Erases a blob even if a client wrote it, if it still has this version; kConflict if it is leased or has snapshots.
   Task<Result<WriteOutcome>> discard_blob(BlobRef ref, Stamp version, Fence fence);
   /// Erases a copy of `source_version` or of an older one.
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
 
   [[nodiscard]] std::string new_guid() { return random_.guid(); }
   [[nodiscard]] Collector& collector(std::size_t shard = 0) { return shards_[shard].collector; }
-  /// Payload files may be removed again.
+  /// Called when payload files may be removed again.
   void collect_all();
   /// Begins no work in the background any more.
   void begin_shutdown();
@@ -281,20 +282,20 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   [[nodiscard]] kv::Engine& catalogue() const { return stored_.catalogue().engine; }
   [[nodiscard]] bool divided() const { return shards_.size() > 1; }
 
-  /// Runs a transaction of the shard that has the blob, which is told of the container if it does not know it yet, and
-  /// of another one whose blobs the transaction looks at.
+  /// Runs a transaction on the shard that has the blob. If the shard does not know the container, or the container of
+  /// another blob that the transaction reads, it is told first.
   using BlobBody = std::function<Result<void>(kv::Transaction&, const Place&)>;
   Task<Result<void>> transact(const BlobRef& ref, BlobBody body, const FailStep* step = nullptr,
                               std::optional<ContainerRef> other = {});
   Task<Result<void>> transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body, const FailStep* step,
                                         std::optional<ContainerRef> other);
-  /// Tells the shard of the container, if it does not know it. kContainerNotFound: there is none.
+  /// Tells the shard of the container, if it does not know it. kContainerNotFound: the container does not exist.
   Task<Result<void>> know_container(const Shard& shard, ContainerRef ref) const;
   [[nodiscard]] Place place_on(const Shard& shard) const { return {shard.number, &containers_}; }
-  /// Of the container, for these rows of a shard: they need not know it.
+  /// Returns the generation of the container for these rows of a shard, which need not know it.
   [[nodiscard]] Result<std::uint64_t> generation_in(const kv::Reader& rows, const Shard& shard,
                                                     const ContainerRef& ref) const;
-  /// What is under the name now, if anything. kContainerNotFound.
+  /// Returns the current blob of this name, if any. kContainerNotFound.
   [[nodiscard]] Result<std::optional<Blob>> current_blob(const BlobRef& ref) const;
   [[nodiscard]] Result<Blob> existing_blob(const kv::Reader& rows, const Shard& shard, const BlobRef& ref,
                                            const Conditions& conditions) const;
@@ -305,35 +306,35 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<Stamp>> create_empty(BlobRef ref, Blob blob, Conditions conditions);
   using TypedChange = std::function<Result<void>(kv::Transaction&, Ids, Blob&)>;
   enum class Versioned : bool { kAsBefore, kNew };
-  /// Changes a blob of this type, content and all. Errors: kInvalidBlobType.
+  /// Changes a blob of this type and its content. Errors: kInvalidBlobType.
   Task<Result<Blob>> change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
                                   const FailStep& step, Versioned versioned = Versioned::kNew);
-  /// Of the cells where the range begins and ends, the bytes that are in files, if the cells may have to be rewritten.
+  /// Reads the bytes in files of the cells where the range begins and ends, if the cells may have to be rewritten.
   std::vector<FileBytes> read_cells(const BlobRef& ref, const ByteRange& range) const;
-  /// Makes a hole of the range and calls `last` with what is then the blob; all of it in one transaction if it can be.
+  /// Turns the range into a hole and then calls `last` with the blob; all in one transaction if possible.
   Task<Result<Blob>> clear_range(BlobRef ref, std::function<Result<ByteRange>(const Blob&)> range,
                                  std::function<Result<void>(Blob&)> last, Conditions conditions);
-  /// Stores what replaces the current blob, if there is one, with a new version.
+  /// Stores a blob with a new version; it replaces the current one, if any.
   Result<void> replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Blob& blob) const;
-  /// True if that leaves work for the collector.
+  /// Returns true if that leaves work for the collector.
   Result<bool> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                            const WrittenPayload& payload, Blob& blob) const;
   Result<void> write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                             const std::vector<BlockChoice>& choices, Blob& blob) const;
-  /// What was the content of `current` goes, or is kept as long as the account retains it.
+  /// Gives up the content of `current`, or keeps it as long as the account retains it.
   Result<void> discard(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                        bool as_snapshot) const;
-  /// Changes what is kept of a blob, when nothing else happens to that any more: storage/kept_blobs.h. `kept`: of this
-  /// one instead, which is on the shard of the blob.
+  /// Changes the kept blobs of a blob when no earlier change of them is left to settle: storage/kept_blobs.h. `kept`:
+  /// settles those of this blob instead, which is on the same shard.
   Task<Result<void>> change_settled(BlobRef ref, BlobBody change, const FailStep& step,
                                     std::optional<BlobRef> kept = {});
-  /// Deleted snapshots are retained for so many days.
+  /// Deleted snapshots are retained for this many days.
   Result<void> drop_snapshot(kv::Transaction& txn, const CurrentBlob& current, const BlobRef& ref,
                              const Conditions& conditions, std::uint32_t days) const;
   Result<void> drop_snapshots(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                               DeleteSnapshots wanted, std::uint32_t days) const;
   Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
-  /// True if it replaced a block with this id.
+  /// Returns true if it replaced a block with this id.
   Result<bool> write_staged(kv::Transaction& txn, Ids ids, std::uint64_t generation, const std::string& name,
                             const std::string& block_id, const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&, const Place&)>;
@@ -349,7 +350,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   const PayloadFiles& files_;
   const Executor background_;
   mutable std::deque<Shard> shards_;
-  std::string payload_folder_;  // its id, if processes share the shards
+  std::string payload_folder_;  // the id of the folder, if processes share the shards
   const ContainerRows rows_{[this](std::size_t shard) { shards_[shard].collector.kick(); }};
   kv::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, rows_};
 };

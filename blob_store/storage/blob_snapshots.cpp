@@ -1,4 +1,4 @@
-// Snapshots, and what stays when blobs are deleted or replaced while the account retains them ("soft delete").
+// Snapshots, and blobs that are deleted or replaced while the account retains them ("soft delete").
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
@@ -17,7 +17,7 @@ const FailStep kSnapshotStep("blob.snapshot");
 const FailStep kDeleteBlobStep("blob.delete_blob");
 const FailStep kUndeleteStep("blob.undelete");
 
-/// For how many days what is deleted by this transaction is retained.
+/// Returns for how many days blobs that this transaction deletes are retained.
 Result<std::uint32_t> days_for(const kv::Transaction& txn, const Place& place, std::string_view account) {
   if (place.shard > 0) return place.retained_days;
   return retained_days(TRY(txn.get(blob_keys::service_properties(account))));
@@ -126,7 +126,7 @@ Task<Result<bool>> BlobService::delete_blob(BlobRef ref, DeleteSnapshots snapsho
   co_return permanent;
 }
 
-/// The newest of those that were the blob itself is it again, unless there is one; everything else is a snapshot again.
+/// Brings back the newest deleted blob, unless a current one exists; all other kept blobs become snapshots again.
 Task<Result<void>> BlobService::undelete_blob(BlobRef ref) {
   const auto restore = [&](kv::Transaction& txn, const Place& place) -> Result<void> {
     auto current = TRY(find_current(txn, place, ref));
@@ -135,7 +135,7 @@ Task<Result<void>> BlobService::undelete_blob(BlobRef ref) {
     if (!known) return fail(ErrorCode::kBlobNotFound);
     if (!current.blob) {
       const auto blob = TRY(kept.take_deleted(txn));
-      if (!blob) return fail(ErrorCode::kBlobNotFound);  // snapshots are those of a blob
+      if (!blob) return fail(ErrorCode::kBlobNotFound);  // a snapshot needs a blob
       put_blob_row(txn, current.generation, ref.name, {}, *blob);
     }
     return kept.change_all(txn, {KeptMark::What::kRestore});

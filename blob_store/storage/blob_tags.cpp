@@ -1,4 +1,4 @@
-// Tags and tiers, and the search for blobs by their tags.
+// Tags and tiers, and the search for blobs by tags.
 #include "blob_store/storage/blob_tags.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 const FailStep kSetTagsStep("blob.set_tags");
 const FailStep kSetTierStep("blob.set_tier");
 
-/// Blobs and containers that one page looks at.
+/// The number of blobs and containers that one page looks at.
 constexpr std::size_t kMaxLooks = 5000;
 
 void index_tags(kv::Transaction& txn, std::uint64_t generation, std::string_view name, const Tags& before,
@@ -74,7 +74,7 @@ class Finder {
   ListPage<FoundBlob> take() { return std::move(page_); }
 
  private:
-  /// Those with the first tag that must have one value; else all that have tags.
+  /// Returns the blobs with the first tag that must have one value; without such a tag, all that have tags.
   [[nodiscard]] std::string narrowest(std::uint64_t generation) const {
     const auto& terms = find_.search.terms;
     const auto term = std::ranges::find(terms, TagOperator::kEqual, &TagTerm::op);
@@ -145,7 +145,7 @@ Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditio
         if (!found) return fail(ErrorCode::kBlobNotFound);
         auto& blob = *found;
         if (blob.type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
-        // It needs no lease, as a read does not.
+        // Like a read, it needs no lease.
         TRY(admit_read(conditions, blob, clock_.now()));
         rehydrated = is_archived(blob) && tier != kArchive;
         if (blob.tier != tier) blob.tier_changed = clock_.now();

@@ -1,5 +1,5 @@
-// Writes the row of a blob, and with it the index by which blobs are found by their tags. Nothing else writes or erases
-// such a row, but for the collector, which drops all that a deleted container had.
+// Writes the row of a blob together with the index by which searches find blobs by their tags. Only these functions
+// write or erase such a row, except the collector, which drops all rows of a deleted container.
 #pragma once
 #include "blob_store/model/blob.h"
 #include "common/kv/engine.h"

@@ -1,4 +1,4 @@
-// The operations on blobs that change something.
+// The operations that change blobs.
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
@@ -16,7 +16,7 @@ const FailStep kPutBlockStep("blob.put_block");
 const FailStep kPutBlockListStep("blob.put_block_list");
 const FailStep kChangeBlobStep("blob.change_blob");
 
-// All block ids of a blob have one length; a new one counts against the limit.
+// All block ids of a blob have the same length; a new block counts against the limit.
 Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const std::string& block_id, bool is_new, Time now) {
   const auto key = blob_keys::staged_summary(generation, name);
@@ -32,8 +32,8 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
   return {};
 }
 
-/// A block blob whose tier nobody gave has that of the one it replaces. What is archived is replaced by workers alone,
-/// who read what they write.
+/// A block blob without a tier of its own takes that of the blob that it replaces. Only workers replace archived blobs,
+/// and they must be able to read the new one.
 bool inherits_tier(const Blob& blob, const std::optional<Blob>& replaced) {
   return blob.type == BlobType::kBlock && blob.tier.empty() && replaced && !is_archived(*replaced);
 }
@@ -42,7 +42,7 @@ bool inherits_tier(const Blob& blob, const std::optional<Blob>& replaced) {
 
 Task<void> BlobService::give_up(const PayloadWriter& writer) {
   if (writer.id() == 0) co_return;
-  // What cannot be removed now is removed by the collector.
+  // The collector removes a file that cannot be removed now.
   static_cast<void>(co_await files_.remove({writer.id()}));
   abandon(writer.id());
 }
@@ -200,7 +200,7 @@ Task<Result<Blob>> BlobService::set_headers(BlobRef ref, ContentHeaders headers,
   CO_TRY(check_content_headers(headers));
   co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) {
     blob.headers = headers;
-    blob.copy.reset();  // it is not what was copied any more
+    blob.copy.reset();  // the content is no longer that of the copy
   });
 }
 

@@ -24,20 +24,20 @@ constexpr std::size_t kKeysPerStep = 2048;
 constexpr std::size_t kSummariesPerTurn = 256;
 constexpr std::size_t kExtentsPerStep = 1024;
 constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
-constexpr Duration kUpkeepInterval = std::chrono::minutes(1);  // of what becomes due by itself
+constexpr Duration kUpkeepInterval = std::chrono::minutes(1);  // for work that becomes due with time
 constexpr Duration kStagedCheck = std::chrono::hours(1);
 constexpr Duration kLateCheck = std::chrono::hours(1);
-// After a pass that failed; twice as long after each further one.
+// The pause after a failed pass; it doubles with each further failure.
 constexpr Duration kFirstPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::minutes(1);
-constexpr std::size_t kLooksPerPass = 1024;  // on average, at dead rows that wait
+constexpr std::size_t kLooksPerPass = 1024;  // the average number of waiting dead rows that a pass looks at
 constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
 
 std::uint64_t ticks_of(Time time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); }
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// At most `limit` entries; copied, since a cursor must not outlive a write.
+// Reads at most `limit` entries; they are copied, since a cursor must not outlive a write.
 Result<Entries> read_some(const kv::Reader& reader, const kv::KeyRange& range, std::size_t limit) {
   Entries found;
   const auto cursor = reader.scan(range);
@@ -54,7 +54,7 @@ Result<bool> any_row(const kv::Reader& reader, const kv::KeyRange& range) {
   return cursor->valid();
 }
 
-/// Of what a dead content has.
+/// Returns the oldest payload of a dead content.
 Result<PayloadId> oldest_payload(const kv::Reader& reader, std::uint64_t content) {
   auto oldest = std::numeric_limits<PayloadId>::max();
   const auto cursor = reader.scan(blob_keys::extents(content));
@@ -65,7 +65,7 @@ Result<PayloadId> oldest_payload(const kv::Reader& reader, std::uint64_t content
   return oldest;
 }
 
-/// Gives up what an entry of a dead generation owns.
+/// Gives up the content of an entry of a dead generation.
 Result<void> release_entry(kv::Transaction& txn, char kind, std::string_view value) {
   if (kind == 'B') return release(txn, TRY(records::kBlob.decode(value)).content);
   if (kind == blob_keys::kSnapshot || kind == blob_keys::kDeleted) {
@@ -75,7 +75,7 @@ Result<void> release_entry(kv::Transaction& txn, char kind, std::string_view val
   return {};
 }
 
-/// Some keys of one kind of a dead generation. Returns how many there were.
+/// Drops some keys of one kind of a dead generation. Returns how many.
 Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t generation) {
   const auto found = TRY(read_some(txn, blob_keys::all(kind, generation), kKeysPerStep));
   for (const auto& [key, value] : found) {
@@ -101,7 +101,7 @@ void Collector::start(Former former) {
       },
       [this](const Result<void>& done) {
         if (!done && !rests_) process::log_failed_task("blob.collect_unfinished_uploads", done.error());
-        kick();  // not before: the pass would find nothing
+        kick();  // not earlier: the pass would find nothing
       });
 }
 
@@ -170,8 +170,8 @@ Task<Result<void>> Collector::settle_abandoned() {
         },
         &kAbandonStep));
   }
-  // Whoever claimed the shard meanwhile gave them up, perhaps before there were files. If it claims it only now, it
-  // finds the files.
+  // A process that claimed the shard meanwhile gave these payloads up, perhaps before their files were made. If it
+  // claims the shard only now, it finds the files.
   std::vector<PayloadId> late;
   for (const auto payload : some) {
     if (CO_TRY(engine_.get(blob_keys::late_file(payload)))) late.push_back(payload);
@@ -210,13 +210,13 @@ Task<Result<void>> Collector::expire_staged() {
       if (!staged || now - summary.last_staged <= kStagedLifetime) continue;
       CO_TRY(co_await drop_old_staged(*staged, now));
     }
-    co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
+    co_await asio::post(executor, asio::use_awaitable);  // requests are served between the turns
   }
   co_return Result<void>{};
 }
 
 Task<Result<void>> Collector::settle_kept() {
-  // Most passes find nothing; they cost no transaction.
+  // Most passes find nothing, so they need no transaction.
   for (bool more = CO_TRY(any_row(*engine_.snapshot(), blob_keys::all(blob_keys::kKeptMark))); more;) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
@@ -229,7 +229,7 @@ Task<Result<void>> Collector::settle_kept() {
 }
 
 Task<Result<void>> Collector::purge_deleted() {
-  const auto now = ages_.now();  // the same in each run of a body: what it reads reaches up to it
+  const auto now = ages_.now();  // the same in each run of a body, which reads up to this time
   const bool due = CO_TRY(any_row(*engine_.snapshot(), blob_keys::purges_until(now)));
   std::size_t purged = due ? kKeptPerStep : 0;
   while (purged == kKeptPerStep) {
@@ -248,18 +248,18 @@ Task<Result<void>> Collector::drop_old_staged(const blob_keys::NamedKey& staged,
     auto stored = TRY(txn.get(blob_keys::staged_summary(staged.generation, staged.name)));
     if (!stored) return {};
     auto summary = TRY(records::kStagedSummary.decode(*stored));
-    // One may have been added meanwhile.
+    // A block may have been added meanwhile.
     if (now - summary.last_staged <= kStagedLifetime) return {};
     return drop_staged(txn, staged.generation, staged.name);
   });
 }
 
-// What nobody reads any more goes in each pass. All that waits may be much, so it is looked at once in so many passes.
-// So is what died meanwhile, since the walk comes past all that waits.
+// Each pass removes dead rows that have no readers any more. Many rows may wait, so all of them are looked at only once
+// in several passes. The same holds for rows that died meanwhile, since the walk passes all that wait.
 Task<Result<void>> Collector::collect_dead() {
   ++passes_;
   const auto may_look_at_all = [this] { return passes_ * kLooksPerPass >= known_.size(); };
-  // What a backup keeps is removed by the pass that begins when it is let go.
+  // Files that a backup keeps are removed by the pass that begins when the backup lets them go.
   if (!CO_TRY(co_await remove(take_unread(may_look_at_all()))) || !may_look_at_all()) co_return Result<void>{};
   passes_ = 0;
   auto range = blob_keys::all(blob_keys::kDead);
@@ -269,7 +269,7 @@ Task<Result<void>> Collector::collect_dead() {
   co_return Result<void>{};
 }
 
-/// Of the first dead rows in the range, those that nobody reads; the others wait. Without a lower end after the last.
+/// Returns the unread ones of the first dead rows in the range; the others wait. Empties the lower end after the last.
 Result<std::vector<Collector::DeadRow>> Collector::find_unread(kv::KeyRange& range) {
   const auto reader = engine_.snapshot();
   const auto rows = TRY(read_some(*reader, range, kDeadPerStep));
@@ -295,7 +295,7 @@ bool Collector::may_be_read(std::uint64_t content, const DeadRow& row) const {
   return row.id == content ? readers_.reads(content) : readers_.reads(content, row.oldest, row.id);
 }
 
-/// What is not removed then is found by the next walk.
+/// Rows that are not removed then are found by the next walk.
 std::vector<Collector::DeadRow> Collector::take_unread(bool look_at_all) {
   std::vector<DeadRow> unread;
   for (auto& [content, rows] : waiting_) {
@@ -309,7 +309,7 @@ std::vector<Collector::DeadRow> Collector::take_unread(bool look_at_all) {
   return unread;
 }
 
-/// False if a backup keeps what is to go.
+/// Returns false if a backup keeps files that should be removed.
 Task<Result<bool>> Collector::remove(std::vector<DeadRow> rows) {
   std::vector<PayloadId> payloads;
   for (const auto& row : rows) {
@@ -354,7 +354,7 @@ Task<Result<bool>> Collector::remove_payloads(std::vector<PayloadId> payloads) {
   co_return true;
 }
 
-// A bounded part of it in each transaction, and then the files that died with it.
+// Removes a bounded part in each transaction, and then the files that died with it.
 Task<Result<bool>> Collector::dissolve(std::uint64_t content) {
   std::vector<PayloadId> died;
   for (bool more = true; more;) {
@@ -378,7 +378,7 @@ Task<Result<bool>> Collector::dissolve(std::uint64_t content) {
   co_return true;
 }
 
-// A container may hold much: a bounded part of it in each transaction.
+// A container may hold much, so each transaction removes a bounded part of it.
 Task<Result<void>> Collector::empty_generation(std::uint64_t generation) {
   for (bool more = true; more;) {
     CO_TRY(co_await engine_.transact(

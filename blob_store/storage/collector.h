@@ -1,12 +1,12 @@
-// Finishes what was begun with all that is kept of a blob (storage/kept_blobs.h), and erases what nothing refers to any
-// more: dead payloads, the blobs and staged blocks of deleted containers, and, once an hour, staged blocks of blobs to
-// which none was added for a week (as the protocol promises). What somebody reads waits until nobody does, and is not
-// looked at again by each pass. There is one pass at a time; kick() during a pass causes another one. A pass that fails
-// is made again after a while: the keys that say what is dead are erased last. Thread safe.
+// Finishes changes of all kept blobs of a name (storage/kept_blobs.h), and erases objects without references: dead
+// payloads, the blobs and staged blocks of deleted containers, and, once an hour, staged blocks of blobs to which none
+// was added for a week (as the protocol promises). An object that has readers waits for them, and not every pass looks
+// at it again. There is one pass at a time; kick() during a pass causes another one. A pass that fails is repeated
+// after a while: the keys that mark objects as dead are erased last. Thread safe.
 //
-// If processes share the shards, whoever claims one gives up what is pending there. A former owner may still make the
-// file of such a payload after it was removed. It removes that file itself when it learns that the upload has failed;
-// in case it dies before, the file is removed again when no upload goes on for so long.
+// If processes share the shards, a process that claims one gives up its pending payloads. A former owner may still make
+// the file of such a payload after it was removed. It removes that file itself when it learns that the upload has
+// failed; in case it dies before, the file is removed again when no upload can still be running.
 #pragma once
 #include <atomic>
 #include <map>
@@ -26,7 +26,7 @@ namespace tidemark::blob_store {
 
 class Collector {
  public:
-  /// `ages`: the clock by which staged blocks grow old; `clock`: the one that waits.
+  /// `ages`: the clock by which staged blocks grow old; `clock`: the one for waiting.
   Collector(kv::Engine& engine, const PayloadFiles& files, Readers& readers, Clock& clock, const Clock& ages,
             Executor background)
       : engine_(engine),
@@ -37,30 +37,30 @@ class Collector {
         background_(std::move(background)) {
     readers_.when_left([this] { kick(); });
   }
-  /// What is pending now was left by whoever had the shard before, and is dead.
+  /// Pending payloads of a former owner of the shard are dead.
   enum class Former : std::uint8_t {
-    kDead,      // nothing is written before this, and nobody else writes files
-    kMayWrite,  // another process, or this one, goes on with uploads that it cannot publish any more
+    kDead,      // no write comes before this, and no other process writes files
+    kMayWrite,  // another process, or this one, goes on with uploads that it can no longer publish
   };
   void start(Former former = Former::kDead);
-  /// The shard is another process's from now on, until start(). Passes only remove files of this process's own uploads.
+  /// The shard belongs to another process until start(). Passes only remove files of this process's own uploads.
   void rest();
   void kick();
   /// Ends the pauses, and all passes but one that is being made.
   void stop();
-  /// After a change that leaves nothing to do: makes a pass if the last one was some time ago.
+  /// Called after a change that leaves no work: makes a pass if the last one was some time ago.
   void remind();
-  /// Has the payload buried, unless it was published, though nobody was told.
+  /// Buries the payload, unless it was published and the caller has not learned of it.
   void abandon(PayloadId payload);
-  /// Makes one pass, until nothing is dead but what somebody reads, or an error occurs. For kick() and tests.
+  /// Makes one pass, until only dead objects with readers are left, or an error occurs. For kick() and tests.
   Task<Result<void>> collect();
 
  private:
-  /// What a row says that is dead.
+  /// The contents of a dead row.
   struct DeadRow {
     std::uint64_t id = 0;
     Dead::Kind kind = Dead::Kind::kPayload;
-    PayloadId oldest = 0;  // payload of it, if it was replaced in a content that goes on
+    PayloadId oldest = 0;  // the oldest payload in it, if it was replaced in a content that lives on
   };
   static Task<void> run(Collector* self);
   Task<Result<void>> settle_abandoned();
@@ -88,7 +88,7 @@ class Collector {
   std::atomic<int> wanted_{0};
   std::atomic<Time::rep> last_pass_{0};
   Time looked_for_staged_{}, looked_for_late_{};
-  // Dead rows that wait, by the content that is read, and the ids of all of them. Only the pass uses these.
+  // Dead rows that wait, by the content that is being read, and the ids of all of them. Only the pass uses these.
   std::map<std::uint64_t, std::vector<DeadRow>> waiting_;
   std::unordered_set<std::uint64_t> known_;
   std::size_t passes_ = 0;  // since all of them were looked at
@@ -96,8 +96,8 @@ class Collector {
   std::vector<PayloadId> abandoned_ GUARDED_BY(mutex_);
 };
 
-/// A payload that nobody will publish. If it is not pending, nothing happens: it was published, though nobody was told,
-/// or is dead.
+/// Buries a payload that will not be published. Has no effect if it is not pending: it is dead, or was published
+/// without the caller learning of it.
 Result<void> bury_pending(kv::Transaction& txn, PayloadId payload);
 
 }  // namespace tidemark::blob_store

@@ -1,6 +1,6 @@
-// Containers as rows of the catalogue (common/kv/catalogue_copies.h), for a store of several shards: a copy says which
-// generation the container has, and a container that is deleted leaves a dead generation on each shard, in the
-// transaction that erases the copy there. A version is an id of the first shard, as a generation is.
+// Containers as rows of the catalogue (common/kv/catalogue_copies.h), for a store of several shards. A copy says which
+// generation the container has. A deleted container leaves a dead generation on each shard, in the transaction that
+// erases the copy there. Versions are ids of the first shard, as generations are.
 #pragma once
 #include <functional>
 

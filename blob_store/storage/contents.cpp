@@ -85,7 +85,7 @@ Result<void> release_payload(kv::Transaction& txn, PayloadId payload) {
   return {};
 }
 
-// They get a dead content as their owner, since a last owner might else leave while they are being read.
+// The payloads get a dead content as their owner, since otherwise their last owner might leave while they are read.
 Result<void> release_after_readers(kv::Transaction& txn, Ids ids, const std::vector<PayloadId>& payloads,
                                    std::uint64_t content) {
   const auto grave = TRY(ids.take(txn));
@@ -134,7 +134,7 @@ Result<std::vector<Extent>> read_extents(const kv::Reader& reader, const Content
   const auto cursor = reader.scan(range);
   for (; cursor->valid() && extents.size() < limit; cursor->next()) {
     auto extent = TRY(extent_of(cursor->key(), cursor->value()));
-    if (extent.start >= size && extent.size > 0) break;  // appended after the snapshot that is read
+    if (extent.start >= size && extent.size > 0) break;  // appended after the snapshot that is being read
     if (extent.start + extent.size > start || extent.size == 0) extents.push_back(std::move(extent));
   }
   TRY(cursor->status());
@@ -153,7 +153,7 @@ Result<void> own_content(kv::Transaction& txn, Ids ids, Content& content, std::u
   const Content old = content;
   content = {TRY(ids.take(txn))};
   put_extents(txn, content.id, extents);
-  // What was the only owner of a whole payload hands it over to the one extent.
+  // The only owner of a whole payload hands it over to the one extent.
   if (!shared && old.whole) return {};
   for (const auto& extent : extents) TRY(share_payload(txn, extent.payload));
   return {};

@@ -8,9 +8,9 @@
 namespace tidemark::blob_store {
 namespace {
 
-constexpr std::size_t kPiecesPerTurn = 16;  // of 256 KiB at most
+constexpr std::size_t kPiecesPerTurn = 16;  // each of 256 KiB at most
 
-/// Bytes of the source that are one behind the other: for content with holes there are several.
+/// Consecutive bytes of the source: content with holes has several runs.
 struct Run {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -26,7 +26,7 @@ std::vector<Run> runs_of(const std::vector<Extent>& extents) {
   return runs;
 }
 
-/// Where their bytes are once they are one behind the other.
+/// Sets the places of the extents' bytes once they are one behind the other.
 void move_together(std::vector<Extent>& extents) {
   std::uint64_t at = 0;
   for (auto& extent : extents) {

@@ -1,4 +1,4 @@
-// What workers do to blobs: every effect is in one transaction with the check of its fence and with the ledger that
+// Changes of blobs by workers: every effect is in one transaction with the check of its fence and with the ledger that
 // remembers it.
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
@@ -9,7 +9,7 @@
 namespace tidemark::blob_store {
 namespace {
 
-// How a copy fares against what is there.
+// Decides whether a copy may replace the existing blob.
 WriteOutcome contest(const std::optional<Blob>& existing, const FencedWrite& write) {
   if (existing && existing->source_version == write.source_version) return WriteOutcome::kUnchanged;
   if (write.replaces) {

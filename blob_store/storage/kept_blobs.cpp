@@ -13,7 +13,7 @@ constexpr std::size_t kPerStep = 256;
 
 Time purge_time(const KeptBlob& kept) { return *kept.deleted + std::chrono::hours(24 * kept.retained_days); }
 
-/// The newest that is kept, of either kind.
+/// Returns the version of the newest kept blob in the range; zero if there is none.
 Result<Stamp> newest_of(const kv::Reader& reader, const kv::KeyRange& range) {
   const auto cursor = reader.scan(range, kv::Direction::kReverse);
   TRY(cursor->status());
@@ -26,7 +26,7 @@ struct Row {
   KeptBlob kept;
 };
 
-/// At most `limit` of those up to a version, the oldest first.
+/// Returns at most `limit` rows up to a version, the oldest first.
 Result<std::vector<Row>> read_rows(const kv::Reader& reader, const kv::KeyRange& range, Stamp through,
                                    std::size_t limit) {
   std::vector<Row> rows;
@@ -50,7 +50,7 @@ char kind_changed_by(KeptMark::What what) {
 std::optional<KeptBlob> seen_through(const std::optional<KeptMark>& mark, Stamp version, KeptBlob kept) {
   if (!mark || version.ticks > mark->through.ticks) return kept;
   const bool restores = mark->what == KeptMark::What::kRestore;
-  if (kept.deleted.has_value() != restores) return kept;  // the mark is about the others
+  if (kept.deleted.has_value() != restores) return kept;  // the mark concerns the other kind
   if (mark->what == KeptMark::What::kErase) return std::nullopt;
   kept.deleted = restores ? std::optional<Time>() : mark->at;
   kept.retained_days = mark->days;

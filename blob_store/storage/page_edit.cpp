@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-/// Nothing if these bytes were not read.
+/// Returns nothing if these bytes were not read.
 std::optional<std::string_view> find_bytes(const std::vector<FileBytes>& files, const Extent& fragment) {
   for (const auto& read : files) {
     const auto skip = fragment.from - read.from;
@@ -23,7 +23,7 @@ std::optional<std::string_view> find_bytes(const std::vector<FileBytes>& files, 
   return std::nullopt;
 }
 
-/// The bytes of all fragments, one behind the other. Each row is read once and only one is in memory.
+/// Returns the bytes of all fragments, one behind the other. Reads each row once, and keeps only one in memory.
 Result<std::optional<std::string>> bytes_of(const kv::Reader& rows, const std::vector<Extent>& fragments,
                                             const std::vector<FileBytes>& files) {
   std::multimap<PayloadId, std::pair<std::size_t, const Extent*>> by_payload;
@@ -57,7 +57,7 @@ Result<std::vector<Extent>> PageEdit::overlapping(const ByteRange& range, std::s
   return read_extents(txn_, Content{content_}, end_of(range), range.offset, limit);
 }
 
-/// Leaves of the extents what is outside of the range.
+/// Leaves the parts of the extents that are outside the range.
 Result<void> PageEdit::cut(const std::vector<Extent>& extents, const ByteRange& range) {
   for (const auto& extent : extents) {
     txn_.erase(blob_keys::extent(content_, extent.start, 0));
@@ -90,7 +90,7 @@ Result<void> PageEdit::pack(const ByteRange& cell, const std::vector<FileBytes>&
   const auto fragments = inside(TRY(overlapping(cell, kNoLimit)), cell);
   if (!worth_packing(fragments)) return {};
   auto bytes = bytes_of(txn_, fragments, files);
-  // What is damaged stays as it is, and the pages beside it can be written.
+  // A damaged cell stays as it is, so the pages beside it can still be written.
   if (bytes.failed_with(ErrorCode::kCorruption)) return {};
   auto all = TRY(bytes);
   if (!all) return {};

@@ -21,14 +21,14 @@ class PageEdit {
  public:
   PageEdit(kv::Transaction& txn, Ids ids, std::uint64_t content) : txn_(txn), ids_(ids), content_(content) {}
 
-  /// Puts the extents, each of which owns its payload, in place of what is in the range.
+  /// Replaces the contents of the range by the extents, each of which owns its payload.
   Result<void> replace(const ByteRange& range, const std::vector<Extent>& fresh);
-  /// Makes a hole of the range, or of that part of its front that has `limit` extents. Returns where the hole ends.
+  /// Turns the range into a hole, or only the part at its front that has `limit` extents. Returns the end of the hole.
   Result<std::uint64_t> clear(const ByteRange& range, std::size_t limit);
-  /// If the cell has many fragments, rewrites it as one row; without all the bytes that are in files, another time.
+  /// Rewrites the cell as one row if it has many fragments and `files` has all bytes that are in files.
   Result<void> pack(const ByteRange& cell, const std::vector<FileBytes>& files);
-  /// Gives up the payloads of what was replaced, files once nobody reads the content as it was. True if that makes work
-  /// for the collector.
+  /// Gives up the replaced payloads; files wait until the content as it was has no readers. Returns true if that makes
+  /// work for the collector.
   Result<bool> finish();
 
  private:

@@ -43,11 +43,11 @@ Task<Result<void>> PayloadWriter::register_pending() {
   co_return Result<void>{};
 }
 
-/// Without `all`, what is less than a chunk stays for the next time.
+/// Without `all`, bytes that do not fill a chunk stay for the next time.
 Task<Result<void>> PayloadWriter::flush(bool all) {
   if (id_ == 0) CO_TRY(co_await register_pending());
   if (clock_.monotonic() - begun_ > kLongestUpload) co_return fail(ErrorCode::kOperationTimedOut);
-  // A disk that runs full refuses what goes to files as it refuses transactions.
+  // When a disk is nearly full, writes to files are refused as transactions are.
   if (auto trouble = engine_.failure()) co_return fail(std::move(*trouble));
   const auto whole = buffer_.size() / kChunkBytes * kChunkBytes;
   auto rest = all ? std::string() : buffer_.substr(whole);
@@ -79,7 +79,7 @@ Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& pa
   return id;
 }
 
-/// The extent that holds `at_`, or the next one, comes to the front; none if there is none.
+/// Moves the extent that holds `at_`, or the next one, to the front; leaves none if there is none.
 Result<void> ContentReader::find_extent() {
   while (!extents_.empty() && extents_.front().start + extents_.front().size <= at_) extents_.pop_front();
   if (!extents_.empty()) return {};

@@ -1,5 +1,5 @@
 // Writes and reads content in bounded memory. Each object is for one coroutine at a time. Errors: kCorruption when a
-// chunk is missing or its checksum is wrong, kOperationTimedOut for a reader that took hours, and the engine's.
+// chunk is missing or its checksum is wrong, kOperationTimedOut for a reader that took hours, and the engine's errors.
 #pragma once
 #include <deque>
 #include <memory>
@@ -22,17 +22,17 @@ struct WrittenPayload {
   std::string small;
 };
 
-/// Takes content as it comes. What is more than one chunk becomes a file, whose payload is registered as pending before
-/// the file is made. In the end, the payload must be settled in a transaction or abandoned.
+/// Takes content as it comes. Content of more than one chunk becomes a file, whose payload is registered as pending
+/// before the file is made. In the end, the payload must be settled in a transaction or abandoned.
 class PayloadWriter {
  public:
-  /// For a blob of the shard that has this engine and gives these ids.
+  /// Makes a writer for a blob of the shard that has this engine and gives these ids.
   PayloadWriter(kv::Engine& engine, Ids ids, Clock& clock, const PayloadFiles& files)
       : engine_(engine), ids_(ids), clock_(clock), files_(files) {}
   Task<Result<void>> append(std::string bytes);
-  /// The content is durable, unless it is small.
+  /// Makes the content durable, unless it is small.
   Task<Result<WrittenPayload>> finish();
-  /// 0 if nothing was stored.
+  /// Returns 0 if nothing was stored.
   [[nodiscard]] PayloadId id() const { return id_; }
 
  private:
@@ -49,16 +49,16 @@ class PayloadWriter {
   Duration begun_{};  // when it was registered
 };
 
-/// Makes the payload one that is referred to; returns its id, which is 0 for empty content. kServerBusy if it is not
-/// pending any more: its shard was claimed anew meanwhile, and what was pending then has been given up.
+/// Makes a pending payload a referenced one; returns its id, which is 0 for empty content. kServerBusy if it is no
+/// longer pending: its shard was claimed by a process meanwhile, which gave up all pending payloads.
 Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& payload);
 
-/// What can be read of a blob: the content as it was when the blob was looked up.
+/// The readable part of a blob: the content as it was when the blob was looked up.
 struct ReadableContent {
   Content content;
   std::uint64_t size = 0;
-  bool sparse = false;               // a page blob: where it has no pages there are zeros
-  std::optional<std::string> small;  // all of it
+  bool sparse = false;               // a page blob: holes are read as zeros
+  std::optional<std::string> small;  // the whole content
   std::shared_ptr<const kv::Reader> rows;
   std::shared_ptr<Readers::Ticket> ticket;
   const PayloadFiles* files = nullptr;
@@ -69,7 +69,7 @@ class ContentReader {
  public:
   ContentReader(ReadableContent readable, std::uint64_t offset, std::uint64_t length)
       : from_(std::move(readable)), at_(offset), left_(length) {}
-  /// The next piece, at most one chunk; empty at the end.
+  /// Returns the next piece, at most one chunk; empty at the end.
   Result<std::string> next();
 
  private:

@@ -62,7 +62,7 @@ Result<void> write_all(const Descriptor& file, std::array<iovec, 2> parts, const
   return {};
 }
 
-/// A chunk's sum and bytes; returns how many bytes of both there are.
+/// Reads the checksum and the bytes of a chunk; returns how many bytes both have.
 Result<std::size_t> read_sealed(const Descriptor& file, PayloadId id, std::uint64_t index, std::uint32_t& sum,
                                 char* bytes) {
   std::size_t size = 0;
@@ -89,7 +89,7 @@ Result<void> sync_folder(const std::filesystem::path& folder) {
 
 std::string folder_name(std::uint64_t number) { return fmt::format("{:02x}", number); }
 
-/// Runs what blocks where it may, and resumes here.
+/// Runs blocking work on the disk's executor, and resumes here.
 template <class Work, class Outcome = std::invoke_result_t<const Work&>>
 Task<Outcome> on(Executor disk, Work work) {
   return asio::co_spawn(
@@ -172,8 +172,8 @@ Result<void> PayloadFiles::Writing::write(std::string_view bytes) {
   return {};
 }
 
-/// The disk begins with what came first, so that the end does not wait for all of it. Only a hint: close() tells
-/// errors.
+/// Lets the disk begin with the first bytes, so that the end does not have to wait for all of them. Only a hint:
+/// close() reports errors.
 void PayloadFiles::Writing::begin_writeback() {
   const auto written = chunks_ * kSealedBytes;
   if (!files_->sync_ || written - handed_over_ < kWritebackBytes) return;
@@ -210,7 +210,7 @@ Result<std::string> PayloadFiles::read_chunk(const Descriptor& file, PayloadId i
   std::uint32_t sum = 0;
   std::string bytes;
   Result<std::size_t> size;
-  bytes.resize_and_overwrite(kChunkBytes, [&](char* into, std::size_t) {  // no zeros first
+  bytes.resize_and_overwrite(kChunkBytes, [&](char* into, std::size_t) {  // avoids filling with zeros first
     size = read_sealed(file, id, index, sum, into);
     return size.value_or(0) - std::min(size.value_or(0), kSumBytes);
   });

@@ -1,7 +1,7 @@
 // Large payloads, each a file of its own: DIRECTORY/XX/ID. A file is a sequence of chunks of 256 KiB, the last one
-// shorter, each behind the CRC-32C of its place and bytes. It is written once, from its beginning to its end, and never
-// changes. Measured against rows of the database (bench/micro/payload_layout.cpp): a third of the bytes written, a
-// tenth of the processor time, and the space is free as soon as a file is removed.
+// shorter, each preceded by the CRC-32C of its place and bytes. It is written once, from its beginning to its end, and
+// never changes. Measured against rows of the database (bench/micro/payload_layout.cpp): a third of the bytes written,
+// a tenth of the processor time, and the space is free as soon as a file is removed.
 //
 // Writing, syncing and removing are done on the disk's executor, since they block; reading on the caller's thread, as
 // reads of the database are. Thread safe; each file that is being written is for one coroutine. Errors:
@@ -22,10 +22,10 @@
 namespace tidemark::blob_store {
 
 inline constexpr std::size_t kChunkBytes = 256UL << 10;
-/// One that takes longer breaks off. Afterwards, no former owner of a shard makes its file any more.
+/// An upload that takes longer breaks off. After this time, a former owner of a shard makes no more files.
 inline constexpr Duration kLongestUpload = std::chrono::hours(24);
 
-/// CRC-32C and bytes of a chunk. The sum is also over the place, so that a chunk in the wrong place is damage.
+/// The CRC-32C and the bytes of a chunk. The sum covers the place, so a chunk in the wrong place counts as damage.
 std::string seal_chunk(PayloadId payload, std::uint64_t index, std::string_view bytes);
 Result<std::string> open_chunk(PayloadId payload, std::uint64_t index, std::string sealed);
 
@@ -36,9 +36,9 @@ class PayloadFiles {
 
   class Writing {
    public:
-    /// Bytes of whole chunks; only the last call may have others.
+    /// Takes whole chunks; only the last call may have other bytes.
     Task<Result<void>> append(std::string bytes);
-    /// Durable, if that is wanted.
+    /// Makes the file durable, if `sync` was set.
     Task<Result<void>> finish();
 
    private:
@@ -52,24 +52,24 @@ class PayloadFiles {
     PayloadId id_;
     Descriptor file_;
     std::uint64_t chunks_ = 0;
-    std::uint64_t handed_over_ = 0;  // bytes of which the disk was told to write them
+    std::uint64_t handed_over_ = 0;  // bytes that the disk was told to write
   };
-  /// The file is made by the first append().
+  /// The first append() makes the file.
   [[nodiscard]] Writing begin(PayloadId id) const { return {*this, id}; }
 
   [[nodiscard]] Result<Descriptor> open(PayloadId id) const;
   static Result<std::string> read_chunk(const Descriptor& file, PayloadId id, std::uint64_t index);
-  /// Durably, so that none comes back without a row that knows it. Those that are not there are gone already. False:
-  /// none was removed, because somebody keeps them all.
+  /// Removes files durably, so that none comes back without a row that knows it. Missing files count as removed.
+  /// Returns false if none was removed because a caller of keep_all() keeps them.
   Task<Result<bool>> remove(std::vector<PayloadId> ids) const;
-  /// While it lives, no file is removed. Waits for a removal that is under way.
+  /// While the result lives, no file is removed. Waits for a removal that is under way.
   [[nodiscard]] std::shared_ptr<void> keep_all() const;
-  /// Called, on any thread, when files may be removed again. Before the first keep_all().
+  /// Sets a function to call, on any thread, when files may be removed again. Call it before the first keep_all().
   void when_let_go(std::function<void()> call) { let_go_ = std::move(call); }
 
-  /// "XX/ID", below the directory.
+  /// Returns "XX/ID", below the directory.
   static std::filesystem::path name_of(PayloadId id);
-  /// The payload of a file with this name; nothing if it is none.
+  /// Returns the payload of a file with this name; nothing if it is not the name of one.
   static std::optional<PayloadId> id_of(const std::string& file_name);
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 

@@ -1,8 +1,8 @@
-// Which contents are being read. What a reader may come to is not removed meanwhile, so a blob that is replaced or
-// deleted is still read as it was. Thread safe.
+// Registers the contents that are being read. Bytes that a reader may need are not removed meanwhile, so a blob that is
+// replaced or deleted is still read as it was. Thread safe.
 //
-// The extents of a page blob change while its content stays the same. So its readers also say which id their snapshot
-// would give next (contents.h): they see no payload that has this id or a higher one, and every change that has a lower
+// The extents of a page blob change while its content stays the same. So its readers also register the id that their
+// snapshot would give next (contents.h): they see no payload with this or a higher id, and every change with a lower
 // one.
 #pragma once
 #include <functional>
@@ -15,14 +15,14 @@
 
 namespace tidemark::blob_store {
 
-/// A download that takes longer breaks off: it does not keep the space of what was deleted any longer.
+/// A download that takes longer breaks off: it no longer keeps the space of deleted content.
 inline constexpr Duration kMaxReading = std::chrono::hours(6);
 
 class Readers {
  public:
   explicit Readers(const Clock& clock) : clock_(clock) {}
 
-  /// While it lives, and for kMaxReading at most, the content stays.
+  /// While the ticket lives, and for kMaxReading at most, the content stays.
   class Ticket {
    public:
     Ticket() = default;
@@ -46,7 +46,7 @@ class Readers {
       lock.unlock();
       if (call) call();
     }
-    /// The snapshot that is read was made after the ticket, and `next` is the id that it would give next. Call it once.
+    /// The reader's snapshot was made after the ticket, and `next` is the id that it would give next. Call it once.
     void reads_at(std::uint64_t next) {
       MutexLock lock(readers_->mutex_);
       readers_->enter({content_, next}, since_);
@@ -63,11 +63,11 @@ class Readers {
     Duration since_{};
   };
 
-  /// Whether somebody reads the content.
+  /// Tells whether the content has readers.
   [[nodiscard]] bool reads(std::uint64_t content) const {
     return reads(content, 0, std::numeric_limits<std::uint64_t>::max());
   }
-  /// Whether somebody reads it who may see the payload, which the change with the id `replaced` took out of it.
+  /// Tells whether the content has readers that may see the payload, which the change `replaced` removed.
   [[nodiscard]] bool reads(std::uint64_t content, std::uint64_t payload, std::uint64_t replaced) const {
     MutexLock lock(mutex_);
     const auto unknown = reading_.find({content, kUnknown});
@@ -78,14 +78,14 @@ class Readers {
     }
     return false;
   }
-  /// Called when the last of those readers of some content has left who see the same.
+  /// Sets a function that is called when the last of the readers of a content that see the same leaves.
   void when_left(std::function<void()> call) {
     MutexLock lock(mutex_);
     left_ = std::move(call);
   }
 
  private:
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // the content, and what its readers' snapshot would give next
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // the content, and the next id in its readers' snapshot
   static constexpr std::uint64_t kUnknown = 0;
   struct Group {
     std::size_t readers = 0;
@@ -99,7 +99,7 @@ class Readers {
     ++group.readers;
     group.youngest = std::max(group.youngest, since);
   }
-  /// True for the last of a group.
+  /// Returns true for the last of a group.
   bool leave(Key key) REQUIRES(mutex_) {
     const auto at = reading_.find(key);
     if (at == reading_.end() || --at->second.readers > 0) return false;

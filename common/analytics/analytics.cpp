@@ -6,7 +6,7 @@
 namespace tidemark::analytics {
 namespace {
 
-/// A collector that has not asked for so long may be replaced. Should it still be alive, both write the same.
+/// A collector that has not asked for this long may be replaced. If it is still alive, both write the same.
 constexpr Duration kTurn = std::chrono::seconds(30);
 
 using Face = rpc::Face<Analytics>;
@@ -64,7 +64,7 @@ void Analytics::finish() {
 }
 
 Task<Result<void>> Analytics::flush() {
-  // What could not be kept the last time comes first, and alone: the recorder is bounded while it waits.
+  // The part that could not be kept last time goes first, and alone: the recorder is bounded meanwhile.
   auto recorded = unkept_.empty() ? recorder_.take(clock_.now()) : std::exchange(unkept_, {});
   if (recorded.empty()) co_return Result<void>();
   const auto lost = co_await backlog_.keep(recorded, clock_.now());

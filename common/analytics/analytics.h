@@ -1,5 +1,5 @@
-// Storage analytics of one store: records what its accounts want to be recorded about requests, keeps it durably every
-// now and then, and gives it to the worker that collects it (workers/analytics). The store knows of no other.
+// Storage analytics of one store: records the requests as its accounts want, keeps the records durably every now and
+// then, and gives them to the worker that collects them (workers/analytics). The store knows no other part of it.
 //
 //   request -> Recorder (memory, bounded) -> Backlog (this store's database) -> worker -> $logs and $Metrics...
 //
@@ -26,12 +26,12 @@ class Analytics {
   Analytics(kv::Engine& engine, Clock& clock, const AnalyticsSettings& settings, process::Metrics& metrics);
 
   [[nodiscard]] Recorder& recorder() { return recorder_; }
-  /// Keeps what was recorded, until `stop`.
+  /// Keeps the records now and then, until `stop`.
   Task<void> run();
   void stop();
-  /// Keeps the last of it, when no request is served any more. Engine::drain() waits for it.
+  /// Keeps the last records, when no request is served any more. Engine::drain() waits for it.
   void finish();
-  /// What the store answers to other processes, with the calls of analytics_calls.h. Must not outlive this.
+  /// Adds the calls of analytics_calls.h, which the store answers to other processes. The result must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
 
   Task<Result<void>> flush();
@@ -40,7 +40,7 @@ class Analytics {
 
  private:
   [[nodiscard]] std::vector<prometheus::MetricFamily> figures() const;
-  /// Whether this collector may collect now; then nobody else for a while.
+  /// Tells whether this collector may collect now. If so, no other may for a while.
   bool take_turn(const std::string& collector);
 
   Clock& clock_;
@@ -49,7 +49,7 @@ class Analytics {
   std::atomic<bool> stopping_{false};
   Recorder recorder_;
   Backlog backlog_;
-  Recorded unkept_;  // of the flush that failed last; of run() alone
+  Recorded unkept_;  // of the last flush, if it failed; used by run() alone
   std::shared_ptr<process::Figures> figures_;
   Mutex turn_mutex_;
   std::string collector_ GUARDED_BY(turn_mutex_);

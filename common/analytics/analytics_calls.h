@@ -1,5 +1,5 @@
-// The calls by which a worker takes what a store has recorded, and says that it is where it belongs. All stores answer
-// them (common/rpc/call.h).
+// The calls by which a worker takes the records of a store, and says that it has written them to their destination. All
+// stores answer them (common/rpc/call.h).
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,28 +10,28 @@
 
 namespace tidemark::analytics {
 
-/// One log as it is to be stored.
+/// One log, ready to be stored.
 struct LogBatch {
   std::string account;
   Time hour;
-  std::uint64_t number = 0;  // in its hour
+  std::uint64_t number = 0;  // within its hour
   std::uint8_t accesses = 0;
   Time first, last;
   bool version_2 = false;
   std::string text;
 };
 
-/// A row of a metrics table as it is now. Of two versions, the higher one is newer.
+/// The present row of a metrics table. Of two versions, the higher one is newer.
 struct MetricsRow {
   std::string account;
   Grain grain = Grain::kHour;
   Time period;
   std::string operation;
   std::uint64_t version = 0;
-  std::string counters;  // decode_counters()
+  std::string counters;  // see decode_counters()
 };
 
-/// What is wanted of an account, as far as others than the store have to do with it.
+/// The records that an account wants, as far as processes other than the store need to know.
 struct AccountWants {
   std::string account;
   bool logs = false, hours = false, minutes = false;
@@ -46,8 +46,8 @@ struct Collected {
 
 namespace calls {
 
-/// Some of what waits, and nothing while somebody else collects: whoever asked last, until he has not asked for a
-/// while.
+/// Returns some of the waiting records. Only one collector at a time gets any: the one that asked last, until it has
+/// not asked for a while. The others get nothing.
 struct Collect {
   static constexpr std::string_view kMethod = "analytics.collect";
   using Reply = Collected;
@@ -66,7 +66,7 @@ struct SettledRow {
   std::string operation;
   std::uint64_t version = 0;
 };
-/// These are where they belong.
+/// These logs and rows have been written to their destination.
 struct Settle {
   static constexpr std::string_view kMethod = "analytics.settle";
   using Reply = void;

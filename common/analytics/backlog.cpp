@@ -27,7 +27,7 @@ constexpr auto kPartRecord = record_format<LogPart>(1, "log part", [](auto& io, 
 
 struct StoredRow {
   std::uint64_t version = 0;
-  std::uint64_t settled = 0;  // the version that is where it belongs
+  std::uint64_t settled = 0;  // the version that has been written to its destination
   std::string counters;
 };
 constexpr auto kStoredRow = record_format<StoredRow>(1, "metrics row", [](auto& io, auto& row) {
@@ -89,7 +89,7 @@ Result<MetricsRow> read_row(std::string_view key, StoredRow row) {
 
 bool is_closed(Grain grain, Time period, Time now) { return end_of_period(grain, period) + kOpenAfterEnd <= now; }
 
-/// Numbers of hours that nothing comes to any more.
+/// Erases the numbers of hours whose logs are complete.
 Result<void> forget_numbers(kv::Transaction& txn, const std::string& account, Time now) {
   const auto old = number_key(account, hour_of(now) - kKeepNumbers);
   std::vector<std::string> keys;
@@ -102,7 +102,7 @@ Result<void> forget_numbers(kv::Transaction& txn, const std::string& account, Ti
   return {};
 }
 
-/// How many bytes they take.
+/// Returns the size of the logs in bytes.
 Result<std::uint64_t> write_logs(kv::Transaction& txn, const Recorded& recorded, Time now) {
   std::uint64_t bytes = 0;
   for (const auto& [key, parts] : recorded.logs) {
@@ -122,7 +122,7 @@ Result<std::uint64_t> write_logs(kv::Transaction& txn, const Recorded& recorded,
 
 Result<void> write_rows(kv::Transaction& txn, const Recorded& recorded, Time now) {
   for (const auto& [key, counters] : recorded.rows) {
-    if (is_closed(key.grain, key.period, now)) continue;  // its row may be gone, and would begin anew
+    if (is_closed(key.grain, key.period, now)) continue;  // its row may be erased already, and would restart from zero
     const auto place = row_key(key.account, key.grain, key.period, key.operation);
     const auto stored = TRY(txn.get(place));
     auto row = stored ? TRY(kStoredRow.decode(*stored)) : StoredRow();
@@ -201,7 +201,7 @@ Task<Result<Collected>> Backlog::collect(Time now) {
     }
     CO_TRY(rows->status());
   }
-  // Nothing is added to them any more.
+  // Nothing is added to these rows any more.
   if (!over.empty()) {
     CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
       for (const auto& key : over) txn.erase(key);

@@ -21,7 +21,7 @@ constexpr auto kCountersRecord = record_format<Counters>(1, "request counters", 
   io.varint(counters.server_ms);
 });
 
-/// What the owner of the account would pay for.
+/// The number of requests that the owner of the account would pay for.
 std::uint64_t billable(const Counters& counters) {
   const auto anonymous_strangers =
       counters.answers[static_cast<std::size_t>(kAuthorizationError)][static_cast<std::size_t>(Login::kAnonymous)];
@@ -46,7 +46,7 @@ double average(std::uint64_t sum, std::uint64_t count) {
 }  // namespace
 
 void Counters::count(const LogRecord& record) {
-  // The metrics have no columns of their own for bearers.
+  // The metrics have no columns of their own for bearer tokens.
   const auto login = record.login == Login::kBearer ? Login::kKey : record.login;
   ++answers[static_cast<std::size_t>(record.outcome)][static_cast<std::size_t>(login)];
   ingress += record.request_head_bytes + record.request_body_bytes;

@@ -1,4 +1,4 @@
-// What is counted of the requests of an hour or a minute, and the columns that the metrics tables show of it. Pure.
+// The counters of the requests of an hour or a minute, and the columns of the metrics tables that show them. Pure.
 #pragma once
 #include <array>
 #include <string>
@@ -12,8 +12,8 @@ namespace tidemark::analytics {
 
 struct Counters {
   std::array<std::array<std::uint64_t, kLogins>, kOutcomes> answers{};
-  std::uint64_t ingress = 0, egress = 0;           // bytes, with the heads
-  std::uint64_t end_to_end_ms = 0, server_ms = 0;  // of successful requests, together
+  std::uint64_t ingress = 0, egress = 0;           // bytes, including the heads
+  std::uint64_t end_to_end_ms = 0, server_ms = 0;  // total of the successful requests
 
   void count(const LogRecord& record);
   void add(const Counters& other);
@@ -28,7 +28,7 @@ struct Column {
   std::string name;
   std::variant<std::int64_t, double> value;
 };
-/// In the order of the service's documentation.
+/// Returns the columns in the order of the service's documentation.
 std::vector<Column> columns_of(const Counters& counters);
 
 enum class Grain : std::uint8_t { kHour = 1, kMinute = 2, kLast = kMinute };
@@ -40,7 +40,7 @@ std::string partition_of(Time period);
 /// "$MetricsHourPrimaryTransactionsBlob"
 std::string metrics_table(Grain grain, std::string_view service);
 inline constexpr std::string_view kCapacityTable = "$MetricsCapacityBlob";
-/// In place of an operation's name: all of them.
+/// Stands for all operations, in place of the name of one.
 inline constexpr std::string_view kAllOperations = "All";
 
 }  // namespace tidemark::analytics

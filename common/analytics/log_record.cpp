@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, kOutcomes> kOutcomeNames{
 constexpr std::array<std::string_view, kLogins> kLoginPrefixes{"", "SAS", "Anonymous", ""};
 constexpr std::array<std::string_view, kLogins> kLoginTypes{"authenticated", "sas", "anonymous", "bearer"};
 
-/// As in HTML. Line breaks and other control characters as well, so that a record is one line whatever is in it.
+/// Escapes as HTML does. It escapes line breaks and other control characters too, so that a record is always one line.
 void append_encoded(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {
@@ -55,7 +55,7 @@ class Line {
     fmt::format_to(std::back_inserter(out_), ";{}", value);
     return *this;
   }
-  /// What may contain a delimiter.
+  /// Appends a field that may contain a delimiter.
   Line& quoted(std::string_view text) {
     out_ += ';';
     if (text.empty()) return *this;
@@ -69,7 +69,7 @@ class Line {
   std::string& out_;
 };
 
-/// "Tuesday, 09-Aug-11 18:52:40 GMT" of an HTTP date; empty for what is none.
+/// Turns an HTTP date into "Tuesday, 09-Aug-11 18:52:40 GMT"; empty if the text is not an HTTP date.
 std::string long_date(std::string_view http_date) {
   const auto time = parse_rfc1123(http_date);
   if (!time) return {};
@@ -77,7 +77,7 @@ std::string long_date(std::string_view http_date) {
   return fmt::format("{:%A, %d-%b-%y %H:%M:%S} GMT", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
 }
 
-/// An ETag without its quotes, which those of the field stand for. A weak one keeps them.
+/// Removes the quotes of an ETag, since the field has quotes of its own. A weak ETag keeps them.
 std::string_view bare(std::string_view etag) {
   const bool quoted = etag.size() >= 2 && etag.front() == '"' && etag.back() == '"';
   return quoted ? etag.substr(1, etag.size() - 2) : etag;
@@ -118,7 +118,7 @@ void append_log_line(std::string& out, const LogRecord& record, LogVersion versi
       .quoted(record.url)
       .quoted(record.object_key)
       .plain(record.request_id)
-      .number(0)  // of the operations of one request: it is one record
+      .number(0)  // the operation's number within the request: one request is one record
       .plain(record.address)
       .plain(is_version(record.version) ? record.version : "")
       .number(record.request_head_bytes)
@@ -134,7 +134,8 @@ void append_log_line(std::string& out, const LogRecord& record, LogVersion versi
       .quoted(record.user_agent)
       .quoted(record.referrer)
       .quoted(record.client_request_id);
-  // Behind them application, audience, issuer, principal, a reserved field, and the detail of the authorization.
+  // The fields behind these are application, audience, issuer, principal, a reserved field, and the authorization
+  // detail.
   if (version == LogVersion::k2) {
     line.quoted(record.user_id).quoted(record.tenant_id);
     out += ";;;;;;";

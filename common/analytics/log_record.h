@@ -1,6 +1,6 @@
-// One line of a storage analytics log, in the delimited format of versions 1.0 and 2.0, and where logs are. Pure.
-// The order of the fields, what is quoted and how names are made: the service's "Storage Analytics log format" and
-// "Storage Analytics logging".
+// One line of a storage analytics log, in the delimited format of versions 1.0 and 2.0, and the names of logs. Pure.
+// The order of the fields, their quotes and the names follow the service's "Storage Analytics log format" and "Storage
+// Analytics logging".
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,16 +14,16 @@ namespace tidemark::analytics {
 /// Which setting of Logging an operation falls under. A log's LogType is a set of them.
 enum class Access : std::uint8_t { kRead = 1, kWrite = 2, kDelete = 4 };
 
-/// What an operation does to the amount that the account has.
-enum class Effect : std::uint8_t { kNone, kAddsBytes, kRemovesUnit };  // a table, queue or container
+/// How an operation changes the amount of data in the account.
+enum class Effect : std::uint8_t { kNone, kAddsBytes, kRemovesUnit };  // the unit is a table, queue or container
 
 struct Operation {
-  std::string_view name;  // "GetBlob"; a literal. Empty: the request names no operation, and is not recorded
+  std::string_view name;  // a literal such as "GetBlob". Empty: the request names no operation, and is not recorded
   Access access = Access::kRead;
   Effect effect = Effect::kNone;
 };
 
-/// How the caller said who he is, whether that was right or not.
+/// How the caller identified itself, whether the credentials were right or not.
 enum class Login : std::uint8_t { kKey, kSas, kAnonymous, kBearer };
 inline constexpr std::size_t kLogins = 4;
 
@@ -43,10 +43,10 @@ inline constexpr std::size_t kOutcomes = 8;
 Outcome outcome_of(unsigned http_status, bool timed_out);
 /// "SASSuccess": a request status, and the name of a column of the metrics tables.
 std::string status_name(Outcome outcome, Login login);
-/// Of anonymous requests, only those are logged that succeeded or that the server failed, and 304.
+/// Anonymous requests are logged only if they succeeded, if the server failed, or if the answer is 304.
 bool is_logged(unsigned http_status, Login login);
 
-/// Views must live until the record is written. What is empty stays empty.
+/// The views must live until the record is written. Empty fields stay empty.
 struct LogRecord {
   Time started;
   Operation operation;
@@ -58,26 +58,26 @@ struct LogRecord {
   std::string url, object_key;
   std::string_view request_id, address, version;
   std::uint64_t request_head_bytes = 0, request_body_bytes = 0, response_head_bytes = 0, response_body_bytes = 0;
-  std::uint64_t content_length = 0;  // as the request declares it
+  std::uint64_t content_length = 0;  // as declared by the request
   std::string_view request_md5, server_md5, etag, last_modified;
   std::string conditions;  // "If-Match=...;If-None-Match=..."
   std::string_view user_agent, referrer, client_request_id;
-  std::string_view user_id, tenant_id;  // of a bearer
+  std::string_view user_id, tenant_id;  // of a bearer token
 };
 
 enum class LogVersion : std::uint8_t { k1 = 1, k2 = 2 };
 
-/// With the line feed at its end.
+/// Appends the line and a line feed.
 void append_log_line(std::string& out, const LogRecord& record, LogVersion version);
 
 inline constexpr std::string_view kLogContainer = "$logs";
-/// The beginning of the hour.
+/// Returns the beginning of the hour.
 Time hour_of(Time time);
 /// "blob/2026/11/23/0100/000000.log"
 std::string log_name(std::string_view service, Time hour, std::uint64_t number);
-/// The hour in the name of a log of this service; nothing if the name is none.
+/// Returns the hour in the name of a log of this service; nothing if the name is not that of a log.
 std::optional<Time> hour_in_log_name(std::string_view service, std::string_view name);
-/// "read,write" of a set of Access.
+/// Returns a text such as "read,write" for a set of Access.
 std::string log_type(std::uint8_t accesses);
 
 }  // namespace tidemark::analytics

@@ -2,8 +2,8 @@
 
 namespace tidemark::analytics {
 namespace {
-/// Of metrics, in memory. There are some dozens for each account and period; more come together only while the disk
-/// takes no writes, and what is beyond is not counted.
+/// The limit of metrics rows in memory. There are some dozens for each account and period; more gather only while the
+/// disk takes no writes. Rows beyond the limit are not counted.
 constexpr std::size_t kMaxRows = 20'000;
 }  // namespace
 

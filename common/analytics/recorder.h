@@ -1,5 +1,5 @@
-// Takes what a store has to tell about its requests, and holds it in bounded memory until the backlog keeps it. A
-// request never waits for that: what there is no room for is counted as lost. Thread safe.
+// Takes the records of a store's requests, and holds them in bounded memory until the backlog keeps them. A request
+// never waits for that: records without room are counted as lost. Thread safe.
 #pragma once
 #include <atomic>
 #include <compare>
@@ -16,14 +16,14 @@ namespace tidemark::analytics {
 /// Some lines of the log of one hour.
 struct LogPart {
   std::string text;
-  std::uint8_t accesses = 0;  // of the lines
-  Time first, last;           // when the requests began
+  std::uint8_t accesses = 0;  // of all lines
+  Time first, last;           // when the first and the last request began
   LogVersion version = LogVersion::k1;
   std::uint64_t lines = 0;
 };
 inline constexpr std::size_t kMaxPartBytes = 1UL << 20;
 
-/// What a log is of, and a row of a metrics table.
+/// LogKey names a log, RowKey a row of a metrics table.
 struct LogKey {
   std::string account;
   Time hour;
@@ -44,21 +44,21 @@ struct Recorded {
 
 class Recorder {
  public:
-  /// `filling` is called, on the thread of a request, when half of the room is taken.
+  /// Calls `filling`, on the thread of a request, when half of the room is taken.
   Recorder(std::size_t max_log_bytes, std::function<void()> filling)
       : max_log_bytes_(max_log_bytes), filling_(std::move(filling)) {}
 
   void want(const std::string& account, const Wanted& wanted);
-  /// What each account wants that wants anything.
+  /// Returns the settings of each account that wants any records.
   [[nodiscard]] std::map<std::string, Wanted> wanted() const;
-  /// Costs one load while nobody wants anything.
+  /// Costs one load while no account wants any records.
   [[nodiscard]] bool wants(const std::string& account) const;
-  /// `answered`: which period it counts for.
+  /// `answered` decides the period in which the request counts.
   void record(const std::string& account, const LogRecord& record, Time answered);
 
-  /// All that came since the last time. The current hour of an account that wants metrics is there in any case.
+  /// Returns all records since the last time. It always contains the current hour of an account that wants metrics.
   Recorded take(Time now);
-  /// These lines are lost as well.
+  /// Counts more lines as lost.
   void lose(std::uint64_t lines) { lost_ += lines; }
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(); }
 

@@ -1,5 +1,4 @@
-// What an account wants to be recorded about the requests to one service: its service properties, as far as they say
-// that. Pure.
+// The records that an account wants of the requests to one service, as its service properties say. Pure.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -12,7 +11,7 @@ namespace tidemark::analytics {
 struct WantedMetrics {
   bool enabled = false;
   bool of_operations = false;
-  std::optional<std::uint32_t> days = {};  // how long they are kept; nothing: for good
+  std::optional<std::uint32_t> days = {};  // how long they are kept; nothing: for ever
 };
 
 struct Wanted {
@@ -26,7 +25,7 @@ struct Wanted {
   [[nodiscard]] bool anything() const { return logs() || hour.enabled || minute.enabled; }
 };
 
-/// `document` is a stored one: nothing is wanted if it is empty.
+/// `document` is the stored one; if it is empty, nothing is wanted.
 Wanted wanted_by(protocol::StoreKind store, std::string_view document);
 
 }  // namespace tidemark::analytics

@@ -1,4 +1,4 @@
-// May a known caller do this operation?
+// Decides whether a known caller may do an operation.
 #include <algorithm>
 
 #include "common/auth/authenticator.h"
@@ -18,8 +18,8 @@ bool grants(const Identity& identity, const Need& need) {
   return std::any_of(need.any_of.begin(), need.any_of.end(), has);
 }
 
-// Exactly the covered resource, or a blob in the covered container. Names of tables do not distinguish case, names of
-// queues and containers have only one, blobs distinguish it.
+// Tells whether `name` is exactly the covered resource, or a blob in the covered container. Names of tables ignore
+// case, names of queues and containers are lower case, and names of blobs distinguish case.
 bool covers(std::string_view covered, std::string_view name) {
   const auto covered_slash = std::min(covered.find('/'), covered.size());
   const auto name_slash = std::min(name.find('/'), name.size());

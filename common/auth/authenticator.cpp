@@ -12,7 +12,7 @@
 namespace tidemark::auth {
 namespace {
 
-// Nothing if there is none; two of them are refused, since a proxy may have looked at the other one.
+// Nothing if the header is absent. Two of them are refused, since a proxy may have looked at the other one.
 Result<std::optional<std::string_view>> authorization_header(const SignedRequest& request) {
   std::optional<std::string_view> found;
   for (const auto& [name, value] : *request.headers) {
@@ -70,7 +70,7 @@ Result<Identity> identify(Service service, const SignedRequest& request, const R
   return identity;
 }
 
-/// x-ms-version, which a SAS may leave to its sv.
+/// Takes the version from x-ms-version. Without that header, the sv of a SAS stays.
 Result<void> settle_version(const SignedRequest& request, Identity& identity) {
   for (const auto& [name, value] : *request.headers) {
     if (value.empty() || !iequals_ascii(name, "x-ms-version")) continue;
@@ -91,7 +91,7 @@ Result<Identity> authenticate(Service service, const SignedRequest& request, con
                               const std::vector<Account>& accounts, Time now, const Policy& policy,
                               const PolicyLookup& find_policy) {
   if (request.parameters == nullptr) {
-    // Whether or not a token is there, a query that cannot be decoded cannot be served.
+    // A query that cannot be decoded cannot be served, whether or not it has a token.
     const auto decoded = QueryParameters::parse(request.query);
     if (!decoded) return fail(authentication_failed("The query of the URL has a broken percent escape."));
     auto complete = request;

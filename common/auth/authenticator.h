@@ -1,6 +1,6 @@
-// Who is asking, and what may they do? Verifies SharedKey, SharedKeyLite, the kinds of SAS and bearer tokens of a raw
-// request. Pure bytes: no socket, no clock. Rules and test vectors: the storage services' REST documentation,
-// "Authorize with Shared Key" and "Create a service/account SAS".
+// Authenticates a raw request and decides whether its caller may do an operation. Verifies SharedKey, SharedKeyLite,
+// the kinds of SAS, and bearer tokens. Pure bytes: no socket, no clock. Rules and test vectors: the storage services'
+// REST documentation, "Authorize with Shared Key" and "Create a service/account SAS".
 #pragma once
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace tidemark::auth {
 
 enum class Service { kBlob, kQueue, kTable };
 
-/// What an account may have in a store: 0 is as much as it likes; nothing: what the store's settings say.
+/// The limits of an account in a store. 0 means no limit; nothing means the limit in the store's settings.
 struct Bounds {
   std::optional<std::uint64_t> units = {};  // tables, queues or containers
   std::optional<std::uint64_t> bytes = {};
@@ -50,15 +50,15 @@ class TokenCheck;
 struct Policy {                  // settings of the process
   bool check_clock_skew = true;  // 15 minutes
   bool allow_anonymous = false;
-  /// Believe the X-Forwarded-Proto of a TLS terminator in front (service::Front). Only for listeners that nobody else
-  /// can reach, because anyone could send that header.
+  /// Believe the X-Forwarded-Proto of a TLS terminator in front (service::Front). Only for listeners that nothing else
+  /// can reach, because any client could send that header.
   bool trust_forwarded_proto = false;
   std::shared_ptr<TokenCheck> tokens = {};  // which bearer tokens are accepted; null: none
 };
 
-/// Behind the account's name in the path of its secondary location.
+/// Follows the account's name in the path of its secondary location.
 inline constexpr std::string_view kSecondary = "-secondary";
-/// What the URL names, in path style or host style.
+/// The resource that the URL names, in path style or host style.
 struct Resource {
   std::string account;
   bool secondary = false;
@@ -66,16 +66,16 @@ struct Resource {
 };
 Result<Resource> parse_resource(std::string_view host, std::string_view raw_path, const std::vector<Account>& accounts);
 
-/// Finds the resource's stored policy `id`; called during authentication if a SAS names one (si=).
+/// Finds the resource's stored policy `id`; called during authentication if a SAS names a policy (si=).
 using PolicyLookup = std::function<Result<std::optional<StoredPolicy>>(std::string_view account,
                                                                        std::string_view resource, std::string_view id)>;
 
 enum class Scheme { kSharedKey, kAccountSas, kServiceSas, kAnonymous, kBearer };
 
-/// Built-in roles for data, a bit each: see roles.h.
+/// Built-in roles for data, one bit each: see roles.h.
 using Roles = std::uint16_t;
 
-/// What an authenticated caller may do; everything with SharedKey.
+/// The rights of an authenticated caller; SharedKey gives all.
 struct Identity {
   Scheme scheme = Scheme::kAnonymous;
   std::string account;
@@ -88,8 +88,8 @@ struct Identity {
   std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
   // Blob SAS response overrides, by header name.
   std::vector<std::pair<std::string, std::string>> response_overrides;
-  // Of a bearer, or of the bearer that delegated its rights by a SAS: its roles for the service, and who it is. Without
-  // an object_id, a SAS is the account's own.
+  // A bearer, or the bearer that delegated its rights by a SAS: its roles for the service, and its identity. A SAS
+  // without an object_id is signed with the account's own key.
   Service service = Service::kBlob;
   Roles roles = 0;
   std::string object_id, tenant_id;
@@ -104,16 +104,16 @@ Result<Identity> authenticate(Service service, const SignedRequest& request, con
 
 enum class ResourceType : char { kService = 's', kContainer = 'c', kObject = 'o' };
 
-/// What an operation needs of a SAS, or of the roles of a bearer: one permission of `any_of`, or all of `all_of` if
-/// that is given. `service_sas` is false for operations that a service SAS can never grant. A service SAS must cover
-/// `resource_name`. Errors: kAuthorizationPermissionMismatch, kAuthorizationResourceTypeMismatch,
+/// The rights that an operation needs from a SAS or from the roles of a bearer: one permission of `any_of`, or all of
+/// `all_of` if that is given. `service_sas` is false for operations that a service SAS can never grant. A service SAS
+/// must cover `resource_name`. Errors: kAuthorizationPermissionMismatch, kAuthorizationResourceTypeMismatch,
 /// kAuthorizationFailure.
 struct Need {
   ResourceType type;
   std::string_view any_of;
   std::string_view all_of = {};
   bool service_sas = true;
-  bool any_sas = true;  // false: only an account key will do (ACLs)
+  bool any_sas = true;  // false: only an account key is accepted (ACLs)
 };
 Result<void> authorize(const Identity& identity, const Need& need, std::string_view resource_name);
 

@@ -30,7 +30,7 @@ std::unexpected<Error> refuse(const fs::path& path, const std::string& why) {
   return fail(ErrorCode::kConfigInvalid, "The token file " + path.string() + " " + why);
 }
 
-/// Whole or not at all, and never in the place of another process's.
+/// Makes the file as a whole or not at all, and never replaces that of another process.
 Result<void> make(const fs::path& path) {
   const auto line = TRY(random_token()) + "\n";
   auto draft = path.string() + ".XXXXXX";

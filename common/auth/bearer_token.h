@@ -1,5 +1,5 @@
-// The bearer token of a stack. Unless one is configured, it is in DATA/run/token, which only this user can read; the
-// first process that needs it makes it, and it stays.
+// The bearer token of a stack. Unless a token is configured, it is in DATA/run/token, which only this user can read.
+// The first process that needs the file makes it, and it stays.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace tidemark::auth {
 
-/// `configured`, or, if that is empty, what is in DATA/run/token, which is made if there is none; DATA/run must exist.
-/// kConfigInvalid.
+/// Returns `configured` or, if that is empty, the content of DATA/run/token, which it makes if it is missing. DATA/run
+/// must exist. kConfigInvalid.
 Result<std::string> bearer_token(const std::filesystem::path& data, const std::string& configured);
-/// What is in DATA/run/token; nothing if there is none that this user can read.
+/// Returns the content of DATA/run/token; nothing if there is no such file that this user can read.
 std::optional<std::string> stored_bearer_token(const std::filesystem::path& data);
-/// Whether it can be a token: 16 to 512 characters that are printed, none of them blank.
+/// Tells whether the text can be a token: 16 to 512 printable characters without blanks.
 bool is_token(std::string_view text);
-/// 64 hex digits that nobody can guess.
+/// Returns 64 hex digits that nobody can guess.
 Result<std::string> random_token();
-/// What this Authorization header has after "Bearer "; nothing if it has another form.
+/// Returns the text after "Bearer " in this Authorization header; nothing if the header has another form.
 std::optional<std::string_view> token_in(std::optional<std::string_view> header);
-/// Whether this Authorization header has the token.
+/// Tells whether this Authorization header has the token.
 bool bears(std::optional<std::string_view> header, std::string_view token);
 
 }  // namespace tidemark::auth

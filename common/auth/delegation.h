@@ -1,7 +1,8 @@
-// Keys for user delegation: whoever has a bearer token gets one, and signs SAS with it that grant no more than its
-// roles. Nothing is stored about a key. It is derived from the account's key, from what the SAS repeats in the open
-// (whose it is, from when until when), and from the roles that the bearer had. A SAS does not say the roles; the few
-// sets that there are get tried, so that a SAS can do what its signer could do when it got the key. Pure.
+// Keys for user delegation: a bearer of a token gets one, and signs SAS with it that grant no more than its roles.
+// Nothing is stored about a key. It is derived from the account's key, from the fields that the SAS repeats in the open
+// (whose key it is, its start and its expiry), and from the roles that the bearer had. A SAS does not name the roles;
+// since there are only a few sets of roles, each of them is tried. So a SAS can do as much as its signer could do when
+// it got the key. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,9 +19,9 @@ struct DelegationKey {
   std::string_view version;
 };
 
-/// The bytes that sign, of one of the account's keys.
+/// Returns the signing key, derived from one of the account's keys.
 std::string delegation_secret(std::string_view account_key, Roles roles, const DelegationKey& key);
-/// The roles of the bearer whose key has signed the text; nothing if none has.
+/// Returns the roles of the bearer whose key has signed the text; nothing if no key has.
 std::optional<Roles> delegated_roles(const Account& account, const DelegationKey& key, std::string_view text,
                                      std::string_view signature);
 

@@ -1,4 +1,4 @@
-// Path style (/account/...) or host style (account.blob.example): which account does a URL name?
+// Finds the account that a URL names, in path style (/account/...) or host style (account.blob.example).
 #include <algorithm>
 
 #include "common/auth/authenticator.h"
@@ -42,7 +42,7 @@ Result<Resource> parse_resource(std::string_view host, std::string_view raw_path
   if (!carries_no_account(host)) {
     auto match = find_account(to_lower_ascii(host.substr(0, host.find('.'))), accounts);
     if (match) return Resource{std::move(match->account), match->secondary, path};
-    // A name of the machine rather than of an account, as in a container network.
+    // The host name is that of a machine rather than of an account, as in a container network.
   }
   const auto slash = std::min(path.find('/'), path.size());
   const auto first = path.substr(0, slash);

@@ -1,5 +1,5 @@
-// The built-in roles of Azure Storage for data, and what each allows, in the letters of a SAS. A token names its roles
-// in a claim, such as "Storage Blob Data Reader"; anything but letters is left out of the comparison, and so is case.
+// The built-in roles of Azure Storage for data, and the rights of each, in the letters of a SAS. A token names its
+// roles in a claim, such as "Storage Blob Data Reader"; the comparison ignores case and all characters but letters.
 // Pure.
 #pragma once
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace tidemark::auth {
 
-// The numbers enter the derivation of delegation keys: they never change.
+// The numbers take part in the derivation of delegation keys, so they never change.
 inline constexpr Roles kReader = 1;
 inline constexpr Roles kContributor = 2;
 inline constexpr Roles kOwner = 4;
 inline constexpr Roles kDelegator = 8;
 inline constexpr Roles kMessageProcessor = 16;
 inline constexpr Roles kMessageSender = 32;
-inline constexpr Roles kRolesEnd = 64;  // all sets are less
+inline constexpr Roles kRolesEnd = 64;  // greater than every set of roles
 
-/// Those of the names that are roles of this service.
+/// Returns those of the names that are roles of this service.
 Roles roles_of(Service service, const std::vector<std::string>& names);
-/// Whether the roles allow what the letter stands for, on a resource of this type.
+/// Tells whether the roles give the right that the letter stands for, on a resource of this type.
 bool roles_allow(Service service, Roles roles, ResourceType type, char letter);
-/// Roles that allow the same have one form: a strong role includes the weak ones.
+/// Gives roles with the same rights one form: a strong role includes the weak ones.
 Roles strongest(Roles roles);
 
 }  // namespace tidemark::auth

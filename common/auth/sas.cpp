@@ -36,7 +36,7 @@ constexpr std::string_view kAddressSince = "2015-04-05";
 constexpr std::string_view kResourceKindSince = "2018-11-09";
 constexpr std::string_view kAgentsSince = "2020-02-10";
 constexpr std::string_view kEncryptionScopeSince = "2020-12-06";
-// Of user delegation: who the signature is meant for, and queues and tables at all.
+// User delegation for a given user, and any user delegation for queues and tables.
 constexpr std::string_view kDelegatedUserSince = "2025-07-05";
 constexpr std::string_view kSignedRequestSince = "2026-04-06";
 
@@ -95,16 +95,16 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
   return identity;
 }
 
-/// What is signed is the name that the service has for it: that of a table in lower case, that of a blob with a slash
-/// for each backslash, however the URL writes them.
+/// Returns the name that is signed, which is the service's own form of it: a table's name in lower case, a blob's name
+/// with slashes for backslashes, however the URL writes them.
 std::string signed_name(Service service, std::string_view name) {
   auto signed_as = service == Service::kTable ? to_lower_ascii(name) : std::string(name);
   if (service == Service::kBlob) std::ranges::replace(signed_as, '\\', '/');
   return signed_as;
 }
 
-// What a service SAS covers: `name` as Identity::resource has it, `holder` is the table, queue or container whose
-// policies apply.
+// The resource that a service SAS covers: `name` as in Identity::resource; `holder` is the table, queue or container
+// whose policies apply.
 struct Coverage {
   std::string name;
   std::string holder;
@@ -144,7 +144,7 @@ void append_fields(std::string& out, std::initializer_list<std::string_view> fie
   }
 }
 
-/// What the text begins with: permissions, dates, resource.
+/// Returns the beginning of the text: permissions, dates, resource.
 std::string begin_text(Service service, const Account& account, const SasFields& f, const Coverage& covered) {
   std::string out;
   out.reserve(384);
@@ -159,7 +159,7 @@ std::string begin_text(Service service, const Account& account, const SasFields&
   return out;
 }
 
-/// What is signed of the blob's kind: the time is that of the snapshot, if the SAS is for one.
+/// Appends the signed fields of the blob's kind. The time is that of the snapshot, if the SAS is for one.
 void append_kind(std::string& out, const SasFields& f) {
   append_fields(out, {f.sr, f.sr == "bs" ? f.snapshot : std::string_view()});
 }
@@ -245,7 +245,7 @@ void set_overrides(Identity& identity, const SasFields& f) {
   }
 }
 
-/// What an identity has of a SAS, whoever signed it.
+/// Returns the identity that a SAS gives, no matter which key signed it.
 Identity sas_identity(Service service, const Account& account, const SasFields& f, Coverage covered,
                       std::string permissions) {
   Identity identity;
@@ -269,7 +269,7 @@ Result<void> check_key_range(const SasFields& f) {
   return fail(authentication_failed("srk needs spk, and erk needs epk."));
 }
 
-/// Of what a user delegation SAS may have, what is not offered or not signed in its version.
+/// Refuses fields that a user delegation SAS may have, but that are not supported or not signed in its version.
 Result<void> check_delegation_fields(Service service, const SasFields& f) {
   if (f.sv < (service == Service::kBlob ? kResourceKindSince : kDelegatedUserSince)) {
     return fail(

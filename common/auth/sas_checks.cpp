@@ -1,4 +1,4 @@
-// What a SAS demands of the request besides its signature.
+// The demands of a SAS on a request, apart from its signature.
 #include <charconv>
 
 #include "common/auth/sas.h"

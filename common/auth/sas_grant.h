@@ -1,5 +1,5 @@
-// Shared access signatures that are made here: what one grants, whether it may, and the signed query of its URL. The
-// text that is signed is the one that sas.h checks. Pure.
+// Shared access signatures that are made here: the rights that a SAS grants, the check that it may grant them, and the
+// signed query of its URL. The signed text is the one that sas.h checks. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tidemark::auth {
 
-/// Empty texts restrict nothing, where nothing else is said. Times count to the second.
+/// Unless a field says otherwise, an empty text restricts nothing. Times count to the second.
 struct SasGrant {
   std::string services, resource_types;  // of an account SAS, letters of "bqt" and "sco"; empty: a service SAS
   std::string resource;                  // of a service SAS: table, queue, container or container/blob
@@ -22,9 +22,9 @@ struct SasGrant {
   [[nodiscard]] bool of_account() const { return !services.empty() || !resource_types.empty(); }
 };
 
-/// kInvalidInput says what is wrong. It may not last longer than `longest`, from now on.
+/// Checks a grant, which may last `longest` from now at most. The message of kInvalidInput says what to correct.
 Result<void> check_grant(Service service, const SasGrant& grant, Time now, Duration longest);
-/// "sv=...&sig=...", signed with the account's first key, for a grant that was checked.
+/// Returns "sv=...&sig=...", signed with the account's first key, for a grant that was checked.
 std::string sign_grant(Service service, const Account& account, const SasGrant& grant);
 
 }  // namespace tidemark::auth

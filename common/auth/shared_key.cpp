@@ -50,7 +50,7 @@ struct Line {
 };
 
 struct Headers {
-  std::array<std::string_view, kStandardHeaders> standard{};  // the first of each name
+  std::array<std::string_view, kStandardHeaders> standard{};  // the first one of each name
   std::vector<Line> extension;                                // x-ms-*, in order of arrival
   std::optional<std::string_view> ms_date;
   std::string_view ms_version;
@@ -81,7 +81,7 @@ void append_line(std::string& out, std::string_view value) {
   out.push_back('\n');
 }
 
-// A value folded over several lines counts as one, with one space for each fold.
+// A value that is folded over several lines counts as one, with one space for each fold.
 void append_unfolded(std::string& out, std::string_view value) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     if (value[i] != '\r' && value[i] != '\n') {
@@ -109,7 +109,7 @@ void append_extension_headers(std::string& out, const std::vector<Line>& sorted)
   }
 }
 
-// Every parameter in lower-case order of names, several values of one name joined.
+// All parameters in lower-case order of names, with the values of one name joined.
 std::string all_parameters(const QueryParameters& query) {
   std::vector<std::pair<std::string, std::string_view>> parameters;
   for (const auto& [name, value] : query) parameters.emplace_back(to_lower_ascii(name), value);
@@ -128,7 +128,7 @@ std::string all_parameters(const QueryParameters& query) {
   return out;
 }
 
-// Only comp. Two of them could be read differently by whoever serves the request: nothing is returned.
+// Returns comp alone. With two of them it returns nothing, since the code that serves the request could read the other.
 std::optional<std::string> comp_parameter(const QueryParameters& parameters) {
   std::string out;
   for (const auto& [name, value] : parameters) {
@@ -139,7 +139,7 @@ std::optional<std::string> comp_parameter(const QueryParameters& parameters) {
   return out;
 }
 
-// What varies between clients, besides the order of the headers.
+// Differences between clients, besides the order of the headers.
 struct Spelling {
   bool language_first = false;
   bool without_secondary = false;
@@ -209,7 +209,7 @@ std::string blob_queue_text(const Parts& parts, const Spelling& spelling) {
 }
 
 bool secondary_in_path(const Parts& parts) {
-  // In host style the path is the rest itself and says nothing about the replica.
+  // In host style the path is the same as `rest`, and does not say whether the secondary is meant.
   return parts.resource.secondary && parts.request.path.size() > parts.resource.rest.size() + 1 &&
          parts.request.path.size() > parts.resource.account.size() + std::string_view("-secondary").size();
 }
@@ -266,7 +266,7 @@ bool collates_before(std::string_view a, std::string_view b) {
     ++j;
   }
   if ((i == a.size()) != (j == b.size())) return i == a.size();
-  // Equal but for what is ignorable: the name where that comes first is the later one.
+  // The names differ in ignorable characters only: the first difference decides, and an ignorable character sorts last.
   const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (x == a.end() || y == b.end()) return x == a.end() && y != b.end();
   if (weight(*x) != weight(*y)) return weight(*x) != 0;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kDigestSize = 32;
 constexpr std::size_t kSignatureSize = 44;  // base64 of a digest
 constexpr std::size_t kCachedKeys = 16;     // per thread; more accounts than this only cost key setups
-// Per thread. A SAS signs the same text in each request; these are the latest ones that matched.
+// Per thread. A SAS signs the same text in each request; these are the latest texts whose signatures matched.
 constexpr std::size_t kRemembered = 64;
 constexpr std::size_t kMaxRememberedText = 512;
 
@@ -60,7 +60,7 @@ EVP_MAC_CTX* context_for(const std::string& key) {
 
 bool sign(const std::string& key, std::string_view text, std::array<char, kSignatureSize + 1>& out) {
   EVP_MAC_CTX* const context = context_for(key);
-  // Starting again without a key keeps the one the context has.
+  // A new start without a key keeps the key of the context.
   if (context == nullptr || EVP_MAC_init(context, nullptr, 0, nullptr) != 1) return false;
   std::array<unsigned char, kDigestSize> digest{};
   std::size_t length = 0;
@@ -71,8 +71,8 @@ bool sign(const std::string& key, std::string_view text, std::array<char, kSigna
   return true;
 }
 
-/// A signature that was found to be right. What it was made from is compared whole, so a changed key, text or signature
-/// is never taken for it.
+/// A signature that was found to be right. Its key, text and signature are compared as a whole, so a changed one is
+/// never taken for it.
 struct Verified {
   std::string key, text, signature;
 
@@ -95,7 +95,7 @@ bool signature_matches(const Account& account, std::string_view text, std::strin
   for (const auto& key : account.keys) {
     if (key.empty()) continue;  // anyone could sign with it
     if (remember && remembered(text).is(key, text, signature)) return true;
-    // The text is compared, not the decoded bytes: base64 has several spellings of one digest.
+    // The texts are compared, not the decoded bytes: base64 has several spellings of one digest.
     if (!sign(key, text, expected) || !constant_time_equal({expected.data(), kSignatureSize}, signature)) continue;
     if (remember) remembered(text) = {key, std::string(text), std::string(signature)};
     return true;

@@ -13,7 +13,7 @@ std::string text_claim(const nlohmann::json& claims, const char* name) {
   return found != claims.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// A text, or a list of them.
+/// Reads a claim that is a text, or a list of texts.
 std::vector<std::string> texts_claim(const nlohmann::json& claims, const std::string& name) {
   const auto found = claims.find(name);
   if (found == claims.end()) return {};
@@ -31,7 +31,7 @@ std::string_view without_slash(std::string_view url) {
   return url;
 }
 
-/// Seconds since 1970; nothing if the claim is absent. kBearerTokenInvalid if it is not a time.
+/// Returns seconds since 1970; nothing if the claim is absent. kBearerTokenInvalid if it is not a time.
 Result<std::optional<double>> time_claim(const nlohmann::json& claims, const char* name) {
   const auto found = claims.find(name);
   if (found == claims.end()) return std::optional<double>();
@@ -93,7 +93,7 @@ Result<void> TokenCheck::check_signature(const WebToken& token) const {
 }
 
 std::string TokenCheck::challenge() const {
-  // An issuer of version 2 has its version in the name; what clients want is in front of it.
+  // The name of a version 2 issuer ends in the version; clients want the part in front of it.
   auto authority = without_slash(rules_.issuer);
   if (authority.ends_with("/v2.0")) authority.remove_suffix(std::string_view("/v2.0").size());
   return "Bearer authorization_uri=" + std::string(authority) +

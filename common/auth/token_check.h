@@ -1,5 +1,5 @@
-// Which bearer tokens are accepted: those that one issuer has signed for this audience, while they are valid. Says who
-// the bearer is and which roles it has. Thread safe.
+// Decides which bearer tokens are accepted: those that one issuer has signed for this audience, while they are valid.
+// Returns the identity of the bearer and its roles. Thread safe.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,9 +15,9 @@ namespace tidemark::auth {
 
 struct TokenRules {
   std::string issuer;                  // iss, exactly
-  std::vector<std::string> audiences;  // aud is one of them; a '/' at the end does not count
+  std::vector<std::string> audiences;  // aud must be one of them; a '/' at the end does not count
   std::string role_claim = "roles";
-  bool check_signature = true;  // false: for tests alone
+  bool check_signature = true;  // false: only in tests
 };
 
 struct Bearer {
@@ -30,11 +30,11 @@ class TokenCheck {
   explicit TokenCheck(TokenRules rules) : rules_(std::move(rules)) {}
   /// kBearerTokenInvalid; kServerBusy if the issuer's keys are being fetched because of it, or were never read.
   Result<Bearer> check(std::string_view text, Service service, Time now) const;
-  /// The value of WWW-Authenticate for whoever has no token, or not the right one.
+  /// Returns the value of WWW-Authenticate for a caller without a token, or with a wrong one.
   [[nodiscard]] std::string challenge() const;
   void use(WebKeys keys);
-  /// Called, on an I/O thread, for tokens that name an unknown key. True if the keys are being fetched now. Before the
-  /// first check.
+  /// Sets the function that is called, on an I/O thread, for tokens that name an unknown key. It returns true if the
+  /// keys are being fetched now. Must be set before the first check.
   void when_unknown(std::function<bool()> want_keys) { want_keys_ = std::move(want_keys); }
 
  private:

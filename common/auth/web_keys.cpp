@@ -77,7 +77,8 @@ std::shared_ptr<EVP_PKEY> p256_key(const nlohmann::json& text) {
   return make_key("EC", parts.get());
 }
 
-/// The signature of ES256 is two numbers side by side; OpenSSL wants them in DER. Empty if it is not one.
+/// Converts a signature of ES256, which is two numbers side by side, to the DER that OpenSSL wants. Empty if the
+/// signature has a wrong size.
 std::string in_der(std::string_view signature) {
   if (signature.size() != 2 * kCoordinateBytes) return {};
   const Owned<ECDSA_SIG, ECDSA_SIG_free> pair(ECDSA_SIG_new());

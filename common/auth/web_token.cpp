@@ -7,7 +7,7 @@
 namespace tidemark::auth {
 namespace {
 
-/// A member of the header that has to be a text, if it is there.
+/// Returns a member of the header that must be a text if it is present.
 Result<std::string> text_member(const nlohmann::json& header, const char* name) {
   const auto found = header.find(name);
   if (found == header.end()) return std::string();
@@ -36,7 +36,7 @@ Result<WebToken> read_web_token(std::string_view text) {
   WebToken token;
   token.algorithm = TRY(text_member(header, "alg"));
   token.key_id = TRY(text_member(header, "kid"));
-  // Extensions that must be understood (RFC 7515, 4.1.11): none is.
+  // "crit" lists extensions that must be understood (RFC 7515, 4.1.11); none is supported.
   if (header.contains("crit")) return fail(token_invalid("The token needs extensions that are not known."));
   token.claims = TRY(read_part(text.substr(first + 1, second - first - 1), "The claims of the token are malformed."));
   auto signature = base64url_decode(text.substr(second + 1));

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "tidemark-";
 constexpr std::string_view kUnfinished = ".unfinished";
 
-/// "tidemark-20261123T054500.123Z": names sort as times do.
+/// Returns a name such as "tidemark-20261123T054500.123Z"; names sort by time.
 std::string name_at(Time now) {
   auto text = to_iso8601_7digits(now);  // 2026-11-23T05:45:00.1234567Z
   std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
@@ -36,8 +36,8 @@ std::vector<std::string> names_in(const fs::path& directory, std::error_code& fa
   return names;
 }
 
-/// What the part says that it has written is there: it was written into this directory, and not into one of the same
-/// name elsewhere.
+/// Checks that the files of the part are there. They are missing if the store wrote into another directory of the same
+/// name.
 Result<void> check_part(const fs::path& unfinished, const Part& part) {
   for (const auto& [path, file] : TRY(read_list(unfinished, part.name, part.list_sha256))) {
     std::error_code missing;
@@ -86,7 +86,7 @@ Result<NewBackup> NewBackup::begin(const fs::path& directory, Time now) {
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorCode::kServerBusy, "Another backup is being made in " + directory.string() + ".");
   }
-  // What a process left that died: nobody else can be at work here.
+  // Removes the leftovers of a process that died; the lock shows that no other is at work here.
   std::error_code failed;
   for (const auto& name : names_in(directory, failed)) {
     if (name.starts_with("." + std::string(kPrefix)) && name.ends_with(kUnfinished))
@@ -122,11 +122,11 @@ Result<std::size_t> NewBackup::remove_older(std::size_t keep, const std::string&
   auto all = TRY(list_backups(directory_));
   std::erase_if(
       all, [&](const StoredBackup& b) { return b.name == name_ || !b.trouble.empty() || b.manifest.owner != owner; });
-  // Later names are of a time when the clock was ahead.
+  // Backups with later names were made while the clock was ahead.
   std::ranges::rotate(all, std::ranges::upper_bound(all, name_, {}, &StoredBackup::name));
   const auto many = all.size() >= keep ? all.size() - keep + 1 : 0;
   for (std::size_t i = 0; i < many; ++i) {
-    // First it loses its name, so that what is half removed does not look complete.
+    // The backup loses its name first, so that a partly removed one does not look complete.
     const auto going = directory_ / ("." + all[i].name + std::string(kUnfinished));
     if (::rename((directory_ / all[i].name).c_str(), going.c_str()) != 0) {
       return file_error("removing", directory_ / all[i].name, errno);

@@ -30,7 +30,7 @@ Result<void> write_all(const Descriptor& file, std::string_view bytes, const fs:
   return {};
 }
 
-/// A file under a name of its own beside `path`, durable. `place` gives it its name.
+/// Writes a durable file beside `path` under a name of its own. `place` then gives it its name.
 template <class Place>
 Result<void> write_and_place(const fs::path& path, std::string_view bytes, Place place) {
   auto draft = path.string() + ".XXXXXX";
@@ -44,7 +44,7 @@ Result<void> write_and_place(const fs::path& path, std::string_view bytes, Place
   return sync_directory(path.parent_path());
 }
 
-/// SHA-256 of bytes that come in pieces.
+/// SHA-256 of bytes that arrive in pieces.
 class Sum {
  public:
   Sum() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }

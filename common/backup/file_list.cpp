@@ -28,7 +28,7 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-/// A relative path whose every step goes down.
+/// Tells whether the path is relative and each of its steps goes down.
 bool is_below(std::string_view path) {
   const fs::path given(path);
   return !path.empty() && given.is_relative() && path.find('\0') == std::string_view::npos &&

@@ -21,13 +21,13 @@ struct ListedFile {
   std::int64_t modified_ns = 0;
 };
 
-/// By path.
+/// The files by their paths.
 using FileList = std::map<std::string, ListedFile, std::less<>>;
 
 std::string encode_list(const FileList& files);
-/// kCorruption for anything else than such lines, and for a path that leads out of the folder.
+/// kCorruption for any other kind of line, and for a path that leads out of the folder.
 Result<FileList> decode_list(std::string_view text);
-/// Of a part of a backup; `sha256`: what the list must have, if given. kCorruption.
+/// Reads the list of a part of a backup. If `sha256` is given, the list must have it. kCorruption.
 Result<FileList> read_list(const std::filesystem::path& backup, const std::string& part,
                            const std::string& sha256 = {});
 std::filesystem::path list_path(const std::filesystem::path& backup, const std::string& part);

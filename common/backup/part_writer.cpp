@@ -40,7 +40,7 @@ Result<PartWriter> PartWriter::create(const fs::path& unfinished, std::string pa
   }
   writer.folders_.insert(writer.folder_);
   if (previous.empty()) return writer;
-  // One that cannot be read is as good as none: then everything is copied anew.
+  // If the list of the previous backup cannot be read, everything is copied anew.
   if (auto list = read_list(previous, writer.part_.name)) {
     writer.previous_ = std::move(*list);
     writer.previous_folder_ = previous / writer.part_.name;
@@ -80,7 +80,7 @@ Result<void> PartWriter::add(const fs::path& source, const std::string& path) {
   return {};
 }
 
-/// The sum of what is at `target` then.
+/// Links or copies the file, and returns the SHA-256 of `target`.
 Result<std::string> PartWriter::keep(const fs::path& source, const fs::path& target) {
   if (::link(source.c_str(), target.c_str()) != 0) {
     if (may_not_link(errno)) return copy_durably(source, target);

@@ -1,5 +1,5 @@
-// Writes one part of a backup: the files of one store. What never changes becomes a hard link, of the store's own file
-// or, on another file system, of the one in the backup before; anything else is copied. One thread.
+// Writes one part of a backup: the files of one store. A file that never changes becomes a hard link, either to the
+// store's own file or, on another file system, to the one in the previous backup; other files are copied. One thread.
 #pragma once
 #include <filesystem>
 #include <set>
@@ -12,13 +12,13 @@ namespace tidemark::backup {
 
 class PartWriter {
  public:
-  /// `unfinished`: the directory of the backup that is being made, which is there: kStorageFailure if this process does
-  /// not see it. `previous`: a complete one, or empty.
+  /// `unfinished`: the existing directory of the backup that is being made; kStorageFailure if this process does not
+  /// see it. `previous`: a complete backup, or empty.
   static Result<PartWriter> create(const std::filesystem::path& unfinished, std::string part,
                                    const std::filesystem::path& previous);
-  /// A file that nobody changes any more. kNotFound if it is not there.
+  /// Adds a file that never changes any more. kNotFound if it does not exist.
   Result<void> add(const std::filesystem::path& source, const std::string& path);
-  /// All of it is durable, and so is the list.
+  /// Makes all files and the list durable.
   Result<Part> finish();
   [[nodiscard]] const Part& so_far() const { return part_; }
 
@@ -29,7 +29,7 @@ class PartWriter {
   std::filesystem::path unfinished_, folder_, previous_folder_;
   Part part_;
   FileList files_, previous_;
-  std::set<std::filesystem::path> folders_;  // to sync
+  std::set<std::filesystem::path> folders_;  // to be synced
 };
 
 }  // namespace tidemark::backup

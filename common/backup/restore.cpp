@@ -64,7 +64,7 @@ Result<void> restore_part(const fs::path& backup, const Part& part, const fs::pa
   return {};
 }
 
-/// What root restores is for the user whose directory it is.
+/// Gives files that root has restored to the owner of the directory.
 Result<void> give_to_owner_of(const fs::path& data) {
   struct stat owner = {};
   if (::stat(data.c_str(), &owner) != 0) return file_error("reading", data, errno);
@@ -94,7 +94,7 @@ void empty(const fs::path& data, const Manifest& manifest) {
   fs::remove(data / kRestoringName, failed);
 }
 
-/// What is wrong with a file; empty: nothing.
+/// Describes the damage of a file; empty if it is intact.
 Result<std::string> trouble_with(const fs::path& path, const ListedFile& listed) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::string("is missing");

@@ -52,7 +52,7 @@ std::unique_ptr<Clock> make_system_clock() { return std::make_unique<SystemClock
 Task<void> sleep_for(Clock& clock, Duration delay) {
   auto executor = co_await asio::this_coro::executor;
   auto initiate = [&clock, delay, executor](auto handler) {
-    // std::function must copy: the handler lives in a shared cell.
+    // std::function must be copyable, so the handler lives in a shared cell.
     auto cell = std::make_shared<decltype(handler)>(std::move(handler));
     clock.call_after(delay, executor, [cell] { std::move (*cell)(); });
   };

@@ -1,5 +1,5 @@
-// Coroutines, clocks, timers and signals. Everything that waits does so through a Clock, so a simulation can control
-// the time.
+// Coroutines, clocks, timers and signals. All waiting is done through a Clock, so that a simulation can control the
+// time.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -35,7 +35,7 @@ class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual Time now() const = 0;
-  /// Time since some moment, which nobody can set.
+  /// Time since some fixed moment. Setting the wall clock does not change it.
   [[nodiscard]] virtual Duration monotonic() const { return now().time_since_epoch(); }
   /// Calls `fn` on `executor` after `delay`.
   virtual std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) = 0;
@@ -46,13 +46,13 @@ std::unique_ptr<Clock> make_system_clock();
 /// Resumes on the caller's executor.
 Task<void> sleep_for(Clock& clock, Duration delay);
 
-/// Wakes coroutines. A notification wakes those that are waiting now and is not remembered, except for whoever took a
+/// Wakes coroutines. A notification wakes those that are waiting now, and is remembered only for coroutines that took a
 /// ticket before it. Thread safe.
 class Signal {
  public:
-  /// True if notified, false if `timeout` passed first. Resumes on the caller's executor.
+  /// Returns true if notified, false if `timeout` passed first. Resumes on the caller's executor.
   Task<bool> wait(Clock& clock, Duration timeout);
-  /// Whoever takes a ticket, looks, and then waits with it misses nothing that came in between.
+  /// A coroutine that takes a ticket, looks, and then waits with the ticket misses no notification in between.
   using Ticket = std::uint64_t;
   [[nodiscard]] Ticket ticket() const;
   Task<bool> wait(Ticket ticket, Clock& clock, Duration timeout);
@@ -62,7 +62,7 @@ class Signal {
  private:
   struct Waiter;
   mutable Mutex mutex_;
-  Ticket notified_ GUARDED_BY(mutex_) = 0;  // how often
+  Ticket notified_ GUARDED_BY(mutex_) = 0;  // the number of notifications
   std::list<std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
 };
 

@@ -39,8 +39,8 @@ class ByteWriter {
   std::string& out_;
 };
 
-/// Reads what ByteWriter wrote. After a read past the end, `ok()` is false and every read yields zero or an empty view.
-/// Views point into the input.
+/// Reads the bytes of a ByteWriter. After a read past the end, `ok()` is false and every read yields zero or an empty
+/// view. Views point into the input.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view in) : in_(in) {}

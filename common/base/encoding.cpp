@@ -34,7 +34,7 @@ std::string digest(const EVP_MD* kind, std::string_view bytes) {
   return {reinterpret_cast<const char*>(out.data()), length};
 }
 
-/// The byte that two hexadecimal digits stand for; -1 if they are not two.
+/// Returns the byte that two hexadecimal digits stand for; -1 if the text is not two such digits.
 int byte_of(std::string_view digits) {
   if (digits.size() != 2) return -1;
   const int high = hex_value(digits[0]), low = hex_value(digits[1]);
@@ -155,7 +155,7 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
 }
 
 std::string sha256(std::string_view bytes) {
-  // Of a digest that was not fetched, the library looks the code up each time, which takes longer than a short text.
+  // Without a fetched digest, the library looks up the code on each call, which takes longer than hashing a short text.
   static const EVP_MD* const fetched = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return digest(fetched != nullptr ? fetched : EVP_sha256(), bytes);
 }

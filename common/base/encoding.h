@@ -7,9 +7,9 @@
 namespace tidemark {
 
 std::string base64_encode(std::string_view bytes);
-/// Standard alphabet with padding; nothing else is accepted.
+/// Accepts the standard alphabet with padding, and nothing else.
 std::optional<std::string> base64_decode(std::string_view text);
-/// Likewise, with white space anywhere: many an encoder breaks its lines.
+/// Accepts white space anywhere as well, since many encoders break their lines.
 std::optional<std::string> base64_decode_wrapped(std::string text);
 std::string hex_encode(std::string_view bytes);  // lower case
 std::optional<std::string> hex_decode(std::string_view text);
@@ -23,7 +23,7 @@ std::string percent_encode(std::string_view text);
 std::string hmac_sha256(std::string_view key, std::string_view text);
 std::string sha256(std::string_view bytes);
 std::string md5(std::string_view bytes);
-/// The time it takes depends on the lengths, which are not secret, but not on the contents.
+/// Takes a time that depends on the lengths, which are not secret, but not on the contents.
 bool constant_time_equal(std::string_view a, std::string_view b);
 /// True for well-formed UTF-8 without surrogates.
 bool is_valid_utf8(std::string_view text);

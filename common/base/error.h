@@ -1,5 +1,5 @@
-// Errors as values. Ignoring a Result is a compile error. With TRY and CO_TRY, a function reads from top to bottom as
-// what it does, and returns at the first error.
+// Errors as values. Ignoring a Result is a compile error. With TRY and CO_TRY, a function reads from top to bottom like
+// a list of its steps, and returns at the first error.
 //
 //   auto row = TRY(txn.get(key));                     in a function that returns a Result
 //   auto page = CO_TRY(co_await tables.query(where));  in a coroutine
@@ -17,7 +17,7 @@ namespace tidemark {
 
 struct Error {
   ErrorCode code = ErrorCode::kInternalError;
-  std::string message;  // for the client; says what to do
+  std::string message;  // for the client; names the remedy
   std::string detail;   // for the log only; may contain paths and internals, but no secrets
   // Further elements of the protocol's error body, such as QueryParameterName, in order.
   std::vector<std::pair<std::string, std::string>> fields;
@@ -25,7 +25,7 @@ struct Error {
 
 inline Error make_error(ErrorCode code) { return {code, std::string(default_message_of(code)), {}, {}}; }
 inline Error make_error(ErrorCode code, std::string message) { return {code, std::move(message), {}, {}}; }
-/// The client is told the usual message, the log `detail`.
+/// An error with the usual message for the client, and `detail` for the log.
 inline Error error_for_log(ErrorCode code, std::string detail) {
   return {code, std::string(default_message_of(code)), std::move(detail), {}};
 }

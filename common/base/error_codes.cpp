@@ -30,7 +30,7 @@ const Row& row_of(ErrorCode code) noexcept {
 unsigned http_status_of(ErrorCode code) noexcept { return row_of(code).status; }
 
 std::string_view azure_name_of(ErrorCode code) noexcept {
-  // A 304 names the condition, as the service does, and a token that does not hold has no name of its own.
+  // As in the service, a 304 has the name of the condition, and an invalid token has no name of its own.
   if (code == ErrorCode::kNotModified) code = ErrorCode::kConditionNotMet;
   if (code == ErrorCode::kBearerTokenInvalid) code = ErrorCode::kInvalidAuthenticationInfo;
   return row_of(code).name;

@@ -10,7 +10,7 @@
 namespace tidemark {
 namespace {
 
-// Set while globals are constructed, whose order over files is open: so it needs no construction itself.
+// Set while globals are constructed, in an order that is unspecified across files, so it must need no construction.
 constinit const FailPoint* last_registered = nullptr;
 
 }  // namespace
@@ -21,7 +21,7 @@ FailPoint::FailPoint(std::string_view step, std::string_view moment)
 std::string FailPoint::name() const { return std::string(step_).append(".").append(moment_); }
 
 void FailPoint::count_down() const {
-  // SIGKILL: no handler, no destructor, no flush, exactly as the crash that is imitated.
+  // SIGKILL runs no handler, no destructor and no flush, exactly as in the imitated crash.
   if (remaining_.fetch_sub(1) == 1) std::raise(SIGKILL);
 }
 

@@ -33,15 +33,15 @@ class FailPoint {
   void count_down() const;
 
   std::string_view step_, moment_;
-  const FailPoint* next_;  // the one registered before
+  const FailPoint* next_;  // the point that was registered before this one
   mutable std::atomic<bool> armed_{false};
   mutable std::atomic<int> remaining_{0};
 };
 
-/// The two points of a durable step: before it, and after it was done but before anybody is told.
+/// The two points of a durable step: before it, and after it was done but before any process is told.
 struct FailStep {
   explicit FailStep(std::string_view step) : before(step, "before"), after(step, "after") {}
-  /// Does what is between them.
+  /// Does the step between the two points.
   template <class T>
   Task<T> around(Task<T> step) const {
     before.reach();

@@ -1,6 +1,6 @@
-// Finds what occurs most often in a stream, in bounded memory: the space-saving sketch. Of too many keys, the rarest
-// gives way, and the new one starts from its count, so a count is never too small, and too large by `error` at most.
-// Whatever makes up more than one part in `capacity` of the stream is there. For one thread.
+// Finds the most frequent keys of a stream in bounded memory: the space-saving sketch. When there are too many keys, a
+// new key replaces the rarest one and starts from its count. So a count is never too small, and too large by `error` at
+// most. Each key that makes up more than one part in `capacity` of the stream is found. For one thread.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ class HeavyHitters {
   struct Hitter {
     Key key;
     std::uint64_t count = 0, error = 0;
-    /// As often it was there for certain.
+    /// The number of times that the key has certainly occurred.
     [[nodiscard]] std::uint64_t at_least() const { return count - error; }
   };
 
@@ -33,7 +33,7 @@ class HeavyHitters {
     }
   }
 
-  /// The most frequent first.
+  /// Returns the most frequent keys, in descending order.
   [[nodiscard]] std::vector<Hitter> most(std::size_t count) const {
     auto out = hitters_;
     std::ranges::sort(out, [](const Hitter& a, const Hitter& b) { return a.at_least() > b.at_least(); });

@@ -15,7 +15,7 @@ class Histogram {
   static constexpr std::size_t kMostBounds = 20;
 
   struct Counts {
-    std::vector<std::uint64_t> buckets;  // values up to each bound and above the one before; the last has the rest
+    std::vector<std::uint64_t> buckets;  // values up to each bound and above the previous one; the last has the rest
     std::uint64_t sum = 0;               // of the values
 
     [[nodiscard]] std::uint64_t values() const {

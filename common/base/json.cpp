@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kNumberOverflow = 406;  // nlohmann::json's id of it
+constexpr int kNumberOverflow = 406;  // the id of this error in nlohmann::json
 constexpr std::size_t kShownNameBytes = 64;
 
 /// Builds the value from the parser's events; an event that returns false ends the parsing.
@@ -45,7 +45,7 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
  private:
-  /// The place of the value: in the innermost array or object that is open.
+  /// Adds the value to the innermost open array or object, and returns a pointer to it.
   json* add(json value) {
     if (open_.empty()) return &(root_ = std::move(value));
     auto& parent = *open_.back();
@@ -69,7 +69,7 @@ class Builder final : public nlohmann::json_sax<json> {
     const auto place = place_of_next();
     return refuse((place.empty() ? "" : place + ": ") + "the number " + number + " is too large");
   }
-  /// Such as set.Left or jobs[3].maxAffected.
+  /// Returns a place such as set.Left or jobs[3].maxAffected.
   [[nodiscard]] std::string place_of_next() const {
     std::string place;
     for (std::size_t level = 0; level < open_.size(); ++level) {
@@ -88,8 +88,8 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
   json root_;
-  std::vector<json*> open_;         // from the outside in; only the innermost grows, so the others stay where they are
-  std::vector<std::string> names_;  // of the member that each of them has come to
+  std::vector<json*> open_;         // from the outside in; only the innermost grows, so the others do not move
+  std::vector<std::string> names_;  // the current member of each of them
   std::string problem_;
 };
 

@@ -1,4 +1,4 @@
-// JSON from outside, read strictly. Pure.
+// Reads JSON from outside strictly. Pure.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -8,14 +8,14 @@
 
 namespace tidemark {
 
-/// Values nested deeper are refused: whoever copies, prints or destroys a value recurses into it.
+/// Values that are nested deeper are refused, because copying, printing or destroying a value recurses into it.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 
-/// kInvalidInput, with a message that says what is wrong: broken JSON, deeper than kMaxJsonDepth, a member that is
-/// given twice, or a whole number that does not fit into 64 bits and would come out as another one.
+/// Returns kInvalidInput with a message that names the fault: broken JSON, deeper than kMaxJsonDepth, a member that is
+/// given twice, or a whole number that does not fit into 64 bits and would be changed.
 Result<nlohmann::json> read_json(std::string_view text);
 
-/// The same for text that should be JSON but need not be: discarded if it is not.
+/// Does the same for text that should be JSON but need not be: the value is discarded() if the text is not JSON.
 nlohmann::json json_or_discarded(std::string_view text);
 
 }  // namespace tidemark

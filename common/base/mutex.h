@@ -1,6 +1,6 @@
 // Mutexes whose rules the compiler checks: a member says which mutex guards it, and a function which one its caller
-// must hold. Clang's -Wthread-safety, which is an error here, compares every access with what is written. Whoever waits
-// for a condition writes the loop: the check does not look into a lambda.
+// must hold. Clang's -Wthread-safety, which is an error here, compares every access with these rules. Write the loop
+// around a wait for a condition yourself: the check does not look into a lambda.
 //
 //   MutexLock lock(mutex_);
 //   while (queue_.empty()) arrived_.wait(mutex_);
@@ -14,7 +14,7 @@
 #define GUARDED_BY(mutex) __attribute__((guarded_by(mutex)))
 /// A function whose caller holds the mutex.
 #define REQUIRES(...) __attribute__((requires_capability(__VA_ARGS__)))
-/// A function that takes the mutex, or gives it up.
+/// A function that takes the mutex, or releases it.
 #define ACQUIRE(...) __attribute__((acquire_capability(__VA_ARGS__)))
 #define RELEASE(...) __attribute__((release_capability(__VA_ARGS__)))
 
@@ -30,7 +30,7 @@ class CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds the mutex until the end of the scope; unlock() and lock() let go of it in between.
+/// Holds the mutex until the end of the scope; unlock() and lock() release and retake it in between.
 class SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ACQUIRE(mutex) : lock_(mutex) {}
@@ -44,8 +44,8 @@ class SCOPED_CAPABILITY MutexLock {
   std::unique_lock<Mutex> lock_;
 };
 
-/// What one thread at a time may do by an agreement other than a lock. It costs nothing and makes nobody wait; the
-/// check sees that whoever touches what it guards has taken it.
+/// Guards members that one thread at a time may use by an agreement other than a lock. It costs nothing and blocks no
+/// thread; the compiler checks that code which uses the members has taken the role.
 class CAPABILITY("role") Role {
  public:
   void take() ACQUIRE() {}
@@ -54,7 +54,7 @@ class CAPABILITY("role") Role {
 
 class CondVar {
  public:
-  /// Gives the mutex up while it waits. May return although nobody notified.
+  /// Releases the mutex while it waits. May return although nobody notified.
   void wait(Mutex& mutex) REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);

@@ -1,4 +1,4 @@
-// Which word somebody meant who misspelt one. Pure.
+// Guesses which known word a misspelt one stands for. Pure.
 #pragma once
 #include <optional>
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace tidemark {
 
-/// The one of `known` that is closest to `word`: one begins with the other, or few letters are missing, too many, other
-/// ones or swapped with their neighbour. Nothing if none is close enough for a guess.
+/// Returns the known word that is closest to `word`: one begins with the other, or a few letters are missing,
+/// superfluous, wrong or swapped with their neighbour. Nothing if no word is close enough for a guess.
 std::optional<std::string> nearest_word(std::string_view word, std::span<const std::string> known);
 
 }  // namespace tidemark

@@ -10,7 +10,7 @@
 
 namespace tidemark {
 
-/// The whole text as a decimal number; nothing for anything else, or for one that T cannot hold.
+/// Reads the whole text as a decimal number; nothing for any other text, or for a number that T cannot hold.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
@@ -19,7 +19,7 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
-/// The same, with the nearest number that T has for one that it cannot hold.
+/// Does the same, but returns the nearest value of T for a number that T cannot hold.
 template <class T>
 std::optional<T> parse_nearest(std::string_view text) {
   T value{};
@@ -29,17 +29,18 @@ std::optional<T> parse_nearest(std::string_view text) {
   return text.starts_with('-') ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 }
 
-/// The Double that is nearest to a decimal number: a zero if it is too small, nothing if it is too large.
+/// Returns the Double that is nearest to a decimal number: a zero if the number is too small, nothing if it is too
+/// large.
 inline std::optional<double> parse_double(std::string_view text) {
   double value{};
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || status == std::errc::invalid_argument) return std::nullopt;
   if (status == std::errc()) return value;
-  value = std::strtod(std::string(text).c_str(), nullptr);  // from_chars does not tell which of the two it is
+  value = std::strtod(std::string(text).c_str(), nullptr);  // from_chars does not tell one from the other
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-/// The same as parse_number() within limits.
+/// Does the same as parse_number() within limits.
 template <class T>
 std::optional<T> parse_number(std::string_view text, T min, T max) {
   const auto value = parse_number<T>(text);

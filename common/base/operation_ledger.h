@@ -1,7 +1,7 @@
 // The fence of an operation, and the ledger that a store keeps for it. Every write of a worker carries an operation id
 // and an epoch. The store checks them against the operation's ledger in the transaction of the write, so a worker that
-// has lost its lease to another can no longer change anything. This file has only rules and bytes; each store keeps its
-// ledgers under its own keys.
+// has lost its lease to another worker can no longer change anything. This file has only rules and bytes; each store
+// keeps its ledgers under its own keys.
 //   ledger   1 | epoch varint | closed u8 | varint count | count * (name string | value varint)
 #pragma once
 #include <cstdint>
@@ -22,18 +22,18 @@ struct Fence {
   std::uint64_t epoch = 0;
   /// The operation's counter that each applied write raises, such as "moved" or "copied"; empty for none.
   std::string count_applied_as;
-  /// Not 0 if the work was given another text, which made another operation of it: the last epoch under the earlier
-  /// text. A ledger of that epoch or an earlier one counts for nothing, and begins anew.
+  /// Not 0 if the job got another text, which made it another operation: the last epoch under the earlier text. A
+  /// ledger of that epoch or an earlier one does not count, and begins anew.
   std::uint64_t since = 0;
 };
 
-/// What became of a write under a fence.
+/// The outcome of a write under a fence.
 enum class WriteOutcome : std::uint8_t {
   kApplied = 1,
-  kSuperseded = 2,  // something newer is there
+  kSuperseded = 2,  // a newer version is there
   kUnchanged = 3,   // a copy of the same version is there already
-  kMissing = 4,     // there is nothing to change or erase
-  kConflict = 5,    // what is there may not be replaced
+  kMissing = 4,     // nothing is there to change or erase
+  kConflict = 5,    // the existing item may not be replaced
   kLast = kConflict,
 };
 

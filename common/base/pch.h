@@ -1,4 +1,4 @@
-// What nearly every translation unit needs, compiled once.
+// The headers that nearly every translation unit needs, compiled once.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_executor.hpp>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxParameters = 100;
 
-/// Whether an item of a query is a signature, however its name is written.
+/// Tells whether an item of a query is a signature, however its name is written.
 bool is_signature(std::string_view item) {
   const auto name = percent_decode(item.substr(0, item.find('=')), true);
   return name && iequals_ascii(*name, "sig");
@@ -23,7 +23,7 @@ std::optional<QueryParameters> QueryParameters::parse(std::string_view raw) {
   out->parameters_.reserve(12);
   char* room = nullptr;
   const auto size = raw.size();
-  // Decoded text is never longer than the raw text it stands for, so the pieces together fit.
+  // Decoded text is never longer than the raw text, so all pieces together fit.
   auto decode = [&](std::string_view& text, bool plus_is_space) {
     const bool plain = text.find('%') == text.npos && (!plus_is_space || text.find('+') == text.npos);
     if (plain) return true;

@@ -17,7 +17,7 @@ class QueryParameters {
   using Parameter = std::pair<std::string_view, std::string_view>;
 
   /// Nothing if a percent escape is broken or there are too many parameters. '+' is a space, except in `sig`: base64
-  /// has no spaces, so a plus in a signature is one that somebody forgot to escape.
+  /// has no spaces, so a plus in a signature is one that the client forgot to escape.
   static std::optional<QueryParameters> parse(std::string_view raw);
 
   /// The first parameter with that name.

@@ -5,7 +5,7 @@
 namespace tidemark {
 namespace {
 
-// Seeded per thread from the operating system; ids only, never key material.
+// Seeded per thread from the operating system; for ids only, never for key material.
 class SystemRandom final : public Random {
  public:
   std::uint64_t next() override {

@@ -1,5 +1,5 @@
-// Stored records: a byte that names the format, then the fields. The fields of a record are listed once, for writing
-// and for reading, so that the two cannot differ:
+// Stored records: a byte that names the format, then the fields. The fields of a record are listed once, both for
+// writing and for reading, so that the two cannot differ:
 //
 //   constexpr auto kStagedBlock = record_format<StagedBlock>(1, "staged block", [](auto& io, auto& block) {
 //     io.varint(block.payload);
@@ -87,7 +87,7 @@ struct RecordFormat {
   std::string_view what;
   Fields fields;
 
-  /// `room` is about how many bytes there will be.
+  /// `room` is the approximate number of bytes.
   [[nodiscard]] std::string encode(const Record& record, std::size_t room = 0) const {
     std::string bytes;
     bytes.reserve(room);
@@ -96,7 +96,7 @@ struct RecordFormat {
     fields(io, record);
     return bytes;
   }
-  /// kCorruption if the format is another one, or something is missing or left over.
+  /// kCorruption if the format is another one, or if bytes are missing or left over.
   [[nodiscard]] Result<Record> decode(std::string_view bytes) const {
     RecordReader io(bytes);
     Record record;

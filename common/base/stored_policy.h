@@ -8,7 +8,7 @@ namespace tidemark {
 
 struct StoredPolicy {
   std::string id;
-  std::optional<std::string> start, expiry, permission;  // as set
+  std::optional<std::string> start, expiry, permission;  // as the client set them
 };
 using StoredPolicies = std::vector<StoredPolicy>;
 

@@ -1,11 +1,11 @@
-// Pieces of text: lists, and what stands around their items. Pure.
+// Lists in text, and the white space around their items. Pure.
 #pragma once
 #include <algorithm>
 #include <string_view>
 
 namespace tidemark {
 
-/// Of ASCII, whatever the locale.
+/// These are about ASCII, regardless of the locale.
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
@@ -19,23 +19,23 @@ constexpr std::string_view trimmed(std::string_view text, IsBlank is_blank) {
 }
 }  // namespace detail
 
-/// Without the white space at both ends.
+/// Returns the text without the white space at both ends.
 constexpr std::string_view trimmed(std::string_view text) {
   return detail::trimmed(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
 }
-/// Without the spaces at both ends; other white space stays.
+/// Returns the text without the spaces at both ends; other white space stays.
 constexpr std::string_view trimmed_spaces(std::string_view text) {
   return detail::trimmed(text, [](char c) { return c == ' '; });
 }
 
-/// The beginning of UTF-8 text, of at most so many bytes and of whole characters.
+/// Returns the beginning of a UTF-8 text: whole characters, of at most `bytes` bytes together.
 constexpr std::string_view beginning_of(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
   return text.substr(0, bytes);
 }
 
-/// Takes the first item, with the comma after it, off the front of a list.
+/// Takes the first item, and the comma after it, off the front of a list.
 constexpr std::string_view take_item(std::string_view& list) {
   const auto item = list.substr(0, list.find(','));
   list.remove_prefix(std::min(item.size() + 1, list.size()));

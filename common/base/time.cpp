@@ -57,7 +57,7 @@ void put_iso8601(char* text, const Civil& c) {
   put_padded(text + 20, c.fraction, 7);
 }
 
-/// In a form, 0 stands for any digit and _ for anything.
+/// Compares a text with a form, in which 0 stands for any digit and _ for any character.
 bool has_form(std::string_view text, std::string_view form) {
   return std::ranges::equal(text, form, [](char c, char wanted) {
     return wanted == '_' || (wanted == '0' ? c >= '0' && c <= '9' : c == wanted);
@@ -70,7 +70,7 @@ unsigned number(std::string_view digits) {
   return value;
 }
 
-/// What follows the seventh digit rounds it, and an exact half makes it even. The outcome may be a whole second.
+/// Rounds the fraction to seven digits, and an exact half to even. The result may be a whole second.
 bool take_fraction(std::string_view& text, unsigned& fraction) {
   constexpr std::size_t kDigits = 7;
   const auto digits = text.substr(0, text.find_first_not_of("0123456789"));
@@ -89,7 +89,7 @@ bool is_in_calendar(Time time) {
   return time >= sys_days{year{1} / 1 / 1} && time < sys_days{year{10000} / 1 / 1};
 }
 
-// "Z", "+hh:mm", "-hh:mm" or nothing: minutes east of UTC.
+// Returns the minutes east of UTC of "Z", "+hh:mm", "-hh:mm" or an empty text.
 std::optional<int> zone_of(std::string_view text) {
   if (text.empty() || text == "Z" || text == "z") return 0;
   const bool west = text.front() == '-';

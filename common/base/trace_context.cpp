@@ -6,7 +6,7 @@ namespace tidemark {
 namespace {
 
 constexpr std::size_t kParentLength = 55;  // of version 00
-constexpr std::size_t kMaxParent = 256;    // of a later version, which may append to it
+constexpr std::size_t kMaxParent = 256;    // of a later version, which may append fields
 constexpr std::size_t kMaxStateMembers = 32;
 constexpr std::string_view kDigits = "0123456789abcdef";
 
@@ -18,13 +18,14 @@ bool is_id(std::string_view text) {
   return is_hex(text) && std::ranges::any_of(text, [](char c) { return c != '0'; });
 }
 
-/// Not 0, which is no id.
+/// Writes 1 for 0, since 0 is not a valid id.
 void write_hex(std::uint64_t value, char* out) {
   if (value == 0) value = 1;
   for (int digit = 15; digit >= 0; --digit, value >>= 4) out[digit] = kDigits[value & 0xF];
 }
 
-/// A list of name=value. What the names and values mean is their makers' own, so only the form is looked at.
+/// Tells whether the text is a list of name=value. Only the form is checked, since each maker gives its own meaning to
+/// the names and values.
 bool is_state(std::string_view state) {
   if (state.empty() || state.size() > kMaxTraceState) return false;
   if (!std::ranges::all_of(state, [](char c) { return c == '\t' || (c >= 0x20 && c <= 0x7E); })) return false;
@@ -33,7 +34,7 @@ bool is_state(std::string_view state) {
     const auto member = state.substr(0, state.find(','));
     state.remove_prefix(std::min(state.size(), member.size() + 1));
     const bool blank = member.find_first_not_of(" \t") == std::string_view::npos;
-    if (blank) continue;  // the standard lets a list have such
+    if (blank) continue;  // the standard allows empty items
     const auto equals = member.find('=');
     if (equals == 0 || equals == std::string_view::npos || equals + 1 == member.size()) return false;
     ++members;

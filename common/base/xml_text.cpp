@@ -28,7 +28,7 @@ std::string_view escape_of(char c) {
     case '"':
       return "&quot;";
     case '\r':
-      return "&#xD;";  // a bare one would be read as a line feed
+      return "&#xD;";  // a bare CR would be read as a line feed
     default:
       return "\xEF\xBF\xBD";  // U+FFFD
   }

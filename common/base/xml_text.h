@@ -7,9 +7,9 @@ namespace tidemark {
 
 /// True if the text is well-formed UTF-8 and has only characters that XML allows.
 bool is_xml_text(std::string_view utf8);
-/// Characters that XML does not allow become U+FFFD.
+/// Escapes the text; characters that XML does not allow become U+FFFD.
 void append_escaped(std::string& out, std::string_view text);
-/// JSON text that is XML text as well: U+FFFE and U+FFFF, which JSON alone allows, are escaped.
+/// Returns JSON text that is also XML text: U+FFFE and U+FFFF, which only JSON allows, are escaped.
 std::string json_as_xml_text(std::string_view json);
 
 }  // namespace tidemark

@@ -33,7 +33,7 @@ std::string time_text(const ASN1_TIME* time) {
   return to_iso8601(Time(std::chrono::seconds(::timegm(&parts))));
 }
 
-/// A certificate that no client would accept is as wrong as none.
+/// Refuses a certificate that no client would accept, which is as bad as none.
 Result<void> check_times(const CertificateFiles& files, const ssl::context& context) {
   const auto* certificate = ::SSL_CTX_get0_certificate(const_cast<ssl::context&>(context).native_handle());
   const auto* begins = ::X509_get0_notBefore(certificate);
@@ -56,11 +56,11 @@ Result<std::shared_ptr<ssl::context>> read_context(const CertificateFiles& files
   ::SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
   ::SSL_CTX_set_cipher_list(native, kCiphersOfTls12);
   ::SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  ::SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);  // clients bring what resumes a session
+  ::SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);  // clients bring the state to resume a session
   ::SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);          // of idle connections
 
   boost::system::error_code error;
-  // OpenSSL would ask on the terminal otherwise.
+  // Without this, OpenSSL would ask for a passphrase on the terminal.
   context->set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
   context->use_certificate_chain(boost::asio::buffer(chain), error);
   if (error) {

@@ -1,5 +1,6 @@
 // The certificate of a server that speaks HTTPS: two PEM files, which can be read again while connections are open.
-// Connections keep the certificate they began with. TLS 1.2 and later; with 1.2, ciphers with forward secrecy only.
+// Connections keep the certificate that they began with. TLS 1.2 and later; with 1.2, ciphers with forward secrecy
+// only.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,20 +16,20 @@ class context;
 namespace tidemark::http {
 
 struct CertificateFiles {
-  std::string certificate;  // and the certificates between it and its authority
+  std::string certificate;  // with the certificates between it and its authority
   std::string key;          // without a passphrase
 };
-/// The settings tls_certificate_file and tls_key_file.
+/// Declares the settings tls_certificate_file and tls_key_file.
 void declare(process::Settings& settings, CertificateFiles& files);
 
 /// Thread safe.
 class Certificate {
  public:
-  /// Null if no files are named. kConfigInvalid says which file is wrong and why.
+  /// Null if no files are named. The message of kConfigInvalid says which file is wrong and why.
   static Result<std::shared_ptr<Certificate>> load(CertificateFiles files);
   /// Reads the files again. If anything is wrong with them, the certificate stays as it is and the log says why.
   void reload();
-  /// For the next connection.
+  /// The context for the next connection.
   [[nodiscard]] std::shared_ptr<boost::asio::ssl::context> context() const;
 
  private:

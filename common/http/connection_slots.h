@@ -1,4 +1,4 @@
-// How many connections are open, in all and from each address; the addresses of one IPv6 network count as one.
+// Counts the open connections, in all and from each address; the addresses of one IPv6 network count as one.
 // Thread-safe.
 #pragma once
 #include <boost/asio/ip/address.hpp>
@@ -16,7 +16,8 @@ class ConnectionSlots {
 
   ConnectionSlots(std::size_t most, std::size_t most_of_address) : most_(most), most_of_address_(most_of_address) {}
 
-  /// Call leave() for each that was taken. `over` takes one even if all slots are taken, instead of one that closes.
+  /// Each slot that was taken needs a leave(). `over` takes a slot even if all are taken, in exchange for a connection
+  /// that closes.
   Verdict take(const boost::asio::ip::address& address, bool over = false) {
     MutexLock lock(mutex_);
     const auto network = network_of(address.to_string());

@@ -1,5 +1,6 @@
-// The name in a Host header, for servers that answer only to names they know. A page of anybody can make a browser
-// connect to this machine under a name of its own (DNS rebinding), but not under an address or a name it does not have.
+// The name in a Host header, for servers that answer only to names they know. Any web page can make a browser connect
+// to this machine under a name of the page's choice (DNS rebinding), but not under an address or a name of this
+// machine.
 #pragma once
 #include <boost/asio/ip/address.hpp>
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace tidemark::http {
 
-/// Without the port and the brackets of an IPv6 address.
+/// Returns the host without its port, and without the brackets of an IPv6 address.
 inline std::string_view host_name(std::string_view host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.find(':'));
@@ -21,7 +22,7 @@ inline bool is_address(std::string_view name) {
   return !no_address;
 }
 
-/// What stands for an address where addresses are counted: whoever has one of IPv6 has the 2^64 of its network.
+/// Returns the network under which an address is counted: a client with an IPv6 address has all 2^64 of its network.
 inline std::string network_of(std::string_view address) {
   if (address.find(':') == std::string_view::npos) return std::string(address);
   boost::system::error_code no_address;

@@ -14,18 +14,18 @@
 
 namespace tidemark::http {
 
-/// The request's body, which the handler reads in order. If the handler leaves some of it unread, the rest is drained
-/// or the connection is closed.
+/// The request's body, which the handler reads in order. If the handler leaves a part of it unread, the server drains
+/// that part or closes the connection.
 class BodyReader {
  public:
   virtual ~BodyReader() = default;
   /// The declared length; nothing if the body is chunked or there is none.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_length() const = 0;
-  /// The whole body; kRequestBodyTooLarge if it is, or is declared to be, longer than `limit`.
+  /// Returns the whole body; kRequestBodyTooLarge if its length, actual or declared, is more than `limit`.
   virtual Task<Result<std::string>> read_all(std::size_t limit) = 0;
-  /// The next piece, at most `limit` bytes; empty at the end.
+  /// Returns the next piece, of at most `limit` bytes; empty at the end.
   virtual Task<Result<std::string>> read_some(std::size_t limit) = 0;
-  /// So far.
+  /// The number of bytes read so far.
   [[nodiscard]] virtual std::uint64_t bytes_read() const { return 0; }
 };
 
@@ -39,15 +39,16 @@ struct Request {
   bool tls = false;                                                    // the client used HTTPS
   std::string request_id;                                              // GUID, made for this request
   BodyReader* body = nullptr;                                          // never null inside a handler
-  TraceContext trace;                                                  // if it belongs to one, from its headers
-  /// What the handler found it to ask for, for metrics and spans: one of a fixed set of names, which live as long as
-  /// the handler. Empty: nothing that has a name.
+  TraceContext trace;                                                  // from the headers; may be empty
+  /// The operation that the handler recognised, for metrics and spans: one of a fixed set of names, which live as long
+  /// as the handler. Empty if the request has no operation with a name.
   std::string_view operation;
-  /// How long the handler waited for something to happen because the client asked it to, which is no time to answer.
+  /// How long the handler waited for an event because the client asked it to; this does not count as time to answer.
   Duration waited{};
-  /// True once the peer has closed its side, so that nobody would get the answer. Costs a system call; for long work.
+  /// Returns true once the peer has closed its side, so that nobody would get the answer. Costs a system call; meant
+  /// for long work.
   std::function<bool()> peer_gone;
-  /// The first header with this name, whatever its case.
+  /// Returns the first header with this name, ignoring case.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
 };
 
@@ -55,14 +56,14 @@ struct Request {
 class BodySource {
  public:
   virtual ~BodySource() = default;
-  /// The next piece; empty at the end. An error aborts the connection (the client sees a short body).
+  /// Returns the next piece; empty at the end. An error aborts the connection (the client sees a short body).
   virtual Task<Result<std::string>> next() = 0;
 };
 
 /// The header lines of a response as they will be sent, in one string instead of two for each line.
 class HeaderLines {
  public:
-  /// Goes from line to line, as a loop over all of them does; gives name and value.
+  /// Moves from line to line; dereferencing gives name and value.
   class Iterator {
    public:
     explicit Iterator(std::string_view rest) : rest_(rest) {}
@@ -74,10 +75,11 @@ class HeaderLines {
     std::string_view rest_;
   };
 
-  /// A control character in the value becomes a space: it cannot inject another header, and every client reads it.
+  /// Replaces control characters in the value by spaces, so that it cannot inject another header and every client can
+  /// read it.
   void add(std::string_view name, std::string_view value);
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
-  /// "Name: value\r\n" for each.
+  /// Returns "Name: value\r\n" for each header.
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] bool empty() const { return text_.empty(); }
   [[nodiscard]] Iterator begin() const { return Iterator(text_); }
@@ -94,14 +96,14 @@ struct Response {
   std::unique_ptr<BodySource> source;                // instead of body; source_length is then the Content-Length
   std::optional<std::uint64_t> source_length;        // if absent, a source is sent chunked
   std::optional<std::uint64_t> head_content_length;  // for HEAD: the length to declare, without a body
-  /// After it, the connection's next request is not read for so long, or up to twice as long: to refuse whoever asks
-  /// too much, and does not wait, would otherwise cost as much as an answer.
+  /// After the response, the connection's next request is not read for this long, or up to twice as long. Without the
+  /// pause, refusing a client that asks too much and does not wait would cost as much as answering it.
   Duration pause{};
   /// Appends a header.
   void set(std::string_view name, std::string_view value);
 };
 
-/// "Not Found"
+/// Returns a phrase such as "Not Found".
 std::string_view reason_phrase(unsigned status);
 
 /// Called on an I/O thread for each request. An exception is logged and answered with 500.

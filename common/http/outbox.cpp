@@ -28,7 +28,7 @@ Task<bool> Outbox::send(Socket& socket, std::string_view& first, std::string_vie
 
 void Outbox::add(Answer answer) {
   const auto now = std::chrono::steady_clock::now();
-  // Behind everything that is ready now.
+  // Runs after everything that is ready now.
   if (answers_.empty()) asio::post(io_, [this] { finish_round(); });
   if (answers_.size() == sent_) oldest_ = now;
   answers_.push_back(std::move(answer));
@@ -45,7 +45,7 @@ void Outbox::send_all() {
 void Outbox::finish_round() {
   send_all();
   sent_ = 0;
-  // Whoever is resumed may have the next request in hand already, and add its answer to the next round.
+  // A resumed coroutine may have the next request already, and add its answer to the next round.
   finished_.swap(answers_);
   for (auto& answer : finished_) std::move(answer.done)(answer.alive);
   finished_.clear();

@@ -27,7 +27,7 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
 
   /// Sends as much of `first` and `second` as the socket takes without waiting, and removes it from the views. False if
-  /// the connection is gone. The memory they refer to must stay until the caller is resumed.
+  /// the connection is gone. The memory behind the views must stay until the caller is resumed.
   Task<bool> send(Socket& socket, std::string_view& first, std::string_view& second);
 
  private:
@@ -45,8 +45,8 @@ class Outbox {
 
   asio::io_context& io_;
   std::vector<Answer> answers_;  // of the current round
-  std::size_t sent_ = 0;         // how many of them, from the front
-  SteadyTime oldest_;            // when the first answer that is not sent was added
+  std::size_t sent_ = 0;         // the number of them that were sent, from the front
+  SteadyTime oldest_;            // when the first unsent answer was added
   std::vector<Answer> finished_;
 };
 

@@ -1,6 +1,6 @@
-// How long a peer may keep the server waiting while bytes move: a grace at first, and with each byte it earns time
-// back, up to the grace. A peer that is slower than the slowest allowed rate uses its grace up, however it spreads its
-// bytes. Pure; for one thread.
+// How long a peer may keep the server waiting while bytes move. The peer begins with a grace period, and each byte
+// earns time back, up to the grace period. A peer that is slower than the slowest allowed rate uses up its grace,
+// however it spreads its bytes. Pure; for one thread.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -22,14 +22,14 @@ class Patience {
     began_ = now;
     return now + left_ + worth(bytes);
   }
-  /// The wait is over, and so many bytes have moved.
+  /// The wait is over, and this many bytes have moved.
   void end(SteadyTime now, std::uint64_t bytes) {
     left_ = std::clamp<Span>(left_ + worth(bytes) - (now - began_), Span::zero(), grace_);
   }
 
  private:
   [[nodiscard]] Span worth(std::uint64_t bytes) const {
-    constexpr std::uint64_t kMost = 1UL << 33;  // more is worth more than any grace, and would overflow
+    constexpr std::uint64_t kMost = 1UL << 33;  // more bytes are worth more than any grace, and would overflow
     return Span(static_cast<std::int64_t>(std::min(bytes, kMost) * 1'000'000'000 / slowest_));
   }
 

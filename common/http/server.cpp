@@ -51,7 +51,7 @@ class Worker {
   [[nodiscard]] Executor executor() { return io_.get_executor(); }
   void accept() { spawn(io_.get_executor(), accept_loop()); }
 
-  // Stops accepting and closes connections that are between requests; `drained` when none is left.
+  // Stops accepting and closes connections that are between requests. `drained` is called when none is left.
   void begin_stop() {
     asio::post(io_, [this] {
       error_code ignored;
@@ -75,14 +75,14 @@ class Worker {
       if (context_.stopping.load()) co_return;
       if (error) {
         if (error == asio::error::operation_aborted) co_return;
-        // Out of descriptors: wait a little instead of spinning.
+        // The process is out of descriptors: wait a little instead of spinning.
         asio::steady_timer pause(io_, std::chrono::milliseconds(50));
         co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
         continue;
       }
       Socket socket(std::move(accepted));
       const auto endpoint = socket.remote_endpoint(error);
-      if (error) continue;  // gone again
+      if (error) continue;  // the client is gone again
       using enum ConnectionSlots::Verdict;
       auto verdict = context_.connections.take(endpoint.address());
       if (verdict == kFull && close_idle()) verdict = context_.connections.take(endpoint.address(), true);
@@ -220,7 +220,7 @@ class ServerImpl final : public Server {
   }
 
  private:
-  // With SO_REUSEPORT two servers could share a port by mistake; a plain bind tells that it is taken.
+  // With SO_REUSEPORT two servers could share a port by mistake; a plain bind fails if the port is taken.
   static Result<void> check_free(const asio::ip::tcp::endpoint& endpoint) {
     if (endpoint.port() == 0) return {};
     asio::io_context io;

@@ -18,17 +18,17 @@
 namespace tidemark::http {
 namespace {
 
-const FailPoint kRequestRead("http.request", "after");  // its head
+const FailPoint kRequestRead("http.request", "after");  // the request's head
 const FailStep kReplyStep("http.reply");
 
-constexpr std::size_t kMaxDrainedBytes = 16UL << 20;  // of a body that the handler did not want
-// After the last answer, to a peer that still sends.
+constexpr std::size_t kMaxDrainedBytes = 16UL << 20;  // of a body that the handler did not read
+// The limit after the last answer, for a peer that still sends.
 constexpr std::size_t kMostAfterHangUp = 1UL << 20;
 constexpr auto kLongestHangUp = std::chrono::seconds(2);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// Of the headers traceparent and tracestate. Two parents are none.
+/// Reads the headers traceparent and tracestate. Two parents count as none.
 TraceContext trace_of(const Request& request) {
   constexpr std::string_view kParent = "traceparent";
   constexpr std::string_view kState = "tracestate";
@@ -64,8 +64,8 @@ Error parse_failure(const boost::system::error_code& error) {
   return make_error(ErrorCode::kMalformedRequest, "The request is not valid HTTP: " + error.message() + ".");
 }
 
-// What Beast lets pass, and a proxy in front may read in another way: where the body ends (RFC 9112, 6.3), and for whom
-// the request is.
+// Finds errors that Beast lets pass, and that a proxy in front may read in another way: where the body ends (RFC 9112,
+// 6.3), and the host to which the request is addressed.
 std::optional<Error> ambiguity(const Parser& parser) {
   using enum boost::beast::http::field;
   const auto& fields = parser.get();
@@ -78,8 +78,9 @@ std::optional<Error> ambiguity(const Parser& parser) {
   return std::nullopt;
 }
 
-// A target that is a whole URI names the host, whatever the Host header says (RFC 9112, 3.2.2). Its scheme is no proof
-// of anything: whether the connection is HTTPS, the connection knows. False: the URI has no host, or more than that.
+// A target that is a whole URI names the host, regardless of the Host header (RFC 9112, 3.2.2). The URI's scheme does
+// not tell whether the connection is HTTPS; the connection itself does. False: the URI has no host, or has user
+// information.
 bool to_origin_form(Parser& parser) {
   auto& head = parser.get();
   if (head.target().starts_with('/')) return true;
@@ -112,13 +113,14 @@ Response after_exception(const ServerContext& context, const Request& request, c
   return context.render_error(make_error(ErrorCode::kInternalError), request.request_id);
 }
 
-// TLS begins with the type of a record, which is no letter.
+// TLS begins with the type of a record, which is not a letter.
 bool begins_like_http(int descriptor) {
   unsigned char first = 0;
   return ::recv(descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && std::isalpha(first) != 0;
 }
 
-// What the handler left unread would be taken for the next request. False: too much, close instead.
+// Reads the rest of the body, which would otherwise be taken for the next request. False: it is too long, so the
+// connection must be closed.
 Task<bool> drain(SessionBody& body) {
   if (body.unwanted()) co_return false;
   for (std::size_t drained = 0; !body.finished();) {
@@ -140,7 +142,8 @@ Task<void> Session::run() {
   const auto endpoint = socket.remote_endpoint(ignored);
   if (!ignored) request_.remote_address = endpoint.address().to_string();
   request_.peer_gone = [this] { return peer_gone(); };
-  // Most heads fit. It is this frame's, not the session's, because at shutdown frames end after the sessions.
+  // Most heads fit. The memory belongs to this frame and not to the session, since at shutdown frames end after the
+  // sessions.
   std::array<std::byte, 2048> head_room;
   std::pmr::monotonic_buffer_resource head_memory(head_room.data(), head_room.size());
   bool more = context_.options.certificate == nullptr || co_await secure();
@@ -255,7 +258,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   SessionBody body(*this, parser, expect && iequals_ascii(*expect, "100-continue"));
   request_.body = &body;
 
-  // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
+  // The handler has limits of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();
   patience_.renew();
   kRequestRead.reach();
@@ -265,8 +268,8 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   } catch (const std::exception& thrown) {
     response = after_exception(context_, request_, thrown);
   }
-  // Answer first: a client that is refused early learns it even while it still sends.
-  // Whoever was refused entry does not get its body read.
+  // The answer goes first: a client that is refused early learns it even while it still sends. The body of a client
+  // that was refused entry is not read.
   const bool stranger = !body.finished() && (response.status == 401 || response.status == 403);
   const bool keep_alive = parser.keep_alive() && !stranger && !body.unwanted() && !context_.stopping.load();
   if (response.status == 503 && !response.headers.find("Retry-After")) response.set("Retry-After", "1");
@@ -293,7 +296,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
 }
 
 Task<void> Session::rest(Duration pause) {
-  // Up to twice as long, so that connections that were refused together do not come back together.
+  // The pause is up to twice as long, so that connections that were refused together do not return together.
   pause += Duration(static_cast<std::int64_t>(context_.random.below(static_cast<std::uint64_t>(pause.count()))));
   asio::steady_timer timer(stream_.socket().get_executor(),
                            std::chrono::duration_cast<std::chrono::nanoseconds>(pause));

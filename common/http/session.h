@@ -37,7 +37,7 @@ class Session {
         context_(context),
         outbox_(outbox),
         patience_(context.options.transfer_grace, context.options.slowest_bytes_per_s) {}
-  /// Serves until the peer closes, an error, a deadline, or the server stops.
+  /// Serves until the peer closes, an error occurs, a deadline passes, or the server stops.
   Task<void> run();
   [[nodiscard]] bool expired(SteadyTime now) const { return now >= deadline_; }
   /// True between requests, when nothing is lost by closing.
@@ -49,7 +49,7 @@ class Session {
   friend class SessionBody;
   static constexpr std::size_t kReadBytes = 8192;
 
-  /// Does the handshake of TLS; false if it fails. Whoever speaks plain HTTP is told so.
+  /// Does the TLS handshake; false if it fails. A client that speaks plain HTTP gets an answer that says so.
   Task<bool> secure();
   /// The request's head is kept in `head_memory`, which the next request reuses.
   Task<bool> serve_one(std::pmr::monotonic_buffer_resource& head_memory);
@@ -57,20 +57,20 @@ class Session {
   Task<bool> refuse(Error error);
   Task<bool> stream_body(BodySource& source, std::optional<std::uint64_t> length);
   Task<bool> write(std::string_view first, std::string_view second);
-  /// Appends what the peer has sent to input_; false at the end of the stream or on an error.
+  /// Appends bytes from the peer to input_; false at the end of the stream or on an error.
   Task<bool> receive_more();
   Task<void> rest(Duration pause);
-  /// Ends a connection whose peer still sends: half of it at once, so that the peer gets its answer, the rest when the
-  /// peer has noticed, or soon.
+  /// Ends a connection whose peer still sends. Closes the sending half at once, so that the peer gets its answer, and
+  /// the rest when the peer has noticed, or soon after.
   Task<void> hang_up();
-  /// Around each wait for the peer during a request.
+  /// wait_for_peer() and peer_moved() enclose each wait for the peer during a request.
   void wait_for_peer(std::uint64_t bytes = 0) { deadline_ = patience_.begin(std::chrono::steady_clock::now(), bytes); }
   void peer_moved(std::uint64_t bytes) {
     patience_.end(std::chrono::steady_clock::now(), bytes);
     deadline_ = SteadyTime::max();
   }
   /// The peer is gone if its stream reads as empty. Anything else, such as its next request, shows that it is there.
-  /// With TLS the end has a record of its own before it, so that the closed side counts.
+  /// With TLS, a record announces the end of the stream, so the closed TLS side counts as gone.
   bool peer_gone();
   void set_deadline(Duration from_now) {
     deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(from_now);
@@ -79,7 +79,7 @@ class Session {
   Stream stream_;
   ServerContext& context_;
   Outbox& outbox_;
-  boost::beast::flat_buffer input_;  // what has come and nobody has read yet
+  boost::beast::flat_buffer input_;  // bytes that have arrived and are not read yet
   SteadyTime deadline_ = SteadyTime::max();
   Patience patience_;
   bool idle_ = true;

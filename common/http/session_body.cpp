@@ -5,7 +5,7 @@
 namespace tidemark::http {
 namespace {
 
-// What has come of a chunk's size line or of the trailers and cannot be consumed yet.
+// The limit of bytes of a chunk's size line or of the trailers that have arrived and cannot be consumed yet.
 constexpr std::size_t kMaxUnconsumed = 16UL << 10;
 
 std::unexpected<Error> truncated() {
@@ -86,9 +86,10 @@ Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   session_.input_.consume(buffered);
   remaining_ -= buffered;
   if (buffered == wanted) co_return piece;
-  // The rest goes straight into the piece; bounded, so that a caller that asks for much gets what has come so far.
+  // The rest goes straight into the piece. It is bounded, so that a caller that asks for much gets the bytes that have
+  // arrived.
   const auto size = std::min<std::size_t>(wanted, buffered + (1UL << 20));
-  piece.resize_and_overwrite(size, [size](char*, std::size_t) { return size; });  // no zeros first
+  piece.resize_and_overwrite(size, [size](char*, std::size_t) { return size; });  // without filling it with zeros first
   std::size_t filled = buffered;
   while (filled < piece.size()) {
     session_.wait_for_peer();
@@ -119,7 +120,7 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
     }
     if (parser_.is_done()) break;
     if (error == boost::beast::http::error::need_more || consumed == 0) {
-      if (body.size < piece.size()) break;  // hand over what there is
+      if (body.size < piece.size()) break;  // return the bytes so far
       if (session_.input_.size() > kMaxUnconsumed) {
         co_return malformed_chunks("a chunk's size or the trailers are too long");
       }

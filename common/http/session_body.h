@@ -1,4 +1,4 @@
-// The body of the request being served. One with a Content-Length is read straight from the socket, a chunked one
+// The body of the request being served. A body with a Content-Length is read straight from the socket, a chunked one
 // through Beast's parser.
 #pragma once
 #include <boost/beast/http/buffer_body.hpp>
@@ -15,7 +15,7 @@ using Parser =
 class SessionBody final : public BodyReader {
  public:
   SessionBody(Session& session, Parser& parser, bool expects_continue);
-  /// At shutdown a request's frame, and this with it, may end after its session.
+  /// At shutdown a request's frame, and this body with it, may end after its session.
   ~SessionBody() override { context_.body_memory -= held_; }
   SessionBody(const SessionBody&) = delete;
   SessionBody& operator=(const SessionBody&) = delete;
@@ -31,7 +31,7 @@ class SessionBody final : public BodyReader {
   Task<Result<std::string>> read_sized(std::size_t limit);
   Task<Result<std::string>> read_chunked(std::size_t limit);
   Task<bool> send_continue();
-  /// Sets aside memory until the request is answered. kServerBusy if all bodies together need too much.
+  /// Reserves memory until the request is answered. kServerBusy if all bodies together need too much.
   Result<void> hold(std::size_t bytes);
   Session& session_;
   ServerContext& context_;

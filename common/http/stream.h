@@ -1,5 +1,5 @@
-// The bytes of one connection, as they are or by TLS; the session does not know which. Without TLS each operation is
-// the socket's own, behind a look at one pointer. For one thread, and one operation at a time.
+// The bytes of one connection, plain or by TLS; the session does not know which. Without TLS each operation is the
+// socket's own, after a check of one pointer. For one thread, and one operation at a time.
 #pragma once
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,7 +17,7 @@ class Certificate;
 
 class Stream {
  public:
-  /// How an operation ended, and how many bytes it moved.
+  /// The result of an operation, and the number of bytes that it moved.
   using Moved = std::tuple<boost::system::error_code, std::size_t>;
 
   explicit Stream(Socket socket);
@@ -25,7 +25,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// For what concerns the connection and not its bytes.
+  /// The socket, for matters that concern the connection and not its bytes.
   [[nodiscard]] Socket& socket() { return socket_; }
   [[nodiscard]] bool tls() const { return tls_ != nullptr; }
 
@@ -37,11 +37,11 @@ class Stream {
     if (tls_) return read_by_tls(buffer);
     return socket_.async_read_some(buffer, asio::as_tuple(asio::use_awaitable));
   }
-  /// Both, whole.
+  /// Writes both completely.
   Task<Moved> write(std::string_view first, std::string_view second);
 
  private:
-  struct Tls;  // Asio's, which is large, compiled once
+  struct Tls;  // Asio's TLS stream, which is large, compiled once
   Task<Moved> read_by_tls(asio::mutable_buffer buffer);
 
   Socket socket_;

@@ -10,7 +10,7 @@ namespace tidemark::http {
 class TextBody final : public BodyReader {
  public:
   explicit TextBody(std::string text) : size_(text.size()), declared_(size_), left_(std::move(text)) {}
-  /// `declared`: the length that whoever sent it had declared.
+  /// `declared`: the length that the sender had declared.
   TextBody(std::string text, std::optional<std::uint64_t> declared)
       : size_(text.size()), declared_(declared), left_(std::move(text)) {}
   [[nodiscard]] std::string_view left() const { return left_; }
@@ -33,17 +33,18 @@ class TextBody final : public BodyReader {
   std::string left_;
 };
 
-/// For whoever must read a request's body to see where the request belongs: the text takes the body's place, so that it
-/// can be read again, until it is put back.
+/// For code that must read a request's body to see where the request belongs: until put_back(), the text takes the
+/// body's place, so that it can be read again.
 class BodyReadBefore {
  public:
   explicit BodyReadBefore(Request& request) : request_(request), body_(request.body) {}
   BodyReadBefore(const BodyReadBefore&) = delete;
   BodyReadBefore& operator=(const BodyReadBefore&) = delete;
 
-  /// Not by a destructor: at shutdown a request's frames may end after the request.
+  /// Call it explicitly; a destructor would be too late, since at shutdown a request's frames may end after the
+  /// request.
   void put_back() { request_.body = body_; }
-  /// All of it, once. kRequestBodyTooLarge.
+  /// Reads the whole body, once. kRequestBodyTooLarge.
   Task<Result<std::string_view>> read(std::size_t limit) {
     auto text = co_await body_->read_all(limit);
     if (!text) co_return fail(std::move(text.error()));

@@ -1,6 +1,6 @@
-// A store's service properties: a document for each account, which no store looks into. Thread safe; coroutines resume
-// on the caller's executor.
-//   document   key: a byte of the store's, text(account)     value: canonical XML
+// A store's service properties: a document for each account, whose content the store does not interpret. Thread safe;
+// coroutines resume on the caller's executor.
+//   document   key: a byte of the store, text(account)     value: canonical XML
 #pragma once
 #include "common/kv/engine.h"
 
@@ -12,9 +12,9 @@ class AccountProperties {
   /// `kind` begins the keys; `step` names a change, for crash tests.
   AccountProperties(Engine& engine, char kind, const FailStep& step) : engine_(engine), kind_(kind), step_(step) {}
 
-  /// Empty if never set.
+  /// Returns an empty text if the properties were never set.
   [[nodiscard]] Result<std::string> get_service_properties(std::string_view account) const;
-  /// Replaces the document by what `change` makes from the stored one, in the transaction.
+  /// Replaces the document by the text that `change` makes from the stored one, in the transaction.
   using Change = std::function<Result<std::string>(const std::string& stored)>;
   Task<Result<void>> set_service_properties(std::string account, Change change) const;
 

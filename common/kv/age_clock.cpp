@@ -35,7 +35,7 @@ void AgeClock::set(Time reached, Duration monotonic) {
 Task<Result<void>> AgeClock::keep() {
   const auto monotonic = clock_.monotonic();
   const auto now = clock_.now();
-  // While the wall clock is behind, time passes all the same: once it is right again, it is believed at once.
+  // While the wall clock is behind, time still passes: once the wall clock is right again, it is believed at once.
   set(now < reached_ ? reached_ + (monotonic - kept_at_) : std::min(now, bound(monotonic)), monotonic);
   const auto ticks = static_cast<std::uint64_t>(reached_.time_since_epoch().count());
   co_return co_await engine_.transact([ticks](Transaction& txn) -> Result<void> {

@@ -18,7 +18,7 @@ struct CatalogueCopies::Name {
       : account(std::move(in_account)), name(std::move(named)), key(kv::key(kind, Text{account}, Text{name})) {}
 };
 
-/// Nobody else changes the name meanwhile.
+/// While it lives, no other caller changes the name.
 class CatalogueCopies::Turn {
  public:
   Turn(const CatalogueCopies& copies, std::string key) : copies_(&copies), key_(std::move(key)) {}
@@ -45,16 +45,16 @@ using Change = CatalogueCopies::Change;
 
 constexpr Duration kOld = std::chrono::seconds(1);
 constexpr Duration kTurnPatience = std::chrono::seconds(5);
-/// Each time, somebody changed the catalogue.
+/// Each retry means that the catalogue has been changed meanwhile.
 constexpr int kMostTries = 32;
 
 const FailStep kCopyStep("catalogue.copy");
 const FailStep kEndStep("catalogue.end");
 const FailStep kBringStep("catalogue.bring");
 
-/// The latest change of a row that is still there, or is being erased.
+/// The latest change of a row. The row is still there, or is being erased.
 struct Mark {
-  Change change;  // what is said of it beside its version is empty once it is over
+  Change change;  // once the change is over, only its version stays
   std::optional<Time> since;
 
   [[nodiscard]] bool under_way() const { return since.has_value(); }
@@ -67,14 +67,14 @@ constexpr auto kMarkRecord = record_format<Mark>(1, "mark of a change", [](auto&
   io.string(mark.change.what);
 });
 
-/// What is asked of other processes: the name that it is about.
+/// The argument of a step in another process: the account and the name of the row.
 using Asked = std::pair<std::string, std::string>;
 constexpr auto kAsked = record_format<Asked>(1, "name of a catalogue row", [](auto& io, auto& asked) {
   io.string(asked.first);
   io.string(asked.second);
 });
 
-/// As a step of OwnerCalls, whose answer says no more than that it was done.
+/// Makes a step of OwnerCalls from `done`; its answer says no more than that it was done.
 template <class Done>
 kv::OwnerCalls::Step step_of(Done done) {
   return [done = std::move(done)](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
@@ -107,7 +107,7 @@ Result<std::optional<Copy>> read_copy(const Reader& shard, const std::string& ke
   return TRY(kCopyRecord.decode(*bytes));
 }
 
-/// What the row's copies are to be when nothing is being changed: as old as the row, or as its latest change.
+/// Returns the copy that the row should have while no change is under way: as old as the row, or as its latest change.
 Result<std::optional<Copy>> copy_of_row(const Reader& catalogue, const CatalogueCopies::Rows& rows,
                                         std::string_view account, std::string_view name,
                                         const std::optional<Mark>& mark) {
@@ -162,7 +162,7 @@ Result<bool> CatalogueCopies::is_changing(const Reader& catalogue, char kind, st
   return TRY(read_under_way(catalogue, key(kind, Text{account}, Text{name}))).has_value();
 }
 
-/// In the order in which they ask, more or less; somebody who holds the turn for long has a disk that does not answer.
+/// Callers get their turns roughly in the order of asking. A turn lasts long only if the disk does not answer.
 Task<Result<CatalogueCopies::Turn>> CatalogueCopies::take_turn(const Name& name) const {
   const auto end = clock_.monotonic() + kTurnPatience;
   for (;;) {
@@ -274,7 +274,7 @@ Task<Result<void>> CatalogueCopies::finish(const Name& name, Change change) cons
   co_return co_await shards_.catalogue().engine.transact(
       [&](Transaction& txn) -> Result<void> {
         const auto mark = TRY(read_under_way(txn, name.key));
-        // Another process that served the catalogue meanwhile has finished it.
+        // Another process that served the catalogue meanwhile has finished the change.
         if (!mark || mark->change.version != change.version) return {};
         TRY(rows_.change_shard(txn, 0, name.account, name.name, change));
         TRY(rows_.change_row(txn, name.account, name.name, change));
@@ -324,7 +324,7 @@ Task<Result<void>> CatalogueCopies::follow_mark(std::size_t shard, Name name) co
           [&](Transaction& txn) -> Result<void> {
             overtaken = changes.load() != seen;
             if (overtaken) return {};
-            seen = changes.fetch_add(1) + 1;  // should this run again
+            seen = changes.fetch_add(1) + 1;  // in case this body runs again
             return change_copy(txn, shard, name, mark->change);
           },
           &kCopyStep));

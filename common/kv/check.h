@@ -1,4 +1,4 @@
-// A check of what a store holds: who walks rows and files reports what is wrong here, and is paced here. One thread.
+// A check of a store's data: the code that walks rows and files reports damage here, and is paced here. One thread.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,13 +14,14 @@ namespace tidemark::kv {
 
 struct Finding {
   std::string kind;   // "checksum", "record", "reference", "figure", "payload", "stray"
-  std::string where;  // a file, or what a row is about; never its contents
-  std::string what;   // for a person
+  std::string where;  // a file, or the subject of a row; never its contents
+  std::string what;   // for people
 };
 
-/// So many are kept; the rest is counted.
+/// Keeps this many findings; the rest are only counted.
 inline constexpr std::size_t kMaxFindings = 1000;
-/// A walk over rows keeps a snapshot, which must not get old: rows are paced as if they had so many times fewer bytes.
+/// A walk over rows keeps a snapshot, which must not get old: rows are paced as if they had this many times fewer
+/// bytes.
 inline constexpr std::uint64_t kRowsAreFaster = 16;
 
 struct CheckReport {
@@ -31,13 +32,13 @@ struct CheckReport {
 
 class CheckRun {
  public:
-  /// Waits for its turn after so many bytes were read; false ends the check.
+  /// Waits for its turn after `bytes` were read; false ends the check.
   using Pace = std::function<bool(std::uint64_t bytes)>;
   using Tell = std::function<void(const Finding&)>;
   explicit CheckRun(Pace pace = {}, Tell tell = {}) : pace_(std::move(pace)), tell_(std::move(tell)) {}
 
   void found(std::string_view kind, std::string where, std::string what);
-  /// kCancelled when the check is to end.
+  /// kCancelled when the check must end.
   Result<void> read_row(std::string_view key, std::string_view value);
   Result<void> read_bytes(std::uint64_t bytes);
   void read_file() { ++report_.files; }
@@ -51,14 +52,14 @@ class CheckRun {
   CheckReport report_;
 };
 
-/// Every file of the database, whole: against the sums that were noted when it was written, or those of its blocks.
+/// Checks every file of the database as a whole, against the sum noted when it was written, or those of its blocks.
 Result<void> check_files(const StoredEngine& engine, CheckRun& run);
 
-/// Calls `row` for each row of a range, in order. A walk takes a moment's snapshot, and reads nothing into the cache.
+/// Called for each row of a range, in order. A walk takes a snapshot of one moment, and reads nothing into the cache.
 using CheckRow = std::function<Result<void>(std::string_view key, std::string_view value)>;
 Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run, const CheckRow& row);
 
-/// What a row is about, in words that can stand in a log: its kind, and the rest of its key in hex.
+/// Describes a row in words that may stand in a log: its kind, and the rest of its key in hex.
 std::string row_name(std::string_view key);
 
 }  // namespace tidemark::kv

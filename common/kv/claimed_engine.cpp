@@ -67,7 +67,7 @@ std::optional<Error> ClaimedEngine::failure() const {
 
 void ClaimedEngine::erase_ranges(std::vector<KeyRange> ranges, Completion done) {
   if (const auto engine = own()) return engine->erase_ranges(std::move(ranges), std::move(done));
-  // Nothing is under way here, which is all that drain() asks.
+  // Nothing is under way here, and drain() waits for nothing else.
   done(ranges.empty() ? Result<void>() : elsewhere());
 }
 

@@ -1,6 +1,7 @@
-// The engine of a shard that several processes share: of this one while it owns the shard, and otherwise of another.
-// Transactions are for the owner alone, and fail with kServerBusy elsewhere. What is read elsewhere is asked of the
-// database at that moment, so it is as current as with the owner, who in turn shows nothing that is older. Thread safe.
+// The engine of a shard that several processes share. The shard belongs to this process while it owns it, and otherwise
+// to another. Transactions are for the owner alone, and fail with kServerBusy elsewhere. Reads elsewhere ask the
+// database at that moment, so they are as current as with the owner, which in turn shows nothing that is older. Thread
+// safe.
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,23 +17,24 @@ class Reads;
 
 class ClaimedEngine final : public StoredEngine {
  public:
-  /// `options`: those of whoever reads only.
+  /// `options`: those for reading only.
   explicit ClaimedEngine(PostgresOptions options);
 
-  /// Null while another process owns the shard, or nobody.
+  /// Null while another process owns the shard, or none does.
   [[nodiscard]] std::shared_ptr<PostgresEngine> own() const;
   void open(std::shared_ptr<PostgresEngine> engine);
-  /// From now on it is another's. What was submitted before is still carried out, until the engine is destroyed.
+  /// From now on the shard belongs to another process. Earlier transactions are still carried out, until the engine is
+  /// destroyed.
   std::shared_ptr<PostgresEngine> close();
 
-  /// The shard has this epoch, whoever owns it: a database server that has a lower one is not read.
+  /// The shard has this epoch, no matter which process owns it: a database server with a lower one is not read.
   void know(std::int64_t epoch);
 
   [[nodiscard]] std::shared_ptr<const Reader> snapshot() const override;
   [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const override;
   void submit(TransactionBody body, Completion done) override;
   void refuse_writes(std::optional<Error> why) override;
-  /// Not kStorageFailure: whoever claims shards opens such an engine again.
+  /// Never kStorageFailure: the code that claims shards opens such an engine again.
   [[nodiscard]] std::optional<Error> failure() const override;
   void erase_ranges(std::vector<KeyRange> ranges, Completion done) override;
   [[nodiscard]] std::size_t queue_depth() const override;

@@ -23,9 +23,9 @@ Result<std::optional<std::string>> Engine::get(std::string_view key) const { ret
 
 namespace {
 
-const FailPoint kFirstTold("kv.complete", "first");  // of a group whose other members have not heard yet
+const FailPoint kFirstTold("kv.complete", "first");  // in a group, before its other members are told
 
-/// Where the caller resumes; it must not run out of work while the engine has the transaction.
+/// The executor on which the caller resumes. It must not run out of work while the engine has the transaction.
 template <class Handler>
 Executor executor_of(const Handler& handler) {
   return asio::prefer(asio::get_associated_executor(handler), asio::execution::outstanding_work.tracked);
@@ -61,7 +61,7 @@ void Completion::deliver(std::vector<Due> group) {
 void Engine::drain() {
   std::promise<void> told;
   const auto drained = told.get_future();
-  // An erasure is told behind all that was submitted before, also while transactions are refused.
+  // An erasure is told after all earlier transactions, even while transactions are refused.
   erase_ranges({}, [told = std::move(told)](const Result<void>&) mutable { told.set_value(); });
   drained.wait();
 }

@@ -1,5 +1,5 @@
 // The interface of the storage engine: an ordered key-value store with serializable, durable transactions. The stores
-// know nothing else of it; no type of the library underneath leaves its own file.
+// know nothing else of it; types of the library underneath never leave its own files.
 //
 // Keys and values are bytes; keys sort bytewise. Snapshots and cursors may be used from any thread, one thread at a
 // time each.
@@ -35,7 +35,7 @@ class Cursor {
   virtual void next() = 0;
   [[nodiscard]] virtual std::string_view key() const = 0;
   [[nodiscard]] virtual std::string_view value() const = 0;
-  /// The error of the disk that made the cursor invalid, if there was one; check it at the end of a walk.
+  /// The disk error that made the cursor invalid, if there was one; check it at the end of a walk.
   [[nodiscard]] virtual Result<void> status() const = 0;
 };
 
@@ -43,10 +43,10 @@ class Reader {
  public:
   virtual ~Reader() = default;
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
-  /// Is told the rows of several keys, in the order of these: the place of the key, and what is there, valid until it
-  /// returns; nothing: there is no such row. An error that it returns ends the reading.
+  /// Called for each of several keys, in their order, with the place of the key and its value, which is valid until the
+  /// call returns; nothing: there is no such row. If it returns an error, the reading ends.
   using Told = std::function<Result<void>(std::size_t place, std::optional<std::string_view> value)>;
-  /// As get() for each of the keys, which may come twice; cheaper.
+  /// Does the same as get() for each of the keys, which may be repeated, at a lower cost.
   [[nodiscard]] virtual Result<void> get_all(std::span<const std::string> keys, const Told& told) const;
   [[nodiscard]] virtual std::unique_ptr<Cursor> scan(const KeyRange& range,
                                                      Direction direction = Direction::kForward) const = 0;
@@ -63,15 +63,15 @@ class Transaction : public Reader {
   virtual void erase(std::string_view key) = 0;
 };
 
-/// What a transaction does. An error that it returns abandons its writes and becomes the outcome. Every body keeps to
-/// one contract:
-/// - It runs on the engine's threads, one body at a time, so it must not block, and it touches nothing but its
-///   Transaction and what it captured.
-/// - It may be run again, so it first resets what it captured.
-/// - It may refer to whatever lives until the outcome is told, and the engine destroys it before it tells. Such a place
-///   is the frame of a coroutine that awaits transact(): meanwhile the engine alone holds the coroutine, so that
+/// The work of a transaction. If it returns an error, its writes are abandoned, and the error becomes the outcome.
+/// Every body keeps to one contract:
+/// - It runs on the engine's threads, one body at a time, so it must not block, and it uses only its Transaction and
+///   its captures.
+/// - It may be run again, so it first resets its captures.
+/// - It may refer to anything that lives until the outcome is told, and the engine destroys it before telling. One such
+///   place is the frame of a coroutine that awaits transact(): meanwhile the engine alone holds the coroutine, so that
 ///   nothing else resumes or destroys it, and a body may capture all of its frame by reference ([&]).
-/// - Whoever owns the executors of such coroutines calls Engine::drain() before they go.
+/// - The owner of the executors of such coroutines calls Engine::drain() before it destroys them.
 using TransactionBody = std::function<Result<void>(Transaction&)>;
 
 /// Called once the outcome of a transaction is durable, on an executor or, without one, on the engine's thread.
@@ -111,40 +111,42 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  /// A consistent view of everything committed so far. What anybody has read, all who read later see, whether they use
-  /// get() or snapshots, and whether it has been told or not.
+  /// Returns a consistent view of everything committed so far. State that any reader has seen is seen by all later
+  /// readers, with get() and with snapshots, and whether or not its outcome has been told.
   [[nodiscard]] virtual std::shared_ptr<const Reader> snapshot() const = 0;
 
-  /// The latest committed value of one key, as snapshot()->get(key) but cheaper.
+  /// Returns the latest committed value of one key, as snapshot()->get(key) does, at a lower cost.
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const;
 
   /// Runs the body atomically and serializably; `done` is called once, when the outcome is durable and the body is
-  /// gone. Fails with kServerBusy when too many transactions wait, with kStorageFailure once the disk failed (then
-  /// every later transaction fails too: reopen the database).
+  /// destroyed. Fails with kServerBusy when too many transactions wait, and with kStorageFailure once the disk has
+  /// failed (then every later transaction fails too: reopen the database).
   virtual void submit(TransactionBody body, Completion done) = 0;
 
-  /// Blocks until all that was submitted before has been told. For shutdown, when nobody submits any more.
+  /// Blocks until the outcomes of all earlier transactions have been told. For shutdown, when nothing is submitted any
+  /// more.
   void drain();
 
-  /// Refuses every transaction with this error from now on; nothing ends that. For a disk that is nearly full.
+  /// Refuses every transaction with this error from now on, for good. For a disk that is nearly full.
   virtual void refuse_writes(std::optional<Error>) {}
-  /// Why transactions are refused: that error, or kStorageFailure once the disk failed a write. Nothing: they are not.
+  /// Why transactions are refused: that error, or kStorageFailure once a write to the disk has failed. Nothing: they
+  /// are accepted.
   [[nodiscard]] virtual std::optional<Error> failure() const { return std::nullopt; }
 
-  /// Deletes ranges of keys, also while transactions are refused; for keys that nothing refers to or writes any more.
-  /// `done` is called once, when they are gone durably.
+  /// Deletes ranges of keys, even while transactions are refused; for keys that nothing refers to or writes any more.
+  /// `done` is called once, when they are durably deleted.
   virtual void erase_ranges(std::vector<KeyRange> ranges, Completion done) = 0;
 
   /// The number of waiting transactions, for metrics.
   [[nodiscard]] virtual std::size_t queue_depth() const = 0;
 
-  /// For metrics.
+  /// The engine's memory, for metrics.
   [[nodiscard]] virtual EngineMemory memory() const { return {}; }
 
-  /// submit() as a coroutine, which resumes on the caller's executor. `step` names the write for crash tests; it is
-  /// reached before the transaction is submitted and once it is durable.
+  /// Does submit() as a coroutine, which resumes on the caller's executor. `step` names the write for crash tests; it
+  /// is reached before the transaction is submitted and once it is durable.
   Task<Result<void>> transact(TransactionBody body, const FailStep* step = nullptr);
-  /// erase_ranges() as a coroutine.
+  /// Does erase_ranges() as a coroutine.
   Task<Result<void>> erase(std::vector<KeyRange> ranges);
   /// Submits independent transactions together and resumes once, with all their outcomes.
   Task<std::vector<Result<void>>> transact_all(std::vector<TransactionBody> bodies, const FailStep* step = nullptr);

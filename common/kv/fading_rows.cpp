@@ -22,7 +22,7 @@ std::string encode(const FadeMark& mark) {
   return bytes + mark.hash;
 }
 
-/// Nothing for a row without a mark, or with one of another value.
+/// Returns nothing for a row without a mark, or whose mark is of another value.
 Result<std::optional<Time>> unchanged_since(const Reader& reader, const std::string& mark_key, std::string_view value) {
   auto bytes = TRY(reader.get(mark_key));
   if (!bytes) return std::optional<Time>();
@@ -32,7 +32,7 @@ Result<std::optional<Time>> unchanged_since(const Reader& reader, const std::str
   return std::optional(Time(Ticks(static_cast<std::int64_t>(*ticks))));
 }
 
-/// What is to be done with one row now; it may have changed since it was chosen.
+/// Removes or marks one row, which may have changed since it was chosen. Returns whether it was removed.
 Result<bool> drop_or_mark(Transaction& txn, const std::string& key, const std::string& mark_key, Duration retention,
                           Time now) {
   auto value = TRY(txn.get(key));
@@ -50,7 +50,7 @@ Result<bool> drop_or_mark(Transaction& txn, const std::string& key, const std::s
   return false;
 }
 
-/// Whether the row is new or changed, or has faded.
+/// Tells whether the row is new or changed, or has faded and is not needed any more.
 Result<bool> is_to_be_touched(const Reader& reader, const FadingRows& fading, const std::string& key,
                               std::string_view value, Duration retention, Time now, const StillNeeded& still_needed) {
   const auto since = TRY(unchanged_since(reader, fading.marks + key, value));
@@ -91,7 +91,7 @@ Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration
       CO_TRY(cursor->status());
     }
     if (chosen.empty()) {
-      co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
+      co_await asio::post(executor, asio::use_awaitable);  // let requests go on between the turns
       continue;
     }
     std::size_t now_dropped = 0;

@@ -5,7 +5,7 @@
 namespace tidemark::kv {
 namespace {
 
-/// Nothing: there is none.
+/// Returns nothing if no generation is dropped.
 Result<std::optional<std::uint64_t>> first_dropped(const Engine& engine, char kind) {
   const auto snapshot = engine.snapshot();
   const auto cursor = snapshot->scan(under(key(kind)));

@@ -1,7 +1,7 @@
-// Generations: what belongs to a name, such as a table's entities, a queue's messages or a container's blobs, is stored
-// under a number that is never reused. Dropping all of it takes one row, in the transaction that frees the name; the
-// contents are erased in the background.
-//   dropped generation   key: a byte of the store's, u64(generation)     value: empty
+// Generations: the contents of a name, such as a table's entities, a queue's messages or a container's blobs, are
+// stored under a number that is never reused. Dropping all of them takes one row, in the transaction that frees the
+// name; the contents are erased in the background.
+//   dropped generation   key: a byte of the store, u64(generation)     value: empty
 #pragma once
 #include <functional>
 

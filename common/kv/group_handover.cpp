@@ -6,7 +6,7 @@ namespace tidemark::kv {
 
 GroupHandover::Wake GroupHandover::submitted(std::size_t waiting) {
   ++unwritten_;
-  if (!writing_) return running_ ? Wake::kNobody : Wake::kWriter;  // whoever runs bodies looks again when done
+  if (!writing_) return running_ ? Wake::kNobody : Wake::kWriter;  // the thread that runs bodies looks again when done
   return waiting == worth_waking_ ? Wake::kHelper : Wake::kNobody;
 }
 
@@ -37,7 +37,7 @@ GroupHandover::Wake GroupHandover::end_run(const Run& run, std::size_t filled, b
   running_ = false;
   filled_ = filled;
   full_ = full;
-  // The writer came back while the helper was at it, and waits.
+  // The writer came back while the helper was running bodies, and waits.
   return run.while_writing && !writing_ ? Wake::kWriter : Wake::kNobody;
 }
 

@@ -1,13 +1,14 @@
-// Who runs bodies and who writes: the rules by which the engine's two threads hand groups of transactions to each
-// other. There are two groups. The writer runs what waits into one of them and writes it to the log; while it waits for
-// the disk, the helper runs what has come meanwhile into the other, which is built on the one being written.
+// The rules by which the engine's two threads hand groups of transactions to each other: which thread runs bodies, and
+// which one writes. There are two groups. The writer runs the waiting bodies into one of them and writes it to the log.
+// While it waits for the disk, the helper runs newly submitted bodies into the other group, which is built on the one
+// being written.
 //
 //   nobody runs, nobody writes  --begin_run-->   the writer runs      one thread at a time runs bodies, so that they
 //   the writer runs             --begin_write--> the writer writes    see each other's writes in order
 //   the writer writes           --begin_run-->   and the helper runs
 //
-// State alone: no threads, no locks, no bodies. The engine calls it with its mutex held and does what it says. A wakeup
-// costs as much as a body, so each is only for a thread that has something to do.
+// State alone: no threads, no locks, no bodies. The engine calls it with its mutex held and follows its answers. A
+// wakeup costs as much as a body, so a thread is only woken if it has something to do.
 #pragma once
 #include <cstddef>
 
@@ -18,41 +19,41 @@ class GroupHandover {
   enum class Wake { kNobody, kWriter, kHelper };
   enum class Turn { kWait, kRun, kEnd };
 
-  /// While a group is being written, so many waiting transactions are worth the helper's waking.
+  /// While a group is being written, this many waiting transactions are worth waking the helper.
   static constexpr std::size_t kWorthWaking = 8;
   explicit GroupHandover(std::size_t worth_waking = kWorthWaking) : worth_waking_(worth_waking) {}
 
-  /// A transaction was queued and is one of `waiting` there.
+  /// A transaction was queued; `waiting` transactions are in the queue now.
   Wake submitted(std::size_t waiting);
-  /// Nothing is submitted any more. What is there is still written.
+  /// Nothing is submitted any more. The queued transactions are still written.
   Wake stop();
 
   [[nodiscard]] Turn writers_turn() const;
   [[nodiscard]] Turn helpers_turn(std::size_t waiting) const;
 
-  /// What a run may touch, until end_run().
+  /// The data that a run may use, until end_run().
   struct Run {
     std::size_t filling = 0;  // the group that bodies are run into
     bool built_on_other = false;
-    bool other_is_done = false;  // it was written and told: the runner clears it, without the lock
+    bool other_is_done = false;  // the other group was written and told: the runner clears it, without the lock
     bool while_writing = false;  // for the helper: stop once the writer is back
   };
   Run begin_run();
-  /// `filled`: members of the group by now. `full`: it takes no more.
+  /// `filled`: the number of members in the group by now. `full`: the group takes no more.
   Wake end_run(const Run& run, std::size_t filled, bool full);
 
-  /// Which group the writer writes now. Called after its run, in the same hold of the lock.
+  /// Returns the group that the writer writes now. Called after its run, without releasing the lock in between.
   std::size_t begin_write();
   /// The group is written and its members are told.
   void end_write() { writing_ = false; }
-  /// The writer's last word.
+  /// The last call of the writer.
   Wake end();
 
   bool operator==(const GroupHandover&) const = default;
 
  private:
   std::size_t worth_waking_;
-  std::size_t unwritten_ = 0;  // transactions that are in no written group, wherever they are
+  std::size_t unwritten_ = 0;  // transactions that are not in a written group, wherever they are
   std::size_t filling_ = 0;
   std::size_t filled_ = 0;
   bool full_ = false;

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::duration;
 
-/// What was counted in less is not told: a rate of it means nothing.
+/// Counts over a shorter time are not reported, because their rate means nothing.
 constexpr duration<double> kShortest{1};
 
 }  // namespace
@@ -17,7 +17,7 @@ std::size_t HotNames::HashOfName::operator()(const Name& name) const {
   return (hash(name.account) * 31 + hash(name.name)) * 31 + hash(name.part);
 }
 
-/// The steps of splitmix64: a client that takes turns among sixteen queues is seen at all of them.
+/// Takes the steps of splitmix64, so that a client that alternates between sixteen queues is seen at all of them.
 bool HotNames::samples() {
   static thread_local std::uint64_t state = 0;
   auto mixed = state += 0x9E3779B97F4A7C15U;
@@ -32,7 +32,7 @@ void HotNames::add(Name name, TimePoint now) {
   window_.add(std::move(name));
 }
 
-/// If the last one is over. What nobody wrote meanwhile is forgotten.
+/// Begins a window if the current one is over. Names that were not written meanwhile are forgotten.
 void HotNames::begin_window(TimePoint now) {
   const auto age = now - began_;
   if (age < kWindow) return;

@@ -1,5 +1,5 @@
-// What the transactions of a shard are about most, from a sample of them: for people who ask why it is busy. Bounded
-// memory. Thread safe.
+// The most frequent names in the transactions of a shard, from a sample: for people who ask why the shard is busy.
+// Bounded memory. Thread safe.
 #pragma once
 #include <chrono>
 #include <string>
@@ -14,27 +14,27 @@ namespace tidemark::kv {
 class HotNames {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  /// By what a row's shard is chosen: a queue, a table and a partition, or a container and a blob.
+  /// The name that decides a row's shard: a queue, a table and a partition, or a container and a blob.
   struct Name {
     std::string account, name, part;
     bool operator==(const Name&) const = default;
   };
   struct Hot {
     Name name;
-    double per_s = 0;  // transactions, at least so many as far as the sample tells
+    double per_s = 0;  // transactions; the least number that the sample shows
   };
 
-  /// One transaction in so many is looked at. Which ones follows no pattern that a client could have, too.
+  /// One in this many transactions is sampled. The choice follows no pattern that a client could also have.
   static constexpr std::uint64_t kSampled = 16;
   static constexpr std::chrono::seconds kWindow{20};
 
-  /// A transaction about this name begins. Costs a few nanoseconds, and for those that are looked at about a hundred.
+  /// Notes that a transaction for this name begins. Costs a few nanoseconds, and about a hundred if it is sampled.
   void wrote(std::string_view account, std::string_view name, std::string_view part = {}) {
     if (samples()) add({std::string(account), std::string(name), std::string(part)}, std::chrono::steady_clock::now());
   }
-  /// One that is looked at.
+  /// Counts a sampled transaction.
   void add(Name name, TimePoint now);
-  /// The hottest first: of the last full window or, as long as there is none, of the one that has begun.
+  /// Returns the hottest names first: those of the last full window or, as long as there is none, of the current one.
   [[nodiscard]] std::vector<Hot> most(std::size_t count, TimePoint now);
 
  private:

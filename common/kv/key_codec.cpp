@@ -19,7 +19,7 @@ void append_three_bytes(std::string& out, unsigned unit) {
   out.push_back(static_cast<char>(0x80 | (unit & 0x3F)));
 }
 
-/// The code unit of a 3-byte sequence at `index`, if a surrogate stands there.
+/// Returns the code unit of the 3-byte sequence at `index`, if that is a surrogate.
 std::optional<unsigned> surrogate_at(std::string_view text, std::size_t index) {
   if (index + 3 > text.size() || byte_at(text, index) != 0xED) return std::nullopt;
   const unsigned second = byte_at(text, index + 1);
@@ -35,7 +35,8 @@ void append_utf8_beyond_bmp(std::string& out, unsigned code_point) {
   out.push_back(static_cast<char>(0x80 | (code_point & 0x3F)));
 }
 
-/// Nothing for what append_utf16 never writes: a lone surrogate, or a character beyond the BMP in four bytes.
+/// Returns nothing for text that append_utf16 never writes: with a lone surrogate, or a character beyond the BMP in
+/// four bytes.
 std::optional<std::string> utf8_of_cesu8(std::string_view text) {
   std::string out;
   out.reserve(text.size());

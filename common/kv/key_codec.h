@@ -16,10 +16,11 @@ namespace tidemark::kv {
 void append_text(std::string& key, std::string_view text);
 void append_utf16(std::string& key, std::string_view utf8);
 void append_u64(std::string& key, std::uint64_t value);
-/// Each removes its part from the front of `key`; nothing if `key` does not begin with such a part.
+/// Each function removes its part from the front of `key`; nothing if `key` does not begin with such a part.
 std::optional<std::string> take_text(std::string_view& key);
 std::optional<std::string> take_utf16(std::string_view& key);
-/// take_utf16 without a copy if the key has the text unchanged. The view points into the key or into `scratch`.
+/// Does the same as take_utf16, without a copy if the key has the text unchanged. The view points into the key or into
+/// `scratch`.
 std::optional<std::string_view> take_utf16_view(std::string_view& key, std::string& scratch);
 std::optional<std::uint64_t> take_u64(std::string_view& key);
 /// The smallest key greater than every key with this prefix; empty if there is none.
@@ -52,7 +53,7 @@ inline std::size_t room_for(Text text) { return text.value.size() + 2; }
 inline std::size_t room_for(Utf16 text) { return text.value.size() + 2; }
 }  // namespace detail
 
-/// Puts a key together: bytes stay as they are, numbers become u64. key('t', Text{account}, Text{table})
+/// Builds a key: bytes stay as they are, numbers become u64. key('t', Text{account}, Text{table})
 template <class... Parts>
 std::string key(const Parts&... parts) {
   std::string out;

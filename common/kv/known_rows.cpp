@@ -6,13 +6,13 @@
 namespace tidemark::kv {
 namespace {
 
-constexpr std::size_t kKnownRowOverhead = 96;  // of a row in memory, beside its bytes: about
+constexpr std::size_t kKnownRowOverhead = 96;  // the approximate memory of a row beside its bytes
 
 std::size_t size_of(std::string_view key, const KnownRows::Value& value) {
   return kKnownRowOverhead + key.size() + (value ? value->size() : 0);
 }
 
-/// Whether an end comes before a key; an empty end is behind every key.
+/// Tells whether an end comes before a key; an empty end is behind every key.
 bool ends_before(std::string_view end, std::string_view key) { return !end.empty() && end < key; }
 std::string later_end(const std::string& a, const std::string& b) {
   return a.empty() || b.empty() ? std::string() : std::max(a, b);
@@ -48,7 +48,7 @@ class KnownCursor final : public Cursor {
       left_.lower = just_after(at_->first);
     } else {
       left_.upper = at_->first;
-      done_ = left_.upper.empty();  // nothing is before the empty key
+      done_ = left_.upper.empty();  // no key is before the empty key
     }
     done_ = done_ || is_nothing(left_);
     at_ = known_.rows_.end();
@@ -99,7 +99,7 @@ class KnownCursor final : public Cursor {
   }
 
   const KnownRows& known_;
-  KeyRange left_;  // what is still to be walked
+  KeyRange left_;  // the rest of the walk
   const Direction direction_;
   const std::size_t limit_;
   KnownRows::Missing& missing_;
@@ -156,7 +156,8 @@ void KnownRows::learn(std::string_view key, Value value) {
   const auto row = rows_.lower_bound(key);
   const bool noted = row != rows_.end() && row->first == key;
   if (!value && range_from(key) != nullptr) {
-    // A range says by itself what is not in it. A queue's walk is not to pass by all that was ever deleted.
+    // A known range implies the absence of its other keys. A queue's walk must not pass all keys that were ever
+    // deleted.
     if (!noted) return;
     bytes_ -= size_of(key, row->second);
     rows_.erase(row);

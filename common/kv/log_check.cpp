@@ -42,7 +42,7 @@ bool all_zero(std::string_view bytes) {
   return std::ranges::all_of(bytes, [](char c) { return c == 0; });
 }
 
-/// Whether the record would be whole with another length, so that the length is what is damaged.
+/// Tells whether the record would be intact with another length, so that the length itself is damaged.
 bool whole_with_another_length(const Head& head, std::string_view record) {
   Crc32c crc;
   for (std::size_t at = kHeaderBytes - 1; at < record.size(); ++at) {
@@ -52,7 +52,7 @@ bool whole_with_another_length(const Head& head, std::string_view record) {
   return false;
 }
 
-/// What is wrong in a block; `last`: the log ends with it.
+/// Describes the damage in a block. `last`: the log ends with this block.
 std::optional<std::string> check_block(std::string_view block, bool last) {
   while (block.size() >= kHeaderBytes) {
     const auto head = head_at(block.data());  // NOLINT(bugprone-suspicious-stringview-data-usage): it is long enough

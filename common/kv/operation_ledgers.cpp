@@ -8,12 +8,12 @@
 
 namespace tidemark::kv {
 
-/// What a shard has of an operation.
+/// The row of an operation on one shard.
 struct OperationLedgers::Row {
   OperationLedger ledger;
-  /// At home: every listed shard has this epoch or a higher one. Elsewhere: somebody knew that of this epoch.
+  /// At home: every listed shard has this epoch or a higher one. Elsewhere: this shard was known to have this epoch.
   std::uint64_t raised = 0;
-  std::vector<std::uint64_t> shards = {};  // at home: those that are listed, without the home
+  std::vector<std::uint64_t> shards = {};  // at home: the listed shards, without the home
 
   [[nodiscard]] bool behind(std::uint64_t epoch) const { return !shards.empty() && raised < epoch; }
   void list(std::uint64_t shard) {
@@ -26,14 +26,14 @@ struct OperationLedgers::Operation {
   std::size_t home = 0;
 };
 
-/// What becomes of an operation's ledger on one shard.
+/// A change of an operation's ledger on one shard.
 struct OperationLedgers::Asked {
   enum class What : std::uint8_t { kRaise = 1, kClose, kForget, kEnter };
 
   What what = What::kRaise;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
-  std::uint64_t entering = 0;  // at home: the shard that is to be listed
+  std::uint64_t entering = 0;  // at home: the shard to be listed
 
   static constexpr auto kFields = [](auto& io, auto& asked) {
     io.u8(asked.what);
@@ -49,11 +49,11 @@ struct OperationLedgers::Asked {
 namespace {
 
 constexpr std::size_t kMaxCounters = 64;
-/// What processes ask each other for (owner_calls.h).
+/// The name of the step for other processes (owner_calls.h).
 constexpr const char* kLedgerStep = "ledger";
 
-/// Forgets what was done under an earlier text. Whoever still works on that has an epoch that the ledger refuses from
-/// now on.
+/// Forgets the work under an earlier text. The ledger refuses the epoch of a worker that still does that work from now
+/// on.
 void forget_earlier_text(OperationLedger& ledger, std::uint64_t since) {
   if (since == 0 || ledger.epoch > since) return;
   ledger.closed = false;
@@ -90,7 +90,8 @@ Result<void> close(OperationLedger& ledger, std::uint64_t epoch, std::uint64_t s
   return {};
 }
 
-/// What an earlier attempt had closed here is open again: it did not come to close the home, and now never will.
+/// Raises the epoch. A ledger that an earlier attempt had closed here is open again: that attempt did not get to close
+/// the home, and now never will.
 Result<void> raise(OperationLedger& ledger, std::uint64_t epoch, std::uint64_t since) {
   forget_earlier_text(ledger, since);
   if (ledger.epoch < epoch) ledger.closed = false;
@@ -104,7 +105,7 @@ Result<void> do_work(OperationLedger& ledger, const Fence& fence, const Operatio
   return add_to_counter(ledger, fence.count_applied_as, applied);
 }
 
-/// Of an operation that writes to several shards.
+/// The row of an operation that writes to several shards.
 struct DividedRow {
   std::uint64_t raised = 0;
   std::vector<std::uint64_t> shards;
@@ -129,7 +130,7 @@ OperationLedgers::OperationLedgers(const Shards& shards, KeyOf key_of, const Fai
   if (owners_ != nullptr) offer_steps();
 }
 
-/// Of the process that serves the shard, asked by any.
+/// Offers the steps of the process that serves a shard; any process may ask for them.
 void OperationLedgers::offer_steps() {
   owners_->offer(kLedgerStep, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
     auto asked = CO_TRY(Asked::format().decode(payload));
@@ -245,12 +246,12 @@ Task<Result<void>> OperationLedgers::change_here(std::size_t shard, Asked asked)
       step_);
 }
 
-/// Whatever is written under this epoch is written afterwards.
+/// Raises the epoch on all listed shards. All writes under this epoch come after that.
 Task<Result<void>> OperationLedgers::raise_listed(const Operation& operation, Row home, std::uint64_t epoch,
                                                   std::uint64_t since) const {
   if (!home.behind(epoch)) co_return Result<void>{};
   CO_TRY(co_await change_listed(home.shards, {Asked::What::kRaise, operation.account, operation.id, epoch, since}));
-  // Those that were listed meanwhile had this epoch taken at home before.
+  // Shards that were listed meanwhile had this epoch taken at home before.
   CO_TRY(co_await change_home(operation, [&](Row& changed) -> Result<void> {
     changed.raised = std::max(changed.raised, epoch);
     return {};
@@ -321,7 +322,7 @@ Task<Result<OperationLedger>> OperationLedgers::read_operation(std::string accou
   co_return sum_up(read, CO_TRY(find(*engines_[read.home]->snapshot(), read.key)).value_or(Row{}));
 }
 
-/// The home is last: as long as it is there, it says where the others are.
+/// The home is forgotten last: as long as it exists, it says where the others are.
 Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::string operation_id) const {
   CO_TRY(check_operation_id(operation_id));
   const auto forgotten = operation(account, operation_id);
@@ -342,7 +343,7 @@ Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::
 
 namespace {
 
-/// The home of an operation whose ledger on this shard is `key` lists the shard.
+/// Tells whether the home of the operation whose ledger on this shard is `key` lists the shard.
 Result<bool> is_listed(const std::vector<Engine*>& shards, std::size_t shard, const std::string& key) {
   for (const auto* other : shards) {
     const auto bytes = other == shards[shard] ? std::nullopt : TRY(other->get(key));

@@ -2,17 +2,18 @@
 // check of its fence, the effect, and the ledger that counts it. Thread safe; coroutines resume on the caller's
 // executor.
 //
-// In a store of several shards (docs/scale.md) an operation has a ledger on each shard that it writes to. The one on
-// its home, the shard of its id, lists the others: a shard is listed there before the first write to it. A higher epoch
-// is taken at home first, then on all listed shards, and only whoever knows that of all of them writes under it; an
-// operation is closed on all listed shards, and then at home. So nothing is written anywhere under a lower epoch once
-// something was under a higher one, and nothing at all once the operation is closed.
+// In a store of several shards (docs/scale.md) an operation has a ledger on each shard that it writes to. The ledger on
+// its home, the shard of its id, lists the other shards: a shard is listed there before the first write to it. A higher
+// epoch is taken at home first, then on all listed shards, and a worker writes under it only once all of them are known
+// to have it. An operation is closed on all listed shards, and then at home. So nothing is written on any shard under a
+// lower epoch after a write under a higher one, and nothing at all once the operation is closed.
 //
-// Where processes share the shards (owner_calls.h), each changes the ledgers of its own. What follows is for the one
-// that serves an operation's home, but for reading, which is for any, and for what concerns one shard's transactions.
+// Where processes share the shards (owner_calls.h), each process changes the ledgers on its own shards. The functions
+// below are for the process that serves an operation's home, except reading, which any process may do, and the
+// functions for transactions of one shard.
 //   ledger                      as in common/base
 //   of several shards           2 | ledger string | epoch varint | varint count | count * shard varint
-// The epoch is the highest of which it is known that all listed shards have it; only the home lists any.
+// The epoch is the highest one that all listed shards are known to have; only the home lists any.
 #pragma once
 #include <functional>
 
@@ -36,23 +37,23 @@ class OperationLedgers {
   using Effect = std::function<Result<std::uint64_t>(OperationLedger&)>;
   /// A step of a transaction of this shard: checks the fence, then does the work. kFenced if another attempt has taken
   /// over. False: nothing was done, since the shard may not be listed under the fence's epoch yet; call enter(), and
-  /// run the transaction again as one that has `entered`.
+  /// run the transaction again with `entered`.
   Result<bool> fenced_on(std::size_t shard, Transaction& txn, std::string_view account, const Fence& fence,
                          bool entered, const Effect& effect) const;
   Task<Result<void>> enter(std::size_t shard, std::string account, Fence fence) const;
 
-  /// Opening a closed operation is not an error; the ledger says that the work is done.
-  /// `since`: as in Fence. What they return is of all shards together.
+  /// Opening a closed operation is not an error; the ledger says that the work is done. `since`: as in Fence. These
+  /// functions return the ledger of all shards together.
   Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id, std::uint64_t epoch,
                                                std::uint64_t since = 0) const;
   Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id, std::uint64_t epoch,
                                                 std::uint64_t since = 0) const;
   Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount) const;
-  /// Empty if the operation is unknown.
+  /// Returns an empty ledger if the operation is unknown.
   Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id) const;
   /// Removes the ledger if it is closed and its operation has no message and no worker any more.
   Task<Result<void>> forget_operation(std::string account, std::string operation_id) const;
-  /// The shard of its id.
+  /// Returns the shard of the operation's id.
   [[nodiscard]] std::size_t home_of(std::string_view account, std::string_view operation_id) const;
 
  private:
@@ -62,12 +63,12 @@ class OperationLedgers {
   using Change = std::function<Result<void>(Row&)>;
   [[nodiscard]] Operation operation(std::string_view account, std::string_view operation_id) const;
   void offer_steps();
-  /// Nothing: the operation has none here.
+  /// Returns nothing if the operation has no ledger here.
   static Result<std::optional<Row>> find(const Reader& reader, const std::string& key);
   static void store(Transaction& txn, const std::string& key, const Row& row);
   Task<Result<Row>> change_home(const Operation& operation, Change change) const;
   Task<Result<void>> enter_at_home(Asked entering) const;
-  /// Of the ledgers on listed shards, here or by the owners of the shards.
+  /// Changes the ledgers on the listed shards, here or by the owners of the shards.
   Task<Result<void>> change_listed(const std::vector<std::uint64_t>& shards, Asked asked) const;
   Task<Result<void>> change_here(std::size_t shard, Asked asked) const;
   Task<Result<void>> raise_listed(const Operation& operation, Row home, std::uint64_t epoch, std::uint64_t since) const;
@@ -80,13 +81,14 @@ class OperationLedgers {
   const FailStep* step_;
 };
 
-/// One round over the ledgers of a shard, which fade (fading_rows.h). An operation fades as a whole: its home not
-/// before every listed shard, since that one alone can say where an earlier attempt is to be refused; and another shard
-/// not before the home, since what it has counted belongs to the sum. Returns how many rows were removed.
+/// Does one round over the ledgers of a shard, which fade (fading_rows.h). An operation fades as a whole: its home does
+/// not fade before every listed shard, since only the home can say on which shards an earlier attempt must be refused;
+/// and another shard does not fade before the home, since its counters belong to the sum. Returns how many rows were
+/// removed.
 Task<Result<std::size_t>> drop_faded_ledgers(std::vector<Engine*> shards, std::size_t shard, FadingRows fading,
                                              Duration retention, Time now);
 
-/// The ledger in a row. kCorruption.
+/// Returns the ledger in a row. kCorruption.
 Result<OperationLedger> ledger_in(std::string_view row);
 
 namespace test_switches {

@@ -20,7 +20,7 @@ void append_u32(std::string& out, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
 }
 
-/// The library's text on one line.
+/// Returns the library's text as one line.
 std::string one_line(std::string_view text) {
   std::string line(text.substr(0, text.find_last_not_of("\n ") + 1));
   for (auto& c : line) c = c == '\n' ? ' ' : c;
@@ -31,8 +31,9 @@ Error trouble(std::string_view what, std::string_view why) {
   return error_for_log(ErrorCode::kServerBusy, "PostgreSQL: " + std::string(what) + ": " + one_line(why));
 }
 
-/// What is not written as %XX in a password would be taken for a host, a port or a database, which errors quote: there
-/// is an @ behind the end of user and password then, as the library finds it.
+/// Tells whether the special characters of a password are written as %XX. Otherwise a part of it would be taken for a
+/// host, a port or a database, which errors quote. In that case there is an @ after the end of the user and the
+/// password, as the library finds that end.
 bool is_escaped(std::string_view url) {
   if (!url.starts_with("postgresql://") && !url.starts_with("postgres://")) return true;
   url.remove_prefix(url.find("//") + 2);
@@ -49,7 +50,7 @@ std::unexpected<Error> not_a_connection_string() {
               "characters as %XX, nor host=... dbname=..., with values that have spaces in '...'");
 }
 
-/// The library's own words about a string that it does not understand quote it, with the password.
+/// If the library does not understand the string, its own message is not used: it quotes the string, with the password.
 Result<Hosts> hosts_in(const std::string& url) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), nullptr),
                                                                              &PQconninfoFree);
@@ -64,7 +65,7 @@ Result<Hosts> hosts_in(const std::string& url) {
     if (keyword == "hostaddr") addresses = true;
   }
   if (!are_ports(hosts.ports)) return not_a_connection_string();
-  return addresses ? Hosts{} : hosts;  // given addresses are asked in their own order
+  return addresses ? Hosts{} : hosts;  // given addresses are tried in their own order
 }
 
 }  // namespace
@@ -84,8 +85,8 @@ Parameters& Parameters::null() {
   return *this;
 }
 
-/// As array_recv() of PostgreSQL reads it: dimensions, whether there are nulls, type; length and lower bound of the
-/// dimension; length and bytes of each.
+/// Encodes the list as array_recv() of PostgreSQL reads it: dimensions, whether there are nulls, type; length and lower
+/// bound of the dimension; length and bytes of each value.
 Parameters& Parameters::list(const std::vector<std::optional<std::string_view>>& values) {
   auto& out = *values_.emplace_back(std::in_place);
   append_u32(out, values.empty() ? 0 : 1);
@@ -120,7 +121,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& url) {
   auto& known = DatabaseHosts::of_process();
   const auto hosts = known.in_order(url, TRY(hosts_in(url)));
   const auto begun = std::chrono::steady_clock::now();
-  // What stands before the address can be changed by it. A host that vanished is noticed within ten seconds.
+  // The connection string can override the values in front of it. A host that vanished is noticed within ten seconds.
   constexpr std::array kNames = {"connect_timeout",
                                  "tcp_user_timeout",
                                  "keepalives_idle",
@@ -206,7 +207,7 @@ Result<std::vector<SqlRows>> Connection::receive(Patience patience) {
   std::optional<Error> failure;
   const auto until = patience ? std::optional(std::chrono::steady_clock::now() + *patience) : std::nullopt;
   for (take_results(rows, failure); unanswered_ > 0 && !lost_; take_results(rows, failure)) {
-    // A server that hangs up may say why before, but not whether it had committed.
+    // A server that hangs up may say why before that, but not whether it had committed.
     if (auto waited = wait_for_socket(until); !waited) return fail(failure ? *failure : waited.error());
   }
   if (lost_ && !failure) failure = lose("lost the connection");
@@ -218,7 +219,7 @@ void Connection::take_results(std::vector<SqlRows>& rows, std::optional<Error>& 
   auto* const connection = connection_.get();
   for (int nothing = 0; unanswered_ > 0 && nothing < 2 && PQisBusy(connection) == 0;) {
     auto* const result = PQgetResult(connection);
-    nothing = result == nullptr ? nothing + 1 : 0;  // one ends what a statement gave
+    nothing = result == nullptr ? nothing + 1 : 0;  // a null result ends the results of a statement
     if (result != nullptr) take(result, rows, failure);
   }
   if (PQstatus(connection) != CONNECTION_OK) lost_ = true;
@@ -229,7 +230,7 @@ void Connection::take(PGresult* result, std::vector<SqlRows>& rows, std::optiona
   const auto status = PQresultStatus(result);
   if (status == PGRES_PIPELINE_SYNC) {
     if (--unanswered_ == 0) return;
-    rows.clear();  // they were of an earlier call
+    rows.clear();  // they belonged to an earlier call
     failure.reset();
     return;
   }
@@ -246,7 +247,7 @@ void Connection::take(PGresult* result, std::vector<SqlRows>& rows, std::optiona
   failure = trouble("refused", PQresultErrorMessage(result));
 }
 
-/// Reads while it waits to write: a server that cannot send its answers reads nothing more.
+/// Reads while it waits to write, since a server that cannot send its answers reads nothing more.
 Result<void> Connection::wait_for_socket(std::optional<std::chrono::steady_clock::time_point> until) {
   auto* const connection = connection_.get();
   const int unsent = PQflush(connection);

@@ -1,6 +1,6 @@
 // Internal to postgres_*.cpp: one connection to PostgreSQL. Statements are sent together, as a pipeline, and their rows
-// come back in one round trip; those of one call are one transaction, unless they say otherwise. The calling thread
-// waits for the socket. One thread at a time.
+// come back in one round trip; the statements of one call are one transaction, unless they say otherwise. The calling
+// thread waits for the socket. One thread at a time.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 #include "common/base/error.h"
 
-// libpq's
+// libpq's type
 struct pg_conn;
 struct pg_result;
 
 namespace tidemark::kv::detail {
 
-/// A statement that a connection prepares when it meets it first. Both must outlive the program.
+/// A statement that a connection prepares when it first meets it. Both texts must outlive the program.
 struct Prepared {
   const char* name;
   const char* sql;
@@ -33,7 +33,7 @@ class Parameters {
   Parameters& number(std::int64_t value);
   Parameters& bytes(std::string_view value);
   Parameters& null();
-  /// bytea[]; nothing: null.
+  /// Adds a bytea[]; nothing: null.
   Parameters& list(const std::vector<std::optional<std::string_view>>& values);
   [[nodiscard]] const std::vector<std::optional<std::string>>& values() const { return values_; }
 
@@ -65,19 +65,19 @@ class Connection {
  public:
   using Patience = std::optional<std::chrono::milliseconds>;  // nothing: as long as the operating system waits
 
-  /// Errors tell what a person can do about them; none names the password.
+  /// The messages of errors tell people the remedy; none contains the password.
   static Result<std::unique_ptr<Connection>> open(const std::string& url);
 
   /// Sends the statements and waits for their rows. The transaction is committed when this returns them. After an error
-  /// it is not, unless the connection was lost: then nobody knows.
+  /// it is not committed, unless the connection was lost: then the outcome is unknown.
   Result<std::vector<SqlRows>> run(std::span<const Statement> statements, Patience patience);
   Result<SqlRows> run(const Statement& statement, Patience patience);
-  /// Sends a statement, and leaves what comes back to the next call. Does not wait.
+  /// Sends a statement without waiting, and leaves its results to the next call.
   void send(const Statement& statement);
 
-  /// Nothing more can be done with it.
+  /// True if the connection can no longer be used.
   [[nodiscard]] bool lost() const { return lost_; }
-  /// Of the last error, if it was the server's; "40001".
+  /// The SQLSTATE of the last error, such as "40001", if the server reported it.
   [[nodiscard]] const std::string& sqlstate() const { return sqlstate_; }
   [[nodiscard]] std::string parameter(const char* name) const;
 
@@ -88,7 +88,8 @@ class Connection {
   explicit Connection(pg_conn* connection) : connection_(connection) {}
   bool queue(std::span<const Statement> statements);
   Result<std::vector<SqlRows>> receive(Patience patience);
-  /// Takes what has come. What belongs to this call goes to `rows`, its first error to `failure`.
+  /// Takes the results that have arrived. Rows of this call are appended to `rows`; its first error is put into
+  /// `failure`.
   void take_results(std::vector<SqlRows>& rows, std::optional<Error>& failure);
   void take(pg_result* result, std::vector<SqlRows>& rows, std::optional<Error>& failure);
   Result<void> wait_for_socket(std::optional<std::chrono::steady_clock::time_point> until);
@@ -96,7 +97,7 @@ class Connection {
 
   std::unique_ptr<pg_conn, Finish> connection_;
   std::set<std::string, std::less<>> prepared_;
-  std::deque<const Prepared*> sent_;  // what is not answered yet: what is being prepared, or null for a statement
+  std::deque<const Prepared*> sent_;  // the unanswered ones: a statement being prepared, or null for a statement
   std::size_t unanswered_ = 0;        // pipelines
   std::string sqlstate_;
   bool lost_ = false;

@@ -15,9 +15,9 @@ constexpr std::int64_t kErasedAtOnce = 2000;
 constexpr int kMostTries = 5;
 constexpr milliseconds kFirstPause{20}, kLongestPause{1000};
 constexpr milliseconds kPatienceOfRelease{2'000};
-/// Who takes over waits for so much of the lease beyond it: clocks of two machines do not run alike.
+/// A process that takes over waits for the lease and this fraction of it more, since the clocks of two machines differ.
 constexpr int kMarginOfLease = 6;
-/// An owner may be killed, and its last commit land, after somebody began to watch.
+/// An owner may be killed, and its last commit arrive, after the watch began.
 constexpr int kMostWatches = 2;
 
 const Prepared kMakeOwner{"make_owner", R"(INSERT INTO owners (shard, epoch, owner, place)
@@ -25,7 +25,7 @@ const Prepared kMakeOwner{"make_owner", R"(INSERT INTO owners (shard, epoch, own
 const Prepared kReadOwner{"read_owner",
                           R"(SELECT epoch, renewals, lease_ms, (place <> '' AND place = $2::text)::int::bigint, owner
   FROM owners WHERE shard = $1::bigint)"};
-// If the row is as it was read: then its owner has not renewed its lease since.
+// Claims the shard if its row is unchanged since it was read, so its owner has not renewed its lease since.
 const Prepared kClaim{"claim", R"(UPDATE owners
   SET epoch = epoch + 1, owner = $2::text, place = $3::text, lease_ms = $4::bigint, claimed_at = now()
   WHERE shard = $1::bigint AND epoch = $5::bigint AND renewals = $6::bigint RETURNING epoch)"};
@@ -35,13 +35,13 @@ const Prepared kRenew{"renew",
 const Prepared kRelease{"release", "UPDATE owners SET lease_ms = 0 WHERE shard = $1::bigint AND epoch = $2::bigint"};
 const Prepared kClaimAgain{"claim_again", R"(UPDATE owners SET epoch = epoch + 1, claimed_at = now()
   WHERE shard = $1::bigint AND owner = $2::text RETURNING epoch)"};
-// A statement of its own behind the claim: that one waits for a commit that is under way, but does not see its rows.
+// A separate statement after the claim: the claim waits for a commit that is under way, but does not see its rows.
 const Prepared kLastGroup{"last_group",
                           "SELECT number FROM groups WHERE shard = $1::bigint ORDER BY number DESC LIMIT 1"};
 const Prepared kFindRewritten{"find_rewritten",
                               "SELECT key, written_by FROM entries WHERE shard = $1::bigint AND written_by <> 0"};
-/// Rows below the number that their key has: the database went back in time once, and its owner did not know them. The
-/// first number of a key is looked up by the whole primary key, as below.
+/// Removes rows whose number is below that of their key: the database went back in time once, and its owner did not
+/// know these rows. The first number of a key is looked up by the whole primary key, as below.
 const Prepared kMend{"mend", R"(WITH fence AS (
     SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR SHARE),
   older AS (SELECT below.at FROM unnest($3::bytea[], string_to_array($4::text, ',')::bigint[]) AS these (key, written_by),
@@ -50,8 +50,8 @@ const Prepared kMend{"mend", R"(WITH fence AS (
   DELETE FROM entries WHERE ctid = ANY (ARRAY(SELECT at FROM older)) RETURNING written_by)"};
 const Prepared kCheck{"check", "SELECT 1::bigint FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint"};
 
-// Rows with their numbers (rewritten_rows.h), from two parameters. Each is looked up by the whole primary key, whatever
-// the planner believes of a table that is empty, or was when it planned.
+// Rows with their numbers (rewritten_rows.h), from two parameters. Each row is looked up by the whole primary key, even
+// if the planner believes that the table is empty, or was empty when it planned.
 #define THESE(keys, numbers)                                                 \
   "ctid = ANY (ARRAY(SELECT (SELECT found.ctid FROM entries AS found "       \
   "WHERE found.shard = (SELECT shard FROM fence) AND found.key = these.key " \
@@ -59,7 +59,7 @@ const Prepared kCheck{"check", "SELECT 1::bigint FROM owners WHERE shard = $1::b
   "FROM unnest(" keys "::bytea[], string_to_array(" numbers "::text, ',')::bigint[]) AS these (key, written_by)))"
 
 // One statement, so that it is one transaction and one round trip. If the epoch is another one, there is no fence, and
-// nothing is written. The owner's row is only locked as a rule: it would grow a version with each group.
+// nothing is written. As a rule the owner's row is only locked, because it would grow a version with each group.
 #define COMMIT(fence) \
   "WITH fence AS MATERIALIZED (" fence                                                                 \
   "), gone AS (DELETE FROM entries WHERE " THESE("$5", "$6")                                           \
@@ -162,7 +162,7 @@ Result<OwnedShard> OwnedShard::claim_seen(const PostgresOptions& options) {
   return shard;
 }
 
-/// Watches the row until whoever had it has let go, has ended in this place, or cannot have a lease any more.
+/// Watches the row until its owner has let go, has ended in this place, or cannot have a lease any more.
 Result<void> OwnedShard::take() {
   const auto& o = *options_;
   for (int watched = 0;;) {
@@ -182,7 +182,7 @@ Result<void> OwnedShard::take() {
   }
 }
 
-/// False if somebody has changed the row.
+/// Returns false if the row has been changed.
 Result<bool> OwnedShard::try_to_take(const SeenOwner& seen) {
   const auto& o = *options_;
   auto parameters = Parameters().number(o.shard).bytes(o.owner).bytes(o.place).number(o.lease.count());
@@ -190,7 +190,7 @@ Result<bool> OwnedShard::try_to_take(const SeenOwner& seen) {
   return claim_by(*connection_, {kClaim, std::move(parameters)}, kSetupPatience);
 }
 
-/// False if it claims nothing.
+/// Returns false if the statement claims nothing.
 Result<bool> OwnedShard::claim_by(Connection& connection, Statement claim, Connection::Patience patience) {
   const auto sent = lease_clock();
   const Statement both[] = {std::move(claim), {kLastGroup, Parameters().number(options_->shard)}};
@@ -214,7 +214,7 @@ Result<void> OwnedShard::find_rewritten() {
   return {};
 }
 
-/// Each key has one row.
+/// Makes sure that each key has one row.
 Result<void> OwnedShard::remove_older_than(const RewrittenRows::Groups& newest) {
   if (newest.empty()) return {};
   Numbered rows;
@@ -257,7 +257,7 @@ Error OwnedShard::taken_over() {
   return make_error(ErrorCode::kServerBusy, "Another process has taken this part of the store over.");
 }
 
-/// What is known of the rows is of groups that the database has no more: only opening it again tells what is there.
+/// The known rows are those of groups that the database has lost. Only opening the shard anew shows the present rows.
 Error OwnedShard::gone_back(std::int64_t known_group) {
   unknown_ = true;
   shared_->over = true;
@@ -266,7 +266,7 @@ Error OwnedShard::gone_back(std::int64_t known_group) {
                                                        std::to_string(last_group_));
 }
 
-/// A failure is for good if it is over then. Otherwise the lost connection stays: who tries next claims again.
+/// A failure is final if `over` is set then. Otherwise the lost connection stays, and the next attempt claims again.
 Result<void> OwnedShard::try_to_claim_again() {
   auto connection = TRY(connect(*options_));
   const auto known_group = last_group_;
@@ -338,7 +338,7 @@ Result<void> OwnedShard::commit(const RewrittenRows::Plan& plan, std::int64_t gr
   }
 }
 
-/// So that there is room for other rows that are rewritten.
+/// Makes room for other rows that are rewritten.
 Result<void> OwnedShard::let_calm_down(std::int64_t group) {
   const auto calm = rewritten_.calm(group);
   if (calm.empty()) return {};
@@ -358,12 +358,12 @@ Result<void> OwnedShard::let_calm_down(std::int64_t group) {
 }
 
 bool OwnedShard::due_for_renewal() const {
-  // Whoever renews leases for others gets some time for it.
+  // The thread that renews leases for all shards gets some time for it.
   const auto left = options_->renewed_elsewhere ? options_->lease / 2 : options_->lease * 2 / 3;
   return (lease_clock() + left).count() >= shared_->lease_ends_ns;
 }
 
-/// One round trip.
+/// Takes one round trip.
 Result<void> OwnedShard::ask_whether_owned(Connection::Patience patience) {
   const auto& statement = options_->lease.count() > 0 ? kRenew : kCheck;
   const auto sent = lease_clock();

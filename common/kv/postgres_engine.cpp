@@ -20,12 +20,12 @@ using detail::Reads;
 
 constexpr std::size_t kMaxTogether = 512;
 constexpr std::size_t kMaxBytesTogether = 8UL << 20;
-// Rows that are fetched for a walk of a body; four times as many each time it is run again.
+// The number of rows that are fetched for the walk of a body; four times as many each time the body is run again.
 constexpr std::size_t kFirstRows = 16;
 constexpr std::size_t kMostRows = 65536;
-/// A body that reads something else each time would never come to its end.
+/// A body that reads something else in each run would never end.
 constexpr int kMostRuns = 10'000;
-/// How often an owner that has nothing to do makes sure that it is one; more often if its lease is short.
+/// How often an idle owner makes sure that it is still the owner; more often if its lease is short.
 constexpr std::chrono::milliseconds kBetweenLooks{2'000};
 
 constexpr std::uint64_t kCommitBoundsUs[] = {250,    500,     1'000,   2'500,     5'000,     10'000,    25'000,
@@ -34,7 +34,7 @@ constexpr std::uint64_t kCommitBoundsUs[] = {250,    500,     1'000,   2'500,   
 const FailStep kCommitStep("kv.postgres.commit");
 const FailStep kEraseStep("kv.postgres.erase");
 
-/// One body's view: the writes of its group, over what is known. What it reads beyond that is noted as missing.
+/// One body's view: the writes of its group over the known rows. Reads of other rows are noted as missing.
 class KnownTransaction final : public Transaction {
  public:
   KnownTransaction(const KnownRows& known, WriteOverlay& writes, KnownRows::Missing& missing, std::size_t limit)
@@ -57,7 +57,7 @@ class KnownTransaction final : public Transaction {
   }
   void erase(std::string_view key) override { writes_.erase(key); }
 
-  /// Nothing if the body is to be run again, whatever it made of what it could not read.
+  /// Returns nothing if the body must be run again, regardless of its outcome without the rows that it could not read.
   std::optional<Result<void>> finish(Result<void> outcome) {
     if (!mine_.empty()) {
       missing_.add(std::move(mine_));
@@ -103,12 +103,13 @@ class OwnerEngine final : public PostgresEngine {
   }
 
   std::shared_ptr<const Reader> snapshot() const override {
-    // The lease is looked at afterwards: what an owner shares with an earlier reader must not hide the next owner's.
+    // The lease is checked afterwards: a snapshot shared with an earlier reader must not hide the writes of the next
+    // owner.
     auto shared = reads_->snapshot();
     return shard_->sure() ? std::move(shared) : reads_->fresh_snapshot();
   }
   Result<std::optional<std::string>> get(std::string_view key) const override {
-    // The lease is looked at afterwards: until then nobody else can have written.
+    // The lease is checked afterwards: if it still holds, no other process can have written until then.
     if (auto known = known_.find(key); known && shard_->sure()) {
       ++known_reads_;
       return std::move(*known);
@@ -187,14 +188,14 @@ class OwnerEngine final : public PostgresEngine {
   struct Erasure {
     std::vector<KeyRange> ranges;
     Completion done;
-    std::uint64_t after;                // so many transactions were submitted before
-    std::size_t at = 0;                 // the ranges before are erased
-    std::optional<KeyRange> left = {};  // of this one, once it was begun
+    std::uint64_t after;                // the number of transactions that were submitted before
+    std::size_t at = 0;                 // the ranges before this one are erased
+    std::optional<KeyRange> left = {};  // the rest of this range, once it was begun
   };
   /// Transactions that are committed together.
   struct Group {
     std::vector<Waiting> members;
-    std::vector<Result<void>> outcomes;  // of the first members; those behind are to be run
+    std::vector<Result<void>> outcomes;  // of the first members; the other members are still to be run
     WriteOverlay writes;
   };
 
@@ -209,7 +210,7 @@ class OwnerEngine final : public PostgresEngine {
     return refusal_;
   }
 
-  /// Whatever keeps the writer busy, but for commits, which look themselves.
+  /// Checks the ownership now and then, even if the writer is busy. Commits check it themselves.
   void look_now_and_then() {
     const auto now = std::chrono::steady_clock::now();
     if (now - looked_at_ < look_every_ || failure_now()) return;
@@ -239,7 +240,7 @@ class OwnerEngine final : public PostgresEngine {
     }
   }
 
-  /// A group that grows too large is committed in parts.
+  /// Commits the group, in parts if it grows too large.
   void carry_out(Group group) {
     known_.keep_bound();
     while (!group.members.empty()) {
@@ -248,20 +249,20 @@ class OwnerEngine final : public PostgresEngine {
       if (!failure) failure = commit(group.writes);
       if (failure) end(*failure);
       const auto done = failure ? group.members.size() : group.outcomes.size();
-      // Outcomes may rest on writes of the same group, so what fails it fails all of them, refusals included.
+      // Outcomes may rest on writes of the same group, so a failure fails all of them, refusals included.
       if (failure) group.outcomes.assign(done, fail(*failure));
       tell(group, done);
       group.writes.clear();
     }
   }
 
-  /// Runs bodies until one after another found what it read, and the group is complete or full.
+  /// Runs bodies until each one in turn has found the rows that it read, and the group is complete or full.
   std::optional<Error> run_bodies(Group& group) {
     for (;;) {
       KnownRows::Missing missing;
       for (auto i = group.outcomes.size(); i < group.members.size(); ++i) {
         auto outcome = run_body(group.members[i], group.writes, missing);
-        // Behind a body that is to be run again, others run only to say what they miss.
+        // Behind a body that must be run again, others run only to note their missing rows.
         const bool in_turn = i == group.outcomes.size();
         if (outcome && in_turn) group.outcomes.push_back(std::move(*outcome));
         if (outcome && !in_turn) group.writes.undo();
@@ -298,7 +299,7 @@ class OwnerEngine final : public PostgresEngine {
     known_.begin_commit(writes);
     const bool changes = !writes.rows().empty();
     if (changes) reads_->committing();
-    // What bodies only read must have been true, too: a former owner finds that it is not one any more.
+    // Rows that bodies only read must have been true too: this shows a former owner that it is no longer the owner.
     auto committed = changes ? shard_->commit(writes) : shard_->check();
     kCommitStep.after.reach();
     const auto took = std::chrono::steady_clock::now() - begun;
@@ -313,8 +314,8 @@ class OwnerEngine final : public PostgresEngine {
     return std::nullopt;
   }
 
-  /// Nothing more is done: the shard is another's, or nobody knows what is in it, or a store remembers what bodies of a
-  /// group saw that does not come to be.
+  /// Ends the engine's work: another process has the shard, or the state of the shard is unknown, or a store remembers
+  /// results of bodies in a group that will never be committed.
   void end(const Error& why) {
     MutexLock lock(mutex_);
     if (!failure_) failure_ = shard_->fenced() ? why : error_for_log(ErrorCode::kStorageFailure, why.detail);
@@ -333,7 +334,7 @@ class OwnerEngine final : public PostgresEngine {
     told.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       auto& member = group.members[i];
-      member.body = nullptr;  // let go of what it captured before its owner hears of the end
+      member.body = nullptr;  // destroy its captures before their owner is told
       told.push_back({std::move(member.done), std::move(group.outcomes[i])});
     }
     group.members.erase(group.members.begin(), group.members.begin() + static_cast<std::ptrdiff_t>(count));
@@ -342,7 +343,7 @@ class OwnerEngine final : public PostgresEngine {
     Completion::deliver(std::move(told));
   }
 
-  /// Erases a part of what waits longest; transactions go on between the parts.
+  /// Erases a part of the erasure that has waited longest; transactions go on between the parts.
   void erase_some(Erasure& erasure) {
     auto failure = failure_now();
     if (!failure && erasure.at < erasure.ranges.size()) {
@@ -377,13 +378,13 @@ class OwnerEngine final : public PostgresEngine {
   mutable Mutex mutex_;
   mutable std::condition_variable_any changed_;
   std::deque<Waiting> queue_ GUARDED_BY(mutex_);
-  std::deque<Erasure> erasures_ GUARDED_BY(mutex_);  // the writer alone takes them away
+  std::deque<Erasure> erasures_ GUARDED_BY(mutex_);  // only the writer removes them
   std::uint64_t submitted_ GUARDED_BY(mutex_) = 0;
   std::optional<Error> failure_ GUARDED_BY(mutex_);
   std::optional<Error> refusal_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
   mutable SharedKnownRows known_{options_.known_bytes};
-  // Of the writer's thread, but for what says that it is from any.
+  // These belong to the writer's thread, except for the shard's functions that any thread may call.
   std::optional<OwnedShard> shard_;
   std::uint64_t told_ = 0;  // transactions
   std::chrono::steady_clock::time_point looked_at_ = std::chrono::steady_clock::now();

@@ -7,7 +7,7 @@
 namespace tidemark::kv::detail {
 namespace {
 
-constexpr std::chrono::milliseconds kSoon{200};  // costs nobody much
+constexpr std::chrono::milliseconds kSoon{200};  // too short to matter
 constexpr std::chrono::seconds kLongestAway{5};
 
 std::vector<std::string> parts_of(const std::string& list) {

@@ -1,6 +1,6 @@
-// What the connections of a process have found out about a database that has several hosts, such as a leader and those
-// that may replace it. A host that stands still costs whoever connects a timeout, and whoever asks it something as long
-// again; so what one connection has found out spares the others. Thread safe.
+// Facts that the connections of a process have found out about a database with several hosts, such as a leader and
+// hosts that may replace it. A host that stands still costs a new connection a timeout, and a statement as long again;
+// so the experience of one connection spares the others. Thread safe.
 #pragma once
 #include <chrono>
 #include <map>
@@ -10,35 +10,35 @@
 
 namespace tidemark::kv::detail {
 
-/// Hosts, and their ports in the same order, each separated by commas, as the library wants them: one port, or none,
+/// Hosts, and their ports in the same order, each separated by commas, as the library wants them. One port, or none,
 /// may stand for all.
 struct Hosts {
   std::string names, ports;
   bool operator==(const Hosts&) const = default;
 };
 
-/// The same with this host first; as they are if it is not among them.
+/// Returns the hosts with this one first; unchanged if it is not among them.
 Hosts with_first(const Hosts& hosts, const Hosts& first);
 
 class DatabaseHosts {
  public:
   using Moment = std::chrono::steady_clock::time_point;
 
-  /// For all connections of the process. Databases are told apart by their connection strings.
+  /// Returns the object for all connections of the process. Databases are told apart by their connection strings.
   static DatabaseHosts& of_process();
 
-  /// A connection was made, by which one may write.
+  /// A connection was made that accepts writes.
   void took_writes(const std::string& url, Hosts host);
-  /// None could be made, from this moment until that.
+  /// No such connection could be made, between these two moments.
   void nobody_did(const std::string& url, Moment begun, Moment ended);
   /// A connection was lost, or its host did not answer in time.
   void fell_silent(const std::string& url);
 
-  /// The one that took writes last comes first.
+  /// Returns the hosts with the one that last took writes first.
   [[nodiscard]] Hosts in_order(const std::string& url, const Hosts& hosts) const;
-  /// Nobody took writes just now, and to find that out took its time; for twice as long, up to five seconds.
+  /// True if no host took writes just now, and finding that out took long; for twice that time, up to five seconds.
   [[nodiscard]] bool seems_away(const std::string& url, Moment now) const;
-  /// How often it fell silent: connections from before the last time probably have nobody at their other end.
+  /// How often the database fell silent: older connections than the last time are probably dead.
   [[nodiscard]] std::uint64_t silences(const std::string& url) const;
 
  private:

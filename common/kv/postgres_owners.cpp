@@ -3,7 +3,7 @@
 namespace tidemark::kv::detail {
 namespace {
 
-/// What takes longer is no proof of life.
+/// A renewal that takes longer does not prove that the process lives.
 constexpr std::chrono::milliseconds kPatience{5'000};
 
 const Prepared kLockShared{"lock_shared",

@@ -1,8 +1,8 @@
 // Internal to postgres_*.cpp and shard_owners.cpp: the tables by which processes share the shards of a database. Beside
 // those of postgres_tables.h:
-//   processes  name -> address, renewals, place    a row for each process that lives; place as in owners
-//   wishes     shard -> process                    the one that is to have it
-// The process of an owner is what stands before '#' in its name. One thread at a time. Errors: the database cannot be
+//   processes  name -> address, renewals, place    a row for each living process; place as in owners
+//   wishes     shard -> process                    the process that should get the shard
+// The process of an owner is the part of its name before '#'. One thread at a time. Errors: the database cannot be
 // reached; the next call connects again.
 #pragma once
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace tidemark::kv::detail {
 
-/// A shard of this process, and the epoch under which it has it.
+/// A shard of this process, and the epoch under which the process has it.
 struct HeldShard {
   std::size_t shard = 0;
   std::int64_t epoch = 0;
@@ -22,17 +22,17 @@ struct HeldShard {
 
 class OwnersTables {
  public:
-  /// Makes what is not there. `options` must outlive it; their tables are prepared.
+  /// Makes missing tables. `options` must outlive this object, and their own tables must be prepared.
   static Result<OwnersTables> open(const PostgresOptions& options, std::size_t shards);
 
   Result<OwnersTable> read();
-  /// Raises the counters of the process and of its shards, in one transaction. Those that it still owns.
+  /// Raises the counters of the process and of its shards, in one transaction. Returns the shards that it still owns.
   Result<std::vector<std::size_t>> renew(const ProcessRow& me, const std::vector<HeldShard>& held);
-  /// The process is gone: whoever reads this need not wait. Also its predecessors in the same place.
+  /// Removes the process and its predecessors in the same place, so that others need not wait for it.
   Result<void> leave(const std::string& process);
-  /// If its counter still is as it was.
+  /// Removes the process if its counter is unchanged.
   Result<void> forget(const ProcessRow& process);
-  /// Empty: whoever comes first.
+  /// Empty: any process may have the shard.
   Result<void> wish(std::size_t shard, const std::string& process);
 
  private:

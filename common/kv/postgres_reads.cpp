@@ -10,7 +10,7 @@ namespace tidemark::kv::detail {
 namespace {
 
 constexpr std::size_t kMostIdle = 16;
-// Of a walk: few at first, since most walks end soon, then as many as are about so many bytes.
+// The rows that a walk fetches: few at first, since most walks end soon, then as many as have about this many bytes.
 constexpr std::size_t kFirstRows = 16;
 constexpr std::size_t kMostRows = 1024;
 constexpr std::size_t kBytesAtOnce = 1UL << 20;
@@ -19,7 +19,7 @@ constexpr std::size_t kKeysAtOnce = 64;
 const Prepared kGet{"get", "SELECT value FROM entries WHERE shard = $1::bigint AND key = $2::bytea"};
 const Prepared kGetAll{"get_all", "SELECT key, value FROM entries WHERE shard = $1::bigint AND key = ANY($2::bytea[])"};
 const Prepared kBegin{"begin", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
-const Prepared kTakeSnapshot{"take_snapshot", "SELECT 1"};  // it is taken by the first statement, not by BEGIN
+const Prepared kTakeSnapshot{"take_snapshot", "SELECT 1"};  // the first statement takes the snapshot, not BEGIN
 const Prepared kEnd{"end", "COMMIT"};
 const Prepared kEpoch{"epoch", "SELECT epoch FROM owners WHERE shard = $1::bigint"};
 
@@ -29,7 +29,7 @@ std::optional<std::string> value_in(const SqlRows& rows) {
 
 }  // namespace
 
-/// A transaction of PostgreSQL that sees what was committed when it began.
+/// A transaction of PostgreSQL, which sees the commits up to its beginning.
 class Reads::Moment {
  public:
   Moment(std::shared_ptr<Reads> reads, Link link, std::uint64_t changes)
@@ -49,15 +49,15 @@ class Reads::Moment {
     if (link_->lost()) lost_ = true;
     return rows;
   }
-  /// Nothing more can be read.
+  /// True if nothing more can be read.
   [[nodiscard]] bool lost() const { return lost_; }
-  /// All that anybody can see now: nothing was on its way when it began, and nothing has been sent since.
+  /// True if it shows all that any reader can see now: no change was on its way when it began, and none was sent since.
   [[nodiscard]] bool shows(std::uint64_t changes) const { return changes_ == changes && changes % 2 == 0; }
   [[nodiscard]] std::int64_t shard() const { return reads_->options_.shard; }
 
  private:
   const std::shared_ptr<Reads> reads_;
-  const std::uint64_t changes_;  // when it began
+  const std::uint64_t changes_;  // the count when it began
   std::atomic<bool> lost_{false};
   Mutex mutex_;
   Link link_ GUARDED_BY(mutex_);
@@ -97,7 +97,7 @@ class Reads::Walk final : public Cursor {
       failure_ = moment_.error();
       return;
     }
-    // Nothing is before the empty key, and an empty upper bound would mean "to the end".
+    // No key is before the empty key, and an empty upper bound would mean "to the end".
     const bool at_the_end = begun_ && direction_ == Direction::kReverse && left_.upper.empty();
     begun_ = true;
     if (at_the_end || (!left_.upper.empty() && left_.upper <= left_.lower)) return;
@@ -155,7 +155,7 @@ Result<std::optional<std::string>> Reads::get(std::string_view key) {
   for (int tries = 1;; ++tries) {
     auto link = TRY(take());
     auto found = link->run(statement, options_.read_patience);
-    const bool stale = !found && link->lost() && tries == 1;  // the server was restarted since it was idle
+    const bool stale = !found && link->lost() && tries == 1;  // the server was restarted while the link was idle
     give_back(std::move(link));
     if (stale) continue;
     return value_in(TRY(std::move(found)));
@@ -169,17 +169,17 @@ std::shared_ptr<const Reader> Reads::snapshot() {
 
 std::shared_ptr<const Reader> Reads::fresh_snapshot() { return std::make_shared<Snapshot>(next_moment()); }
 
-/// Null: there is none that shows all that anybody may have seen by now.
+/// Returns null if no moment shows all that any reader may have seen by now.
 std::shared_ptr<Reads::Moment> Reads::shared_moment() {
-  std::shared_ptr<Moment> latest;  // lives longer than the lock, which its end takes
+  std::shared_ptr<Moment> latest;  // outlives the lock, which its destructor takes
   const MutexLock lock(mutex_);
   latest = latest_.lock();
   return latest && latest->shows(changes_) && !latest->lost() ? latest : nullptr;
 }
 
-/// One begins at a time, for all who asked before it did: each time a change is on its way, many ask at once.
+/// Begins one moment at a time, for all threads that asked before: each time a change is on its way, many ask at once.
 Reads::Begun Reads::next_moment() {
-  std::shared_ptr<Beginning> mine;  // as above
+  std::shared_ptr<Beginning> mine;  // outlives the lock, as above
   MutexLock lock(mutex_);
   if (!next_) next_ = std::make_shared<Beginning>();
   mine = next_;
@@ -248,7 +248,7 @@ Result<Reads::Link> Reads::take() {
       return link;
     }
   }
-  // The calling thread has others to serve.
+  // The calling thread has other clients to serve.
   if (hosts.seems_away(options_.url, std::chrono::steady_clock::now())) {
     return fail(ErrorCode::kServerBusy, "The database of this store cannot be reached.");
   }

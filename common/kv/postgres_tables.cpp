@@ -11,8 +11,8 @@ constexpr std::int64_t kFormat = 2;
 constexpr std::int64_t kOldestServer = 130000;
 constexpr std::size_t kMaxSchemaBytes = 63;
 
-// Statements are planned once and for any parameters: every one is to go by the primary key, also while the table is
-// small and when nobody has analysed it yet.
+// Statements are planned once, for any parameters. Each must use the primary key, even while the table is small or was
+// never analysed.
 const Prepared kSession{"session", R"(SELECT set_config('search_path', $1::text, false),
   set_config('default_transaction_isolation', 'read committed', false),
   set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
@@ -35,7 +35,7 @@ const Prepared kReadAbout{"read_about", "SELECT format, stamp FROM about"};
 const Prepared kNoteAbout{"note_about",
                           "INSERT INTO about SELECT $1::bigint, $2::text WHERE NOT EXISTS (SELECT FROM about)"};
 
-// What the table has grown by since it was analysed counts as the rest of it did.
+// Growth of the table since it was analysed counts like its other rows.
 const Prepared kSizes{"sizes", R"(WITH whole AS (
     SELECT reltuples::float8 * pg_relation_size(oid) / (greatest(relpages, 1) * current_setting('block_size')::float8) AS rows,
       pg_total_relation_size(oid)::float8 AS bytes
@@ -76,13 +76,13 @@ Result<void> make_tables(Connection& connection, const PostgresOptions& options)
       {"make_owners", R"(CREATE TABLE IF NOT EXISTS owners (shard bigint PRIMARY KEY, epoch bigint NOT NULL,
         owner text NOT NULL, renewals bigint NOT NULL DEFAULT 0, lease_ms bigint NOT NULL DEFAULT 0,
         place text NOT NULL, claimed_at timestamptz NOT NULL DEFAULT now())
-        WITH (fillfactor = 10))"},  // each renewal changes a row: there is room for many of its versions
+        WITH (fillfactor = 10))"},  // each renewal changes a row: there is room for many versions of it
       {"make_entries", R"(CREATE TABLE IF NOT EXISTS entries (shard bigint NOT NULL, key bytea NOT NULL,
         written_by bigint NOT NULL DEFAULT 0, value bytea NOT NULL, PRIMARY KEY (shard, key, written_by))
-        WITH (fillfactor = 75))"},  // a row that is replaced stays on its page, so the index need not be written
+        WITH (fillfactor = 75))"},  // a replaced row stays on its page, so the index need not be written
       {"make_groups", kMakeGroups},
       {"make_rewritten", kMakeRewritten},
-      // The index takes keys up to a third of a page; a compressed one would fit by luck.
+      // The index takes keys up to a third of a page; a compressed key would fit only by luck.
       {"plain_keys", "ALTER TABLE entries ALTER COLUMN key SET STORAGE PLAIN"}};
   std::vector<Statement> all = {{kLock, Parameters().bytes(options.schema)}};
   for (const auto& statement : statements) all.push_back({statement});
@@ -106,8 +106,8 @@ Result<std::optional<About>> read_about(Connection& connection, const std::strin
   return fail(not_usable("the tables in schema " + schema + " were made by another version of this program"));
 }
 
-/// Those of format 1 had the last group in the owners' rows, and updated every row in its place. One process makes them
-/// anew; the others wait for it. What was begun and not committed ends with the connection.
+/// Converts tables of format 1, which had the last group in the owners' rows, and updated every row in place. One
+/// process converts them; the others wait for it. If the connection breaks before the commit, nothing has changed.
 Result<void> renew_tables(Connection& connection, const PostgresOptions& options) {
   const Prepared statements[] = {
       {"more_entries", "ALTER TABLE entries ADD COLUMN IF NOT EXISTS written_by bigint NOT NULL DEFAULT 0"},
@@ -130,7 +130,7 @@ Result<void> renew_tables(Connection& connection, const PostgresOptions& options
   return {};
 }
 
-/// Which server it is comes first: another one need not understand the rest.
+/// Checks first which server it is, because another one need not understand the other statements.
 Result<std::unique_ptr<Connection>> connect_first(const PostgresOptions& options) {
   TRY(check_schema_name(options.schema));
   const auto opened = TRY(Connection::open(options.url));
@@ -145,7 +145,7 @@ Error at_start(Error error) {
   return make_error(ErrorCode::kStorageFailure, "cannot use the database: " + error.detail);
 }
 
-/// Other servers that speak the protocol differ in what a transaction may do and in when it is final.
+/// Other servers that speak the protocol have other rules for transactions, and for when they are final.
 Result<void> check_version(const std::string& version, std::int64_t number) {
   std::string name = '"' + version + '"';
   if (version.starts_with("CockroachDB")) name = "CockroachDB";

@@ -1,9 +1,9 @@
 // Internal to postgres_*.cpp: the tables of a store in PostgreSQL, and connections to them.
 //   entries  (shard, key) -> value                 written_by: 0, or a group's number (rewritten_rows.h)
-//   groups   (shard, number)                       of the group that was committed last
-//   owners   shard -> epoch, owner                 who may write
+//   groups   (shard, number)                       the number of the last committed group
+//   owners   shard -> epoch, owner                 the process that may write
 //            lease_ms, renewals, place             lease and place of PostgresOptions; 0 once the owner has let go
-//   about    format: of these tables; stamp: whose rows they have (PostgresOptions)
+//   about    format, of these tables; stamp, of the owner of their rows (PostgresOptions)
 #pragma once
 #include "common/kv/postgres_connection.h"
 #include "common/kv/postgres_engine.h"
@@ -12,17 +12,17 @@ namespace tidemark::kv::detail {
 
 inline constexpr std::chrono::milliseconds kSetupPatience{30'000};
 
-/// Which server it is: version() and server_version_num. kConfigInvalid if the engine cannot work with it.
+/// Checks version() and server_version_num. kConfigInvalid if the engine cannot work with this server.
 Result<void> check_version(const std::string& version, std::int64_t number);
-/// A connection that is ready for statements on the tables.
+/// Opens a connection that is ready for statements on the tables.
 Result<std::unique_ptr<Connection>> connect(const PostgresOptions& options);
-/// Checks the server. The stamp of the tables; nothing if they are not there.
+/// Checks the server, and returns the stamp of the tables; nothing if there are no tables.
 Result<std::optional<std::string>> find_stamp(const PostgresOptions& options);
-/// Checks the server and the stamp, and makes what is not there.
+/// Checks the server and the stamp, and makes missing tables.
 Result<void> prepare_tables(const PostgresOptions& options);
 /// See postgres_sizes().
 Result<std::vector<std::optional<StoredSize>>> sizes_of(const PostgresOptions& options, std::size_t shards);
-/// What a person who starts the store reads.
+/// Turns an error into one for the person who starts the store.
 Error at_start(Error error);
 
 }  // namespace tidemark::kv::detail

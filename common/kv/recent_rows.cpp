@@ -5,7 +5,7 @@
 namespace tidemark::kv {
 namespace {
 
-constexpr std::size_t kRecentRowOverhead = 160;  // of a row in memory, beside its bytes: about
+constexpr std::size_t kRecentRowOverhead = 160;  // the approximate memory of a row beside its bytes
 constexpr std::size_t kMaxRowBytes = 4096;       // larger ones cost more to keep than to find
 
 std::size_t byte_of(char c) { return static_cast<unsigned char>(c); }
@@ -63,7 +63,7 @@ void RecentRows::change(std::string_view key, const std::optional<std::string>& 
     const auto row = generation->rows.find(name);
     if (row == generation->rows.end()) continue;
     generation->bytes -= row->bytes();
-    // Whoever inserts a row has looked whether it is there: that says nothing of readers.
+    // A writer that inserts a row has looked for it before, so the entry does not show that readers want the row.
     const bool inserted = row->value == nullptr;
     if (inserted || !value || value->size() > kMaxRowBytes) {
       generation->rows.erase(row);

@@ -1,5 +1,5 @@
-// Rows of a database that were read a moment ago, in memory. Whoever needs one again is spared the search for it, which
-// costs several microseconds even where nothing has to be read from a file. It is for a database with a single writer,
+// Rows of a database that were read a moment ago, in memory. Reading such a row again saves the search for it, which
+// costs several microseconds even if nothing has to be read from a file. It is for a database with a single writer,
 // whose commits have rising numbers, and whose snapshots show the commits up to one of these: their moment.
 //
 // Thread safe.
@@ -25,20 +25,20 @@ class RecentRows {
 
   explicit RecentRows(std::size_t most_bytes) : most_bytes_(most_bytes / kParts) {}
 
-  /// What the row is at that moment, if it is in memory.
+  /// Returns the row as it is at that moment, if it is in memory.
   [[nodiscard]] std::optional<Value> find(std::string_view key, Moment at);
-  /// The row was read at that moment. It has no effect if somebody may have written the row since, or it is large.
+  /// The row was read at that moment. Does nothing if the row may have been written since, or if it is large.
   void remember(std::string_view key, std::optional<std::string_view> value, Moment at);
 
-  // Of the writer, before a commit can be seen that shows at `from` and later moments.
+  // For the writer, before a commit becomes visible at `from` and later moments.
 
-  /// The row is written. If nobody reads it, it is forgotten all the same.
+  /// The row is written. A row that is never read is forgotten all the same.
   void change(std::string_view key, const std::optional<std::string>& value, Moment from);
   /// All rows of the range are erased.
   void erase(const KeyRange& range, Moment from);
 
   struct Figures {
-    std::size_t bytes = 0;                   // of memory, about
+    std::size_t bytes = 0;                   // the approximate memory
     std::uint64_t found = 0, not_found = 0;  // by find()
   };
   [[nodiscard]] Figures figures() const;
@@ -54,9 +54,9 @@ class RecentRows {
   struct Row {
     std::string key;
     std::size_t hash;
-    // What no set of rows depends on.
+    // The sets do not depend on these.
     mutable Value value;
-    mutable Moment from;  // it has been so since then
+    mutable Moment from;  // the moment since which the row has this value
 
     [[nodiscard]] std::size_t bytes() const;
   };
@@ -77,21 +77,20 @@ class RecentRows {
     Rows rows;
     std::size_t bytes = 0;
   };
-  /// A row that is found belongs to the young ones. Once there are too many of these, they become the old ones, whose
-  /// place they take.
+  /// A row that is found belongs to the young rows. Once there are too many of these, they replace the old rows.
   struct Part {
     mutable Mutex mutex;
     Generation young GUARDED_BY(mutex), old GUARDED_BY(mutex);
-    /// By hash: when any of the rows was written last, whether it is in memory or not.
+    /// By hash: the moment at which any of these rows was last written, whether or not it is in memory.
     std::array<Moment, kSlots> changed GUARDED_BY(mutex){};
-    Moment erased GUARDED_BY(mutex) = 0;  // when a range was, last
-    /// What any row here began with: most ranges that are erased are of rows that nobody reads one by one.
+    Moment erased GUARDED_BY(mutex) = 0;  // when a range was last erased
+    /// The first bytes of all rows here: most erased ranges are of rows that are never read one by one.
     std::bitset<256> first_bytes GUARDED_BY(mutex);
     std::uint64_t hits GUARDED_BY(mutex) = 0, misses GUARDED_BY(mutex) = 0;
 
     /// Null if the row is not there.
     const Row* find(const Name& name) REQUIRES(mutex);
-    /// Returns what is forgotten, which takes its time to destroy: let go of the lock before.
+    /// Returns the forgotten rows, which take a while to destroy: release the lock before.
     Rows turn_if_full(std::size_t most_bytes) REQUIRES(mutex);
   };
 

@@ -6,7 +6,7 @@ namespace tidemark::kv {
 namespace {
 
 constexpr std::uint8_t kOften = 16;
-/// Two for each counter: one that nobody rewrites does not come to kOften by chance.
+/// Two for each counter, so that a row that is not rewritten does not reach kOften by chance.
 constexpr std::size_t kCountedTogether = 1UL << 15;
 constexpr std::int64_t kLong = 10'000;  // groups
 

@@ -1,7 +1,7 @@
-// Which rows are rewritten all the time, such as a counter that every group changes. PostgreSQL keeps what an update
-// replaces for as long as anybody has a transaction that may see it, and whoever updates the row again passes all of
-// that. So such a row is not updated: each group that changes it writes a new row, which has the group's number, and
-// removes the one of the group before by its number. Nothing of what was removed stands in the way of either.
+// Finds rows that are rewritten all the time, such as a counter that every group changes. PostgreSQL keeps the old
+// version of an updated row as long as there is a transaction that may see it, and the next update of the row passes
+// all of these versions. So such a row is not updated: each group that changes it writes a new row, which has the
+// group's number, and removes the row of the previous group by its number. Removed rows delay neither statement.
 //
 // For the only writer of a keyspace. Not thread safe.
 #pragma once
@@ -18,15 +18,15 @@ namespace tidemark::kv {
 
 class RewrittenRows {
  public:
-  /// Rows that have a group's number at most.
+  /// The greatest number of rows that have a group's number.
   static constexpr std::size_t kMost = 256;
 
-  /// By key: the group whose number the row has. All others have 0.
+  /// By key: the group whose number the row has. All other rows have 0.
   using Groups = std::map<std::string, std::int64_t, std::less<>>;
 
   explicit RewrittenRows(Groups stored = {}) : groups_(std::move(stored)) {}
 
-  /// What a group has to do. The keys are those of its writes, which must stay.
+  /// The statements of a group. The keys are those of the group's writes, which must stay.
   struct Plan {
     struct Row {
       std::string_view key;
@@ -36,26 +36,26 @@ class RewrittenRows {
       Row row;
       std::string_view value;
     };
-    std::vector<Row> removed;  // rows that are there, or are not
-    std::vector<Put> put;      // inserted, or updated if they are there
+    std::vector<Row> removed;  // rows that may exist or not
+    std::vector<Put> put;      // inserted, or updated if they exist
   };
-  /// `group`: its number, which is higher than that of any before.
+  /// `group`: its number, which is higher than all earlier ones.
   [[nodiscard]] Plan plan(const WriteOverlay& writes, std::int64_t group);
-  /// It is committed.
+  /// The plan's group is committed.
   void committed(const Plan& plan);
 
-  /// Rows that have not been rewritten for long, once there is no room for others: they are to have 0 again.
+  /// Returns rows that have not been rewritten for long, once there is no room for others: they should have 0 again.
   [[nodiscard]] Groups calm(std::int64_t group) const;
-  /// They have it.
+  /// The rows have 0 again.
   void calmed(const Groups& rows);
 
   [[nodiscard]] const Groups& groups() const { return groups_; }
 
  private:
-  /// Whether it is written often, this time included.
+  /// Counts a write, and tells whether the row is written often.
   bool count(std::string_view key);
   Groups groups_;
-  // How often keys were written lately, about: by hash, so that others may count with them.
+  // The approximate number of recent writes of keys, by hash, so that several keys may share a counter.
   std::array<std::uint8_t, 1UL << 14> counts_{};
   std::size_t counted_ = 0;
 };

@@ -14,20 +14,20 @@ using Database = std::shared_ptr<rocksdb::DB>;
 
 /// Uses the files of the machine unless there is an `env`, which must outlive the database.
 Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env = nullptr);
-/// Changes nothing, and cannot be written to.
+/// Opens a database that is only read: it changes nothing, and cannot be written to.
 Result<Database> open_database_to_read(const RocksDbOptions& options);
 
-// Of a database that is open; see StoredEngine.
+// These are for an open database; see StoredEngine.
 Result<void> make_checkpoint(rocksdb::DB& db, const std::filesystem::path& directory);
 Result<std::vector<StoredFile>> files_of(rocksdb::DB& db);
 std::uint64_t estimate_bytes(rocksdb::DB& db, const KeyRange& range);
 
-/// open_rocksdb() with the files of a test, which forget what was not synced.
+/// open_rocksdb() with the files of a test, which forget writes that were not synced.
 Result<std::unique_ptr<RocksDbEngine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
 
-/// While it lives, what this thread inserts begins its search where the last insert with the same prefix was. Not for a
-/// batch that erases ranges: the library keeps them in a list of their own, but would begin there at a place of the
-/// other list, and spoil it.
+/// While it lives, this thread's inserts begin their search at the last insert with the same prefix. Not for a batch
+/// that erases ranges: the library keeps ranges in a list of their own, but would begin there at a place of the other
+/// list, and corrupt it.
 class HintedInserts {
  public:
   explicit HintedInserts(bool hinted) { on_ = hinted; }

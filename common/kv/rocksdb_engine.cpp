@@ -24,10 +24,10 @@ using detail::error_of;
 using detail::slice;
 using detail::view;
 
-// What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
+// The limits of one write to the log: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
-constexpr std::size_t kMaxGroupBytes = 4UL << 20;  // there are up to four copies of them
-constexpr std::size_t kRowOverhead = 16;           // in a batch, beside key and value: a guess that spares it growing
+constexpr std::size_t kMaxGroupBytes = 4UL << 20;  // up to four copies of them exist
+constexpr std::size_t kRowOverhead = 16;           // in a batch, beside key and value: an estimate
 
 constexpr std::uint64_t kGroupBounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
 constexpr std::uint64_t kWaitBoundsUs[] = {100,    250,    500,     1'000,   2'500,     5'000,     10'000,
@@ -165,7 +165,7 @@ class RocksEngine final : public RocksDbEngine {
     std::chrono::steady_clock::time_point since, until;
   };
   struct Waiting {
-    TransactionBody body;  // or, if there is none:
+    TransactionBody body;  // if there is none, an erasure:
     Completion done;
     std::vector<KeyRange> erased;
     std::chrono::steady_clock::time_point since;
@@ -175,7 +175,7 @@ class RocksEngine final : public RocksDbEngine {
   struct Group {
     WriteOverlay writes;
     std::vector<KeyRange> erased;
-    std::vector<Waiting> members;  // whose bodies have run
+    std::vector<Waiting> members;  // their bodies have run
     std::vector<Result<void>> outcomes;
 
     void clear() {
@@ -231,7 +231,7 @@ class RocksEngine final : public RocksDbEngine {
     }
   }
 
-  /// Runs what waits into the filling group, without the lock. Whoever runs bodies owns that group and `taken_`.
+  /// Runs waiting bodies into the filling group, without the lock. The running thread owns that group and `taken_`.
   GroupHandover::Wake run_bodies() REQUIRES(mutex_) {
     const auto run = handover_.begin_run();
     auto& group = groups_[run.filling];
@@ -239,7 +239,7 @@ class RocksEngine final : public RocksDbEngine {
     const auto* ahead = run.built_on_other ? &other.writes : nullptr;
     const auto go_on = [&] { return !group.full() && (!run.while_writing || writing_); };
     runner_.take();
-    bool done = !run.other_is_done;  // its rows are thousands of small allocations
+    bool done = !run.other_is_done;  // the rows of the other group are thousands of small allocations
     while (go_on() && !(taken_.empty() && queue_.empty())) {
       if (taken_.empty()) taken_.swap(queue_);
       const bool failed = failure_.has_value();
@@ -286,7 +286,7 @@ class RocksEngine final : public RocksDbEngine {
     return failure;
   }
 
-  /// No snapshot is of a moment within a commit.
+  /// No snapshot shows a moment within a commit.
   void change_recent_rows(const Group& group) {
     const auto from = stored_.now() + 1;
     for (const auto& range : group.erased) stored_.recent->erase(range, from);
@@ -318,7 +318,7 @@ class RocksEngine final : public RocksDbEngine {
     std::vector<Completion::Due> group;
     group.reserve(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
-      members[i].body = nullptr;  // let go of what it captured before its owner hears of the end
+      members[i].body = nullptr;  // destroy its captures before their owner is told
       group.push_back({std::move(members[i].done), std::move(outcomes[i])});
     }
     Completion::deliver(std::move(group));
@@ -346,7 +346,7 @@ class RocksEngine final : public RocksDbEngine {
     return failure_;
   }
 
-  /// The first failure stays: after it nobody can tell what the disk holds until the database is opened again.
+  /// The first failure stays: after it, the content of the disk is unknown until the database is opened again.
   Error remember_failure(Error error) {
     MutexLock lock(mutex_);
     error.code = ErrorCode::kStorageFailure;
@@ -370,9 +370,9 @@ class RocksEngine final : public RocksDbEngine {
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // of the disk
   std::optional<Error> refusal_ GUARDED_BY(mutex_);  // refuse_writes()
   std::optional<Hold> hold_ GUARDED_BY(mutex_);      // hold_writes()
-  bool on_disk_ GUARDED_BY(mutex_) = false;          // the writer is beyond what a hold could stop
+  bool on_disk_ GUARDED_BY(mutex_) = false;          // the writer is past the point at which a hold could stop it
   std::condition_variable_any hold_changed_;
-  // Whether a group is being written, for the helper's glance between two bodies; changes with the handover.
+  // Whether a group is being written. The helper reads it between two bodies; it changes with the handover.
   std::atomic<bool> writing_ = false;
   Role runner_;
   std::deque<Waiting> taken_ GUARDED_BY(runner_);

@@ -100,7 +100,7 @@ void fill_properties(rocksdb::DB& db, EngineFigures& figures) {
   figures.delayed_write_bytes_per_s = of(Properties::kActualDelayedWriteRate);
   figures.writes_stopped = of(Properties::kIsWriteStopped) != 0;
   figures.file_bytes = of(Properties::kTotalSstFilesSize) + of(Properties::kTotalBlobFileSize);
-  std::string youngest;  // this one is told as text
+  std::string youngest;  // this one comes as text
   if (db.GetProperty(Properties::kNumFilesAtLevelPrefix + "0", &youngest)) {
     figures.youngest_files = std::strtoull(youngest.c_str(), nullptr, 10);
   }

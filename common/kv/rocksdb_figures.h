@@ -1,5 +1,5 @@
-// Internal to rocksdb_*.cpp: what an open database counts about itself. The library tells nearly three hundred counters
-// and times on every path; those that nobody asks for end in a look at one byte. Thread safe.
+// Internal to rocksdb_*.cpp: the counters of an open database. The library reports nearly three hundred counters and
+// times on every path; the unwanted ones end after a look at one byte. Thread safe.
 #pragma once
 #include <rocksdb/statistics.h>
 
@@ -24,11 +24,12 @@ class DatabaseCounters final : public rocksdb::Statistics {
   void recordInHistogram(std::uint32_t type, std::uint64_t value) override;
   void histogramData(std::uint32_t, rocksdb::HistogramData* const) const override {}
 
-  /// The part of the figures that is counted here.
+  /// Fills in the figures that are counted here.
   void fill(EngineFigures& figures) const;
 
  private:
-  // Reads count for each level and block, from all I/O threads; each has a place of its own, as long as they last.
+  // All I/O threads count reads for each level and block; each thread has a place of its own, as long as there are
+  // places.
   static constexpr std::size_t kPlaces = 8;
   static constexpr std::size_t kTickers = 16;
   struct alignas(64) Place {
@@ -41,9 +42,9 @@ class DatabaseCounters final : public rocksdb::Statistics {
   std::atomic<std::uint64_t> compaction_us_{0}, compactions_{0}, flush_us_{0}, flushes_{0};
 };
 
-/// The part that the database tells when it is asked.
+/// Fills in the figures that the database returns on request.
 void fill_properties(rocksdb::DB& db, EngineFigures& figures);
-/// Rows that were deleted or replaced count until they are compacted away.
+/// Deleted and replaced rows count until they are compacted away.
 StoredSize size_of(rocksdb::DB& db);
 
 }  // namespace tidemark::kv::detail

@@ -20,7 +20,7 @@ namespace tidemark::kv {
 namespace {
 
 namespace fs = std::filesystem;
-using Wrong = std::optional<std::string>;  // what is wrong with a file
+using Wrong = std::optional<std::string>;  // the damage of a file
 
 constexpr std::size_t kReadBytes = 256UL << 10;
 
@@ -33,7 +33,7 @@ std::unexpected<Error> unreadable(const fs::path& path) {
                             fmt::format("reading {}: {}", path.string(), std::system_category().message(errno))));
 }
 
-/// A whole file against the sum that was noted for it.
+/// Compares a whole file with its noted sum.
 Result<Wrong> check_whole(const StoredFile& file, const Descriptor& open, CheckRun& run) {
   auto sum = rocksdb::GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({});
   std::string piece(kReadBytes, '\0');
@@ -52,14 +52,14 @@ Result<Wrong> check_whole(const StoredFile& file, const Descriptor& open, CheckR
   return sum->GetChecksum() == file.checksum ? Wrong() : Wrong("its bytes are not those that were written");
 }
 
-/// The sums of the blocks, which cover all but a few bytes.
+/// Checks the sums of the blocks, which cover all but a few bytes.
 Result<Wrong> check_blocks(const StoredFile& file, CheckRun& run) {
   rocksdb::SstFileReader reader{rocksdb::Options()};
   auto status = reader.Open(file.path.string());
   if (status.ok()) status = reader.VerifyChecksum();
   TRY(run.read_bytes(file.size));
   if (status.IsCorruption()) return Wrong(status.ToString());
-  return Wrong();  // anything else: the file has gone meanwhile
+  return Wrong();  // any other error: the file has gone meanwhile
 }
 
 Result<Wrong> check_file(const StoredFile& file, CheckRun& run) {
@@ -75,7 +75,7 @@ Result<Wrong> check_file(const StoredFile& file, CheckRun& run) {
   return file.kind == kRows ? check_blocks(file, run) : Wrong();  // values are read with their rows
 }
 
-/// What a compaction has made useless since is no damage.
+/// Tells whether the file is still in use. A file that a compaction has made superfluous since is not damaged.
 Result<bool> still_there(const StoredEngine& engine, const StoredFile& file) {
   for (const auto& other : TRY(engine.files())) {
     if (other.path == file.path) return true;

@@ -1,4 +1,4 @@
-// Opening a database: its options, and errors that tell a person what to do.
+// Opens a database: its options, and errors that tell people the remedy.
 #include <fcntl.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
@@ -28,18 +28,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A piece of the cache holds no block that is larger than itself, and reads it from the file each time it is asked for.
-// The filter of a full file with small rows takes several MiB.
+// A piece of the cache holds no block that is larger than itself; such a block is read from the file each time. The
+// filter of a full file with small rows takes several MiB.
 constexpr std::size_t kCachePieceBytes = 16UL << 20;
 constexpr int kMostCachePieceBits = 6;
-// A compaction of young files also moves old values that are kept apart. How much it moves does not depend on how much
-// there is in the young files, so it waits until they had so many bytes written, however small each of them is.
+// A compaction of young files also moves old values that are kept apart. The amount of these does not depend on the
+// size of the young files, so the compaction waits until they have this many written bytes, however small each file is.
 constexpr std::size_t kYoungBytes = 256UL << 20;
 constexpr std::size_t kFewestYoungFiles = 4;
 constexpr std::size_t kMostYoungFiles = 16;
-constexpr int kYoungFilesToSlowDown = 16;  // more than that
+constexpr int kYoungFilesToSlowDown = 16;  // begins above this number
 constexpr int kYoungFilesToStop = 32;
-constexpr std::size_t kMaxLogLine = 1024;     // the rest of a longer one is cut off
+constexpr std::size_t kMaxLogLine = 1024;     // the rest of a longer line is cut off
 constexpr std::size_t kHintPrefixBytes = 10;  // a set of one queue
 
 rocksdb::CompressionType best_compression() {
@@ -50,7 +50,7 @@ rocksdb::CompressionType best_compression() {
   return rocksdb::kNoCompression;
 }
 
-/// As many pieces, each with a lock of its own, as there is room for.
+/// Makes a cache of as many pieces, each with a lock of its own, as there is room for.
 std::shared_ptr<rocksdb::Cache> block_cache(std::size_t bytes) {
   int bits = 0;
   while (bits < kMostCachePieceBits && (bytes >> (bits + 1)) >= kCachePieceBytes) ++bits;
@@ -62,13 +62,13 @@ rocksdb::BlockBasedTableOptions table_options(const RocksDbOptions& options) {
   table.block_cache = block_cache(options.block_cache_bytes);
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.format_version = 5;
-  // Indexes and filters count against the cache too, so memory stays bounded however much is stored.
+  // Indexes and filters count against the cache too, so memory stays bounded regardless of the amount stored.
   table.cache_index_and_filter_blocks = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
   return table;
 }
 
-/// The beginning of a key, if hints are on.
+/// Extracts the beginning of a key, if hints are on.
 class HintPrefix final : public rocksdb::SliceTransform {
  public:
   const char* Name() const override { return "tidemark.HintPrefix"; }
@@ -78,8 +78,8 @@ class HintPrefix final : public rocksdb::SliceTransform {
   }
 };
 
-/// After a failed write to the log, the library would write what is in memory and sync the log once more. Debian's
-/// build aborts there, and what the log holds nobody knows: the database is opened anew instead (engine.h).
+/// After a failed write to the log, the library would write its memory to files and sync the log once more. Debian's
+/// build aborts there, and the content of the log is unknown: the database is opened anew instead (engine.h).
 class NoRecoveryOfTheLog final : public rocksdb::EventListener {
  public:
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status, bool* recover) override {
@@ -88,16 +88,16 @@ class NoRecoveryOfTheLog final : public rocksdb::EventListener {
   }
 };
 
-/// What the library has to say goes into the log of the process. A file of its own beside the data would fail with the
+/// Sends the library's messages to the log of the process. A log file of its own beside the data would fail with the
 /// disk, and Debian's build aborts when it writes to a file after a failure.
 class ProcessLog final : public rocksdb::Logger {
  public:
   ProcessLog() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
   using Logger::Logv;
-  void LogHeader(const char*, va_list) override {}  // the options, a few hundred lines
+  void LogHeader(const char*, va_list) override {}  // options, a few hundred lines
   void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
     if (level < GetInfoLogLevel() || level >= rocksdb::InfoLogLevel::HEADER_LEVEL) return;
-    // A checkpoint keeps files from being deleted twice over, and warns of that each time.
+    // A checkpoint keeps files from being deleted in two ways, and warns of that each time.
     if (std::string_view(format).contains("File Deletions ")) return;
     std::array<char, kMaxLogLine> line{};
     if (std::vsnprintf(line.data(), line.size(), format, arguments) < 0) return;
@@ -110,9 +110,9 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   rocksdb::Options out;
   out.create_if_missing = true;
   out.paranoid_checks = true;
-  // A process that dies leaves at most a torn record at the end of the log; anything else that does not read is
-  // damage to acknowledged data and must be an error. Without fsync a power cut may tear the log anywhere, and the
-  // records before the tear are what that mode promises.
+  // A process that dies leaves at most a torn record at the end of the log; any other unreadable record is damage to
+  // acknowledged data and must be an error. Without fsync a power cut may tear the log anywhere, and that mode promises
+  // only the records before the tear.
   out.wal_recovery_mode = options.durability == Durability::kFsync
                               ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
                               : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
@@ -120,22 +120,22 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
 
   out.write_buffer_size = options.write_buffer_bytes;
   out.max_write_buffer_number = options.write_buffers;
-  // Whoever looks for a key that is not in memory, as every insert does, need not walk the skip list.
+  // A search for a key that is not in memory, as in every insert, need not walk the skip list.
   out.memtable_prefix_bloom_size_ratio = 0.05;
   out.memtable_whole_key_filtering = true;
-  // Much is written in the order of its keys below a prefix, the places of a queue above all: such an insert begins its
-  // search where the last one of the prefix was.
+  // Many writes, above all the places of a queue, are in the order of their keys below a prefix: such an insert begins
+  // its search at the last insert with the prefix.
   out.memtable_insert_with_hint_prefix_extractor = std::make_shared<HintPrefix>();
   out.allow_concurrent_memtable_write = false;  // there is one writer
   out.max_background_jobs = 2;
   out.bytes_per_sync = 1UL << 20;
   out.level_compaction_dynamic_level_bytes = true;
-  // The young levels are rewritten soon; where data rests it is compressed.
+  // Young levels are rewritten soon, so only data in the resting levels is compressed.
   out.compression_per_level.assign(static_cast<std::size_t>(out.num_levels), best_compression());
   out.compression_per_level[0] = rocksdb::kNoCompression;
   out.compression_per_level[1] = rocksdb::kNoCompression;
   out.bottommost_compression = best_compression();
-  // Queues leave runs of tombstones that scans would walk over: compact such files early.
+  // Queues leave runs of tombstones that scans would walk over, so such files are compacted early.
   out.table_properties_collector_factories.push_back(rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
 
   if (options.apart_from_bytes > 0) {
@@ -151,13 +151,13 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
     out.listeners.push_back(std::make_shared<GarbageWatch>());
   }
 
-  // A flipped bit anywhere in a file is found, not only in what is read of it.
+  // With this, a flipped bit anywhere in a file is found, not only in the parts that are read.
   out.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   out.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
   out.statistics = std::make_shared<DatabaseCounters>();
   out.max_open_files = 512;
   out.skip_stats_update_on_db_open = true;
-  // An idle process stays idle.
+  // Without these dumps, an idle process stays idle.
   out.stats_dump_period_sec = 0;
   out.stats_persist_period_sec = 0;
   out.info_log = std::make_shared<ProcessLog>();
@@ -199,7 +199,7 @@ Result<void> prepare_directory(const fs::path& path) {
   return {};
 }
 
-/// Without CURRENT the library would take the directory for a new database and delete what it does not know.
+/// Without CURRENT the library would take the directory for a new database and delete unknown files.
 Result<void> refuse_headless_database(const fs::path& path) {
   std::error_code ec;
   if (fs::exists(path / "CURRENT", ec)) return {};
@@ -214,7 +214,7 @@ Result<void> refuse_headless_database(const fs::path& path) {
   return {};
 }
 
-/// The library tells causes apart by text only.
+/// The library distinguishes causes only by their text.
 Error open_error(const fs::path& path, const rocksdb::Status& status) {
   auto text = status.ToString();
   auto mentions = [&text](std::string_view part) { return text.find(part) != std::string::npos; };
@@ -237,8 +237,8 @@ Error open_error(const fs::path& path, const rocksdb::Status& status) {
                     text);
 }
 
-/// The library takes a record that is longer than its log for one that was cut off, and forgets it and what follows. If
-/// only its length is damaged, that was acknowledged. Without fsync any end of the log may be lost.
+/// The library takes a record that is longer than its log for one that was cut off, and drops it and all later ones. If
+/// only its length is damaged, these records were acknowledged. Without fsync any end of the log may be lost.
 Result<void> refuse_damaged_logs(const RocksDbOptions& options, rocksdb::Env& env) {
   std::vector<std::string> names;
   if (!env.GetChildren(options.path.string(), &names).ok()) return {};

@@ -8,11 +8,11 @@ namespace tidemark::kv::detail {
 namespace {
 
 constexpr std::size_t kLongScanReadahead = 1UL << 20;
-constexpr std::size_t kReadTogether = 32;  // the library divides what is more
+constexpr std::size_t kReadTogether = 32;  // the library splits larger numbers
 
 class RocksCursor final : public Cursor {
  public:
-  /// `failure`, if given, is told when the walk fails.
+  /// If `failure` is given, it gets the error of a failed walk.
   RocksCursor(Database db, const KeyRange& range, Direction direction, rocksdb::ReadOptions options,
               std::optional<Error>* failure = nullptr)
       : db_(std::move(db)),
@@ -21,7 +21,7 @@ class RocksCursor final : public Cursor {
         upper_(slice(range_.upper)),
         direction_(direction),
         failure_(failure) {
-    if (!range_.upper.empty() && range_.upper <= range_.lower) return;  // nothing is in it
+    if (!range_.upper.empty() && range_.upper <= range_.lower) return;  // the range is empty
     if (!range_.lower.empty()) options.iterate_lower_bound = &lower_;
     if (!range_.upper.empty()) options.iterate_upper_bound = &upper_;
     it_.reset(db_->NewIterator(options));
@@ -70,7 +70,7 @@ class RocksCursor final : public Cursor {
   bool valid_ = false;
 };
 
-/// What a row is where the reading is at, and remembers it. `options` show the database as it is then, or is now.
+/// Returns the row at the moment `at`, and remembers it. `options` show the database at that moment, or now.
 Result<std::optional<std::string>> find_row(const Stored& stored, const rocksdb::ReadOptions& options,
                                             RecentRows::Moment at, std::string_view key) {
   std::optional<std::string> value(std::in_place);
@@ -104,7 +104,7 @@ class RocksSnapshot final : public Reader {
     return {};
   }
 
-  /// The iterator pins what it reads, so the cursor may outlive the snapshot.
+  /// The iterator pins the data that it reads, so the cursor may outlive the snapshot.
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
     return std::make_unique<RocksCursor>(stored_.db, range, direction, options());
   }
@@ -124,7 +124,7 @@ class RocksSnapshot final : public Reader {
     return options;
   }
 
-  /// Rows that are read together; `first` is the number of the first.
+  /// Reads rows together; `first` is the number of the first row.
   Result<void> tell(std::span<const std::string> keys, std::size_t first, const Told& told) const {
     std::array<std::optional<RecentRows::Value>, kReadTogether> recent;
     std::array<rocksdb::Slice, kReadTogether> missing;
@@ -179,7 +179,7 @@ Result<std::optional<std::string>> GroupTransaction::get(std::string_view key) c
   if (ahead_ != nullptr) {
     if (const auto* written = ahead_->find(key)) return *written;
   }
-  // Of the rows that are being written, none comes here.
+  // Rows that are being written never get here.
   auto value = read_row(stored_, key);
   if (!value) failure_ = value.error();
   return value;

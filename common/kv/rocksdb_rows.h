@@ -1,4 +1,4 @@
-// Rows of a database as RocksDB shows them: at one moment, or to a body of a transaction.
+// Rows of a database as RocksDB shows them: at one moment, or to the body of a transaction.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace tidemark::kv::detail {
 
-/// A database, and what is in memory of it.
+/// A database, and its rows in memory.
 struct Stored {
   Database db;
   std::shared_ptr<RecentRows> recent;
@@ -20,12 +20,12 @@ struct Stored {
   [[nodiscard]] RecentRows::Moment now() const { return db->GetLatestSequenceNumber(); }
 };
 
-/// As the database is now.
+/// Reads the row in the present database.
 Result<std::optional<std::string>> read_row(const Stored& stored, std::string_view key);
 std::shared_ptr<const Reader> snapshot_of(Stored stored);
 
-/// One body's view: its group's writes, over those of the group that is being written, over the database. Whether the
-/// database has the latter already makes no difference.
+/// One body's view: its group's writes, over those of the group that is being written, over the database. It makes no
+/// difference whether the database has the latter group already.
 class GroupTransaction final : public Transaction {
  public:
   GroupTransaction(const Stored& stored, WriteOverlay& writes, const WriteOverlay* ahead);
@@ -35,7 +35,7 @@ class GroupTransaction final : public Transaction {
   void put(std::string_view key, std::string_view value) override { writes_.put(key, value); }
   void erase(std::string_view key) override { writes_.erase(key); }
 
-  /// Keeps or undoes the body's writes. A body that overlooked a failed read must not commit what it made of it.
+  /// Keeps or undoes the body's writes. A body that overlooked a failed read must not commit its result.
   Result<void> finish(Result<void> outcome);
 
  private:

@@ -8,9 +8,9 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-/// A free shard is left for so long to those that have fewer, or to the one that it is wished for.
+/// For this long a free shard is left to processes that have fewer, or to the one that is wished for.
 constexpr nanoseconds kOthersFirst = seconds(1);
-/// Then whoever has its share already takes it as well: nobody else does.
+/// After this time, a process that has its share already takes the shard too, since no other does.
 constexpr nanoseconds kAnybody = seconds(3);
 constexpr nanoseconds kForgotten = seconds(600);
 
@@ -31,7 +31,7 @@ std::vector<ProcessRow> ShardClaims::forgotten(const OwnersTable& table, ReadAt 
   return gone;
 }
 
-/// What moved was seen moving when the reading had ended; what stands still did so until the reading began.
+/// A counter that moved was seen moving when the reading had ended; one that stands still did so until it began.
 void ShardClaims::watch(const OwnersTable& table, const std::vector<Holding>& mine, ReadAt at) {
   living_.clear();
   std::map<std::string, Watched<std::int64_t>> processes;
@@ -48,7 +48,7 @@ void ShardClaims::watch(const OwnersTable& table, const std::vector<Holding>& mi
     const auto& row = table.shards[shard];
     auto& [owner, free_since] = shards_[shard];
     if (owner.since == nanoseconds{} || owner.counter != row.seen) owner = {row.seen, at.ended};
-    // What this process has given up without letting go of it, nobody else has.
+    // A shard that this process has given up without releasing it is free: no other process has it.
     const bool given_up = mine[shard] == Holding::kNothing && row.process == me_;
     const bool free =
         mine[shard] == Holding::kNothing && (row.released || row.ended || given_up || stands_still(owner.since, at));

@@ -14,11 +14,11 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kLookEvery{500};
 constexpr milliseconds kRenewEvery{2'000};
-/// However often somebody wants it.
+/// The least time between looks, however often they are asked for.
 constexpr milliseconds kBetweenUseLooks{20};
-/// A lease and so much of it: clocks of two machines do not run alike.
+/// The patience is a lease and this fraction of it more, since the clocks of two machines differ.
 constexpr int kMarginOfLease = 6;
-/// For whoever uses an engine right now, when it is closed.
+/// How often to check whether an engine that is being closed is still in use.
 constexpr milliseconds kLetGoPoll{1};
 
 nanoseconds patience_with(milliseconds lease) { return lease + lease / kMarginOfLease; }
@@ -58,7 +58,7 @@ std::vector<std::unique_ptr<ClaimedEngine>> ShardOwners::make_engines() {
 Result<void> ShardOwners::start(std::string address, Hooks hooks) {
   address_ = std::move(address);
   hooks_ = std::move(hooks);
-  // Whoever ran in this place before has ended.
+  // The predecessor of this process in the same place has ended.
   TRY(tables_->leave(process_));
   closes_ = std::thread([this] { close_engines(); });
   TRY(turn());
@@ -127,7 +127,7 @@ Result<void> ShardOwners::turn() {
   return {};
 }
 
-/// A lease is good from the moment at which its renewal was sent.
+/// A lease is valid from the moment at which its renewal was sent.
 Result<void> ShardOwners::renew() {
   std::vector<std::pair<detail::HeldShard, std::shared_ptr<PostgresEngine>>> held;
   {
@@ -150,7 +150,7 @@ Result<void> ShardOwners::renew() {
   return {};
 }
 
-/// What another has taken, and engines that take nothing any more.
+/// Gives up shards that another process has taken, and engines that take nothing any more.
 bool ShardOwners::drop_lost(const OwnersTable& table) {
   bool any = false;
   for (std::size_t shard = 0; shard < table.shards.size(); ++shard) {
@@ -176,7 +176,8 @@ bool ShardOwners::is_closing(std::size_t shard) const {
   return std::ranges::find(closing_, shard, &Closing::shard) != closing_.end();
 }
 
-/// What runs on the engine that this process had of a shard before must not meet that of the next.
+/// Claims the wanted shards, except those whose former engine is still being closed: its work must not meet that of the
+/// next engine.
 bool ShardOwners::claim(const OwnersTable& table, const std::vector<std::size_t>& wanted) {
   bool any = false;
   for (const auto shard : wanted) {
@@ -204,7 +205,7 @@ bool ShardOwners::claim(const OwnersTable& table, const std::vector<std::size_t>
     hooks_.gained(shard);
     if (leaving) give_up(shard, Holding::kLeaves);
     any = true;
-    if (lease_clock() - renewed_at_ >= kRenewEvery) static_cast<void>(renew().has_value());  // the turn tries again
+    if (lease_clock() - renewed_at_ >= kRenewEvery) static_cast<void>(renew().has_value());  // the turn will retry
   }
   return any;
 }
@@ -228,7 +229,7 @@ void ShardOwners::give_up(std::size_t shard, Holding next) {
   hooks_.lost(shard);
 }
 
-/// Destroying an engine carries out what was submitted, and lets go of the lease.
+/// Destroys engines, which carries out the submitted transactions and lets go of the lease.
 void ShardOwners::close_engines() {
   for (;;) {
     Closing next;
@@ -312,7 +313,7 @@ void ShardOwners::stop() {
     changed_.notify_all();
   }
   if (closes_.joinable()) closes_.join();
-  if (tables_) static_cast<void>(tables_->leave(process_).has_value());  // the others see that it is gone, later
+  if (tables_) static_cast<void>(tables_->leave(process_).has_value());  // else the others see it later
   tables_.reset();
 }
 

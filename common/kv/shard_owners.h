@@ -1,7 +1,7 @@
 // One of several processes that share the shards of a database (docs/scale.md, Owners): a thread reads the table of
-// owners, renews the leases of this process in one statement, claims what its share has room for and nobody has, and
-// lets go of what another is to have. Another thread closes engines, which may take as long as the database does.
-// Thread safe.
+// owners, renews the leases of this process in one statement, claims free shards up to its share, and lets go of shards
+// that another process should have. Another thread closes engines, which may take as long as the database does. Thread
+// safe.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -24,30 +24,30 @@ class OwnersTables;
 
 class ShardOwners final : public ShardPlaces {
  public:
-  /// Called on the threads of the owners; they must not block.
+  /// Called on the threads of ShardOwners; they must not block.
   struct Hooks {
     std::function<void(std::size_t shard)> gained = [](std::size_t) {};
-    /// Also before it is gained: whatever this process remembers of the shard was so before another one had it.
+    /// Also called before a shard is gained: data that this process remembers of it may be older than the former owner.
     std::function<void(std::size_t shard)> lost = [](std::size_t) {};
-    /// The table was read: what place_of() says may be new.
+    /// The table was read: place_of() may have new answers.
     std::function<void()> seen = [] {};
-    /// This process has claimed something, or let go of it: the others should look.
+    /// This process has claimed a shard, or let one go: the others should look.
     std::function<void()> moved = [] {};
   };
 
-  /// `options`: of any of the shards; their owner's name is made of the `process`, whose name is never used twice, and
-  /// has no '#'. The tables are prepared. kConfigInvalid, kStorageFailure.
+  /// Prepares the tables. `options`: those of any of the shards. The owner's name is made of `process`, a name that is
+  /// never used twice and has no '#'. kConfigInvalid, kStorageFailure.
   static Result<std::unique_ptr<ShardOwners>> open(PostgresOptions options, std::string process, std::size_t shards);
   ~ShardOwners() override;
 
-  /// One for each shard, which must live until stop() has returned.
+  /// Makes one engine for each shard; they must live until stop() has returned.
   [[nodiscard]] std::vector<std::unique_ptr<ClaimedEngine>> make_engines();
-  /// Claims what there is for it at once, and goes on until leave(). `address`: where the other processes reach this
-  /// one. Fails if the database cannot be reached.
+  /// Claims its free shards at once, and goes on until leave(). `address`: where the other processes reach this one.
+  /// Fails if the database cannot be reached.
   Result<void> start(std::string address, Hooks hooks);
   void look() override;
-  /// Claims nothing any more, and lets go of everything in order; others are told that they need not wait. Goes on
-  /// looking for who has what.
+  /// Claims nothing any more, and lets go of all shards in order, so that others need not wait. Goes on reading the
+  /// table.
   void leave();
   /// Ends the threads. No hook is called afterwards.
   void stop();
@@ -59,18 +59,18 @@ class ShardOwners final : public ShardPlaces {
   [[nodiscard]] std::vector<ProcessRow> processes() const override;
   Result<void> wish(std::size_t shard, const std::string& process) override;
   [[nodiscard]] std::string wished(std::size_t shard) const override;
-  /// Why nothing can be said about who owns what: the database cannot be reached.
+  /// Why the owners of the shards are unknown: the database cannot be reached.
   [[nodiscard]] std::optional<Error> failure() const;
 
-  /// For people and for metrics.
+  /// The state of a shard, for people and for metrics.
   struct Shown {
-    std::string process;  // empty: nobody
+    std::string process;  // empty: none
     bool here = false;
     std::int64_t epoch = 0;
-    std::string wish = {};                  // the process that is to have it, as the table says; empty: any
-    std::chrono::nanoseconds lease_left{};  // if it is here, as the next
+    std::string wish = {};                  // the process that should get it, by the table; empty: any
+    std::chrono::nanoseconds lease_left{};  // this and the next: if the shard is here
     std::chrono::nanoseconds served_for{};
-    std::uint64_t takeovers = 0;  // by this process, of what its owner had not let go
+    std::uint64_t takeovers = 0;  // by this process, of shards that their owner had not let go
     std::shared_ptr<PostgresEngine> engine = {};
   };
   [[nodiscard]] std::vector<Shown> show() const;
@@ -79,14 +79,14 @@ class ShardOwners final : public ShardPlaces {
   struct Shard {
     ClaimedEngine* engine = nullptr;
     Holding holding = Holding::kNothing;
-    std::string process = {};             // as the table said
-    std::int64_t epoch = 0;               // likewise
-    std::string wish = {};                // likewise
-    std::chrono::nanoseconds since = {};  // it is served, by lease_clock()
+    std::string process = {};             // as in the table
+    std::int64_t epoch = 0;               // as in the table
+    std::string wish = {};                // as in the table
+    std::chrono::nanoseconds since = {};  // when this process began to serve it, by lease_clock()
     std::string address = {};
     std::uint64_t takeovers = 0;
   };
-  /// An engine that is to be destroyed.
+  /// An engine to be destroyed.
   struct Closing {
     std::size_t shard = 0;
     std::shared_ptr<PostgresEngine> engine;
@@ -110,7 +110,7 @@ class ShardOwners final : public ShardPlaces {
   const std::size_t count_;
   std::string address_;
   Hooks hooks_;
-  // Of the thread that looks, from start() on.
+  // These belong to the thread that looks, from start() on.
   std::unique_ptr<detail::OwnersTables> tables_;
   ShardClaims claims_;
   std::chrono::nanoseconds renewed_at_{};
@@ -120,14 +120,14 @@ class ShardOwners final : public ShardPlaces {
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<Shard> shards_ GUARDED_BY(mutex_);
-  std::vector<ProcessRow> processes_ GUARDED_BY(mutex_);  // that live
+  std::vector<ProcessRow> processes_ GUARDED_BY(mutex_);  // the living ones
   std::deque<Closing> closing_ GUARDED_BY(mutex_);
   std::deque<std::pair<std::size_t, std::string>> wishes_ GUARDED_BY(mutex_);
   std::optional<Error> failure_ GUARDED_BY(mutex_);
   bool look_soon_ GUARDED_BY(mutex_) = false;
   bool leaving_ GUARDED_BY(mutex_) = false;
   bool stopping_ GUARDED_BY(mutex_) = false;
-  bool closed_ GUARDED_BY(mutex_) = false;  // nothing more comes to be closed
+  bool closed_ GUARDED_BY(mutex_) = false;  // no more engines will be added to closing_
   std::thread looks_;
   std::thread closes_;
 };

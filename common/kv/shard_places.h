@@ -1,5 +1,5 @@
-// Who serves the shards of a store that several processes share (docs/scale.md, Owners), as one of them sees it: what a
-// router goes by. What it says is a hint, for whoever owns a shard is the database's to say. Thread safe.
+// The processes that serve the shards of a store that several processes share (docs/scale.md, Owners), as one of them
+// sees it: a router follows this. It is only a hint, since the database decides who owns a shard. Thread safe.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ class ShardPlaces {
  public:
   struct Place {
     bool here = false;
-    std::string address = {};  // of the other process; empty: nobody serves it, as far as this one knows
+    std::string address = {};  // of the other process; empty: none serves it, as far as this one knows
     bool operator==(const Place&) const = default;
   };
 
@@ -30,13 +30,13 @@ class ShardPlaces {
 
   [[nodiscard]] virtual std::size_t shards() const = 0;
   [[nodiscard]] virtual Place place_of(std::size_t shard) const = 0;
-  /// It is here, and its lease is good: nobody else can have taken it yet.
+  /// True if the shard is here, and its lease is good: no other process can have taken it yet.
   [[nodiscard]] virtual bool leased(std::size_t shard) const = 0;
-  /// This one.
+  /// Returns the name of this process.
   [[nodiscard]] virtual const std::string& process() const = 0;
-  /// Those that live, this one too.
+  /// Returns the living processes, including this one.
   [[nodiscard]] virtual std::vector<ProcessRow> processes() const = 0;
-  /// Addresses of the others that live.
+  /// Returns the addresses of the other living processes.
   [[nodiscard]] std::vector<std::string> others() const {
     std::vector<std::string> addresses;
     for (auto& row : processes()) {
@@ -45,12 +45,12 @@ class ShardPlaces {
     return addresses;
   }
 
-  /// Looks soon who serves what, instead of in its turn.
+  /// Finds out soon which process serves which shard, without waiting for the next turn.
   virtual void look() = 0;
-  /// The shard is to be this process's; empty: anybody's. It is so once wished() says it. kInvalidInput: there is no
-  /// such shard, or no such process that lives.
+  /// Wishes the shard to be served by this process; empty: by any. The wish is made once wished() shows it.
+  /// kInvalidInput: there is no such shard, or no such living process.
   virtual Result<void> wish(std::size_t shard, const std::string& process) = 0;
-  /// The process that is to have it; empty: any.
+  /// The process that should get the shard; empty: any.
   [[nodiscard]] virtual std::string wished(std::size_t shard) const = 0;
 };
 

@@ -11,7 +11,7 @@ namespace tidemark::kv {
 static_assert(std::tuple_size_v<Placement::Key> == crypto_shorthash_KEYBYTES);
 static_assert(sizeof(std::uint64_t) == crypto_shorthash_BYTES);
 
-/// SipHash-2-4. Parts end where they end: ("a", "bc") is another name than ("ab", "c").
+/// SipHash-2-4. The ends of the parts count: ("a", "bc") is another name than ("ab", "c").
 std::uint64_t Placement::hash(std::initializer_list<std::string_view> name) const {
   std::string bytes;
   for (const auto part : name) append_text(bytes, part);
@@ -45,7 +45,7 @@ void MergedScan::next() {
   find_first();
 }
 
-/// A cursor that failed ends the walk: what it would have shown may come before all others.
+/// A cursor that failed ends the walk: its next row might have come before all others.
 void MergedScan::find_first() {
   at_ = cursors_.size();
   for (std::size_t i = 0; i < cursors_.size(); ++i) {

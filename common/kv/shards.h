@@ -1,6 +1,7 @@
-// A store divided over shards (docs/scale.md). Each has an engine of its own, and with it a writer, a log and versions.
-// A row's shard is chosen by the name of what it belongs to, such as an account and a queue: a hash under a key that
-// was made with the store, so that nobody who chooses names can choose shards. A transaction touches one shard.
+// A store divided over shards (docs/scale.md). Each shard has an engine of its own, and with it a writer, a log and
+// versions. A row's shard is chosen by the name of the thing that the row belongs to, such as an account and a queue.
+// The choice is a hash under a key that was made with the store, so that clients, who choose names, cannot choose
+// shards. A transaction touches one shard.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,7 +19,7 @@ class OwnerCalls;
 
 inline constexpr std::size_t kMaxShards = 4096;
 
-/// Which shard a name is on: the same one as long as the store lives. Thread safe.
+/// Maps a name to its shard, which stays the same as long as the store lives. Thread safe.
 class Placement {
  public:
   using Key = std::array<std::uint8_t, 16>;
@@ -29,11 +30,11 @@ class Placement {
 
   [[nodiscard]] std::size_t shards() const { return shards_; }
   [[nodiscard]] const Key& key() const { return key_; }
-  /// The shard of a name that has these parts.
+  /// Returns the shard of a name with these parts.
   [[nodiscard]] std::size_t of(std::initializer_list<std::string_view> name) const {
     return shards_ == 1 ? 0 : hash(name) % shards_;
   }
-  /// One of so many things, by a name that has these parts; under the same key.
+  /// Chooses one of `count` things, by a name with these parts; under the same key.
   [[nodiscard]] std::size_t among(std::size_t count, std::initializer_list<std::string_view> name) const {
     return hash(name) % count;
   }
@@ -46,27 +47,27 @@ class Placement {
 
 struct Shard {
   Engine& engine;
-  const Clock& ages;        // how old things are: age_clock.h
-  HotNames* hot = nullptr;  // null: nobody asks
+  const Clock& ages;        // for the age of things: age_clock.h
+  HotNames* hot = nullptr;  // null: not wanted
 
-  /// A transaction about what has this name begins.
+  /// Notes that a transaction for this name begins.
   void wrote(std::string_view account, std::string_view name, std::string_view part = {}) const {
     if (hot != nullptr) hot->wrote(account, name, part);
   }
 };
 
-/// Those of a store, by their number. The first is also the catalogue: it has what belongs to no name.
+/// The shards of a store, by their number. The first is also the catalogue: it has the rows that belong to no name.
 struct Shards {
   std::vector<Shard> all;
   Placement placement = {};
-  /// Where other processes serve some of them: how to have things done there. Null: all are here.
+  /// The way to have work done on shards that other processes serve. Null: all shards are here.
   OwnerCalls* owners = nullptr;
 
   [[nodiscard]] const Shard& catalogue() const { return all.front(); }
 };
 
-/// A view of each shard. They are not of one moment: each is of everything that its shard had committed when it was
-/// taken.
+/// Returns a view of each shard. The views are not of one moment: each one shows everything that its shard had
+/// committed when it was taken.
 std::vector<std::shared_ptr<const Reader>> snapshots_of(const Shards& shards);
 
 /// Walks the same range of all shards forward, in key order. Used as a Cursor; no key is on two shards.
@@ -86,7 +87,7 @@ class MergedScan {
  private:
   void find_first();
   std::vector<std::unique_ptr<Cursor>> cursors_;
-  std::size_t at_ = 0;  // that with the lowest key; their number at the end
+  std::size_t at_ = 0;  // the one with the lowest key; the number of cursors at the end
 };
 
 }  // namespace tidemark::kv

@@ -34,8 +34,8 @@ bool SharedKnownRows::has_many_suggested() const {
   return suggested_.size() >= kManySuggested;
 }
 
-/// What is known of a row is newer than what was read of it. If nothing is, nobody has written it since it was read:
-/// the writer knows what it wrote, unless it has forgotten that since.
+/// A known row is newer than a suggested one. If a row is not known, it has not been written since it was read: the
+/// writer knows the rows that it wrote, unless it has forgotten everything since.
 void SharedKnownRows::take_suggested() {
   std::vector<Suggested> suggested;
   {
@@ -64,7 +64,7 @@ void SharedKnownRows::begin_commit(const WriteOverlay& writes) {
 }
 
 void SharedKnownRows::end_commit(bool committed) {
-  // Nobody finds them before the end, so readers need not wait for all of them.
+  // Readers do not find these rows before the end, so they need not wait until all of them are learnt.
   for (auto row = committing_->rows().begin(); committed && row != committing_->rows().end();) {
     change([&](KnownRows& rows) {
       for (std::size_t n = 0; n < kLearntAtOnce && row != committing_->rows().end(); ++n, ++row) {

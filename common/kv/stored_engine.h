@@ -1,5 +1,5 @@
-// An engine whose data is in files: what copies and checks of the data need beside transactions. Thread safe, except
-// that one thread at a time holds writes. All calls block, some for as long as the disk takes.
+// An engine whose data is in files, with the functions that copies and checks of the data need beside transactions.
+// Thread safe, except that one thread at a time holds writes. All calls block, some for as long as the disk takes.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,26 +15,26 @@ struct StoredFile {
   enum class Kind : std::uint8_t { kRows, kValues, kLog, kManifest };
   Kind kind = Kind::kRows;
   std::filesystem::path path;
-  std::uint64_t size = 0;  // of a log, which may grow: so far
-  std::string checksum;    // of the whole file; empty if it was written by a version that did not note it
+  std::uint64_t size = 0;  // of a log, which may grow: the size so far
+  std::string checksum;    // of the whole file; empty if a version that did not note it wrote the file
 };
 
 class StoredEngine : public Engine {
  public:
-  /// Writes what is only in memory and in the log to files, so that a copy made soon after has a short log.
+  /// Writes data that is only in memory and in the log to files, so that a copy made soon after has a short log.
   virtual Result<void> flush() = 0;
   /// Returns once nothing is being written. From then on transactions wait, and reads go on, until resume_writes() is
-  /// called or `at_most` is over. kServerBusy if writes are held already.
+  /// called or `at_most` has passed. kServerBusy if writes are held already.
   virtual Result<void> hold_writes(std::chrono::milliseconds at_most) = 0;
-  /// How long writes were held. kOperationTimedOut if the hold was over before, or there was none.
+  /// Returns how long writes were held. kOperationTimedOut if the hold was over before, or there was none.
   virtual Result<std::chrono::microseconds> resume_writes() = 0;
-  /// Makes `directory`, which must not exist, a copy of the database as it is now. Files that never change are hard
-  /// links if it is on the same file system.
+  /// Makes `directory`, which must not exist, a copy of the present database. Files that never change are hard links if
+  /// it is on the same file system.
   virtual Result<void> checkpoint(const std::filesystem::path& directory) = 0;
-  /// About how many bytes a range takes up, with what was deleted and is not yet removed from the files; nothing if
-  /// that cannot be told without reading it. Costs some microseconds.
+  /// Returns the approximate size of a range in bytes, including deleted rows that are still in the files; nothing if
+  /// that is unknown without reading the range. Costs some microseconds.
   [[nodiscard]] virtual std::optional<std::uint64_t> estimate_bytes(const KeyRange& range) const = 0;
-  /// The files that the database consists of now.
+  /// Returns the files of the present database.
   [[nodiscard]] virtual Result<std::vector<StoredFile>> files() const = 0;
 };
 

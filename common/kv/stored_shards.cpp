@@ -39,7 +39,7 @@ Result<void> StoredShards::hold_writes(std::chrono::milliseconds at_most) {
 Result<std::chrono::microseconds> StoredShards::resume_writes() {
   Result<std::chrono::microseconds> longest;
   for (const auto& engine : engines_) {
-    auto held = engine->resume_writes();  // of each, whatever became of the others
+    auto held = engine->resume_writes();  // for each shard, even if another one failed
     if (!held) {
       longest = std::move(held);
     } else if (longest) {

@@ -1,4 +1,4 @@
-// The engines of a store's shards, and what is done with all of them at once. Thread safe as each engine is.
+// The engines of a store's shards, and functions for all of them at once. Thread safe as each engine is.
 #pragma once
 #include <memory>
 #include <vector>
@@ -11,7 +11,7 @@ namespace tidemark::kv {
 class StoredShards {
  public:
   StoredShards() = default;
-  /// As many engines as the placement has shards.
+  /// Takes as many engines as the placement has shards.
   StoredShards(std::vector<std::unique_ptr<StoredEngine>> engines, Placement placement)
       : engines_(std::move(engines)), placement_(placement) {}
 
@@ -22,17 +22,17 @@ class StoredShards {
   [[nodiscard]] auto begin() const { return engines_.begin(); }
   [[nodiscard]] auto end() const { return engines_.end(); }
 
-  // As in engine.h and stored_engine.h.
-  /// kStorageFailure if any shard has that; otherwise the first failure there is.
+  // These are as in engine.h and stored_engine.h.
+  /// Returns kStorageFailure if any shard has that, otherwise the first failure of any shard.
   [[nodiscard]] std::optional<Error> failure() const;
   void refuse_writes(const std::optional<Error>& reason);
   void drain();
   Result<void> flush();
-  /// From its return on, nothing is being written to any shard.
+  /// When it returns, nothing is being written to any shard.
   Result<void> hold_writes(std::chrono::milliseconds at_most);
-  /// How long the first that was held was held.
+  /// Returns how long the shard that was held first was held.
   Result<std::chrono::microseconds> resume_writes();
-  /// One shard is copied into `directory` itself, several into folders there (shard_folder).
+  /// Copies a single shard into `directory` itself, and several shards into folders there (shard_folder).
   Result<void> checkpoint(const std::filesystem::path& directory);
 
  private:
@@ -40,7 +40,7 @@ class StoredShards {
   Placement placement_;
 };
 
-/// Where the files of a shard are, of a store that has so many.
+/// Returns the folder of a shard in a store of `shards` shards.
 std::filesystem::path shard_folder(const std::filesystem::path& folder, std::size_t shard, std::size_t shards);
 
 }  // namespace tidemark::kv

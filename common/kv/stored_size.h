@@ -1,4 +1,4 @@
-// About how much a shard has, by what the database tells without counting.
+// The approximate size of a shard, as the database tells it without counting.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Independent transactions of several engines, as those of a store's shards.
+// Independent transactions of several engines, such as those of a store's shards.
 #pragma once
 #include <vector>
 

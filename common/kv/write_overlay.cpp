@@ -7,7 +7,7 @@ namespace {
 
 using Rows = WriteOverlay::Rows;
 
-/// What is left of one overlay's rows within a range.
+/// The remaining rows of one overlay within a range.
 class Side {
  public:
   Side(const Rows& rows, const KeyRange& range, Direction direction)
@@ -46,7 +46,7 @@ class OverlaidCursor final : public Cursor {
   }
 
  private:
-  /// Every source steps over the key, if that is where it stands.
+  /// Moves every source past the key, if it stands there.
   void pass(const std::string& key) {
     if (base_->valid() && base_->key() == key) base_->next();
     for (auto& side : sides_) {
@@ -56,7 +56,7 @@ class OverlaidCursor final : public Cursor {
 
   [[nodiscard]] bool before(std::string_view a, std::string_view b) const { return forward_ ? a < b : b < a; }
 
-  /// Finds the next row that is there. A base that failed ends the walk: what it would have given is not known.
+  /// Finds the next existing row. A base that failed ends the walk, because its next row is unknown.
   void settle() {
     for (;;) {
       current_ = nullptr;

@@ -17,13 +17,13 @@ class WriteOverlay {
   using Value = std::optional<std::string>;  // nothing if it was erased
   using Rows = std::map<std::string, Value, std::less<>>;
 
-  /// undo() takes back what is written from now on.
+  /// Later writes can be taken back by undo().
   void begin() { undo_.clear(); }
   void undo();
   void put(std::string_view key, std::string_view value) { set(key, std::string(value)); }
   void erase(std::string_view key) { set(key, std::nullopt); }
 
-  /// What was written to the key; null if nothing was.
+  /// Returns the write to the key; null if there was none.
   [[nodiscard]] const Value* find(std::string_view key) const;
   [[nodiscard]] const Rows& rows() const { return rows_; }
   /// The size of all keys and values.
@@ -43,7 +43,7 @@ class WriteOverlay {
   std::size_t bytes_ = 0;
 };
 
-/// Walks over `base` as it will be once the overlays are written. The first of them hides the second, which hides
+/// Walks over `base` as it will be once the overlays are written. The first overlay hides the second, which hides
 /// `base`; either may be null. Like every cursor, it is valid until the next write.
 std::unique_ptr<Cursor> overlaid(std::array<const WriteOverlay*, 2> overlays, std::unique_ptr<Cursor> base,
                                  const KeyRange& range, Direction direction);

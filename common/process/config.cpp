@@ -30,7 +30,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kMask = "***";
 constexpr std::string_view kVariableBeginning = "TIDEMARK_";
-// TIDEMARK_ variables that are not settings of these programs: of the command line, scripts and the compose file.
+// TIDEMARK_ variables that are not settings of these programs, but of the command line, scripts and the compose file.
 constexpr std::string_view kOtherVariables[] = {"api",        "api_port", "blob_port", "ca_file",    "config",
                                                 "fail_point", "image",    "key",       "queue_port", "queue_url",
                                                 "source",     "bin",      "env_file",  "table_port", "table_url"};
@@ -66,7 +66,7 @@ struct Setting {
   std::vector<std::string> allowed = {};  // empty: any text
   bool secret = false;
   std::string default_text = value_text();
-  // Of the command line.
+  // Values from the command line.
   CLI::Option* given = nullptr;
   std::string given_text = {};
 
@@ -89,7 +89,7 @@ struct Setting {
     return std::visit([](const auto* target) { return shown(*target); }, value);
   }
 
-  /// Each is false if the text is not allowed.
+  /// These return false if the text is not allowed.
   bool take(const std::string& text, std::string& into) const {
     if (!allowed.empty() && !contains(allowed, text)) return false;
     into = text;
@@ -114,13 +114,13 @@ std::unexpected<Error> invalid(const Setting& setting, std::string_view text, co
                                              "); allowed: " + setting.allowed_text() + ".");
 }
 
-/// From the environment and the command line, where everything is text.
+/// Applies a value from the environment or the command line, where everything is text.
 Result<void> apply_text(Setting& setting, const std::string& text, const std::string& source) {
   const bool taken = std::visit([&](auto* target) { return setting.take(text, *target); }, setting.value);
   return taken ? Result<void>() : invalid(setting, text, source);
 }
 
-/// From the file, where a value has a type, which must be the setting's.
+/// Applies a value from the file, where a value has a type, which must be that of the setting.
 Result<void> apply_json(Setting& setting, const Json& value, const std::string& source) {
   const bool fits = setting.is<std::string>()    ? value.is_string()
                     : setting.is<std::int64_t>() ? value.is_number_integer()
@@ -151,7 +151,7 @@ Result<Json> read_file(const std::string& path) {
   try {
     document = Json::parse(*text, note_repeats);
   } catch (const Json::parse_error& e) {
-    // Not the parser's own message: it quotes the text around the error, which may be a secret.
+    // The parser's own message is left out: it quotes the text around the error, which may be a secret.
     return refuse("is not valid JSON (at byte " + std::to_string(e.byte) +
                   "). It is one object, such as {\"data\": \"/srv/tidemark\", \"api\": {\"port\": 10003}}.");
   }
@@ -179,7 +179,7 @@ Result<void> unknown_key(const std::vector<Setting>& settings, const std::string
                                              "allowed: " + joined(settings, &Setting::name) + ".");
 }
 
-/// First what is set for all programs, then the program's own section, which wins.
+/// Applies the settings for all programs first, and then those of the program's own section, which win.
 Result<void> apply_file(std::vector<Setting>& settings, const std::string& program, const std::string& path) {
   const auto find = [&](const std::string& name) { return std::ranges::find(settings, name, &Setting::name); };
   const auto document = TRY(read_file(path));
@@ -193,7 +193,7 @@ Result<void> apply_file(std::vector<Setting>& settings, const std::string& progr
     }
     if (setting != settings.end()) {
       TRY(apply_json(*setting, value, "the file " + path));
-    } else if (!contains(kKnownSettings, key)) {  // a file may be shared: what another program knows is its business
+    } else if (!contains(kKnownSettings, key)) {  // it is a setting of another program that shares the file
       return unknown_key(settings, key, path, program);
     }
   }
@@ -242,7 +242,7 @@ void declare(CLI::App& app, std::vector<Setting>& settings) {
   }
 }
 
-// Says what was not understood without repeating a value: it may be a secret behind a mistyped name.
+// Says which part was not understood without repeating a value, which may be a secret behind a mistyped name.
 std::string describe_extras(const std::vector<std::string>& extras) {
   for (const auto& extra : extras) {
     if (extra.starts_with("-"))

@@ -2,7 +2,7 @@
 // the configuration file, the environment (TIDEMARK_ and the name in upper case), the command line (--name value). The
 // file is named by --config or TIDEMARK_CONFIG. It is JSON, with settings for all programs and sections for one program
 // each, which override them: {"data":D,"api":{"port":N}}. An empty environment variable counts as not set. The error
-// for a wrong name or value says which it is and what is allowed. TIDEMARK_FAIL_POINT is read too
+// for a wrong name or value says which it is and which values are allowed. TIDEMARK_FAIL_POINT is read too
 // (common/base/fail_points.h). Use it from one thread, before the others start.
 #pragma once
 #include <functional>
@@ -33,7 +33,7 @@ class Settings {
   enum class Outcome { kRun, kExitSuccess };
   /// kExitSuccess if --help, --version or --list-fail-points was printed. kConfigInvalid with a message for people.
   Result<Outcome> parse(int argc, const char* const* argv);
-  /// "name=value" for every setting, with secrets masked, for the log at startup.
+  /// Returns "name=value" for every setting, with secrets masked, for the log at startup.
   [[nodiscard]] std::string describe() const;
 
  private:

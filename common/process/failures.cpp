@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kLinesPerSecond = 20;
 
-/// What is not offered is the client's choice, not the server's failure.
+/// Tells whether the server failed. Asking for a feature that is not offered is the client's choice.
 bool is_ours(const Error& error) {
   return http_status_of(error.code) >= 500 && error.code != ErrorCode::kNotImplemented;
 }

@@ -1,5 +1,6 @@
-// The programs that may share a configuration file, and the names of all their settings. A program skips what the file
-// has for the others, but a name that no program has is an error. A process test compares this list with the programs.
+// The programs that may share a configuration file, and the names of all their settings. A program skips settings of
+// other programs in the file, but a name that no program has is an error. A process test compares this list with the
+// programs.
 #pragma once
 #include <string_view>
 

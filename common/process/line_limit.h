@@ -1,4 +1,4 @@
-// So many lines of a log in a second and no more, so that a failing disk does not fill another one. Thread safe.
+// Limits the lines of a log per second, so that a failing disk does not fill another one. Thread safe.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -13,7 +13,7 @@ class LineLimit {
  public:
   explicit LineLimit(int lines_per_second) : lines_per_second_(lines_per_second) {}
 
-  /// Nothing if this line is one too many; else how many were left out before it.
+  /// Nothing if this line is one too many; otherwise the number of lines that were left out before it.
   std::optional<std::uint64_t> admit() {
     const auto now = std::chrono::steady_clock::now();
     const MutexLock lock(mutex_);

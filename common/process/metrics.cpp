@@ -10,7 +10,7 @@
 namespace tidemark::process {
 namespace {
 
-// Seconds. The low end separates a read from memory from one fsync, the high end ends at a client's patience.
+// Seconds. The low end separates a read from memory from one fsync; the high end is the limit of a client's patience.
 const prometheus::Histogram::BucketBoundaries kLatencyBuckets{0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                                               0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
 

@@ -26,9 +26,9 @@ class Metrics {
                                const std::map<std::string, std::string>& labels = {});
   prometheus::Histogram& latency_histogram(const std::string& name, const std::string& help,
                                            const std::map<std::string, std::string>& labels = {});
-  /// Asked at each render(), from any thread, as long as it lives: for figures that are kept elsewhere.
+  /// Adds figures that are kept elsewhere. They are read at each render(), from any thread, as long as they live.
   void add(std::weak_ptr<const prometheus::Collectable> figures);
-  /// The text exposition format, with process_resident_memory_bytes and process_cpu_seconds_total.
+  /// Returns the text exposition format, with process_resident_memory_bytes and process_cpu_seconds_total.
   [[nodiscard]] std::string render() const;
 
  private:
@@ -38,7 +38,7 @@ class Metrics {
   std::vector<std::weak_ptr<const prometheus::Collectable>> collectables_ GUARDED_BY(mutex_);
 };
 
-/// Figures that `read` gives whenever somebody asks.
+/// Figures that `read` returns each time they are collected.
 class Figures final : public prometheus::Collectable {
  public:
   using Read = std::function<std::vector<prometheus::MetricFamily>()>;
@@ -49,11 +49,11 @@ class Figures final : public prometheus::Collectable {
   Read read_;
 };
 
-/// One more value of a family of counters or gauges.
+/// Adds a value to a family of counters or gauges.
 void add_value(prometheus::MetricFamily& family, double value,
                std::vector<prometheus::ClientMetric::Label> labels = {});
 inline constexpr double kUsPerSecond = 1e6;
-/// One more histogram of a family of those. Bounds and sum are divided by `unit`, which is kUsPerSecond for
+/// Adds a histogram to a family of histograms. Bounds and sum are divided by `unit`, which is kUsPerSecond for
 /// microseconds.
 void add_histogram(prometheus::MetricFamily& family, const Histogram::Counts& counts,
                    std::span<const std::uint64_t> bounds, double unit,

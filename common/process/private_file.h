@@ -6,8 +6,8 @@
 
 namespace tidemark::process {
 
-/// The content of a file that no other users of this machine can read, write or run. kConfigInvalid names the setting
-/// that named the file, and says what to do.
+/// Returns the content of a file that no other user of this machine may read, write or run. The message of
+/// kConfigInvalid names the setting that named the file, and the remedy.
 Result<std::string> read_private_file(const std::string& setting, const std::string& path);
 
 }  // namespace tidemark::process

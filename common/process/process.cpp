@@ -52,7 +52,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-/// The message, escaped for the format it goes into.
+/// The message, escaped for the format of the log.
 class EscapedMessage final : public spdlog::custom_flag_formatter {
  public:
   explicit EscapedMessage(bool json) : json_(json) {}
@@ -82,7 +82,7 @@ sigset_t awaited_signals() {
   return set;
 }
 
-// std::filesystem would create with the umask's mode and so leave a moment in which others can look in.
+// std::filesystem would create with the mode of the umask, and so leave a moment in which others can look in.
 bool make_directories(const fs::path& directory) {
   fs::path so_far;
   for (const auto& part : directory) {
@@ -104,13 +104,13 @@ bool is_process_name(std::string_view name) {
          });
 }
 
-/// One datagram to the socket that systemd named, as sd_notify(3) describes it. Whoever does not listen is not told.
+/// Sends one datagram to the socket that systemd named, as in sd_notify(3). Does nothing if no process listens there.
 void tell_systemd(std::string_view state) {
   const char* path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (path == nullptr || std::strlen(path) >= sizeof(address.sun_path)) return;
   std::strcpy(address.sun_path, path);
-  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // a name of Linux's own, without a file
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // an abstract name of Linux, without a file
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path));
   if (socket)
@@ -123,8 +123,8 @@ bool is_file_of(int file, const fs::path& path) {
          opened.st_ino == named.st_ino;
 }
 
-/// A process that was killed holds its locks until the kernel has taken its memory apart. Who starts its successor need
-/// not wait for that.
+/// Locks the file within a second. A killed process holds its locks until the kernel has released its memory; thanks to
+/// the patience here, starting its successor need not wait for that.
 bool lock_soon(int file) {
   constexpr auto kPatience = std::chrono::seconds(1);
   constexpr auto kPause = std::chrono::milliseconds(10);
@@ -165,7 +165,8 @@ Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::st
   const auto run = data / "run";
   TRY(prepare_directory(run));
   const auto path = run / (name + ".pid");
-  // Whoever had the lock may remove the file between the two steps: then once more, with a file of its own.
+  // The process that had the lock may remove the file between the two steps. In that case, try once more with a new
+  // file.
   for (;;) {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0) {
@@ -194,7 +195,7 @@ Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::st
 }
 
 PidFile::~PidFile() {
-  // Removed while it is still locked; but not if a person removed it and somebody else has a new one.
+  // Removes the file while it is still locked, unless a person removed it and another process has a new one.
   if (!path_.empty() && is_file_of(file_.get(), path_)) ::unlink(path_.c_str());
 }
 
@@ -218,7 +219,7 @@ Result<void> prepare_directory(const std::filesystem::path& directory) {
     return fail(ErrorCode::kConfigInvalid,
                 "The directory " + shown + " cannot be created: " + why() + ". Create it, or name another one.");
   }
-  // Trying is the only true test: access() does not see quotas, and root passes it always.
+  // Trying is the only true test: access() does not see quotas, and always succeeds for root.
   auto probe = (directory / ".write-probe-XXXXXX").string();
   const Descriptor file(::mkostemp(probe.data(), O_CLOEXEC));
   if (!file) {
@@ -234,7 +235,7 @@ void block_signals() {
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   // A peer that went away is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
-  // Under nohup it would be ignored.
+  // Under nohup, SIGHUP would be ignored.
   std::signal(SIGHUP, SIG_DFL);
 }
 
@@ -266,7 +267,8 @@ Waited wait_for_shutdown(const std::function<void()>& reload) {
     if (received == SIGHUP && reload) reload();
   } while (received == SIGUSR1 || received == SIGHUP);
   spdlog::info("shutting down signal={}", received == SIGINT ? "SIGINT" : "SIGTERM");
-  // The default action from here on: a second signal ends the process even if draining hangs. The others stay blocked.
+  // From here on, the default action applies: a second signal ends the process even if draining hangs. The others stay
+  // blocked.
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
   sigset_t ending;
@@ -285,7 +287,7 @@ std::vector<char*> command_line;
 void start_again(int listener) {
   ::setenv(kListenerVariable, std::to_string(listener).c_str(), 1);
   spdlog::default_logger()->flush();
-  // A connection that is still open ends here, so that its client does not wait for an answer of the new process.
+  // Connections that are still open end here, so that no client waits for an answer from the new process.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   ::fcntl(listener, F_SETFD, 0);
   ::execv("/proc/self/exe", command_line.data());

@@ -10,7 +10,7 @@
 namespace tidemark::process {
 namespace {
 
-/// This machine's name without its domain, as far as it may stand in the name of a process.
+/// Returns this machine's name without its domain, shortened and cleaned for the name of a process.
 std::string host_label() {
   constexpr std::size_t kMostChars = 40;
   std::array<char, 256> name{};

@@ -9,7 +9,7 @@
 namespace tidemark::protocol {
 namespace {
 
-// Headers that the server adds after the answer left the store; a rule may expose them like any other.
+// Headers that the server adds after the answer has left the store; a rule may expose them like any other.
 constexpr std::string_view kLateHeaders[] = {"Content-Length", "Date", "Server"};
 
 bool contains(const std::vector<std::string>& items, std::string_view wanted) {
@@ -30,7 +30,7 @@ bool allows_origin(const CorsRule& rule, std::string_view origin) {
   return std::ranges::any_of(rule.origins, [&](const std::string& allowed) { return is_covered(origin, allowed); });
 }
 
-/// For a preflight that lacks what it must have.
+/// The error for a preflight that lacks a required header.
 Error missing_cors_header(std::string_view name) {
   auto error = invalid_header(name, "");
   error.message = "A required CORS header is not present.";
@@ -61,7 +61,7 @@ void append_item(std::string& list, std::string_view item) {
   list += item;
 }
 
-/// Literal names as they stand; a prefix becomes the names in this answer that it covers.
+/// Keeps literal names as they are, and replaces a prefix by the names in this answer that it covers.
 std::string exposed_headers(const CorsRule& rule, const http::Response& response) {
   std::string out;
   for (const auto& exposed : rule.exposed_headers) {
@@ -88,7 +88,7 @@ void allow_origin(const CorsRule& rule, std::string_view origin, http::Response&
   response.set("Access-Control-Allow-Credentials", "true");
 }
 
-/// The first rule that matches an actual request. Without an origin, only a rule for all origins can match.
+/// Returns the first rule that matches an actual request. Without an origin, only a rule for all origins can match.
 const CorsRule* match_actual(const CorsRules& rules, std::optional<std::string_view> origin, std::string_view method) {
   for (const auto& rule : rules) {
     if (!contains(rule.methods, method)) continue;
@@ -129,7 +129,7 @@ void add_cors_headers(const CorsRules& rules, const http::Request& request, http
   const auto origin = request.header("origin");
   const auto* rule = match_actual(rules, origin, request.method);
   const bool for_all = rule != nullptr && allows_every_origin(*rule);
-  // The answer differs with the origin unless the rule that matched is for all; shared caches must know.
+  // The answer differs by origin unless the matching rule is for all origins; shared caches must know.
   if (!for_all && (request.method == "GET" || request.method == "HEAD")) response.set("Vary", "Origin");
   if (rule == nullptr) return;
   const auto exposed = exposed_headers(*rule, response);
@@ -140,7 +140,7 @@ void add_cors_headers(const CorsRules& rules, const http::Request& request, http
 void CorsPolicies::take(std::string_view account, std::string_view stored) {
   CorsRules rules;
   if (!stored.empty()) {
-    // The CORS section reads alike in all three documents; a blob's is the widest.
+    // The CORS section is the same in all three documents; a blob's document has the most sections.
     auto properties = parse_service_properties(StoreKind::kBlob, stored);
     if (properties && properties->cors) rules = std::move(*properties->cors);
   }

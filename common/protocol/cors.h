@@ -27,19 +27,20 @@ void add_cors_headers(const CorsRules& rules, const http::Request& request, http
 /// the database only to learn that there are none.
 class CorsPolicies {
  public:
-  /// Takes over the rules of the stored document that `read` gives, or none if it cannot be parsed. One at a time
-  /// reads, so that of two concurrent changes the one that is later in the store wins; answers do not wait for it.
+  /// Takes over the rules of the stored document that `read` returns, or none if it cannot be parsed. Only one thread
+  /// reads at a time, so that of two concurrent changes the one that is later in the store wins; answers do not wait
+  /// for it.
   template <class Read>
   void refresh(std::string_view account, Read read) {
     const MutexLock turn(refreshing_);
     const Result<std::string> stored = read();
     if (stored) take(account, *stored);
   }
-  /// Whether any account has rules.
+  /// Tells whether any account has rules.
   [[nodiscard]] bool any() const { return any_.load(std::memory_order_acquire); }
   /// Null: the account has no rules.
   [[nodiscard]] std::shared_ptr<const CorsRules> rules_of(std::string_view account) const;
-  /// Whether a rule lets a page of this origin send the request.
+  /// Tells whether a rule lets a page of this origin send the request.
   [[nodiscard]] bool admits(std::string_view account, const http::Request& request) const;
   /// add_cors_headers() with the account's rules.
   void decorate(std::string_view account, const http::Request& request, http::Response& response) const;

@@ -31,7 +31,7 @@ enum class Mark { kNone, kOpen, kClose };
 
 struct Marks {
   explicit Marks(std::string_view boundary) : open("--" + std::string(boundary)), close(open + "--") {}
-  /// The mark that ends a line, and where it begins.
+  /// Returns the mark that ends a line, and where it begins.
   [[nodiscard]] std::pair<Mark, std::size_t> find_in(std::string_view line) const {
     line = line.substr(0, line.find_last_not_of(" \t\r\n") + 1);
     if (line.ends_with(close)) return {Mark::kClose, line.size() - close.size()};
@@ -41,7 +41,7 @@ struct Marks {
   const std::string open, close;
 };
 
-/// Content-ID comes back in the answer, so it must be harmless there.
+/// Content-ID is returned in the answer, so it must be harmless there.
 std::string_view content_id_of(const HeaderList& request, const HeaderList& part) {
   auto id = find_header(request, "content-id");
   if (!id) id = find_header(part, "content-id");
@@ -49,7 +49,7 @@ std::string_view content_id_of(const HeaderList& request, const HeaderList& part
   return std::ranges::all_of(*id, [](char c) { return c > ' ' && c < '\x7F'; }) ? *id : std::string_view{};
 }
 
-/// An HTTP request inside a part whose MIME headers are read already.
+/// Parses an HTTP request inside a part whose MIME headers are read already.
 Result<BatchPart> parse_request(std::string_view text) {
   skip_empty_lines(text);
   std::string_view line;

@@ -15,7 +15,7 @@
 namespace tidemark::protocol {
 
 using HeaderList = std::vector<std::pair<std::string_view, std::string_view>>;
-/// First header with this name, whatever the case.
+/// Returns the first header with this name, ignoring case.
 std::optional<std::string_view> find_header(const HeaderList& headers, std::string_view name);
 
 struct BatchPart {
@@ -29,17 +29,17 @@ struct BatchPart {
   }
 };
 
-/// The boundary in a Content-Type; nothing if that is not multipart/mixed or the boundary is not usable.
+/// Returns the boundary in a Content-Type; nothing if that is not multipart/mixed or the boundary is not usable.
 std::optional<std::string> multipart_boundary(std::string_view content_type);
 std::unexpected<Error> malformed_batch(std::string_view what);
 
-/// The texts between the boundaries, at most `limit`. A missing closing boundary is tolerated: documentation
-/// samples lack it.
+/// Returns the texts between the boundaries, at most `limit`. A missing closing boundary is tolerated, because samples
+/// in the documentation lack it.
 std::vector<std::string_view> split_parts(std::string_view text, std::string_view boundary, std::size_t limit);
 void skip_empty_lines(std::string_view& text);
-/// Header lines up to an empty line or the end of the text.
+/// Takes the header lines up to an empty line or the end of the text.
 Result<HeaderList> take_headers(std::string_view& text);
-/// The request in a part, which must be application/http.
+/// Parses the request in a part, which must be application/http.
 Result<BatchPart> parse_http_part(std::string_view text);
 
 }  // namespace tidemark::protocol

@@ -11,7 +11,7 @@ namespace tidemark::protocol {
 http::Response empty_response(unsigned status);
 http::Response xml_response(unsigned status, std::string document);
 
-/// The metadata in the x-ms-meta-* headers; names keep their case and order.
+/// Returns the metadata in the x-ms-meta-* headers; names keep their case and order.
 std::vector<std::pair<std::string, std::string>> read_metadata(const http::Request& request);
 void add_metadata(http::Response& response, const std::vector<std::pair<std::string, std::string>>& metadata);
 

@@ -27,7 +27,7 @@ constexpr std::string_view kRoot = "StorageServiceProperties";
 
 std::unexpected<Error> over_limit() { return fail(ErrorCode::kInvalidXmlDocument); }
 
-/// For the descriptions below: a T, constant when it is written.
+/// For the descriptions below: a T, which is const when it is being written.
 template <class T, class Wanted>
 concept A = std::same_as<std::remove_const_t<T>, Wanted>;
 
@@ -40,7 +40,7 @@ void describe(auto& io, A<RetentionPolicy> auto& policy) {
 
 void describe(auto& io, A<Logging> auto& logging) {
   io.version(logging.version);
-  io.require("Delete");  // what the service misses first
+  io.require("Delete");  // the element that the service misses first
   io.boolean("Read", logging.read);
   io.boolean("Write", logging.write);
   io.boolean("Delete", logging.remove);
@@ -73,7 +73,7 @@ void describe(auto& io, A<StaticWebsite> auto& website) {
 
 void describe(auto& io, A<std::string> auto& text) { io.content(text); }
 
-/// Calls `each` with name and member of every section that this store has.
+/// Calls `each` with the name and the member of every section that this store has.
 void for_each_section(StoreKind store, auto& properties, auto each) {
   each("Logging", properties.logging);
   each("HourMetrics", properties.hour_metrics);
@@ -127,7 +127,7 @@ class Reader {
     }
   }
   void content(std::string& out) { out = trimmed(node_.text().get()); }
-  /// False if there was a failure, or there is no such child, which is one.
+  /// Returns false after any failure; a missing child is one.
   bool require(const char* name) {
     if (!node_.child(name)) reject(missing_node(name));
     return !error_;
@@ -142,7 +142,7 @@ class Reader {
   std::optional<std::string_view> required(const char* name) {
     if (!require(name)) return std::nullopt;
     const auto value = trimmed(node_.child(name).text().get());
-    // A carriage return, written as a reference, would be kept as one and read as a line feed.
+    // A carriage return, written as a reference, would be kept, and later be read as a line feed.
     if (is_xml_text(value) && value.find('\r') == std::string_view::npos) return value;
     reject(invalid_node(name, value));
     return std::nullopt;
@@ -188,7 +188,7 @@ class Writer {
   XmlWriter& xml_;
 };
 
-/// A star stands at the end of a header or nowhere; "*" alone counts as a prefix.
+/// Allows a star only at the end of a header; "*" alone counts as a prefix.
 Result<void> check_headers(const char* name, const std::vector<std::string>& headers) {
   std::size_t prefixed = 0;
   for (const auto& header : headers) {
@@ -201,7 +201,7 @@ Result<void> check_headers(const char* name, const std::vector<std::string>& hea
   return {};
 }
 
-/// `total` is the text of all rules so far.
+/// `total` is the size of the text of all rules so far.
 Result<void> check_rule(CorsRule& rule, std::size_t& total) {
   if (rule.origins.empty()) return fail(invalid_node("AllowedOrigins", ""));
   if (rule.methods.empty()) return fail(invalid_node("AllowedMethods", ""));
@@ -223,7 +223,7 @@ Result<void> check_rule(CorsRule& rule, std::size_t& total) {
   return check_headers("ExposedHeaders", rule.exposed_headers);
 }
 
-/// What is to be said of a section as a whole.
+/// These check a section as a whole.
 Result<void> check(auto&) { return {}; }
 Result<void> check(std::string& version) {
   if (is_version(version)) return {};
@@ -248,10 +248,10 @@ Result<void> read_section(StoreKind store, pugi::xml_node node, ServicePropertie
   return done;
 }
 
-/// Replaces the sections that the document has.
+/// Replaces the sections that are in the document.
 Result<void> read_document(StoreKind store, std::string_view xml, ServiceProperties& into) {
   if (xml.size() > kMaxServicePropertiesBytes) return fail(ErrorCode::kInvalidXmlDocument);
-  // pugixml expands no entities of the document's own; a byte order mark is skipped by it.
+  // pugixml expands no entities of the document's own, and skips a byte order mark.
   pugi::xml_document document;
   if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8)) {
     return fail(ErrorCode::kInvalidXmlDocument);
@@ -260,7 +260,7 @@ Result<void> read_document(StoreKind store, std::string_view xml, ServicePropert
   if (std::string_view(root.name()) != kRoot) return fail(ErrorCode::kInvalidXmlDocument);
   for (const auto& node : root.children()) {
     if (node.type() != pugi::node_element) return fail(ErrorCode::kInvalidXmlDocument);
-    // Twice the same section: which of them is meant?
+    // If a section occurs twice, it is unclear which one is meant.
     if (node.previous_sibling(node.name())) return fail(ErrorCode::kInvalidXmlDocument);
     TRY(read_section(store, node, into));
   }

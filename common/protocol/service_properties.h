@@ -1,6 +1,6 @@
-// Service properties of the three stores: logging, metrics, CORS rules, and what only blobs have. The body of a PUT is
-// checked and merged with what was set before; the result is stored as the document that a GET answers. Pure.
-// Errors: kInvalidXmlDocument for a broken document and for every limit (as recorded from the service),
+// Service properties of the three stores: logging, metrics, CORS rules, and the sections that only blobs have. The body
+// of a PUT is checked and merged with the earlier settings; the result is stored as the document that a GET returns.
+// Pure. Errors: kInvalidXmlDocument for a broken document and for every limit (as recorded from the service),
 // kInvalidXmlNodeValue and kMissingRequiredXmlNode with the element's name. Limits: the services' REST documentation,
 // "Set Table Service Properties" and "Cross-Origin Resource Sharing".
 #pragma once
@@ -59,7 +59,7 @@ struct ServiceProperties {
   std::optional<Logging> logging;
   std::optional<Metrics> hour_metrics, minute_metrics;
   std::optional<std::vector<CorsRule>> cors;
-  // Blobs only.
+  // These are for blobs only.
   std::optional<std::string> default_service_version;
   std::optional<RetentionPolicy> delete_retention;
   std::optional<StaticWebsite> static_website;
@@ -67,15 +67,16 @@ struct ServiceProperties {
 };
 
 Result<ServiceProperties> parse_service_properties(StoreKind store, std::string_view xml);
-/// All sections, in the order of the service. Absent ones get the values of a new account.
+/// Renders all sections, in the order of the service. Absent ones get the values of a new account.
 std::string render_service_properties(StoreKind store, const ServiceProperties& properties);
 
-/// What a GET answers: the stored document, or that of a new account if it is empty.
+/// Returns the document for a GET: the stored one, or that of a new account if `stored` is empty.
 std::string service_properties_document(StoreKind store, std::string_view stored);
-/// The document to store after a PUT of `body`. kCorruption if `stored` is not a valid document.
+/// Returns the document to store after a PUT of `body`. kCorruption if `stored` is not a valid document.
 Result<std::string> merge_service_properties(StoreKind store, std::string_view stored, std::string_view body);
 
-/// The answer to ?comp=stats, which only a secondary endpoint gives. Without replication, it is always up to date.
+/// Returns the answer to ?comp=stats, which only a secondary endpoint gives. Without replication, it is always up to
+/// date.
 std::string service_stats_document(Time now);
 /// The error for ?comp=stats on a primary endpoint.
 Error stats_need_secondary();

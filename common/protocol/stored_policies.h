@@ -19,11 +19,11 @@ inline constexpr std::size_t kMaxPolicyIdLength = 64;  // UTF-16 units
 /// An empty body has no policies. `letters` are the permissions of this kind of resource. kInvalidXmlDocument if it is
 /// malformed or has more than five policies; kInvalidXmlNodeValue names the element.
 Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_view letters);
-/// Without the XML declaration.
+/// Renders the policies without the XML declaration.
 std::string render_stored_policies(const StoredPolicies& policies);
 std::optional<StoredPolicy> find_policy(const StoredPolicies& policies, std::string_view id);
 
-/// As fields of a record (common/base/record.h).
+/// The policies as fields of a record (common/base/record.h).
 template <class Io, class Policies>
 void policy_fields(Io& io, Policies& policies) {
   io.list(policies, [&](auto& policy) {

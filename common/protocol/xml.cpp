@@ -12,7 +12,7 @@ namespace {
 // The largest legitimate body has about 200; the parser's own recursion must stay shallow.
 constexpr std::size_t kMaxMarkups = 2000;
 
-bool is_known_reference(std::string_view text) {  // begins after '&'
+bool is_known_reference(std::string_view text) {  // the text begins after '&'
   const auto end = text.find(';');
   if (end == std::string_view::npos || end == 0 || end > 10) return false;
   const auto name = text.substr(0, end);
@@ -27,8 +27,8 @@ bool is_known_reference(std::string_view text) {  // begins after '&'
   return code >= 0x20 || code == 9 || code == 10 || code == 13;
 }
 
-/// Where the piece of markup that begins the text ends, by the same rules as the parser, which passes over what stands
-/// in comments and instructions; npos if it does not end or may not be here.
+/// Returns the end of the piece of markup at the beginning of the text, by the same rules as the parser, which ignores
+/// the text of comments and instructions; npos if it does not end or is not allowed here.
 std::size_t end_of_markup(std::string_view text) {
   const auto after = [text](std::string_view begin, std::string_view end) {
     const auto found = text.find(end, begin.size());
@@ -54,7 +54,7 @@ std::size_t end_of_markup(std::string_view text) {
   return std::string_view::npos;
 }
 
-// The parser underneath is lenient; this is what it would let pass.
+// Refuses errors that the lenient parser underneath would let pass.
 bool is_acceptable(std::string_view body) {
   if (!is_xml_text(body)) return false;
   std::size_t markups = 0;
@@ -72,7 +72,7 @@ bool is_acceptable(std::string_view body) {
   return true;
 }
 
-/// Around the one element there is nothing but white space.
+/// Tells whether the document is one element with only white space around it.
 bool is_one_element(const pugi::xml_document& document) {
   std::size_t elements = 0;
   for (const auto& node : document.children()) {
@@ -91,7 +91,7 @@ bool is_one_element(const pugi::xml_document& document) {
 Result<void> parse_xml(std::string_view body, pugi::xml_document& document) {
   if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
   if (!is_acceptable(body)) return fail(ErrorCode::kInvalidXmlDocument);
-  // As a fragment, so that what stands outside of the element is seen and can be refused.
+  // Parsed as a fragment, so that text outside the element is seen and can be refused.
   constexpr unsigned kFlags = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata | pugi::parse_eol |
                               pugi::parse_wconv_attribute | pugi::parse_fragment;
   const auto parsed = document.load_buffer(body.data(), body.size(), kFlags, pugi::encoding_utf8);

@@ -18,15 +18,15 @@ inline constexpr std::string_view kXmlDeclaration = R"(<?xml version="1.0" encod
 /// Parses a body strictly, with a bound on its structure; no DTD, a byte order mark is allowed. kInvalidXmlDocument.
 Result<void> parse_xml(std::string_view body, pugi::xml_document& document);
 
-/// Writes a document from front to back. An element without content is <Name />. What is begun is ended by end(), or by
-/// take(); the names of such elements must live that long.
+/// Writes a document from front to back. An element without content is <Name />. Every begin() is ended by end(), or by
+/// take(); the name of the element must live that long.
 class XmlWriter {
  public:
-  /// `head` stands before the root.
+  /// `head` is written before the root.
   explicit XmlWriter(std::string_view head = kXmlDeclaration) : out_(head) {}
 
   XmlWriter& begin(std::string_view name);
-  /// Of the element just begun.
+  /// Adds an attribute to the element just begun.
   XmlWriter& attribute(std::string_view name, std::string_view value);
   XmlWriter& element(std::string_view name, std::string_view text);
   XmlWriter& element(std::string_view name, const char* text) { return element(name, std::string_view(text)); }
@@ -34,13 +34,13 @@ class XmlWriter {
     return element(name, std::string_view(std::to_string(number)));
   }
   XmlWriter& element(std::string_view name, bool value) { return element(name, value ? "true" : "false"); }
-  /// Unless the text is empty.
+  /// Adds the element unless the text is empty.
   XmlWriter& optional_element(std::string_view name, std::string_view text) {
     return text.empty() ? *this : element(name, text);
   }
-  /// Inside of the element begun last.
+  /// Adds text inside the element begun last.
   XmlWriter& text(std::string_view text);
-  /// What is XML already.
+  /// Adds text that is XML already.
   XmlWriter& raw(std::string_view xml);
   XmlWriter& end();
   std::string take();
@@ -56,8 +56,8 @@ class XmlWriter {
   bool in_tag_ = false;  // the innermost element still lacks its '>'
 };
 
-/// Bytes that are not text of XML are read as Latin-1, so that one header, stored as it came, cannot spoil the document
-/// that it stands in.
+/// Reads bytes that are not valid XML text as Latin-1, so that one header, stored as it came, cannot spoil the document
+/// that contains it.
 std::string as_xml_text(std::string_view bytes);
 
 }  // namespace tidemark::protocol

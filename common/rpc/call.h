@@ -81,8 +81,8 @@ class Face {
     Task<Result<std::string>> (*answer)(Service& service, std::string payload);
   };
 
-  /// `serve` is a member function of the service that takes the fields of the call in their order, or a function of
-  /// the service and the call; it returns a Result or a Task of one. `part` picks the reply out of its value.
+  /// `serve` is a member function of the service that takes the fields of the call in their order, or a function of the
+  /// service and the call; it returns a Result or a Task of one. `part` picks the reply out of its value.
   template <class Call, auto serve, auto part = std::identity{}>
   static constexpr Handler on() {
     return {Call::kMethod, &answer<Call, serve, part>};
@@ -121,10 +121,10 @@ class Face {
   }
 };
 
-/// Service and handlers must outlive the dispatch. Calls that none of the handlers has go to `others`.
+/// Service and handlers must outlive the dispatch. Calls without a handler go to `others`.
 template <class Service, std::size_t count>
 Dispatch make_dispatch(Service& service, const typename Face<Service>::Handler (&handlers)[count], Dispatch others) {
-  // Not a coroutine itself: it hands out one that owns its arguments.
+  // The function is not a coroutine itself: it returns one that owns its arguments.
   return [&service, &handlers, others = std::move(others)](const std::string& method, std::string payload) {
     for (const auto& handler : handlers) {
       if (handler.method == method) return handler.answer(service, std::move(payload));

@@ -1,6 +1,6 @@
-// Which trace a call belongs to: that of the work that makes it. The trace travels with the executor of the work's
-// coroutines, so that nobody between the two has to hand it on; what is spawned on that executor belongs to the trace
-// too. Work without a trace that is recorded runs on its executor as ever, and its calls cost one comparison more.
+// The trace that a call belongs to: that of the work that makes it. The trace travels with the executor of the work's
+// coroutines, so that the functions in between need not pass it on; work that is spawned on that executor belongs to
+// the trace too. Work without a recorded trace runs on its plain executor, and its calls cost one comparison more.
 #pragma once
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -12,16 +12,17 @@
 
 namespace tidemark::rpc {
 
-/// One piece of work makes no more traced calls than this: a job of a million entities must not flood a collector.
+/// One piece of work makes at most this many traced calls: a job of a million entities must not flood a collector.
 inline constexpr std::uint32_t kMaxTracedCalls = 256;
 
-/// The same executor, for work that belongs to `trace`.
+/// Returns the same executor, for work that belongs to `trace`.
 Executor traced_executor(Executor executor, TraceContext trace);
 
-/// The trace of a call that is being made on the executor. Null if it has none, or made its kMaxTracedCalls before.
+/// Returns the trace of a call that is being made on the executor. Null if the executor has no trace, or has made its
+/// kMaxTracedCalls.
 std::unique_ptr<const TraceContext> take_trace(const Executor& executor);
 
-/// Does the work as part of the trace, if that is recorded.
+/// Does the work as part of the trace, if the trace is recorded.
 template <class T>
 Task<T> in_trace(TraceContext trace, Task<T> work) {
   if (!trace.sampled) co_return co_await std::move(work);

@@ -17,7 +17,7 @@ std::uint16_t port_of(const sockaddr_storage& address) {
   return 0;
 }
 
-/// Whether the descriptor is a connection to this endpoint, "tcp://ADDRESS:PORT".
+/// Tells whether the descriptor is a connection to this endpoint, "tcp://ADDRESS:PORT".
 bool belongs_to(int number, const std::string& endpoint) {
   sockaddr_storage own{};
   socklen_t size = sizeof(own);
@@ -25,8 +25,9 @@ bool belongs_to(int number, const std::string& endpoint) {
   return endpoint.ends_with(":" + std::to_string(port_of(own)));
 }
 
-/// The descriptor's end is ZeroMQ's business. It may have closed it by now, and somebody else may have been given the
-/// number; so this holds on to what the number means now, and cuts it only if it is a connection of ours.
+/// Shuts down a connection. Only ZeroMQ closes the descriptor. It may have done so by now, and the number may have been
+/// given to another file; so this duplicates the descriptor first, and shuts it down only if it is a connection of this
+/// server.
 void cut(int number, const std::string& endpoint) {
   const Descriptor held(::fcntl(number, F_DUPFD_CLOEXEC, 0));
   if (held && belongs_to(held.get(), endpoint)) ::shutdown(held.get(), SHUT_RDWR);
@@ -47,7 +48,7 @@ Monitor::~Monitor() { ::zmq_socket_monitor(watched_, nullptr, 0); }
 std::optional<Monitor::Event> Monitor::next() {
   auto message = socket_.receive();
   if (!message) return std::nullopt;
-  // The first frame: 16 bits of event and 32 bits of value, in the machine's own order.
+  // The first frame has 16 bits of event and 32 bits of value, in the machine's own byte order.
   std::uint16_t what = 0;
   std::int32_t value = 0;
   const auto& frame = message->frames[0];
@@ -63,7 +64,7 @@ ConnectionWatch::ConnectionWatch(const Socket& listening, const Context& context
 void ConnectionWatch::follow() {
   while (const auto event = monitor_.next()) {
     if (event->what == ZMQ_EVENT_DISCONNECTED) open_.erase(event->value);
-    // The local socket's file keeps others from it.
+    // The local socket is protected by the mode of its file, so only tcp counts.
     if (event->what != ZMQ_EVENT_ACCEPTED || !event->endpoint.starts_with("tcp://")) continue;
     open_.insert(event->value);
     if (open_.size() > most_) cut(event->value, event->endpoint);

@@ -1,6 +1,6 @@
-// The connections that a server's tcp socket has accepted, and their greatest number: ZeroMQ has no such limit, and
-// whoever has no key can open connections until the process has no descriptors left. Belongs to the thread of the
-// server's socket.
+// The connections that a server's tcp socket has accepted, and their limit: ZeroMQ has no such limit, and a client
+// without a key could open connections until the process has no descriptors left. Belongs to the thread of the server's
+// socket.
 #pragma once
 #include <cstddef>
 #include <set>
@@ -9,8 +9,8 @@
 
 namespace tidemark::rpc {
 
-/// What ZeroMQ says of a socket's connections (zmq_socket_monitor). It must end before the socket: ZeroMQ's thread
-/// would wait for ever for somebody to take the next event.
+/// Receives ZeroMQ's events about a socket's connections (zmq_socket_monitor). It must end before the socket, because
+/// otherwise ZeroMQ's thread would wait for ever for a reader of the next event.
 class Monitor {
  public:
   struct Event {
@@ -32,17 +32,17 @@ class Monitor {
 
 class ConnectionWatch {
  public:
-  /// Exists before `listening` listens.
+  /// Must exist before `listening` listens.
   ConnectionWatch(const Socket& listening, const Context& context, std::size_t most);
   [[nodiscard]] void* raw() const { return monitor_.raw(); }
-  /// Follows what happened, and cuts connections beyond the greatest number.
+  /// Takes in the new events, and cuts connections beyond the limit.
   void follow();
   [[nodiscard]] std::size_t open() const { return open_.size(); }
 
  private:
   Monitor monitor_;
   std::size_t most_;
-  std::set<int> open_;  // descriptors, which are ZeroMQ's
+  std::set<int> open_;  // descriptors that belong to ZeroMQ
 };
 
 }  // namespace tidemark::rpc

@@ -55,7 +55,7 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-/// The line without comment and surrounding blanks, split at its first blank.
+/// Returns the line without its comment and the blanks around it, split at its first blank.
 std::pair<std::string_view, std::string_view> words_of(std::string_view line) {
   line = trimmed(line.substr(0, line.find('#')));
   const auto blank = line.find_first_of(" \t");

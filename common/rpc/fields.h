@@ -1,6 +1,5 @@
-// The fields of an aggregate, as boost::pfr gives them, at a fraction of what that costs to compile: it tries up to
-// eight times as many fields as the structure has bytes, where this tries one more at a time. A wrong count does not
-// compile.
+// The fields of an aggregate, as boost::pfr gives them, at a fraction of its compile time: boost::pfr tries up to eight
+// times as many fields as the structure has bytes, while this tries one more at a time. A wrong count does not compile.
 #pragma once
 #include <tuple>
 #include <type_traits>
@@ -9,7 +8,7 @@
 namespace tidemark::wire {
 namespace detail {
 
-/// Stands for a field of any type in a question about an initialisation. Never made.
+/// Stands for a field of any type in a test of an initialisation. It is never constructed.
 struct Anything {
   template <class T>
   operator T&() const&& noexcept;
@@ -31,7 +30,7 @@ std::tuple<std::remove_cvref_t<Fields>...> values(std::tuple<Fields...>);
 
 }  // namespace detail
 
-/// References to the fields of an aggregate of at most 24, in their order.
+/// Returns references to the fields of an aggregate of at most 24, in their order.
 template <class T>
 auto fields_of(T& value) {
   constexpr auto kCount = detail::count_fields<std::remove_const_t<T>>();
@@ -79,7 +78,7 @@ auto fields_of(const std::pair<First, Second>& pair) {
   return std::tie(pair.first, pair.second);
 }
 
-/// The fields' values as a tuple, for their types alone.
+/// The values of the fields as a tuple, used for its type alone.
 template <class T>
 using FieldValues = decltype(detail::values(fields_of(std::declval<T&>())));
 

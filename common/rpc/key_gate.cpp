@@ -18,7 +18,7 @@ constexpr std::size_t kRequest = 1, kAddress = 3, kMechanism = 5, kKey = 6, kFra
 
 KeyGate::KeyGate(const Context& context, std::shared_ptr<const AllowedKeys> allowed, RefusalHook refused)
     : socket_(ZMQ_REP, context), allowed_(std::move(allowed)), refused_(refused) {
-  // ZeroMQ admits everybody if nobody answers there.
+  // ZeroMQ admits every peer if no socket answers at this address.
   if (::zmq_bind(socket_.raw(), kZapAddress) != 0) std::abort();
 }
 

@@ -1,7 +1,7 @@
-// The doorkeeper of a server that other machines can reach: ZeroMQ asks it about every CURVE handshake (the ZAP
-// protocol, RFC 27), and it admits the keys that are allowed. Who is not admitted gets no further: nothing that it
-// sends is handed to the server. A key that is taken off the list keeps its connections, so the server also asks
-// whether a message's user is still admitted. Belongs to the thread of the server's socket.
+// Decides which peers may connect to a server that other machines can reach: ZeroMQ asks it about every CURVE handshake
+// (the ZAP protocol, RFC 27), and it admits the keys that are allowed. Nothing that a refused peer sends is handed to
+// the server. A key that is taken off the list keeps its connections, so the server also asks whether the user of a
+// message is still admitted. Belongs to the thread of the server's socket.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace tidemark::rpc {
 
-/// Told of each handshake that is refused: the peer's public key as text ("none" if it has none), and its address.
+/// Called for each refused handshake with the peer's public key as text ("none" if it has none), and its address.
 using RefusalHook = void (*)(const std::string& public_key, const std::string& address);
 
 class KeyGate {
  public:
-  /// Exists before the first socket of its context listens. One for a context.
+  /// Must exist before the first socket of its context listens. There is one for each context.
   KeyGate(const Context& context, std::shared_ptr<const AllowedKeys> allowed, RefusalHook refused);
   [[nodiscard]] void* raw() const { return socket_.raw(); }
-  /// Answers ZeroMQ's questions, as far as there are any. Returns how many peers were refused.
+  /// Answers all waiting questions of ZeroMQ. Returns how many peers were refused.
   std::uint64_t answer();
-  /// `user` as in Socket::Message.
+  /// `user` is as in Socket::Message.
   [[nodiscard]] bool still_admits(const std::string& user) const;
 
  private:

@@ -21,13 +21,13 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Completion = std::move_only_function<void(Result<std::string>)>;
 
-// Reconnects are tried after the first, then less and less often up to the second.
+// The pause before a reconnect, which grows from kReconnect to kReconnectMax.
 constexpr std::chrono::milliseconds kReconnect{10};
 constexpr std::chrono::milliseconds kReconnectMax{500};
-// A connection that is not there by now, nor has failed, will not come.
+// A connection that neither stands nor has failed after this time will not come.
 constexpr std::chrono::seconds kConnectLimit{10};
 constexpr int kRepliesPerTurn = 256;
-// Calls beyond these are refused with kServerBusy.
+// Calls beyond this number are refused with kServerBusy.
 constexpr std::size_t kMaxPendingCalls = 65536;
 constexpr std::size_t kMaxUnsentBytes = 256UL << 20;
 constexpr std::chrono::hours kLongestDeadline{24};
@@ -37,10 +37,10 @@ struct Call {
   std::string method;
   std::string payload;
   SteadyClock::time_point deadline;
-  SteadyClock::time_point due;  // by when it must be sent, and then its deadline
+  SteadyClock::time_point due;  // the time by which it must be sent; afterwards its deadline
   Executor executor;            // counts as work, so that the caller's context runs on until the reply
   Completion complete;
-  std::unique_ptr<const TraceContext> trace;  // null: it belongs to none that is recorded
+  std::unique_ptr<const TraceContext> trace;  // null: it belongs to no recorded trace
   bool sent = false;
 };
 
@@ -50,7 +50,7 @@ void finish(Call call, Result<std::string> result) {
   });
 }
 
-/// What callers' threads share with the client's.
+/// The data that the callers' threads share with the client's thread.
 struct Inbox {
   Mutex mutex;
   std::vector<Call> calls GUARDED_BY(mutex);
@@ -87,7 +87,8 @@ struct Inbox {
   }
 };
 
-/// Where the server is, and how this process proves who it is; without keys, by being on the same machine.
+/// The place of the server, and the keys with which this process proves its identity. Without keys, it must be on the
+/// same machine.
 struct Destination {
   std::string endpoint;
   std::string name;
@@ -95,8 +96,8 @@ struct Destination {
 };
 
 /// The client's thread: its connection, the calls in flight and their deadlines. Each connection has a socket of its
-/// own: ZeroMQ's would reconnect by itself, but never again after some failures, such as a key that is refused, and it
-/// leaves open which connection a message took.
+/// own. ZeroMQ's sockets can reconnect by themselves, but they never do so after some failures, such as a refused key,
+/// and they do not tell which connection a message took.
 class Link {
  public:
   Link(std::shared_ptr<Inbox> inbox, Destination to) : inbox_(std::move(inbox)), to_(std::move(to)) {}
@@ -113,7 +114,7 @@ class Link {
   }
 
  private:
-  /// False once the client is being closed.
+  /// Returns false once the client is being closed.
   bool take_submitted() {
     std::vector<Call> submitted;
     bool stopping = false;
@@ -133,7 +134,8 @@ class Link {
 
   void connect() {
     socket_.emplace(ZMQ_DEALER, Context::of_clients());
-    // Only to a live connection: what waits for one stays here, where its deadline can still withdraw it.
+    // Send only to a live connection. Until there is one, calls wait here, where their deadlines can still withdraw
+    // them.
     socket_->set(ZMQ_IMMEDIATE, 1);
     socket_->set(ZMQ_RECONNECT_IVL, -1);
     socket_->set(ZMQ_SNDHWM, 1000);
@@ -171,7 +173,7 @@ class Link {
     if (!socket_ && !waiting_.empty() && SteadyClock::now() >= retry_at_) connect();
   }
 
-  /// Why there is no connection, for whoever has to put it right.
+  /// Notes why there is no connection, for the person who has to fix it.
   void note_trouble(int event) {
     if (!to_.tcp || event == ZMQ_EVENT_CLOSED) return;
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
@@ -183,7 +185,7 @@ class Link {
     }
   }
 
-  // Replies to what was sent on a broken connection cannot come any more.
+  // Replies to calls that were sent on the broken connection cannot come any more.
   void disconnect() {
     while (receive_replies()) {
     }
@@ -205,7 +207,7 @@ class Link {
       auto found = calls_.find(waiting_.front());
       if (found != calls_.end()) {
         auto& call = found->second;
-        // Once the first frame is taken, the rest of the message is.
+        // If ZeroMQ takes the first frame, it takes the rest of the message too.
         if (!socket_->send(encode_request_head(call.id, call.trace.get()), true)) return;
         socket_->send(call.method, true);
         call.sent = true;
@@ -216,7 +218,7 @@ class Link {
     }
   }
 
-  /// True if there may be more.
+  /// Returns true if there may be more.
   bool receive_replies() {
     if (!socket_) return false;
     for (int i = 0; i < kRepliesPerTurn; ++i) {
@@ -251,7 +253,7 @@ class Link {
     }
   }
 
-  /// Completes a call; a late reply finds none and is dropped.
+  /// Completes a call. A late reply finds no call and is dropped.
   void end(std::uint64_t id, Result<std::string> result) {
     auto found = calls_.find(id);
     if (found == calls_.end()) return;
@@ -263,7 +265,7 @@ class Link {
   }
 
   void wait() {
-    // Expired calls leave their ids in the queue; without this a server that is away for long would let it grow.
+    // Expired calls leave their ids in the queue; without this it would grow while a server is away for long.
     if (waiting_.size() > 2 * calls_.size() + 64) {
       std::erase_if(waiting_, [this](std::uint64_t id) { return !calls_.contains(id); });
     }
@@ -280,7 +282,7 @@ class Link {
     if ((items[0].revents & ZMQ_POLLIN) != 0) inbox_->wake.clear();
   }
 
-  /// Until the next call is due, or the next try to connect; -1: there is none.
+  /// Returns the time until the next call is due or the next attempt to connect; -1 if there is neither.
   [[nodiscard]] long next_timeout() const {
     std::optional<SteadyClock::time_point> next;
     if (!due_.empty()) next = due_.begin()->first;
@@ -296,10 +298,10 @@ class Link {
   std::optional<Socket> socket_;
   std::optional<Monitor> monitor_;
   bool connected_ = false;                // the handshake is over
-  SteadyClock::time_point give_up_at_{};  // unless it is connected by then
-  SteadyClock::time_point retry_at_{};    // without a socket
+  SteadyClock::time_point give_up_at_{};  // when to give up unless it is connected
+  SteadyClock::time_point retry_at_{};    // when to connect again, without a socket
   int failures_ = 0;                      // since it was connected
-  std::string trouble_;                   // what the last handshake failed by
+  std::string trouble_;                   // why the last handshake failed
   std::unordered_map<std::uint64_t, Call> calls_;
   std::set<std::pair<SteadyClock::time_point, std::uint64_t>> due_;
   std::deque<std::uint64_t> waiting_;  // not sent yet, oldest first
@@ -318,7 +320,7 @@ class ZmqTransport final : public Transport {
     if (!is_valid_method(method)) co_return fail(ErrorCode::kInternalError, "Not a method name: " + method);
     if (payload.size() > kMaxMessageBytes) co_return fail(ErrorCode::kRequestBodyTooLarge);
     auto executor = co_await asio::this_coro::executor;
-    // Far enough for anyone, near enough that the sum cannot overflow.
+    // Far enough for every caller, and near enough that the sum cannot overflow.
     const auto longest = std::min<Duration>(deadline, kLongestDeadline);
     const auto unsent = std::min(longest, patience_);
     auto initiate = [inbox = inbox_, executor, longest, unsent, &method, &payload](auto handler) {

@@ -21,7 +21,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Requests taken in one go before replies get their turn.
+// The number of requests that are taken in one go before replies get their turn.
 constexpr int kRequestsPerTurn = 256;
 
 const FailPoint kRequestRead("rpc.request", "after");
@@ -33,7 +33,7 @@ struct Reply {
   Result<std::string> result;
 };
 
-/// Where served calls leave their replies for the server's thread. Outlives the server while calls run.
+/// The place where calls leave their replies for the server's thread. It outlives the server while calls run.
 struct ReplyBox {
   Mutex mutex;
   std::vector<Reply> replies GUARDED_BY(mutex);
@@ -73,14 +73,14 @@ class Answer {
   std::uint64_t id_;
 };
 
-/// What serves calls. Outlives the server while calls run.
+/// The functions that serve calls. They outlive the server while calls run.
 struct Serving {
   Dispatch dispatch;
   TracedDispatch traced;
   FailureHook failed;
 };
 
-/// `trace`: null if the call belongs to none.
+/// `trace`: null if the call belongs to no trace.
 Task<void> serve_one(std::shared_ptr<const Serving> serving, std::unique_ptr<const TraceContext> trace, Answer answer,
                      std::string method, std::string payload) {
   Result<std::string> result;
@@ -96,7 +96,7 @@ Task<void> serve_one(std::shared_ptr<const Serving> serving, std::unique_ptr<con
   answer.send(std::move(result));
 }
 
-/// A server's sockets, which belong to its thread, in the order in which they may be made.
+/// A server's sockets, which belong to its thread, in the order in which they must be made.
 struct Door {
   Context context;
   std::unique_ptr<KeyGate> gate;  // null: no tcp
@@ -107,8 +107,8 @@ struct Door {
 
 /// A call that is being served.
 struct Served {
-  std::optional<std::string> request;  // kept if somebody has to be told of an undelivered reply
-  std::string user;                    // whose it is, if it came over tcp
+  std::optional<std::string> request;  // kept if the hook must be told of an undelivered reply
+  std::string user;                    // the caller, if it came over tcp
 };
 
 class ZmqServer final : public Server {
@@ -121,7 +121,7 @@ class ZmqServer final : public Server {
         tcp_address_(door->tcp_address),
         listener_(std::move(listener)),
         door_(std::move(door)),
-        // From here on the sockets are the thread's.
+        // From here on the sockets belong to the thread.
         thread_([this] { run(); }) {}
 
   ~ZmqServer() override { stop(); }
@@ -214,7 +214,7 @@ class ZmqServer final : public Server {
     return stopping;
   }
 
-  /// Whoever is on this machine, and whose key is on the list still.
+  /// Admits local callers, and callers whose key is still on the list.
   [[nodiscard]] bool admits(const std::string& user) const {
     return user.empty() || (door_->gate && door_->gate->still_admits(user));
   }
@@ -258,19 +258,19 @@ class ZmqServer final : public Server {
   }
 
   void refuse(const std::string& identity, std::uint64_t id, ErrorCode code) {
-    send(identity, id, fail(code));  // whether it arrives is the caller's concern
+    send(identity, id, fail(code));  // if it does not arrive, the caller's deadline passes
   }
 
-  /// False if the caller is gone, or does not read; its own deadline tells it.
+  /// Returns false if the caller is gone or does not read; it then learns the failure by its own deadline.
   bool send(const std::string& identity, std::uint64_t id, Result<std::string> result) {
-    // The client would drop the connection, and every other call with it, over a body that it finds too large.
+    // The client would drop the connection, and every other call with it, because of a body that it finds too large.
     if (result && result->size() > kMaxMessageBytes) {
       result = fail(error_for_log(ErrorCode::kInternalError,
                                   "rpc reply of " + std::to_string(result->size()) + " bytes is over the limit"));
     }
     auto status = result ? std::uint16_t{0} : static_cast<std::uint16_t>(result.error().code);
     auto body = result ? std::move(*result) : encode_error(result.error());
-    // ZeroMQ says so at the first frame; once that is taken, the rest of the message is.
+    // ZeroMQ refuses at the first frame; if it takes that one, it takes the rest of the message too.
     auto& socket = door_->socket;
     if (!socket.send(identity, true)) return false;
     return socket.send(encode_id(id), true) && socket.send(encode_status(status), true) &&
@@ -284,7 +284,7 @@ class ZmqServer final : public Server {
   const std::string tcp_address_;
   Listener listener_;
   std::unique_ptr<Door> door_;
-  std::map<std::pair<std::string, std::uint64_t>, Served> in_flight_;  // by identity and id; the thread's own
+  std::map<std::pair<std::string, std::uint64_t>, Served> in_flight_;  // by identity and id; used by the thread alone
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint64_t> busy_{0};
   std::atomic<std::uint64_t> malformed_{0};
@@ -299,7 +299,7 @@ std::unexpected<Error> cannot_bind(const std::string& address) {
               "The address " + address + " cannot be listened on: " + ::zmq_strerror(::zmq_errno()) + ".");
 }
 
-/// What is set before a bind holds for that one alone.
+/// Binds the tcp address. Options that are set before a bind apply to that bind alone.
 Result<void> bind_tcp(Door& door, const TcpListening& tcp) {
   TRY(check_tcp_address(tcp.address, 0));
   if (::zmq_has("curve") == 0) {
@@ -328,7 +328,7 @@ Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor exe
   auto listener = TRY(Listener::open(path));
   auto door = std::make_unique<Door>();
   auto& socket = door->socket;
-  // Above it ZeroMQ drops the connection unread; up to it the caller gets a proper error.
+  // Above this size, ZeroMQ drops the connection unread; up to it, the caller gets a proper error.
   auto hard_limit = std::max(options.max_message_bytes, kMaxMessageBytes) + kFrameSlackBytes;
   socket.set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(hard_limit));
   socket.set(ZMQ_ROUTER_MANDATORY, 1);

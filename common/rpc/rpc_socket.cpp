@@ -22,24 +22,24 @@ namespace {
 constexpr std::string_view kScheme = "ipc://";
 constexpr std::size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 constexpr int kBacklog = 128;
-/// Smaller frames cost less to copy than to count.
+/// Copying a smaller frame costs less than counting its references.
 constexpr std::size_t kLeastHandedOver = 16UL << 10;
 
-// Over tcp. A peer that has not acknowledged a byte for this long is gone; without anything to send, the system asks
-// for it by keepalives.
+// For tcp. A peer that has not acknowledged a byte for this long is gone; when there is nothing to send, the system
+// asks for an acknowledgement by keepalives.
 constexpr int kCutAfterMs = 8000;
 constexpr int kKeepaliveIdleS = 2;
 constexpr int kKeepaliveEveryS = 2;
 constexpr int kKeepalives = 3;
-// A peer whose machine acknowledges, but which says nothing itself, not even to a ping. It is longer than the largest
-// message takes on a slow link, because an answer waits behind that.
+// For a peer whose machine acknowledges, but which sends nothing itself, not even an answer to a ping. The time is
+// longer than the largest message takes on a slow link, because an answer waits behind that message.
 constexpr int kPingEveryMs = 5000;
 constexpr int kSilentForMs = 60'000;
-// From the connection to the end of its handshake.
+// The time from the connection to the end of its handshake.
 constexpr int kHandshakeMs = 5000;
 constexpr int kConnectMs = 3000;
 
-// Running out of descriptors at start is not something a caller could handle.
+// A caller could not handle a lack of descriptors at start.
 [[noreturn]] void give_up(const char* what) {
   std::fprintf(stderr, "fatal: %s: %s\n", what, std::strerror(errno));
   std::abort();
@@ -112,7 +112,7 @@ bool Socket::hand_over(std::string frame, bool more) {
   const auto let_go = [](void*, void* hint) { delete static_cast<std::string*>(hint); };
   zmq_msg_t message;
   if (::zmq_msg_init_data(&message, owned->data(), owned->size(), let_go, owned.get()) != 0) return false;
-  std::ignore = owned.release();  // the message's now
+  std::ignore = owned.release();  // the message owns it now
   int sent = -1;
   do {
     sent = ::zmq_msg_send(&message, raw_, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0));
@@ -138,7 +138,7 @@ std::optional<Socket::Message> Socket::receive() {
     if (message.count < message.frames.size()) {
       message.frames[message.count].assign(static_cast<const char*>(::zmq_msg_data(&part)), ::zmq_msg_size(&part));
     }
-    // Of a ROUTER's message, the first frame is made up by ZeroMQ, so that it is nobody's.
+    // ZeroMQ makes up the first frame of a ROUTER's message, so that frame has no user.
     if (message.count == 1) {
       const char* user = ::zmq_msg_gets(&part, "User-Id");
       if (user != nullptr) message.user = user;
@@ -155,7 +155,7 @@ WakeUp::WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 }
 void WakeUp::notify() {
   std::uint64_t one = 1;
-  // It fails only when the counter is full, and then the thread is awake.
+  // It fails only if the counter is full, and then the thread is awake.
   [[maybe_unused]] auto written = ::write(fd_.get(), &one, sizeof(one));
 }
 void WakeUp::clear() {
@@ -187,7 +187,7 @@ void notice_cut_links(Socket& socket) {
 
 Result<std::string> socket_path(const std::string& endpoint) {
   auto path = endpoint.starts_with(kScheme) ? endpoint.substr(kScheme.size()) : std::string();
-  // '@' and '*' are an abstract and a temporary address to ZeroMQ: neither has a file whose mode protects it.
+  // For ZeroMQ, '@' begins an abstract address and '*' a temporary one: neither has a file whose mode protects it.
   if (path.empty() || path[0] == '@' || path[0] == '*' || path.find('\0') != std::string::npos) {
     return fail(ErrorCode::kConfigInvalid, "The endpoint '" + endpoint + "' is not of the form ipc:///path/to.sock.");
   }
@@ -209,7 +209,8 @@ Result<Listener> Listener::open(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return cannot_listen(path, std::strerror(errno));
   Listener listener(Descriptor(fd), path);
-  // The mode must be right from the first moment on; a file that another thread makes meanwhile is only more private.
+  // The mode must be right from the first moment on. A file that another thread makes meanwhile only becomes more
+  // private.
   auto old_mask = ::umask(0177);
   int bound = connect_or_bind(&::bind, fd, path);
   int bind_errno = errno;

@@ -11,7 +11,7 @@
 
 namespace tidemark::rpc {
 
-/// A ZeroMQ context, with a thread that does the sockets' input and output. Its end waits for its sockets.
+/// A ZeroMQ context, with a thread that does the sockets' input and output. Its destructor waits for its sockets.
 class Context {
  public:
   Context();
@@ -20,7 +20,8 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   [[nodiscard]] void* raw() const { return raw_; }
-  /// That of all clients of the process. It never ends; nothing is lost by that, because sockets do not linger.
+  /// Returns the context of all clients of the process. It never ends; nothing is lost by that, because sockets do not
+  /// linger.
   static const Context& of_clients();
 
  private:
@@ -40,16 +41,16 @@ class Socket {
   void set(int option, std::string_view value);
   /// Sends one frame without waiting; false if it could not be taken.
   bool send(std::string_view frame, bool more);
-  /// Likewise; a large one is handed over, not copied.
+  /// Does the same, but hands over a large frame instead of copying it.
   bool hand_over(std::string frame, bool more);
 
-  /// A message. `count` includes frames after the last that there is room for, which are dropped.
+  /// A message. `count` includes frames beyond the array, which are dropped.
   struct Message {
     std::array<std::string, 7> frames;
     std::size_t count = 0;
-    std::string user;  // who sent it, if it came through a KeyGate
+    std::string user;  // the sender, if it came through a KeyGate
   };
-  /// The next message, if one is there.
+  /// Returns the next message, if there is one.
   std::optional<Message> receive();
 
  private:
@@ -68,12 +69,12 @@ class WakeUp {
   Descriptor fd_;
 };
 
-/// kConfigInvalid unless it is "tcp://HOST:PORT" with a port of at least `least_port`.
+/// kConfigInvalid unless the address is "tcp://HOST:PORT" with a port of at least `least_port`.
 Result<void> check_tcp_address(const std::string& address, int least_port);
-/// What both ends of a link over tcp set: how soon they notice that the other one is gone.
+/// Sets how soon an end of a link over tcp notices that the other end is gone; both ends call it.
 void notice_cut_links(Socket& socket);
 
-/// The path of "ipc:///path"; kConfigInvalid for anything else, or if the path is too long for a socket.
+/// Returns the path of "ipc:///path"; kConfigInvalid for any other text, or if the path is too long for a socket.
 Result<std::string> socket_path(const std::string& endpoint);
 
 /// A listening Unix socket of mode 0600. A stale file is replaced. kConfigInvalid if another process listens on it or
@@ -84,7 +85,7 @@ class Listener {
   Listener(Listener&& other) noexcept;
   Listener& operator=(Listener&&) = delete;
   ~Listener() { remove_file(); }
-  /// ZeroMQ takes over the descriptor; the file remains ours.
+  /// ZeroMQ takes over the descriptor; the file remains this object's.
   int release() { return fd_.release(); }
   /// Removes the file unless a successor has put its own there.
   void remove_file();

@@ -5,9 +5,9 @@
 //   optional: bool, value   vector: varint count, values   variant: varint index, value   array of bytes: raw
 //   Result: varint 0 and the value, or the number of the error's code; the rest of the error does not travel
 //
-// Decoding trusts nothing: whatever the bytes are, it gives a value of the type or nothing, and a count never makes it
-// allocate more than the bytes after it can fill. The values of an enum are 1 to its kLast;
-// those of ErrorCode are the known ones. Thread safe.
+// Decoding trusts nothing: any bytes give either a value of the type or nothing, and a count never makes it allocate
+// more than the bytes after it can fill. The values of an enum are 1 to its kLast; those of ErrorCode are the known
+// ones. Thread safe.
 #pragma once
 #include <array>
 #include <chrono>
@@ -26,7 +26,7 @@
 
 namespace tidemark::wire {
 
-/// No list is longer.
+/// The largest number of items in a list.
 inline constexpr std::uint64_t kMaxItems = 100'000;
 
 namespace detail {
@@ -100,7 +100,7 @@ bool read_number(ByteReader& in, T& into) {
 template <class T>
 bool read_list(ByteReader& in, std::vector<T>& into) {
   const auto count = in.varint();
-  // Nothing is encoded in no bytes at all.
+  // Every item takes at least one byte.
   if (count > kMaxItems || count > ByteReader(in).rest().size()) return false;
   into.clear();
   into.reserve(count);
@@ -139,7 +139,7 @@ bool read_result(ByteReader& in, Result<T>& into) {
 
 }  // namespace detail
 
-/// False if the bytes are not a T; `into` may then have any value.
+/// Returns false if the bytes are not a T; `into` may then have any value.
 template <class T>
 bool read(ByteReader& in, T& into) {
   using detail::is_a;
@@ -205,7 +205,7 @@ std::string encode(const T& value) {
   return bytes;
 }
 
-/// Nothing unless the bytes are exactly one T.
+/// Returns nothing unless the bytes are exactly one T.
 template <class T>
 std::optional<T> decode(std::string_view bytes) {
   ByteReader in(bytes);

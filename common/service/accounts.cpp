@@ -18,7 +18,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// "10", "64KiB", "10GiB".
+/// Reads an amount such as "10", "64KiB" or "10GiB".
 std::optional<std::uint64_t> parse_amount(std::string_view text) {
   constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
   std::uint64_t number = 0;
@@ -45,7 +45,7 @@ constexpr BoundName kBounds[] = {
     {"table_bytes", auth::Service::kTable, &auth::Bounds::bytes},
 };
 
-/// "tables=100", of an account.
+/// Reads a bound of an account, such as "tables=100".
 Result<void> read_bound(const std::string& text, auth::Account& account) {
   const auto equals = std::min(text.find('='), text.size());
   const auto known = std::ranges::find(kBounds, std::string_view(text).substr(0, equals), &BoundName::name);

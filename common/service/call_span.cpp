@@ -19,7 +19,7 @@ Task<Result<std::string>> serve_traced(tracing::Tracer& tracer, std::shared_ptr<
   if (result) {
     span.attributes.emplace_back("tidemark.reply_bytes", static_cast<std::int64_t>(result->size()));
   } else {
-    // What the store refuses, such as a copy that is older than what is there, is no failure of the store.
+    // A refusal by the store, such as that of a copy older than the stored one, is no failure of the store.
     span.attributes.emplace_back("error.type", std::string(azure_name_of(result.error().code)));
     span.failed = http_status_of(result.error().code) >= 500;
     if (span.failed) span.error = azure_name_of(result.error().code);
@@ -32,7 +32,7 @@ Task<Result<std::string>> serve_traced(tracing::Tracer& tracer, std::shared_ptr<
 
 rpc::TracedDispatch with_spans(tracing::Tracer& tracer, rpc::Dispatch dispatch) {
   if (!tracer.on()) return {};
-  // Not a coroutine itself: it hands out one that owns its arguments.
+  // Not a coroutine itself: it returns one that owns its arguments.
   return [&tracer, dispatch = std::make_shared<const rpc::Dispatch>(std::move(dispatch))](
              TraceContext parent, std::string method, std::string payload) {
     return serve_traced(tracer, dispatch, std::move(parent), std::move(method), std::move(payload));

@@ -1,4 +1,4 @@
-// The spans of the calls that workers and the api make, if spans are made: below the span of whoever makes the call,
+// The spans of the calls that workers and the api make, if spans are made. Each is a child of the caller's span and is
 // named after the method.
 #pragma once
 #include "common/rpc/zmq_transport.h"
@@ -6,7 +6,8 @@
 
 namespace tidemark::service {
 
-/// What serves calls of a trace, by `dispatch`. Empty if the tracer is off. The tracer must outlive the calls.
+/// Returns a dispatch that serves traced calls by `dispatch`; empty if the tracer is off. The tracer must outlive the
+/// calls.
 rpc::TracedDispatch with_spans(tracing::Tracer& tracer, rpc::Dispatch dispatch);
 
 }  // namespace tidemark::service

@@ -28,7 +28,7 @@ struct Stamp {
 
 std::string sum_of(const json& document) { return hex_encode(sha256(document.dump())); }
 
-/// One shard if it says nothing about them; nothing if it makes no sense.
+/// Reads the placement: one shard if the document names none; nothing if the document is malformed.
 std::optional<kv::Placement> placement_in(const json& document) {
   if (!document.contains("shards")) return kv::Placement();
   if (!document["shards"].is_number_unsigned() || !document.value("placement", json()).is_string()) return std::nullopt;
@@ -104,7 +104,7 @@ Result<std::string> read_owner(const fs::path& data) {
   return owner;
 }
 
-/// The owner of the directory; a new directory becomes `suggested`'s.
+/// Returns the owner of the directory. A new directory gets `suggested` as its owner.
 Result<std::string> owner_of(const fs::path& data, const std::string& suggested, bool make) {
   auto owner = read_owner(data);
   if (!make || !owner.failed_with(ErrorCode::kNotFound)) {

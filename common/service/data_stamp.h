@@ -1,15 +1,15 @@
-// What a data directory says about itself, and a database that has the rows instead, so that none is misread or mixed
-// up:
+// The stamp of a data directory, and of a database that has the rows instead. It says whose data this is and in which
+// format, so that no data is misread or mixed up:
 //
-//   DATA/owner                   the id of the stack whose data it is, made by the first store that starts on it
-//   DATA/STORE/tidemark.json     {"store","format","owner","sha256"}: whose folder it is and in which format; and
+//   DATA/owner                   the id of the stack that owns the data, made by the first store that starts on it
+//   DATA/STORE/tidemark.json     {"store","format","owner","sha256"}: the owner and the format of the folder; and
 //                                "engine", if that is not rocksdb; "shards" and "placement", the key of the hash that
 //                                divides names over them, if there is more than one shard
 //
 // The same document is the stamp of the tables in a database.
 //
-// A folder without a stamp was made before there were stamps: it gets one, once the store has found that it can read
-// it. All calls block. kConfigInvalid with a message that says what to do; kCorruption.
+// A folder without a stamp was made before there were stamps: it gets one once the store has found that it can read the
+// folder. All calls block. They fail with kConfigInvalid and a message that says how to mend it, or with kCorruption.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -23,12 +23,12 @@ namespace tidemark::service {
 
 inline constexpr const char* kStampName = "tidemark.json";
 
-/// What this program is and reads.
+/// The stamp that this program expects and writes.
 struct StampOf {
   std::string store;         // "table"
-  std::uint32_t format = 1;  // what it writes; the only one that it reads
+  std::uint32_t format = 1;  // the format that it writes, and the only one that it reads
   std::string engine = "rocksdb";
-  std::size_t shards = 0;  // 0: as many as it has; one, if it is new
+  std::size_t shards = 0;  // 0: as many as the folder has, or one if it is new
 };
 
 struct FolderStamp {
@@ -37,15 +37,15 @@ struct FolderStamp {
   kv::Placement placement = {};
 };
 
-/// Before anything in DATA/STORE is touched. Makes DATA/owner if it is not there and `make` is true: of the stamp, of
-/// what is `suggested`, or of a new one.
+/// Checks the folder before anything in DATA/STORE is touched. If `make` is true and DATA/owner is missing, makes it
+/// with the owner in the stamp, else with the `suggested` one, else with a new one.
 Result<FolderStamp> check_folder(const std::filesystem::path& data, const StampOf& expected, bool make = true,
                                  std::optional<FolderStamp> suggested = {});
-/// Once the store has found that it can read what is there.
+/// Writes the stamp once the store has found that it can read the data.
 Result<void> stamp_folder(const std::filesystem::path& data, const StampOf& stamp, const FolderStamp& found);
 
 std::string make_stamp(const StampOf& stamp, const FolderStamp& found);
-/// Whose it is, and how it is divided. `where`: what has the stamp, for people.
+/// Reads the owner and the placement from a stamp. `where` names the stamped folder or database in messages.
 Result<FolderStamp> check_stamp(const std::string& text, const std::string& where, const StampOf& expected);
 
 }  // namespace tidemark::service

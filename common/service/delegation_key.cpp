@@ -1,4 +1,4 @@
-// Get User Delegation Key, the same in all three stores.
+// Get User Delegation Key, which is the same in all three stores.
 #include <pugixml.hpp>
 
 #include "common/auth/delegation.h"
@@ -12,7 +12,7 @@
 namespace tidemark::service {
 namespace {
 
-// A client that asks for seven days may have a clock that is ahead, by as much as requests may be.
+// A client that asks for seven days may have a clock that is ahead, by as much as the clocks of requests may be.
 constexpr auto kLongest = std::chrono::hours(7 * 24) + std::chrono::minutes(15);
 constexpr std::size_t kMaxIdBytes = 128;
 
@@ -31,7 +31,7 @@ Result<Lifetime> read_key_info(std::string_view body, Time now) {
   const auto from = start.empty() ? std::optional(now) : parse_iso8601(start);
   const auto until = parse_iso8601(expiry);
   if (!from) return fail(protocol::invalid_node("Start", start));
-  // Counted from now, whenever it begins: a token must not make keys for the time after it.
+  // The limit counts from now, whenever the key begins: a token must not make keys for a time long after its own.
   if (!until || *until <= now || *until <= *from || *until - now > kLongest) {
     return fail(protocol::invalid_node("Expiry", expiry));
   }
@@ -40,7 +40,7 @@ Result<Lifetime> read_key_info(std::string_view body, Time now) {
                   to_iso8601(std::chrono::floor<std::chrono::seconds>(*until))};
 }
 
-/// Ids go into an XML document and into the lines of a text to sign.
+/// Tells whether an id can go into an XML document and into the lines of a text to sign.
 bool is_plain(std::string_view id) {
   return id.size() <= kMaxIdBytes && std::ranges::all_of(id, [](char c) { return c > 0x20 && c < 0x7F; });
 }

@@ -1,4 +1,4 @@
-// How much room there is on the disk of a store's data: for its metrics, and for the api, which tells operators before
+// The free space on the disk of a store's data, for the store's metrics and for the api, which warns operators before
 // the disk is full. Thread safe.
 #pragma once
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace tidemark::service {
 
-/// From here on, operators are warned. monitoring/alerts.yaml has the same figure.
+/// Operators are warned below this share of free space. monitoring/alerts.yaml has the same figure.
 inline constexpr std::uint64_t kLowPercent = 10;
 
 struct DiskRoom {
   std::uint64_t free_bytes = 0;  // that the store may use
   std::uint64_t total_bytes = 0;
-  std::uint64_t needed_bytes = 0;  // with less than this, writes are refused
-  std::uint64_t device = 0;        // tells file systems of a machine apart
+  std::uint64_t needed_bytes = 0;  // writes are refused while less than this is free
+  std::uint64_t device = 0;        // identifies a file system of the machine
 
   [[nodiscard]] bool is_low() const { return is_full() || free_bytes / kLowPercent < total_bytes / 100; }
   [[nodiscard]] bool is_full() const { return free_bytes < needed_bytes; }
@@ -34,7 +34,7 @@ struct ReadDiskRoom {
   std::string account;
 };
 
-/// Of the file systems that the directories are on, the one with the least room; nothing if it cannot be told.
+/// Returns the room of the file system with the least room among those of the directories; nothing if it is unknown.
 std::optional<DiskRoom> room_of(std::span<const std::filesystem::path> directories, std::uint64_t needed_bytes);
 
 class DiskMeter {
@@ -42,7 +42,7 @@ class DiskMeter {
   DiskMeter(std::vector<std::filesystem::path> directories, std::uint64_t needed_bytes, process::Metrics& metrics);
 
   [[nodiscard]] std::optional<DiskRoom> read() const { return room_of(directories_, needed_bytes_); }
-  /// The store's own calls, and ReadDiskRoom. Must not outlive this.
+  /// Answers ReadDiskRoom, and passes all other calls to `store`. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
 
  private:

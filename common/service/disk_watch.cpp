@@ -12,7 +12,7 @@ namespace tidemark::service {
 namespace {
 
 constexpr std::size_t kProbeBytes = 1UL << 20;
-/// A disk that takes the probe but not the database's writes must not keep the store restarting.
+/// A disk that takes the probe but not the database's writes must not make the store restart all the time.
 constexpr auto kBetweenRestarts = std::chrono::seconds(10);
 
 }  // namespace
@@ -49,7 +49,7 @@ void DiskWatch::look_for_space() {
   const auto room = room_of(options_.directories, options_.min_free_bytes);
   if (!room) return;
   const auto free = room->free_bytes;
-  // Some more than the limit, so that a disk at the limit does not change its mind with every file.
+  // Somewhat more than the limit, so that a disk at the limit does not change state with every file.
   const auto enough = options_.min_free_bytes + (short_of_space_ ? options_.min_free_bytes / 8 : 0);
   if (const bool is_short = free < enough; std::exchange(short_of_space_, is_short) == is_short) return;
   if (!short_of_space_) {

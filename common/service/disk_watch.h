@@ -1,7 +1,7 @@
 // Watches the disk of a store. While little space is left, the engines refuse writes, so that the disk is never quite
-// full; reads go on, and so do writes once there is space again. After a write that the disk failed, nobody can tell
-// what it holds until the database is opened again: once the disk takes writes, the store is asked to do that. So it is
-// with rows in PostgreSQL, once that answers.
+// full; reads go on, and writes resume once there is space again. After a write that the disk failed, the content of
+// the database is uncertain until it is opened again: once the disk takes writes, the watch asks the store to reopen
+// it. The same holds for rows in PostgreSQL, once the database answers.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -19,16 +19,16 @@ namespace tidemark::service {
 class DiskWatch {
  public:
   struct Options {
-    std::vector<std::filesystem::path> directories;  // of the database, and of files beside it
-    std::uint64_t min_free_bytes = 0;                // 0: any
-    /// By an earlier watch: then it is not asked to restart again at once.
+    std::vector<std::filesystem::path> directories;  // of the database, and of the files beside it
+    std::uint64_t min_free_bytes = 0;                // 0: no limit
+    /// An earlier watch has restarted the store: do not restart it again at once.
     bool restarted = false;
-    /// Whether a failed engine can be opened again; empty: if the disk takes writes.
+    /// Tells whether a failed engine can be opened again; empty: it can once the disk takes writes.
     std::function<bool()> recovered = {};
     std::chrono::milliseconds interval{500};
   };
 
-  /// `reopen` is called at most once, on the watch's thread.
+  /// Calls `reopen` at most once, on the watch's thread.
   DiskWatch(kv::StoredShards& shards, Options options, std::function<void()> reopen);
 
  private:

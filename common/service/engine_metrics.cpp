@@ -13,7 +13,7 @@ MetricFamily histogram(const char* name, const char* help, const Histogram::Coun
   return family;
 }
 
-/// Values of one metric by one label.
+/// Makes a family of one metric whose values differ in one label.
 MetricFamily by(const char* name, const char* help, MetricType type, const char* label,
                 std::initializer_list<std::pair<const char*, std::uint64_t>> values) {
   MetricFamily family{name, help, type, {}};

@@ -9,9 +9,9 @@ namespace tidemark::service {
 std::vector<prometheus::MetricFamily> engine_figures(const kv::RocksDbEngine& engine);
 std::vector<prometheus::MetricFamily> engine_figures(const kv::PostgresEngine& engine);
 
-/// One family for what the shards have each, told apart by a label if there are several.
+/// Joins the families of all shards into one family per metric, with a label for the shard if there are several.
 std::vector<prometheus::MetricFamily> by_shard(std::vector<std::vector<prometheus::MetricFamily>> of_shards);
-/// The same of some shards, by their numbers: all have the label.
+/// Does the same for some of the shards, given with their numbers: all get the label.
 std::vector<prometheus::MetricFamily> with_shards(
     std::vector<std::pair<std::size_t, std::vector<prometheus::MetricFamily>>> of_shards);
 

@@ -7,13 +7,14 @@
 namespace tidemark::service {
 namespace {
 
-/// A client that sends or takes less than a piece in this time is too slow for its own connection.
+/// A client that takes longer than this to send or take a piece is too slow for its own connection.
 constexpr Duration kIdle = std::chrono::minutes(5);
 constexpr Duration kLookForSender = std::chrono::seconds(1);
-constexpr Duration kMayBeNew = std::chrono::seconds(3);  // a process that is not known yet
-/// Of what is written or published before the next piece is wanted; less than whoever passes pieces on waits.
+constexpr Duration kMayBeNew = std::chrono::seconds(3);  // a process this young may not be known yet
+/// The longest wait for a piece to be written or published before the next piece is wanted. It is less than the time
+/// that the process that sends the pieces waits.
 constexpr Duration kLongestStep = std::chrono::seconds(110);
-/// A few pieces of a source go at once.
+/// Several pieces of a source are sent at once, up to this size.
 constexpr std::size_t kAskedBytes = 512UL << 10;
 
 std::unexpected<Error> unknown() { return fail(ErrorCode::kServerBusy); }
@@ -28,7 +29,7 @@ Task<Result<std::string>> some_of(http::BodySource& source) {
   co_return bytes;
 }
 
-/// False: whoever is waited for is gone, or says nothing for too long.
+/// Waits for the sender. Returns false if it is gone or has been silent for too long.
 Task<bool> await_sender(Signal& signal, Signal::Ticket ticket, Clock& clock, const std::function<bool()>& lives) {
   for (Duration waited{}; waited < kIdle && (waited < kMayBeNew || lives()); waited += kLookForSender) {
     if (co_await signal.wait(ticket, clock, kLookForSender)) co_return true;
@@ -38,7 +39,7 @@ Task<bool> await_sender(Signal& signal, Signal::Ticket ticket, Clock& clock, con
 
 }  // namespace
 
-/// A request that is being served, and the piece of its body that has come.
+/// A request that is being served, and the piece of its body that has arrived.
 class ForwardedBodies::Upload final : public http::BodyReader {
  public:
   Upload(std::string name, forwarded::Request from, Clock& clock, const Lives& lives)
@@ -59,12 +60,12 @@ class ForwardedBodies::Upload final : public http::BodyReader {
     return read_;
   }
 
-  /// kInternalError: it is not the piece that is wanted.
+  /// Takes a piece of the body. kInternalError: it is not the next piece.
   Result<void> give(forwarded::Piece piece);
-  /// Until a piece is wanted, or there is an answer, which may be an error.
+  /// Waits until a piece is wanted, or there is an answer, which may be an error.
   Task<Result<forwarded::Progress>> progress();
   void answer(Result<forwarded::Response> response);
-  /// Its answer was told, or nobody waits for it any more.
+  /// Ends the upload: its answer was sent, or nobody waits for it any more.
   void end();
   Task<void> wait_for_end() {
     const auto ticket = ended_signal_.ticket();
@@ -76,7 +77,7 @@ class ForwardedBodies::Upload final : public http::BodyReader {
     const MutexLock lock(mutex_);
     return ended_;
   }
-  /// Nothing: it has not come yet.
+  /// Takes up to `limit` bytes of the piece; nothing if it has not arrived yet.
   std::optional<Result<std::string>> taken(std::size_t limit);
 
   const std::string name_;
@@ -109,7 +110,7 @@ std::optional<Result<std::string>> ForwardedBodies::Upload::taken(std::size_t li
     piece_.erase(0, limit);
   }
   read_ += taken.size();
-  // The next one comes while this one is dealt with.
+  // The next piece arrives while this one is processed.
   hungry_ = piece_.empty() && !last_;
   return taken;
 }
@@ -184,7 +185,7 @@ void ForwardedBodies::Upload::end() {
   ended_signal_.notify_all();
 }
 
-/// What is left of a response. All of it is guarded by the mutex of the bodies.
+/// The rest of a response. The mutex of the bodies guards all members.
 struct ForwardedBodies::Download {
   std::string name, sender;
   std::unique_ptr<http::BodySource> source;  // null while it makes a piece
@@ -225,7 +226,7 @@ Task<Result<forwarded::Progress>> ForwardedBodies::take(forwarded::Piece piece) 
   co_return co_await progress_of(std::move(upload));
 }
 
-/// Once there is an answer, nothing more is asked about it.
+/// Ends the upload once there is an answer: nothing more is asked about it.
 Task<Result<forwarded::Progress>> ForwardedBodies::progress_of(std::shared_ptr<Upload> upload) {
   auto progress = co_await upload->progress();
   if (!progress || progress->response) upload->end();

@@ -1,6 +1,6 @@
-// The bodies that come to a process, or go from it, piece by piece, because another one passes on a request that is
-// served here. Nothing but the piece that is on its way is in memory, and no piece is asked for before the one before
-// was taken. What nobody asks for any more is forgotten, and at once if the other process is gone. Thread safe;
+// The bodies that come to this process, or go from it, piece by piece, because another process passes on a request that
+// is served here. Only the piece that is on its way is in memory, and no piece is asked for before the previous one was
+// taken. A body that nobody asks for any more is forgotten, and at once if the other process is gone. Thread safe;
 // coroutines resume on the caller's executor.
 #pragma once
 #include <functional>
@@ -16,20 +16,20 @@ namespace tidemark::service {
 class ForwardedBodies {
  public:
   using Serve = std::function<Task<http::Response>(http::Request&)>;
-  /// Whether the process with this name lives.
+  /// Tells whether the process with this name lives.
   using Lives = std::function<bool(const std::string& process)>;
   ForwardedBodies(Clock& clock, Executor executor, Serve serve, Lives lives);
 
-  /// Begins to serve a request whose body follows. Returns when its first piece is wanted, or with the answer.
+  /// Begins to serve a request whose body follows. Returns when the first piece is wanted, or with the answer.
   Task<Result<forwarded::Progress>> begin(forwarded::Request request);
-  /// Likewise the next piece. kServerBusy: nothing is known of the request any more.
+  /// Takes the next piece of the body, and returns likewise. kServerBusy: the request is not known any more.
   Task<Result<forwarded::Progress>> take(forwarded::Piece piece);
-  /// The response as it is told: its body begins with the first piece of what is streamed, and the rest is kept.
+  /// Makes the message for a response. It has the first piece of a streamed body; the rest is kept here.
   Task<Result<forwarded::Response>> keep(http::Response response, std::string sender);
-  /// kServerBusy: nothing is known of the body any more.
+  /// Returns the next piece. kServerBusy: the body is not known any more.
   Task<Result<std::string>> next(forwarded::Next asked);
   void drop(const std::string& name);
-  /// Ends all that is under way; before what serves them goes.
+  /// Ends all bodies that are under way. Must be called before the objects that serve them are destroyed.
   void end();
 
  private:
@@ -45,7 +45,7 @@ class ForwardedBodies {
   const Executor executor_;
   const Serve serve_;
   const Lives lives_;
-  const std::string prefix_;  // of the names: nobody takes a body of an earlier process for one of this
+  const std::string prefix_;  // of the names: tells them from those of an earlier process
   mutable Mutex mutex_;
   bool ended_ GUARDED_BY(mutex_) = false;
   std::uint64_t names_ GUARDED_BY(mutex_) = 0;

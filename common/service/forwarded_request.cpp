@@ -10,7 +10,7 @@ namespace {
 
 /// A long poll takes 30 s at most.
 constexpr Duration kDeadline = std::chrono::seconds(40);
-/// Of a piece: until it was written, or, of the last one, until all is published.
+/// For a piece: until it was written, or, for the last one, until everything is published.
 constexpr Duration kPieceDeadline = std::chrono::seconds(120);
 constexpr std::size_t kSentBytes = 512UL << 10;
 
@@ -30,7 +30,7 @@ bool all_read(const http::BodyReader& body) { return body.content_length() == bo
 
 }  // namespace
 
-/// The body of an answer, as the other process has it.
+/// The body of an answer that the other process keeps.
 class RequestForwarder::RestOfBody final : public http::BodySource {
  public:
   RestOfBody(RequestForwarder& forwarder, std::string address, std::string name, std::string begin)
@@ -70,7 +70,7 @@ RequestForwarder::Answered RequestForwarder::forward_whole(std::size_t shard, co
   auto payload = wire::encode(to);
   std::string address;
   auto reply = CO_TRY(co_await router_.forward({shard, kDeadline}, std::string(forwarded::kWhole), payload, &address));
-  // It has come here meanwhile, and the body is read already.
+  // The shard has come to this process meanwhile, and the body has been read already.
   if (!reply) co_return std::optional(co_await serve_read(std::move(to)));
   co_return response_of(CO_TRY(decoded<forwarded::Response>(*reply)), address);
 }
@@ -131,7 +131,7 @@ namespace {
 Task<void> tell(ShardRouter& router, std::string address, std::string payload) {
   const auto told =
       co_await router.ask(std::move(address), std::string(forwarded::kDrop), std::move(payload), kDeadline);
-  static_cast<void>(told.has_value());  // if not, it forgets by itself
+  static_cast<void>(told.has_value());  // if the message was lost, the other process forgets the body by itself
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ rpc::Dispatch RequestForwarder::beside(rpc::Dispatch store) {
   };
 }
 
-/// A request begins with its shard.
+/// The payload of a request begins with its shard.
 std::optional<CallPlace> RequestForwarder::place_of(std::string_view method, std::string_view payload) {
   if (method != forwarded::kWhole && method != forwarded::kBegin) return std::nullopt;
   ByteReader in(payload);

@@ -1,6 +1,7 @@
-// A request of a client as one process passes it on to the one that serves it, and its answer. It is passed on as it
-// came, with its credentials, and checked again there: processes need not believe each other. A short body goes with
-// it; a longer one, or that of an answer, goes piece by piece. Whatever becomes of it, it is passed on once.
+// Passes a client's request on to the process that serves it, and brings back the answer. The request goes as it came,
+// with its credentials, and is checked again there: processes need not trust each other. A short body goes with the
+// request; a longer one, or the body of an answer, goes piece by piece. A request is passed on once at most, even if
+// that fails.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -15,7 +16,7 @@ namespace tidemark::service {
 /// Passes requests on. Thread safe; the router must outlive it.
 class RequestForwarder {
  public:
-  /// `serve` answers a request that belongs here. `most_bytes`: of a body that goes with its request.
+  /// `serve` answers a request that belongs here. Bodies of up to `most_bytes` go with their request.
   RequestForwarder(ShardRouter& router, Clock& clock, const Executor& executor, std::size_t most_bytes,
                    ForwardedBodies::Serve serve)
       : router_(router),
@@ -24,15 +25,15 @@ class RequestForwarder {
         bodies_(clock, executor, serve, [&router](const auto& process) { return router.lives(process); }),
         serve_(serve) {}
 
-  /// The answer of the process that serves the shard; nothing: this one does, and the request is as it was.
-  /// kServerBusy; errors of the body.
+  /// Returns the answer of the process that serves the shard; nothing if this process serves it, and then the request
+  /// is unchanged. kServerBusy; errors of the body.
   Task<Result<std::optional<http::Response>>> forward(std::size_t shard, const http::Request& request);
-  /// Answers what another process has passed on. Must not outlive this.
+  /// Answers the requests that other processes have passed on. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
-  /// If it is such a request: where it belongs.
+  /// Returns the place of a passed-on request; nothing for other calls.
   static std::optional<CallPlace> place_of(std::string_view method, std::string_view payload);
-  /// Ends what other processes have passed on in pieces, and tells them of nothing any more: the executors are about to
-  /// go.
+  /// Ends the bodies that other processes have passed on in pieces, and sends them no more messages: the executors are
+  /// about to be destroyed.
   void end() {
     ended_ = true;
     bodies_.end();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxClientRequestId = 1024;
 
-/// Longer ones, or with other than visible characters, are not told back.
+/// Ids that are longer, or have other than visible characters, are not echoed.
 bool is_client_request_id(std::string_view id) {
   return id.size() <= kMaxClientRequestId &&
          std::all_of(id.begin(), id.end(), [](char c) { return c >= 0x20 && c <= 0x7E; });
@@ -34,7 +34,8 @@ std::string_view service_of(protocol::StoreKind kind) {
   return {};
 }
 
-/// A second header of this name was not written by the terminator, or not by it alone.
+/// Tells whether the TLS terminator says that the client used https. A second header of this name was not written by
+/// the terminator, or not by it alone.
 bool is_said_to_be_https(const http::Request& request) {
   std::optional<std::string_view> found;
   for (const auto& [name, value] : request.headers) {
@@ -170,7 +171,7 @@ std::optional<Result<http::Response>> Front::admit(Call& call) const {
   call.resource = std::move(*resource);
   auto parameters = QueryParameters::parse(request.query);
   if (parameters) call.parameters = std::move(*parameters);
-  // A preflight is answered before anybody is authenticated: browsers send no credentials with it.
+  // A preflight is answered before authentication: browsers send no credentials with it.
   if (request.method == "OPTIONS") return cors_.preflight(call.account(), request);
   if (!parameters) return fail(dialect_.broken_query);
   if (auto known = authenticate(call); !known) return fail(std::move(known.error()));
@@ -199,7 +200,7 @@ Result<void> Front::authenticate(Call& call) const {
                                                        std::string_view id) -> Result<std::optional<StoredPolicy>> {
     const auto policies = policies_of(call, resource);
     if (policies) return protocol::find_policy(*policies, id);
-    if (http_status_of(policies.error().code) < 500) return std::nullopt;  // there is no such resource
+    if (http_status_of(policies.error().code) < 500) return std::nullopt;  // the resource does not exist
     return fail(policies.error());
   };
   const auth::SignedRequest signed_request{request.method,         request.path, request.query,    &request.headers,
@@ -212,7 +213,7 @@ Result<void> Front::authenticate(Call& call) const {
 
 Result<void> Front::check_page(const Call& call) const {
   TRY(call.known->guard.check_host(call.account(), call.host));
-  // Before any other write, a browser asks whether a rule of the account admits it.
+  // Before any other write of a browser, check that a rule of the account admits its origin.
   return call.http.method == "POST" ? check_source(call) : Result<void>();
 }
 
@@ -225,7 +226,7 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   const bool failed = !answered;
   auto response = failed ? render(answered.error(), request.request_id, &call) : std::move(*answered);
   if (failed && response.status >= 500) {
-    // The query may hold a signature: never logged.
+    // The query may hold a signature, so it is never logged.
     const auto operation = std::string(request.method) + " " + std::string(request.path);
     process::log_failed_request(request.request_id, operation, answered.error(), request.trace);
   }
@@ -241,7 +242,7 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
     response.body.clear();
     if (failed) leave_out("Content-Type", response);
   }
-  // Refusals too tell a browser that it may look at them.
+  // The headers go on refusals too: they tell a browser that its page may read them.
   if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);
   const auto operation = operation_of(call);
   call.http.operation = operation.name;
@@ -253,7 +254,7 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   return response;
 }
 
-/// What it added is counted where it was answered.
+/// Settles a request that another process has answered: the growth is counted in that process.
 http::Response Front::relay(const Call& call, http::Response answered) const {
   if (limits_ != nullptr) limits_->answered_account(call.account(), call.http, answered);
   if (quotas_ != nullptr && (call.adds_bytes || call.admitted.units > 0)) {
@@ -263,7 +264,7 @@ http::Response Front::relay(const Call& call, http::Response answered) const {
   return answered;
 }
 
-/// Strangers make no series.
+/// Requests that are not authenticated make no series.
 void Front::measure(const Call& call, const http::Response& response, const analytics::Operation& operation) const {
   if (meter_ == nullptr || !call.authenticated || operation.name.empty()) return;
   const auto name = name_of(call);
@@ -299,7 +300,7 @@ void Front::add_common_headers(const Call& call, http::Response& response) const
   } else if (!call.identity.version.empty()) {
     response.set("x-ms-version", call.identity.version);
   }
-  // What echoes the request is for callers who are known.
+  // Headers that echo the request are only for authenticated callers.
   if (!call.authenticated && dialect_.newest_version.empty()) return;
   const auto id = request.header("x-ms-client-request-id");
   if (id && is_client_request_id(*id)) response.set("x-ms-client-request-id", *id);

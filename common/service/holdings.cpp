@@ -7,10 +7,10 @@ namespace tidemark::service {
 namespace {
 
 constexpr std::uint64_t kPaceBytes = 256UL << 10;
-/// A snapshot keeps what is deleted meanwhile from being removed.
+/// Limits a snapshot, which keeps rows that are deleted meanwhile from being removed.
 constexpr std::uint64_t kBytesOfSnapshot = 64UL << 20;
 
-/// Up to so many bytes of a range, of a snapshot of its own. Afterwards the range is what is left of it.
+/// Counts up to kBytesOfSnapshot bytes of a range in a snapshot of its own. Leaves the uncounted rest in `range`.
 Result<std::uint64_t> count_piece(const kv::Engine& engine, const Holdings& holdings, const PaceCount& pace,
                                   kv::KeyRange& range) {
   const auto rows = engine.snapshot();

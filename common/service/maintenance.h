@@ -1,4 +1,4 @@
-// What a store answers to calls for backups and checks (maintenance_calls.h), beside its own.
+// Answers a store's calls for backups and checks (maintenance_calls.h), beside its own calls.
 #pragma once
 #include "common/rpc/transport.h"
 #include "common/service/store_backup.h"

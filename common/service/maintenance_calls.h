@@ -1,13 +1,13 @@
-// The calls by which the api has a store make its part of a backup, and check what it holds. All stores answer them
+// The calls by which the api has a store make its part of a backup, and check its data. All stores answer them
 // (common/rpc/call.h).
 //
 // A backup is one cut through all stores:
 //   begin    each store writes its memory to files and removes no file from now on
 //   hold     each store lets no write reach the disk; when the last one has answered, that is the cut
-//   cut      each store notes what it has, by hard links, and writes go on there: what it writes now comes after the
-//            cut, and so does whatever another store writes because of it, since that one is held until its own cut
-//   copy     each store copies, links and sums up what it noted, for as long as that takes
-//   end      each store forgets what it noted
+//   cut      each store notes its files, by hard links, and writes resume there: they come after the cut, and so does
+//            every write that another store makes because of them, since that one is held until its own cut
+//   copy     each store copies, links and sums up the files that it noted, for as long as that takes
+//   end      each store forgets these files
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,15 +19,15 @@
 
 namespace tidemark::service {
 
-/// How long the api waits for what a store does at once, and for the begin of a backup: a store first finishes removals
-/// that are under way, and writes its memory to files.
+/// How long the api waits for an answer that a store gives at once, and for the beginning of a backup: a store first
+/// finishes removals that are under way, and writes its memory to files.
 inline constexpr Duration kCallPatience = std::chrono::seconds(10);
 inline constexpr Duration kBeginPatience = std::chrono::minutes(5);
-/// Whoever asked for a backup has died if nothing comes for so long before the copying begins. A store that has begun
-/// waits for the slowest one, and then for the calls that go to all of them.
+/// The requester of a backup is taken for dead if no call comes for so long before the copying begins. A store that has
+/// begun waits for the slowest one, and then for the calls that go to all of them.
 inline constexpr Duration kBackupPatience = kBeginPatience + 6 * kCallPatience;
 
-/// Which data a store has.
+/// Identifies the data of a store.
 struct DataIdentity {
   std::string part;  // "table"
   std::uint32_t format = 0;
@@ -36,7 +36,7 @@ struct DataIdentity {
 
 struct CopyState {
   bool done = false;
-  std::string trouble;  // why it failed; done then
+  std::string trouble;  // why it failed; `done` is set as well
   std::string list_sha256;
   std::uint64_t files = 0, bytes = 0, new_files = 0, new_bytes = 0;
 };
@@ -64,7 +64,7 @@ struct BeginBackup {
   using Reply = void;
   std::string id;
   std::string directory;  // of the unfinished backup; absolute
-  std::string previous;   // a complete one, or empty
+  std::string previous;   // a complete backup, or empty
 };
 struct HoldWrites {
   static constexpr std::string_view kMethod = "maintenance.hold_writes";
@@ -94,7 +94,7 @@ struct EndBackup {
   std::string id;
 };
 
-/// Begins a round at full speed. The number of the round.
+/// Begins a round at full speed. Returns the number of the round.
 struct BeginCheck {
   static constexpr std::string_view kMethod = "maintenance.begin_check";
   using Reply = std::uint64_t;

@@ -1,6 +1,5 @@
-// Who may read /metrics: whoever asks for it on loopback, by a name that is loopback's, and beyond that those who have
-// the stack's bearer token. So neither another machine nor a web page in a browser on this one reads the names of
-// queues.
+// Decides who may read /metrics: callers on loopback, by a loopback name, and beyond that the holders of the stack's
+// bearer token. So neither another machine nor a web page in a browser on this one can read the names of queues.
 #pragma once
 #include <string>
 
@@ -11,12 +10,12 @@ namespace tidemark::service {
 
 class MetricsAccess {
  public:
-  /// `host`: the address that the server listens on; kConfigInvalid if it is none.
+  /// `host`: the address that the server listens on. kConfigInvalid if it is no address.
   static Result<MetricsAccess> create(const std::string& host, std::string token);
 
-  /// Without a token.
+  /// Tells whether the request needs no token.
   [[nodiscard]] bool open_to(const http::Request& request) const;
-  /// kUnauthorized.
+  /// Admits the request, or fails with kUnauthorized.
   [[nodiscard]] Result<void> admit(const http::Request& request) const;
 
  private:
@@ -25,7 +24,7 @@ class MetricsAccess {
   std::string token_;
 };
 
-/// The answer to whoever was not admitted.
+/// Returns the answer to a request that was not admitted.
 http::Response refuse_metrics(const Error& error);
 
 }  // namespace tidemark::service

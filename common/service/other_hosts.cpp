@@ -11,14 +11,14 @@
 namespace tidemark::service {
 namespace {
 
-/// Of both stores in turn, within the second that whoever probes a process usually waits.
+/// The time for both stores in turn, within the second that a prober of a process usually waits.
 constexpr Duration kAnswerWithin = std::chrono::milliseconds(400);
 
 constexpr const char* kKeyMeaning = "this process's key file for links to other machines, made by `tidemark keys make`";
 
 std::unexpected<Error> incomplete(const std::string& what) { return fail(ErrorCode::kConfigInvalid, what); }
 
-/// "tcp://HOST:PORT" of a store, or its socket on this machine.
+/// Opens links to "tcp://HOST:PORT" of a store, or to its socket on this machine.
 class Links {
  public:
   Links(const StoreAddresses& settings, const std::string& data, Duration patience)

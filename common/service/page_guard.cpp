@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kShownBytes = 100;
 
-/// Names that nobody else can make lead here.
+/// Tells whether nobody else can make this name lead here.
 bool is_safe(std::string_view name) {
-  if (name.find('.') == std::string_view::npos) return true;  // of this network, or an IPv6 address
+  if (name.find('.') == std::string_view::npos) return true;  // a name of this network, or an IPv6 address
   if (name.find_first_not_of("0123456789.") == std::string_view::npos) return true;
   constexpr std::string_view kLocal = ".localhost";
   const bool local = name.size() > kLocal.size() && iequals_ascii(name.substr(name.size() - kLocal.size()), kLocal);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kInterval = std::chrono::seconds(10);
 constexpr auto kAfterRefusal = std::chrono::seconds(1);
-/// Whoever measures rests for so many times as long as it took.
+/// The thread rests so many times as long as a measurement took.
 constexpr int kRest = 9;
 /// A count, which takes long, rests in between for so many times as long as it reads.
 constexpr int kRestOfCount = 3;
@@ -44,7 +44,7 @@ bool QuotaWatch::wanted_soon() const {
 }
 
 void QuotaWatch::run(const std::stop_token& stop) {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);  // of this thread
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);  // the priority of this thread
   while (!stop.stop_requested()) {
     count_those_near(stop);
     {
@@ -101,7 +101,7 @@ void QuotaWatch::count_one(const std::string& account, const std::stop_token& st
   counted_[account] = {Clock::now(), Clock::now() - begun};
 }
 
-/// Rests after each slice, and keeps the estimates of all accounts fresh. False: the store ends.
+/// Rests after each slice, and keeps the estimates of all accounts fresh. Returns false when the store ends.
 bool QuotaWatch::pace(Clock::time_point& slice, const std::stop_token& stop) {
   {
     std::unique_lock lock(mutex_);

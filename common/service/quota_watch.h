@@ -1,7 +1,7 @@
-// Measures what accounts have in a store, for its Quotas: at once at the start, then every ten seconds, and soon after
-// a refusal, because something may have been deleted. The engine's estimate is enough until an account that has a bound
-// of bytes is near to it; then its rows are counted as well. On a thread of its own with the lowest priority, which
-// takes a small part of one core whatever there is to measure.
+// Measures the data of the accounts in a store, for its Quotas: at once at the start, then every ten seconds, and soon
+// after a refusal, because something may have been deleted. The engine's estimate is enough until an account that has a
+// bound of bytes is near to it; then its rows are counted as well. Runs on a thread of its own with the lowest
+// priority, which takes a small part of one core however much there is to measure.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -16,14 +16,14 @@ namespace tidemark::service {
 
 class QuotaWatch {
  public:
-  /// All must outlive it. Returns when everything has been estimated once.
+  /// All arguments must outlive it. Returns when everything has been estimated once.
   QuotaWatch(std::vector<MeasuredShard> shards, Quotas& quotas, Holdings holdings);
-  /// Ends what is under way.
+  /// Ends the measurement that is under way.
   void stop();
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// When something was measured, and how long that took.
+  /// When a measurement was made, and how long it took.
   struct Turn {
     Clock::time_point ended = {};
     Clock::duration took{};
@@ -44,7 +44,7 @@ class QuotaWatch {
   std::map<std::string, Turn> counted_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  bool wanted_ = false;  // by whoever was refused, since everything was measured
+  bool wanted_ = false;  // by a refused request, since everything was last measured
   std::jthread thread_;
 };
 

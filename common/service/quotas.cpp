@@ -10,9 +10,9 @@ namespace tidemark::service {
 namespace {
 
 constexpr std::uint64_t kMiB = 1UL << 20;
-/// An account with such a bound is counted always: estimates of so little are too rough, and a count is quick.
+/// An account with such a small bound is always counted: estimates of so little are too rough, and a count is quick.
 constexpr std::uint64_t kSmallBound = 256 * kMiB;
-/// What one request announces counts as no more than this, so that no sum of them overflows.
+/// The announced growth of one request counts as no more than this, so that no sum overflows.
 constexpr Growth kMostAtOnce = {.units = 1UL << 48, .bytes = 1UL << 48};
 
 using QuotasFace = rpc::Face<Quotas>;
@@ -154,9 +154,9 @@ void Quotas::publish(const std::string& account, Measure how, const Ticket& tick
   const auto found = accounts_.find(account);
   if (found == accounts_.end()) return;
   auto& [units, bytes] = found->second;
-  units.measured = {Amount::Measured{amounts.units, ticket.units}, std::nullopt};  // however it was counted
+  units.measured = {Amount::Measured{amounts.units, ticket.units}, std::nullopt};  // units are exact in both measures
   if (amounts.bytes) bytes.measured.at(static_cast<std::size_t>(how)) = {*amounts.bytes, ticket.bytes};
-  // A count gets old: what workers write is not followed here.
+  // A count gets old: writes of workers are not followed here.
   const bool far =
       bytes.bound == 0 || (amounts.bytes && bytes.bound > kSmallBound && !is_near(*amounts.bytes, bytes.bound));
   if (how == Measure::kEstimate && far) bytes.measured[static_cast<std::size_t>(Measure::kCount)].reset();
@@ -164,7 +164,7 @@ void Quotas::publish(const std::string& account, Measure how, const Ticket& tick
   tell(account, "bytes", bytes);
 }
 
-/// Of each level once, until the account has been clearly below it.
+/// Logs each level once, until the account has been clearly below it.
 void Quotas::tell(const std::string& account, const std::string& what, Amount& amount) const {
   const auto used = amount.used().value_or(0);
   const auto level = amount.bound == 0             ? kFar

@@ -1,7 +1,8 @@
-// How many tables, queues or containers and how many bytes each account may have in a store. A request that adds
-// something is admitted before anything is done, and settled at its end. Nothing of this is stored: what an account has
-// is measured now and then (quota_watch.h), and what was added since is followed here. So a transaction counts nothing,
-// a kill loses nothing, and a store that is divided into shards adds up what each of them measures. Thread safe.
+// The bounds of each account in a store: how many tables, queues or containers, and how many bytes. A request that adds
+// something is admitted before anything is done, and settled at its end. Nothing of this is stored: the data of an
+// account is measured now and then (quota_watch.h), and additions since then are followed here. So a transaction counts
+// nothing, a kill loses nothing, and a store that is divided into shards adds up the measures of all its shards. Thread
+// safe.
 #pragma once
 #include <array>
 #include <atomic>
@@ -21,15 +22,15 @@
 
 namespace tidemark::service {
 
-/// Settings: of accounts that have no bounds of their own; 0: as much as they like.
+/// The settings for accounts that have no bounds of their own; 0: no bound.
 struct QuotaSettings {
   std::int64_t units = 0;
   std::int64_t mib = 0;
 };
-/// `unit`: "table".
+/// `unit`: such as "table".
 void declare(process::Settings& settings, QuotaSettings& values, const std::string& unit);
 
-/// What a request adds to an account.
+/// The growth that a request brings to an account.
 struct Growth {
   std::uint64_t units = 0;
   std::uint64_t bytes = 0;
@@ -37,19 +38,19 @@ struct Growth {
 
 struct AccountUse {
   std::string account;
-  std::string unit;                         // "table"
-  std::uint64_t units = 0, most_units = 0;  // 0: as many as it likes
-  std::optional<std::uint64_t> bytes = {};  // nothing: not known yet, or nobody asks
+  std::string unit;                         // such as "table"
+  std::uint64_t units = 0, most_units = 0;  // most_units 0: no bound
+  std::optional<std::uint64_t> bytes = {};  // nothing: not known yet, or not needed
   std::uint64_t most_bytes = 0;
 };
-/// What each account has and may have in a store; of all accounts, whoever asks.
+/// Asks for the use and the bounds of all accounts in a store.
 struct ReadAccountUse {
   static constexpr std::string_view kMethod = "accounts.use";
   using Reply = std::vector<AccountUse>;
   std::string account;
 };
 
-/// From so much of a bound on, operators are warned.
+/// Operators are warned from this share of a bound on.
 inline constexpr std::uint64_t kNearPercent = 80;
 inline bool is_near(std::uint64_t used, std::uint64_t bound) {
   return bound != 0 && used >= bound / 100 * kNearPercent + bound % 100 * kNearPercent / 100;
@@ -57,24 +58,27 @@ inline bool is_near(std::uint64_t used, std::uint64_t bound) {
 
 class Quotas {
  public:
-  /// `unit`: "table". Accounts are known from the beginning, so that they are measured before the first request.
+  /// `unit`: such as "table". Accounts are known from the beginning, so that they are measured before the first
+  /// request.
   Quotas(auth::Service service, std::string unit, const QuotaSettings& defaults,
          const std::vector<auth::Account>& accounts, process::Metrics& metrics);
 
-  /// When they were read again.
+  /// Replaces the accounts after they were read again.
   void use_accounts(const std::vector<auth::Account>& accounts);
-  /// Before the first request: called, without a lock, when something was refused or there are other accounts.
+  /// Sets a function that is called, without a lock, when a request was refused or the accounts changed. Call before
+  /// the first request.
   void when_to_measure(std::function<void()> measure) { measure_soon_ = std::move(measure); }
 
-  /// kInsufficientAccountPermissions; else what is admitted counts until it is settled. No bytes at all are refused
-  /// once the bound is reached: this is for requests that add bytes and do not say how many.
+  /// Admits an announced growth, which counts until it is settled, or fails with kInsufficientAccountPermissions. With
+  /// `bytes`, the request adds bytes and does not say how many: it is refused once the bound is reached.
   Result<void> admit(std::string_view account, const Growth& announced, bool bytes);
-  /// What was `announced` and admitted has ended; `added` is what came of it, and `removed` how many units have gone.
+  /// Settles an admitted growth at the end of its request: `added` is the real growth, and `removed` counts removed
+  /// units.
   void settle(std::string_view account, const Growth& announced, const Growth& added, std::uint64_t removed);
-  /// Whether any account has bounds; the rest costs something only then.
+  /// Tells whether any account has bounds; the other calls cost something only then.
   [[nodiscard]] bool bounds_any() const { return bounds_any_.load(std::memory_order_relaxed); }
 
-  // For whoever measures. A measure counts from the moment of its ticket.
+  // For the measuring thread. A measure counts from the moment of its ticket.
   struct Ticket {
     std::int64_t units = 0, bytes = 0;
   };
@@ -82,25 +86,25 @@ class Quotas {
   [[nodiscard]] std::vector<std::string> accounts() const;
   [[nodiscard]] Ticket begin_measure(const std::string& account) const;
   void publish(const std::string& account, Measure how, const Ticket& ticket, const Amounts& amounts);
-  /// The account has a bound of bytes, and as far as is known it is near to it.
+  /// Tells whether the account has a bound of bytes and is, as far as is known, near to it.
   [[nodiscard]] bool needs_count(const std::string& account) const;
 
   [[nodiscard]] std::vector<AccountUse> use() const;
-  /// The store's own calls, and ReadAccountUse.
+  /// Answers ReadAccountUse, and passes all other calls to `store`.
   rpc::Dispatch beside(rpc::Dispatch store);
 
  private:
   enum Level : std::uint8_t { kFar, kNear, kFull };
-  /// One of the two that an account has. Each measure, with what was added since, is at least what there is; the
-  /// smaller one is nearer to it.
+  /// One of the two amounts of an account: units or bytes. Each measure, plus the additions since, is at least the true
+  /// amount; the smaller one is nearer to it.
   struct Amount {
     struct Measured {
       std::uint64_t amount = 0;
-      std::int64_t since = 0;  // `added` then
+      std::int64_t since = 0;  // the value of `added` at that time
     };
     std::uint64_t bound = 0;
     std::uint64_t in_flight = 0;
-    std::int64_t added = 0;                                // less what was removed
+    std::int64_t added = 0;                                // less the removed amount
     std::array<std::optional<Measured>, 2> measured = {};  // by Measure
     Level told = kFar;
 

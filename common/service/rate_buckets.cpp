@@ -7,8 +7,8 @@ namespace tidemark::service {
 namespace {
 
 constexpr double kNanosPerSecond = 1e9;
-constexpr std::int64_t kBurst = 1'000'000'000;   // a bucket holds what a second gives
-constexpr std::int64_t kMostOwed = 60 * kBurst;  // so that nobody is kept out for longer
+constexpr std::int64_t kBurst = 1'000'000'000;   // a bucket holds the amount of one second
+constexpr std::int64_t kMostOwed = 60 * kBurst;  // so that nobody is refused for longer
 
 }  // namespace
 

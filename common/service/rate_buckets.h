@@ -1,6 +1,6 @@
-// Token buckets, one for each key that asks, all of the same rate: what is taken in a second, a second's worth at once
-// at most. Bounded: of too many keys, the one whose bucket is fullest is forgotten, which makes it full. Thread safe;
-// keys are spread over many locks, each held for some ten nanoseconds.
+// Token buckets, one for each key, all of the same rate: an amount per second, and at most one second's worth at once.
+// Bounded: if there are too many keys, the key with the fullest bucket is forgotten, which makes its bucket full.
+// Thread safe; keys are spread over many locks, each held for some ten nanoseconds.
 #pragma once
 #include <array>
 #include <chrono>
@@ -23,10 +23,11 @@ class RateBuckets {
   [[nodiscard]] bool limits() const { return per_second_ > 0; }
 
   static std::uint64_t key(std::initializer_list<std::string_view> parts);
-  /// Takes `amount` if at least one is left, even if that is less: then the bucket owes the rest. Zero if it was taken,
-  /// else how long it takes until one is left. Nothing can be taken from a bucket that owes, not even 0.
+  /// Takes `amount` if at least one is left, even if that is less: then the bucket owes the rest. Returns zero if it
+  /// was taken, otherwise how long it takes until one is left. Nothing can be taken from a bucket that owes, not even
+  /// 0.
   Wait take(std::uint64_t key, std::uint64_t amount, TimePoint now);
-  /// For what is known only afterwards.
+  /// Charges an amount that is known only afterwards.
   void charge(std::uint64_t key, std::uint64_t amount, TimePoint now);
 
  private:

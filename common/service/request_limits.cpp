@@ -6,9 +6,9 @@ namespace tidemark::service {
 namespace {
 
 struct ReasonText {
-  const char* label;    // of the metric
-  const char* setting;  // for the log
-  const char* message;  // for the client, as the service says it
+  const char* label;    // the label in the metric
+  const char* setting;  // the setting, for the log
+  const char* message;  // the message to the client, in the service's words
 };
 constexpr ReasonText kTexts[] = {
     {"address_requests", "max_requests_per_s_of_address", "Operations per second is over the limit of an address."},
@@ -100,7 +100,7 @@ Admitted RequestLimits::admit_items(std::string_view account, std::initializer_l
   const auto now = std::chrono::steady_clock::now();
   const auto of_account = RateBuckets::key({account});
   const auto of_part = of_account ^ RateBuckets::key(part);
-  // What the part refuses is not taken from the account.
+  // A request that the part refuses takes nothing from the account.
   if (auto refusal = judge(account_items_.take(of_account, 0, now), kAccountItems, account)) return refusal;
   if (auto refusal = judge(part_items_.take(of_part, count, now), kPartItems, account)) return refusal;
   account_items_.charge(of_account, count, now);
@@ -121,7 +121,7 @@ void RequestLimits::answered_address(const http::Request& request, const http::R
   const auto now = std::chrono::steady_clock::now();
   const auto key = key_of(request.remote_address);
   address_out_.charge(key, bytes_of(response), now);
-  // A chunked body tells its length only by having been read.
+  // The length of a chunked body is known only after reading it.
   if (!request.body->content_length()) address_in_.charge(key, request.body->bytes_read(), now);
 }
 

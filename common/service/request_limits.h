@@ -1,6 +1,6 @@
-// How much each account and each address may ask of a server, and, to test clients, the service's own targets for
-// accounts, partitions of tables and queues. Whoever asks for more is told when to ask again, before anything is done.
-// What is known only afterwards, such as the size of an answer, is owed. Thread safe.
+// Limits the request rates of each account and each address, and, to test clients, enforces the service's own targets
+// for accounts, partitions of tables and queues. A client over its rate is told when to ask again, before anything is
+// done. Amounts that are known only afterwards, such as the size of an answer, are owed. Thread safe.
 #pragma once
 #include <array>
 #include <chrono>
@@ -30,7 +30,7 @@ struct AccountRates {
 void declare(process::Settings& settings, AddressRates& rates);
 void declare(process::Settings& settings, AccountRates& rates);
 
-/// kServerBusy, and when to come back.
+/// A refusal with kServerBusy, and when the client may come back.
 struct TooMuch {
   Error error;
   std::uint64_t retry_after_s = 1;
@@ -41,11 +41,11 @@ class RequestLimits {
  public:
   RequestLimits(AddressRates addresses, AccountRates accounts, process::Metrics& metrics);
 
-  /// Before the request is looked at; anybody counts.
+  /// Admits a request by its address before it is looked at; every client counts.
   Admitted admit_address(const http::Request& request);
-  /// Once it is known who asks, so that nobody can use up the account of another.
+  /// Admits a request once its caller is known, so that nobody can use up the account of another.
   Admitted admit_account(std::string_view account, const http::Request& request);
-  /// Items of a part of the account's data: of {table, partition} or {queue}.
+  /// Admits items of a part of the account's data: of {table, partition} or {queue}.
   Admitted admit_items(std::string_view account, std::initializer_list<std::string_view> part, std::uint64_t count);
   void charge_items(std::string_view account, std::initializer_list<std::string_view> part, std::uint64_t count);
   [[nodiscard]] bool counts_items() const { return account_items_.limits() || part_items_.limits(); }
@@ -65,7 +65,7 @@ class RequestLimits {
     kPartItems,
     kReasons,
   };
-  /// `who`: for the log.
+  /// `who`: the account or address, for the log.
   Admitted judge(RateBuckets::Wait wait, Reason reason, std::string_view who);
 
   RateBuckets address_requests_, address_in_, address_out_;
@@ -73,7 +73,7 @@ class RequestLimits {
   std::array<prometheus::Counter*, kReasons> refused_{};
 };
 
-/// Sets Retry-After. A client that does not wait for that waits at least for its connection.
+/// Sets Retry-After, and a pause of the connection for clients that ignore it.
 void tell_when(std::uint64_t retry_after_s, http::Response& response);
 
 }  // namespace tidemark::service

@@ -8,7 +8,7 @@
 namespace tidemark::service {
 namespace {
 
-// The low end separates a read from memory from one sync of the log, the high end ends at a client's patience.
+// The low end separates a read from memory from one sync of the log; the high end is the limit of a client's patience.
 constexpr std::uint64_t kBoundsUs[] = {250,     500,     1'000,   2'500,     5'000,     10'000,    25'000,    50'000,
                                        100'000, 250'000, 500'000, 1'000'000, 2'500'000, 5'000'000, 10'000'000};
 
@@ -19,8 +19,8 @@ RequestMeter::RequestMeter(process::Metrics& metrics)
   metrics.add(figures_);
 }
 
-/// Names are literals mostly: where a name lies says which it is. If it lies in two places, figures() brings both
-/// together.
+/// Names are mostly literals, so the address of a name identifies it. If a name has two addresses, figures() adds them
+/// up.
 RequestMeter::Operation& RequestMeter::find(std::string_view name) {
   auto& nameless = operations_.back();
   if (name.empty()) return nameless;
@@ -54,7 +54,7 @@ void RequestMeter::record(const http::Request& request, unsigned status, std::ch
   const auto family = std::clamp<std::size_t>(status / 100, 1, kFamilies) - 1;
   durations(find(request.operation), family).observe(static_cast<std::uint64_t>(us));
   if (spdlog::should_log(spdlog::level::debug)) {
-    // The query may hold a signature: never logged.
+    // The query may hold a signature, so it is never logged.
     spdlog::debug("request request_id={} method={} path={} status={} us={} operation={}{}", request.request_id,
                   request.method, request.path, status, us, request.operation, trace_for_log(request.trace));
   }

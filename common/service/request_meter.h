@@ -1,6 +1,6 @@
 // Measures the requests that an HTTP server answers: tidemark_http_requests_total by status, and
-// tidemark_http_request_duration_seconds by operation and status; and writes a line in the log at level debug. Thread
-// safe. A request costs a few relaxed additions: no lock, nothing allocated.
+// tidemark_http_request_duration_seconds by operation and status. Also writes a line in the log at level debug. Thread
+// safe. A request costs a few relaxed additions: no lock, no allocation.
 #pragma once
 #include <array>
 #include <atomic>
@@ -21,12 +21,12 @@ class RequestMeter {
 
  private:
   static constexpr std::size_t kFamilies = 5;          // of statuses, by their first digit
-  static constexpr std::size_t kMostOperations = 128;  // the api has most, some 70; what is beyond has no name
+  static constexpr std::size_t kMostOperations = 128;  // the api has most, some 70; further ones go without a name
 
   struct Operation {
     std::atomic<const char*> name{nullptr};
     std::size_t length = 0;
-    std::atomic<bool> named{false};  // name and length may be read
+    std::atomic<bool> named{false};  // once true, name and length may be read
     std::array<std::atomic<Histogram*>, kFamilies> durations{};
   };
 
@@ -34,8 +34,8 @@ class RequestMeter {
   Histogram& durations(Operation& operation, std::size_t family);
   [[nodiscard]] std::vector<prometheus::MetricFamily> figures() const;
 
-  std::array<Operation, kMostOperations + 1> operations_;  // the last has those without a name
-  Mutex mutex_;                                            // for new ones
+  std::array<Operation, kMostOperations + 1> operations_;  // the last one counts operations without a name
+  Mutex mutex_;                                            // for adding histograms
   std::vector<std::unique_ptr<Histogram>> owned_ GUARDED_BY(mutex_);
   std::shared_ptr<process::Figures> figures_;
 };

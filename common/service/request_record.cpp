@@ -28,7 +28,7 @@ Login login_of(const Call& call) {
   return call.http.header("authorization") ? Login::kKey : Login::kAnonymous;
 }
 
-/// As they were on the wire.
+/// The size of the head as it was on the wire.
 std::uint64_t head_bytes(const http::Request& request) {
   std::uint64_t bytes = request.method.size() + request.target.size() + std::string_view("  HTTP/1.1\r\n\r\n").size();
   for (const auto& [name, value] : request.headers) bytes += name.size() + value.size() + 4;

@@ -1,5 +1,5 @@
-// What storage analytics is told about a request that was answered (common/analytics). It is made when the answer is
-// ready, so what the network makes of that is not in it.
+// Makes the record of an answered request for storage analytics (common/analytics). It is made when the answer is
+// ready, so it does not cover the network's part.
 #pragma once
 #include "common/analytics/recorder.h"
 #include "common/service/front.h"

@@ -1,5 +1,5 @@
-// The span of a request while it is served, if spans are made: request.trace becomes its context, which is what the
-// request's work, its line in the log and the jobs that it submits belong to. Without, request.trace stays the
+// The span of a request while it is served, if spans are made: request.trace becomes its context, to which the
+// request's work, its line in the log and the jobs that it submits belong. Without spans, request.trace stays the
 // caller's.
 #pragma once
 #include "common/http/http.h"

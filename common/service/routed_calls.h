@@ -17,9 +17,9 @@ class RoutedCalls final : public kv::OwnerCalls {
   [[nodiscard]] bool here(std::size_t shard) const override { return router_.here(shard); }
   [[nodiscard]] bool leased(std::size_t shard) const override { return router_.places().leased(shard); }
 
-  /// Does what other processes ask for. Must not outlive this.
+  /// Answers the calls of other processes, and passes all others to `store`. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
-  /// If it is such a call: where it belongs.
+  /// Returns where such a call belongs; nothing for other calls.
   static std::optional<CallPlace> place_of(std::string_view method, std::string_view payload);
 
  private:

@@ -10,7 +10,7 @@ namespace tidemark::service {
 struct SignedSas {
   std::string query;   // "sv=...&sig=..."
   std::string scheme;  // of the store's port: "http" or "https"
-  std::string host;    // that it listens on, with the brackets of IPv6; empty: on all of the machine
+  std::string host;    // the host it listens on, with the brackets of IPv6; empty: all addresses of the machine
   std::uint16_t port = 0;
 };
 
@@ -38,12 +38,12 @@ class SasClient {
 /// Thread safe. The front must outlive it.
 class SasSigner {
  public:
-  /// `place`: what SignedSas says besides the query.
+  /// `place` has the members of SignedSas other than the query.
   SasSigner(auth::Service service, const Front& front, Duration longest, SignedSas place)
       : service_(service), front_(front), longest_(longest), place_(std::move(place)) {}
 
   Result<SignedSas> sign(const std::string& account, const auth::SasGrant& grant) const;
-  /// The store's own calls, and this one.
+  /// Answers SignSas, and passes all other calls to `store`.
   rpc::Dispatch beside(rpc::Dispatch store);
 
  private:

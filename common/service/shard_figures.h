@@ -1,4 +1,4 @@
-// Metrics of the shards that several processes share, as this one sees them.
+// Metrics of the shards that several processes share, as seen by this process.
 #pragma once
 #include <prometheus/metric_family.h>
 
@@ -8,7 +8,7 @@
 
 namespace tidemark::service {
 
-/// Who has them, and what their engines do that are here.
+/// Returns metrics of the shards' owners, and of the engines in this process.
 std::vector<prometheus::MetricFamily> shard_figures(const kv::ShardOwners& owners);
 
 }  // namespace tidemark::service

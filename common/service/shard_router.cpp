@@ -11,13 +11,13 @@ namespace {
 using Place = kv::ShardPlaces::Place;
 
 constexpr std::string_view kLook = "owners.look";
-/// For a shard that is being handed over.
+/// The wait for a shard that is being handed over.
 constexpr Duration kWaitForOwner = std::chrono::seconds(2);
 constexpr Duration kWishWithin = std::chrono::seconds(5);
 constexpr Duration kTellWithin = std::chrono::seconds(2);
 constexpr Duration kLookAtFlights = std::chrono::milliseconds(250);
 constexpr int kMostTries = 3;
-/// Of an error: nothing was done, since the shard is not there.
+/// The mark of an error that means: nothing was done, since the shard is not here.
 constexpr const char* kNotHere = "shard-not-here";
 
 Error not_served() {
@@ -29,7 +29,7 @@ bool says_not_here(const Error& error) {
   return std::ranges::any_of(error.fields, [](const auto& field) { return field.first == kNotHere; });
 }
 
-/// What the caller may be told: the other process is none of its business.
+/// Makes the error that the caller may see, which hides the other process.
 Error told(Error error) {
   if (error.code != ErrorCode::kUnavailable) return error;
   return {ErrorCode::kServerBusy, not_served().message, std::move(error.detail), {}};
@@ -86,7 +86,7 @@ Task<void> fly(std::shared_ptr<Flight> flight, std::shared_ptr<rpc::Transport> l
   flight->landed.notify_all();
 }
 
-/// Waits for a reply as long as it is of use. Both coroutines run on the caller's executor, one at a time.
+/// Waits for a reply as long as it is useful. Both coroutines run on the caller's executor, one at a time.
 Task<Result<std::string>> land(std::shared_ptr<Flight> flight, Clock& clock, std::function<bool()> useless) {
   for (;;) {
     const auto ticket = flight->landed.ticket();
@@ -98,7 +98,7 @@ Task<Result<std::string>> land(std::shared_ptr<Flight> flight, Clock& clock, std
 
 }  // namespace
 
-/// A process that hangs is not waited for once another one has its shard: what it has not committed, it never will.
+/// Stops waiting for a process that hangs once another one has its shard: its uncommitted work will never be committed.
 Task<Result<std::string>> ShardRouter::call(std::shared_ptr<rpc::Transport> link, CallPlace place, std::string address,
                                             std::string method, std::string payload) {
   const auto flight = std::make_shared<Flight>();
@@ -171,7 +171,7 @@ Task<Result<void>> ShardRouter::wish(std::size_t shard, std::string process) {
   }
 }
 
-/// Those to processes that are gone are closed.
+/// Returns the link to an address, and closes links to processes that are gone.
 std::shared_ptr<rpc::Transport> ShardRouter::link(const std::string& address) {
   const auto others = places_.others();
   const MutexLock lock(mutex_);

@@ -1,6 +1,6 @@
-// Finds the process that serves a shard, and passes on what came to another one (docs/scale.md, Owners). A call is
-// passed on at most once: whoever gets one for a shard that it does not serve says so and does nothing, and the first
-// one looks who has the shard now. Thread safe; coroutines resume on the caller's executor.
+// Finds the process that serves a shard, and passes calls on to it (docs/scale.md, Owners). A call is passed on at most
+// once: a process that gets one for a shard that it does not serve says so and does nothing, and the first process
+// looks up who has the shard now. Thread safe; coroutines resume on the caller's executor.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -20,51 +20,51 @@ namespace tidemark::service {
 /// A call that belongs to one shard.
 struct CallPlace {
   std::size_t shard = 0;
-  Duration deadline = std::chrono::seconds(10);  // of the call, should it be passed on
+  Duration deadline = std::chrono::seconds(10);  // of the call, if it is passed on
 };
 
 class ShardRouter {
  public:
-  /// A link to a process by the address that it is known by; null: there can be none.
+  /// Opens a link to a process by the address that it is known by; null: no link is possible.
   using OpenLink = std::function<std::unique_ptr<rpc::Transport>(const std::string& address)>;
-  /// All must outlive it.
+  /// All arguments must outlive it.
   ShardRouter(kv::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link);
 
   [[nodiscard]] bool here(std::size_t shard) const { return places_.place_of(shard).here; }
-  /// Waits for a moment while nobody serves the shard. kServerBusy if that does not change.
+  /// Returns the process that serves the shard. Waits for a moment while there is none. kServerBusy if that lasts.
   Task<Result<kv::ShardPlaces::Place>> find(std::size_t shard);
-  /// The reply of the process that serves the shard; nothing: this one does. kServerBusy.
-  /// `answered_by`: becomes the address of that process.
+  /// Returns the reply of the process that serves the shard; nothing if this process serves it. kServerBusy. Sets
+  /// `answered_by` to the address of that process.
   Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload,
                                                    std::string* answered_by = nullptr);
-  /// Goes on with what forward() began, at the process that has answered that, as long as it lives, and, if a shard is
-  /// named, may have that. kServerBusy.
+  /// Continues an exchange that forward() began, with the process that answered then, as long as it lives and, if a
+  /// shard is named, may have that shard. kServerBusy.
   Task<Result<std::string>> ask(std::string address, std::string method, std::string payload, Duration deadline,
                                 std::optional<std::size_t> shard = std::nullopt);
-  /// Whether there is another process with this name, as far as this one knows.
+  /// Tells whether there is another process with this name, as far as this one knows.
   [[nodiscard]] bool lives(const std::string& process) const;
-  /// All other processes are told, one after another; who does not answer is left out.
+  /// Tells all other processes, one after another; skips those that do not answer.
   Task<void> tell_others(std::string method, std::string payload);
 
-  /// What every other process that lives answers, side by side, to a call that any of them can answer.
+  /// The answer of another live process. All are asked side by side, with a call that any of them can answer.
   struct Answer {
     std::string address;
     Result<std::string> reply;
   };
   Task<std::vector<Answer>> ask_others(std::string method, std::string payload, Duration within);
-  /// As ShardPlaces::wish(), and waits until it is written. kServerBusy: the database did not confirm it in time.
+  /// Does ShardPlaces::wish(), and waits until it is written. kServerBusy: the database did not confirm it in time.
   Task<Result<void>> wish(std::size_t shard, std::string process);
 
-  /// Where a call belongs; nothing: it can be answered anywhere.
+  /// Returns where a call belongs; nothing: it can be answered anywhere.
   using PlaceOf = std::function<std::optional<CallPlace>(std::string_view method, std::string_view payload)>;
-  /// Answers what is here, or may be answered anywhere, by `own`, and passes the rest on. Must not outlive this.
+  /// Answers by `own` the calls that belong here or anywhere, and passes the rest on. Must not outlive this.
   rpc::Dispatch around(rpc::Dispatch own, PlaceOf place_of);
 
-  /// What places() says may be new: whoever waits for it looks.
+  /// places() may have changed: wakes the coroutines that wait for that.
   void seen() { seen_.notify_all(); }
-  /// This process has claimed something, or let go of it: the others are told to look.
+  /// This process has claimed or released a shard: tells the others to look.
   void moved();
-  /// Ends the links, and what waits for an answer; before the executors go.
+  /// Ends the links, and the waits for answers. Call before the executors are destroyed.
   void close();
   [[nodiscard]] std::uint64_t forwarded() const { return forwarded_; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }

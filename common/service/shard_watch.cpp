@@ -9,7 +9,7 @@ namespace tidemark::service {
 namespace {
 
 constexpr Duration kSampleEvery = std::chrono::seconds(2);
-/// A rate is that of the last ten seconds.
+/// A rate covers the last ten seconds.
 constexpr std::size_t kSamples = 6;
 constexpr Duration kSizesEvery = std::chrono::seconds(10);
 constexpr Duration kAskWithin = std::chrono::seconds(1);
@@ -46,7 +46,7 @@ Task<void> ShardWatch::run(std::shared_ptr<Signal> stopping) {
   }
 }
 
-/// A count that is lower than before is another engine's, which this process opened since.
+/// A count that is lower than before comes from another engine, which this process has opened since.
 void ShardWatch::sample() {
   const auto now = clock_.monotonic();
   const auto counts = counts_.transactions();
@@ -119,7 +119,7 @@ Task<Result<StoreShards>> ShardWatch::read() {
   co_return out;
 }
 
-/// What they say of a shard that has come here since is older than what this process says.
+/// If another process also reports a shard that has come here since, this process's own report is the newer one.
 Task<void> ShardWatch::add_others(StoreShards& shards) {
   const auto answers = co_await router_->ask_others(std::string(calls::ReadOwnLoads::kMethod),
                                                     wire::encode(calls::ReadOwnLoads{}), kAskWithin);
@@ -133,7 +133,7 @@ Task<void> ShardWatch::add_others(StoreShards& shards) {
   }
 }
 
-/// Not while the database is away: whoever asks it then waits.
+/// Returns false while the database is away: asking it would block.
 bool ShardWatch::is_time_for_sizes() {
   const bool away = shards_.failure() || (owners_ != nullptr && owners_->failure());
   const auto now = clock_.monotonic();
@@ -143,7 +143,7 @@ bool ShardWatch::is_time_for_sizes() {
   return true;
 }
 
-/// Who asks often is told what was found a moment ago: a database is asked for it by a connection of its own.
+/// A frequent caller gets the sizes found a moment ago, since asking a database takes a connection of its own.
 void ShardWatch::add_sizes(StoreShards& shards) {
   if (is_time_for_sizes()) {
     auto sizes = counts_.sizes();

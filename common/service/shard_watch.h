@@ -1,5 +1,5 @@
-// What can be said of a store's shards: who serves them, how much they have, and how busy they are. Counts what is
-// needed for that as long as the store runs, and answers the calls of shard_calls.h. Thread safe.
+// Reports on a store's shards: who serves them, how big they are, and how busy. Collects the counts for that as long as
+// the store runs, and answers the calls of shard_calls.h. Thread safe.
 #pragma once
 #include <deque>
 #include <functional>
@@ -18,30 +18,31 @@
 
 namespace tidemark::service {
 
-/// What the engines of the shards tell.
+/// The counts that the engines of the shards give.
 struct ShardCounts {
   using Sizes = Result<std::vector<std::optional<kv::StoredSize>>>;
-  /// Of each shard, how many transactions there were since it was opened here; 0: it is not here.
+  /// Returns, for each shard, how many transactions there were since it was opened here; 0: it is not here.
   std::function<std::vector<std::uint64_t>()> transactions = {};
-  /// About how much each has. May wait for a database.
+  /// Returns the approximate size of each shard. May wait for a database.
   std::function<Sizes()> sizes = {};
 };
 
 class ShardWatch {
  public:
-  /// All must outlive it. `process`: the name of this one; `owners` and `router`: null if all shards are here.
+  /// All arguments must outlive it. `process`: the name of this one; `owners` and `router`: null if all shards are
+  /// here.
   ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners, ShardRouter* router,
              ShardCounts counts, Clock& clock);
 
-  /// For the store, which says there what it writes.
+  /// Returns the names of a shard, in which the store notes its writes.
   [[nodiscard]] kv::HotNames& hot(std::size_t shard) { return hot_[shard]; }
-  /// Until `stopping` is notified: notes how many transactions there were.
+  /// Notes the transaction counts until `stopping` is notified.
   Task<void> run(std::shared_ptr<Signal> stopping);
 
   Task<Result<StoreShards>> read();
   [[nodiscard]] Result<std::vector<ShardLoad>> own_loads();
   Task<Result<void>> wish(std::uint64_t shard, std::string process);
-  /// The store's own calls, and those of shard_calls.h. Must not outlive this.
+  /// Answers the calls of shard_calls.h, and passes all others to `store`. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
 
  private:

@@ -9,7 +9,7 @@
 namespace tidemark::service {
 namespace {
 
-/// How soon a process heeds what another one was told about an account.
+/// How soon a process heeds service properties that another process has changed.
 constexpr Duration kHeedProperties = std::chrono::seconds(5);
 
 std::unique_ptr<rpc::Transport> open_link(const ListenSettings& listen, const std::string& address) {

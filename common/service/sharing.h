@@ -1,5 +1,5 @@
-// What stands around a store if other processes have some of its shards: the way to them, both for its calls and for
-// requests of clients, and the claims of this one.
+// Surrounds a store whose shards are divided among processes: it routes calls and requests of clients to the other
+// processes, and makes this one's claims.
 #pragma once
 #include <optional>
 #include <prometheus/metric_family.h>
@@ -17,26 +17,26 @@ class Store;
 
 class Sharing {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const StoreSettings& settings);
 
   [[nodiscard]] ShardRouter& router() { return router_; }
   [[nodiscard]] kv::OwnerCalls& calls() { return calls_; }
-  /// Before anything is served: requests to its front are passed on where they belong.
+  /// Makes the store's front pass requests on where they belong. Call before anything is served.
   void serve(Store& store);
-  /// Answers what belongs here by `own`, and passes on the rest. After serve(). Must not outlive this.
+  /// Answers by `own` the calls that belong here, and passes on the rest. Call after serve(). Must not outlive this.
   rpc::Dispatch around(rpc::Dispatch own);
-  /// Once others can reach this process: `server` listens for them, also on the socket `local`. Claims shards, and
-  /// heeds what other processes are told about accounts until `stopping` is notified.
+  /// Claims shards, once others can reach this process: `server` listens for them, also on the socket `local`. Heeds
+  /// changes that other processes make to account properties, until `stopping` is notified.
   Result<void> claim(const rpc::Server& server, const std::string& local, const std::shared_ptr<Signal>& stopping);
   [[nodiscard]] std::vector<prometheus::MetricFamily> figures() const;
-  /// Hands its shards over while it still passes on what comes.
+  /// Hands its shards over while it still passes calls on.
   void leave() { owners_.leave(); }
-  /// Nothing that other processes pass on arrives any more: ends what is under way of it.
+  /// Ends the passed-on requests that are under way, after the last message of another process has arrived.
   void end_forwarded() { forwarder_->end(); }
-  /// When nothing runs any more: ends the claims.
+  /// Ends the claims, when nothing runs any more.
   void stop() { owners_.stop(); }
-  /// Before the executors go.
+  /// Call before the executors are destroyed.
   void close() { router_.close(); }
 
  private:

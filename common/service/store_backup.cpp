@@ -46,7 +46,7 @@ StoreBackup::StoreBackup(kv::StoredShards& shards, const FilesBeside* beside, fs
       folder_(std::move(folder)),
       staging_(folder_ / "checkpoint"),
       part_(std::move(part)) {
-  forget();  // what a process left that died
+  forget();  // the leftovers of a process that died
 }
 
 StoreBackup::~StoreBackup() {
@@ -138,7 +138,7 @@ void StoreBackup::copy_all() {
   const auto done = copy_part(*current_);
   if (!done) spdlog::error("a backup failed backup={} reason=\"{}\"", current_->id, done.error().message);
   const auto part = current_->writer.so_far();
-  forget();  // before it is told: whoever asked may begin another one
+  forget();  // before the answer: the requester may begin another backup
   tell(part, true, done ? "" : done.error().message);
 }
 
@@ -185,11 +185,11 @@ Task<Result<CopyState>> StoreBackup::state(calls::ReadCopyState call) {
 Task<Result<void>> StoreBackup::end(calls::EndBackup call) {
   {
     MutexLock lock(mutex_);
-    if (told_id_ == call.id) abandoned_.store(true);  // ends the copying, which the thread is busy with
+    if (told_id_ == call.id) abandoned_.store(true);  // ends the copying that occupies the thread
   }
   return on_disk([this, call = std::move(call)]() -> Result<void> {
     if (!current_ || current_->id != call.id || current_->copying) return {};
-    static_cast<void>(shards_.resume_writes().has_value());  // they may be held or not
+    static_cast<void>(shards_.resume_writes().has_value());  // writes may be held or not
     forget();
     return {};
   });

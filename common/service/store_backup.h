@@ -20,24 +20,25 @@ namespace tidemark::service {
 class FilesBeside {
  public:
   virtual ~FilesBeside() = default;
-  /// Where they are, perhaps on a disk of their own.
+  /// Returns their directory, which may be on a disk of its own.
   [[nodiscard]] virtual std::filesystem::path directory() const = 0;
-  /// While it lives, none is removed.
+  /// While the returned object lives, no file is removed.
   [[nodiscard]] virtual std::shared_ptr<void> keep() const = 0;
-  /// Those that the rows of all shards refer to, relative to the store's folder. They are complete, and do not change.
+  /// Returns the files that the rows of all shards refer to, relative to the store's folder. They are complete and do
+  /// not change.
   using Rows = std::span<const std::shared_ptr<const kv::Reader>>;
   [[nodiscard]] virtual Result<std::vector<std::filesystem::path>> files_of(Rows rows) const = 0;
 };
 
 class StoreBackup {
  public:
-  /// `folder`: of the store. `beside` may be null. All must outlive it.
+  /// `folder`: of the store. `beside` may be null. All arguments must outlive it.
   StoreBackup(kv::StoredShards& shards, const FilesBeside* beside, std::filesystem::path folder, std::string part);
   ~StoreBackup();
   StoreBackup(const StoreBackup&) = delete;
   StoreBackup& operator=(const StoreBackup&) = delete;
 
-  // kNotFound for a backup that is not under way here.
+  // They fail with kNotFound for a backup that is not under way here.
   Task<Result<void>> begin(calls::BeginBackup call);
   Task<Result<void>> hold(calls::HoldWrites call);
   Task<Result<std::uint64_t>> cut(calls::CutBackup call);
@@ -62,7 +63,7 @@ class StoreBackup {
   const FilesBeside* const beside_;
   const std::filesystem::path folder_, staging_;
   const std::string part_;
-  std::unique_ptr<Current> current_;  // what is under way; of the thread alone
+  std::unique_ptr<Current> current_;  // the backup under way; used on the thread alone
   std::atomic<bool> stopping_{false}, abandoned_{false};
   Mutex mutex_;
   std::string told_id_ GUARDED_BY(mutex_);

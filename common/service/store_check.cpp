@@ -48,7 +48,7 @@ void StoreCheck::stop() {
 }
 
 void StoreCheck::run(const std::stop_token& stop) {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);  // of this thread
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);  // the priority of this thread
   auto next = Clock::now() + kBeforeTheFirst;
   while (!stop.stop_requested()) {
     bool hurried = false;
@@ -97,7 +97,8 @@ void StoreCheck::run_round(const std::stop_token& stop, bool hurried) {
   last_ended_at_ = now_in_seconds();
 }
 
-/// Waits until so many bytes may have been read. False: the round ends, since the store does or somebody is in a hurry.
+/// Waits until so many bytes may have been read. Returns false if the round has to end: the store ends, or a round at
+/// full speed is wanted.
 bool StoreCheck::pace(std::uint64_t bytes, const kv::CheckReport& so_far, const std::stop_token& stop, bool hurried) {
   std::unique_lock lock(mutex_);
   read_bytes_ += bytes;

@@ -1,5 +1,5 @@
-// Checks what a store holds: now and then by itself, at a configured rate (the scrub), or at once when somebody asks.
-// The work is done on a thread of its own with the lowest priority. Thread safe.
+// Checks the data of a store: now and then by itself, at a configured rate (the scrub), or at once on request. The work
+// is done on a thread of its own with the lowest priority. Thread safe.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace tidemark::service {
 
-/// Settings of a store.
+/// The settings of a store's scrub.
 struct ScrubSettings {
   std::int64_t mib_per_s = 4;
   std::int64_t interval_h = 24;
@@ -27,7 +27,7 @@ class StoreCheck {
   using Check = std::function<Result<void>(kv::CheckRun& run)>;
   StoreCheck(Check check, const ScrubSettings& settings, process::Metrics& metrics);
 
-  /// The number of the round that begins now, in place of one that is under way.
+  /// Begins a round in place of one that is under way. Returns its number.
   std::uint64_t begin();
   [[nodiscard]] CheckState state() const;
   /// Ends the round that is under way.
@@ -46,7 +46,7 @@ class StoreCheck {
   const std::chrono::hours interval_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::uint64_t wanted_ = 0;  // by whoever asks; as long as it is more than what was begun for them
+  std::uint64_t wanted_ = 0;  // rounds asked for; one is due while this exceeds served_
   std::uint64_t served_ = 0;
   CheckState state_;
   std::uint64_t read_bytes_ = 0, ended_ = 0, last_found_ = 0;

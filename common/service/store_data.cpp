@@ -21,14 +21,14 @@
 namespace tidemark::service {
 namespace {
 
-/// How long rows may be answered from memory after the database was last asked who owns them; docs/scale.md.
+/// How long rows may be answered from memory after the database last confirmed their owner; docs/scale.md.
 constexpr std::chrono::seconds kLease{6};
 constexpr std::size_t kMaxBootIdBytes = 64;
 constexpr std::size_t kLeastWriteBufferBytes = 4UL << 20;
 constexpr std::size_t kLeastSnapshots = 4;
-constexpr std::size_t kShareOfRecentRows = 4;  // a quarter of the memory for what is read
+constexpr std::size_t kShareOfRecentRows = 4;  // a quarter of the memory is for rows read lately
 
-/// Shards share the memory that one would have.
+/// Shards share the memory that one store would have.
 kv::RocksDbOptions files_options(const StoreSettings& settings, const std::filesystem::path& folder,
                                  const StoreDescription& description, std::size_t shard, std::size_t shards) {
   kv::RocksDbOptions options{.path = kv::shard_folder(folder, shard, shards)};
@@ -42,7 +42,8 @@ kv::RocksDbOptions files_options(const StoreSettings& settings, const std::files
   return options;
 }
 
-/// This directory on this machine since it was started: the pid file shows that whoever had the rows here has ended.
+/// Identifies this directory on this machine since it was started: the pid file shows that the process that had the
+/// rows here has ended.
 std::string place_of(const std::filesystem::path& data) {
   struct stat found{};
   const auto boot = read_small_file("/proc/sys/kernel/random/boot_id", kMaxBootIdBytes);
@@ -71,7 +72,7 @@ Result<void> check_database_settings(const StoreSettings& settings) {
                                     : "database is set, but engine is rocksdb: set engine to postgres, or remove it");
 }
 
-/// What is in the folder before it has a stamp. `setting`: what would not see it.
+/// Checks that a folder without a stamp is empty. `setting`: the setting with which the store would not see its data.
 Result<void> check_unused(const std::filesystem::path& folder, std::string_view setting) {
   std::error_code unknown;
   if (!std::filesystem::exists(folder, unknown) || std::filesystem::is_empty(folder, unknown)) return {};
@@ -82,7 +83,7 @@ Result<void> check_unused(const std::filesystem::path& folder, std::string_view 
                   folder.string(), setting));
 }
 
-/// Which rows are on which shard is known from the stamp alone.
+/// Only the stamp tells which rows are on which shard.
 Result<void> check_not_divided(const std::filesystem::path& folder) {
   std::error_code unknown;
   if (!std::filesystem::exists(kv::shard_folder(folder, 0, 2), unknown)) return {};
@@ -140,7 +141,7 @@ std::vector<std::uint64_t> transactions_of(const kv::ShardOwners& owners) {
   return each;
 }
 
-/// PostgreSQL does not tell it for each engine.
+/// Counts sizes by engine, which PostgreSQL does not report.
 void count_sizes(StoreData& stored, const std::vector<const kv::RocksDbEngine*>& engines) {
   stored.counts.sizes = [engines]() -> ShardCounts::Sizes {
     std::vector<std::optional<kv::StoredSize>> sizes;
@@ -157,7 +158,7 @@ std::vector<prometheus::MetricFamily> figures_of(const std::vector<const Engine*
   return by_shard(std::move(each));
 }
 
-/// A shard for each engine that `open` makes.
+/// Makes a shard for each engine that `open` returns.
 template <class Open>
 Result<void> open_shards(StoreData& stored, const kv::Placement& placement, Open open) {
   using Engine = typename std::invoke_result_t<Open&, std::size_t>::value_type::element_type;
@@ -185,7 +186,7 @@ Result<StoreData> open_in_files(const StoreSettings& settings, const std::filesy
   if (!stamp.stamped && divided) TRY(check_unused(folder, "several shards"));
   if (!stamp.stamped && !divided) TRY(check_not_divided(folder));
   TRY(process::prepare_directory(folder));
-  // Where the rows of shards are rests on the stamp, so it comes first.
+  // The placement of rows on shards depends on the stamp, so it is written first.
   if (!stamp.stamped && divided) TRY(stamp_folder(data, expected, stamp));
   StoreData stored{.shards = {}, .identity = identity_of(description, stamp)};
   TRY(open_shards(stored, stamp.placement, [&](std::size_t shard) {
@@ -199,7 +200,7 @@ Result<StoreData> open_in_files(const StoreSettings& settings, const std::filesy
   return stored;
 }
 
-/// Shards are claimed later, when other processes can reach this one.
+/// Opens no shards: they are claimed later, when other processes can reach this one.
 Result<void> open_shared(StoreData& stored, const kv::PostgresOptions& options, const kv::Placement& placement) {
   const auto process = options.owner;
   stored.owners = TRY(kv::ShardOwners::open(options, process, placement.shards()));
@@ -211,7 +212,7 @@ Result<void> open_shared(StoreData& stored, const kv::PostgresOptions& options, 
   return {};
 }
 
-/// The database says whose rows it has, and the folder whose files; both are the same stack's.
+/// The database names the owner of its rows, and the folder that of its files; both must be the same stack.
 Result<StoreData> open_in_database(const StoreSettings& settings, const std::filesystem::path& data,
                                    const StoreDescription& description) {
   auto options = database_options(settings, data, description);
@@ -276,7 +277,7 @@ Result<void> tell_walk(Result<void> walked, kv::CheckRun& run) {
   return {};
 }
 
-/// The files of the database first: what the rows say is worth nothing if they are damaged.
+/// Checks the files of the database first: findings about rows mean nothing if the files are damaged.
 Result<void> check_one(const kv::StoredEngine& engine, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run) {
   TRY(kv::check_files(engine, run));
@@ -304,7 +305,7 @@ Result<void> check_all(const kv::StoredShards& shards, const StoreDescription& d
 
 namespace {
 
-/// In a folder that is there.
+/// Checks a folder that exists.
 Result<void> check_folder_offline(const StoreSettings& settings, const StoreDescription& description,
                                   const std::filesystem::path& data, kv::CheckRun& run) {
   const auto folder = data / description.folder;

@@ -1,4 +1,4 @@
-// The folder of a store: opened to be served, or checked while nothing else uses it. Its rows are in the folder, or in
+// The folder of a store, opened to be served, or checked while no process uses it. Its rows are in the folder, or in
 // the database that the settings name.
 #pragma once
 #include <filesystem>
@@ -20,27 +20,28 @@ struct StoreData {
   kv::StoredShards shards;
   DataIdentity identity;
   std::function<std::vector<prometheus::MetricFamily>()> figures = {};
-  /// Whether what the engine rests on answers again, once that has failed; empty: if the disk takes writes.
+  /// Tells whether the engine's storage answers again after a failure; empty: if the disk takes writes.
   std::function<bool()> recovered = {};
   ShardCounts counts = {};
-  /// Names this process where that counts.
+  /// The name of this process among those of the stack.
   std::string process = {};
-  /// If other processes share the shards: who has which. Null: all are here.
+  /// The owners of the shards, if other processes share them. Null: all are here.
   std::unique_ptr<kv::ShardOwners> owners = {};
 };
 
 [[nodiscard]] bool in_database(const StoreSettings& settings);
 
-/// Only data of this store, in a format that it reads, is ever touched. kConfigInvalid, kStorageFailure, kCorruption.
+/// Opens the data. Only touches data of this store in a format that it reads. kConfigInvalid, kStorageFailure,
+/// kCorruption.
 Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem::path& data,
                             const StoreDescription& description);
 
-/// Every file and every row. What is wrong is told to `run`.
+/// Checks every file and every row, and reports findings to `run`.
 Result<void> check_all(const kv::StoredShards& shards, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run);
 
-/// The same while nothing else uses the folder; prints what is wrong as JSON, one finding a line. kCorruption if
-/// anything is.
+/// Does the same while no process uses the folder; prints each finding as a line of JSON. kCorruption if there are
+/// findings.
 Result<void> check_offline(const StoreSettings& settings, const StoreDescription& description);
 
 }  // namespace tidemark::service

@@ -1,5 +1,5 @@
-// How a request goes through a store, the same in all three: it is admitted or refused, passed on if another process
-// serves what it is about, answered and finished.
+// The way of a request through a store, the same in all three: it is admitted or refused, passed on if another process
+// serves its data, answered and finished.
 #pragma once
 #include "common/http/text_body.h"
 #include "common/service/forwarded_request.h"
@@ -9,10 +9,10 @@ namespace tidemark::service {
 
 /// The shard whose owner answers a request; nothing: any process does.
 using Place = std::optional<std::size_t>;
-/// Of what concerns a table, queue or container, or the whole account.
+/// The shard of requests that concern a table, queue or container as a whole, or the account.
 inline constexpr std::size_t kCatalogue = 0;
 
-/// `StoreCall` derives from Call and holds what the store knows of a request; it lives as long as its answer takes.
+/// `StoreCall` derives from Call and holds the store's parse of a request; it lives until the request is answered.
 template <typename StoreCall>
 class StoreFront : public Front {
  public:
@@ -37,12 +37,12 @@ class StoreFront : public Front {
 
  protected:
   virtual StoreCall begin(http::Request& request) = 0;
-  /// Of an admitted request, where processes share the shards. What cannot be understood is answered anywhere. Reads
-  /// the body if nothing else tells.
+  /// Returns the place of an admitted request, where processes share the shards. A request that cannot be understood is
+  /// answered anywhere. Reads the body if nothing else tells.
   virtual Task<Result<Place>> place_of(StoreCall& call, http::BodyReadBefore& body) = 0;
-  /// Without a coroutine's frame, if nothing has to be waited for.
+  /// Answers without a coroutine's frame, if nothing has to be waited for.
   virtual std::optional<Result<http::Response>> answer_at_once(StoreCall&) { return std::nullopt; }
-  /// Of an admitted request, after place_of() or answer_at_once().
+  /// Answers an admitted request, after place_of() or answer_at_once().
   virtual Answer answer(StoreCall& call) = 0;
 
  private:

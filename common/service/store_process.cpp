@@ -27,7 +27,7 @@
 namespace tidemark::service {
 namespace {
 
-/// If anything is wrong with the file, the accounts stay as they are and the log says why.
+/// If the file is faulty, the accounts stay as they are and the log says why.
 void reload_accounts(const StoreSettings& settings, Front& front, Quotas& quotas) {
   if (settings.accounts_file.empty()) return;
   auto accounts = load_accounts(settings);
@@ -41,7 +41,7 @@ void reload_accounts(const StoreSettings& settings, Front& front, Quotas& quotas
   spdlog::info("the accounts were read again file={} count={}", settings.accounts_file, count);
 }
 
-// GET /healthz and /readyz, before any authentication; they tell nothing about data.
+// Answers GET /healthz and /readyz before any authentication; they reveal nothing about data.
 std::optional<http::Response> serve_health(const http::Request& request, const StoreData& stored) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
   if (request.path != "/healthz" && request.path != "/readyz") return std::nullopt;
@@ -73,7 +73,7 @@ std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server
                           kCounter, static_cast<double>(counters.refused))};
 }
 
-/// What the process answers itself, around what the store does.
+/// The parts of the process that answer requests beside the store.
 struct Surroundings {
   Store& store;
   Front& front;
@@ -94,7 +94,7 @@ Task<http::Response> serve_metrics(Surroundings& face, const http::Request& requ
   co_return response;
 }
 
-// Until `stopping` is notified. Whoever serves the shard elsewhere keeps its own.
+// Runs until `stopping` is notified. Does nothing while another process serves the shard, which keeps its ages itself.
 Task<void> keep_ages(kv::AgeClock& ages, std::function<bool()> here, std::shared_ptr<Signal> stopping) {
   for (bool stopped = false; !stopped;) {
     const auto kept = co_await ages.keep();
@@ -126,7 +126,7 @@ Task<http::Response> serve_metered(Surroundings& face, http::Request& request) {
   co_return response;
 }
 
-/// What is configured, and the targets if they are wanted.
+/// Returns the configured rates, and the service's targets if they are wanted.
 AccountRates account_rates(const StoreSettings& settings, const StoreDescription& description) {
   auto rates = settings.of_account;
   if (!settings.service_targets) return rates;
@@ -136,7 +136,7 @@ AccountRates account_rates(const StoreSettings& settings, const StoreDescription
   return rates;
 }
 
-// Once an hour until `stopping` is notified. Whoever serves the shard elsewhere drops them there.
+// Runs once an hour until `stopping` is notified. Another process that serves the shard drops its ledgers itself.
 Task<void> drop_old_ledgers(std::vector<kv::Engine*> shards, std::size_t shard, Clock& clock, kv::FadingRows ledgers,
                             Duration retention, std::function<bool()> here, std::shared_ptr<Signal> stopping) {
   for (bool stopped = false; !stopped;) {
@@ -161,7 +161,7 @@ http::ServerOptions http_options(const StoreSettings& settings, std::shared_ptr<
           .slowest_bytes_per_s = static_cast<std::uint64_t>(settings.slowest_bytes_per_s)};
 }
 
-/// Where users find this store, for the URLs of signatures.
+/// Returns the address where users find this store, for the URLs of signatures.
 SignedSas place_of(const StoreSettings& settings, const http::Server& server, bool tls) {
   const bool everywhere = settings.host == "0.0.0.0" || settings.host == "::";
   const bool v6 = settings.host.contains(':');
@@ -182,7 +182,8 @@ std::vector<MeasuredShard> measured(const kv::StoredShards& shards) {
   return measured;
 }
 
-/// What a store stands on: all that can fail before there is one. Members are destroyed from the last to the first.
+/// The resources of a store: everything that can fail before there is one. Members are destroyed from the last to the
+/// first.
 struct Ground {
   const StoreSettings& settings;
   const StoreDescription& description;
@@ -195,7 +196,7 @@ struct Ground {
   std::optional<rpc::TcpListening> tcp = {};
   std::optional<process::PidFile> pid_file = {};
   std::optional<MetricsAccess> metrics_access = {};
-  // Debian's RocksDB is built with assertions, and one fails if the disk does while a database is opened or closed.
+  // Debian's RocksDB is built with assertions, and one fails if the disk fails while a database is opened or closed.
   std::optional<process::AssertionsEndTheStart> start = {};
   StoreData stored = {};
   const std::unique_ptr<Clock> clock = make_system_clock();
@@ -204,7 +205,7 @@ struct Ground {
   std::unique_ptr<tracing::Tracer> tracer = {};
   std::unique_ptr<http::Server> server = {};
 
-  /// A walk over all rows would keep a database from removing what was deleted meanwhile.
+  /// A walk over all rows would keep a database from removing rows that were deleted meanwhile.
   [[nodiscard]] ScrubSettings scrub() const {
     return in_database(settings) ? ScrubSettings{.mib_per_s = 0} : settings.scrub;
   }
@@ -229,7 +230,7 @@ Result<void> prepare(Ground& ground) {
   return {};
 }
 
-/// The store and all that is around it, from the first coroutine to the last.
+/// The store and everything around it, from the first coroutine to the last.
 class RunningStore {
  public:
   RunningStore(Ground& ground, const StoreFactory& build);
@@ -243,7 +244,7 @@ class RunningStore {
   void stop(process::Waited waited);
   void end_work(Duration grace);
   StoreContext context();
-  /// On whose disks there must be room.
+  /// Returns the directories on whose disks there must be room.
   [[nodiscard]] std::vector<std::filesystem::path> directories() const;
 
   Ground& ground_;
@@ -414,7 +415,7 @@ process::Waited RunningStore::wait() {
   });
 }
 
-/// Requests, calls and the store's own background work. Nothing waits for anything afterwards.
+/// Ends requests, calls and the store's own background work. Nothing waits for anything afterwards.
 void RunningStore::end_work(Duration grace) {
   store_->begin_shutdown();
   stopping_->notify_all();
@@ -422,8 +423,9 @@ void RunningStore::end_work(Duration grace) {
   if (internal_) internal_->stop();
   if (sharing_) sharing_->end_forwarded();
   server_.stop(grace);
-  stopping_->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
-  // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
+  stopping_->notify_all();  // again, for coroutines that were busy then and wait now: each holds the Signal that it
+                            // waits for, and so itself
+  // I/O threads have ended. Work that they submitted completes before their coroutines, the store and the engine go.
   analytics_.finish();
   store_->drain();
   shards_.drain();

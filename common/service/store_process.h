@@ -25,7 +25,7 @@ namespace tidemark::service {
 
 struct StoreContext {
   kv::Shards shards;
-  kv::Engine& engine;  // of the first shard, as is the next
+  kv::Engine& engine;  // of the first shard, as is the next member
   const Clock& ages;   // how old things are: common/kv/age_clock.h
   Clock& clock;
   Random& random;
@@ -34,8 +34,8 @@ struct StoreContext {
   auth::Policy auth_policy;
   Executor background;  // for coroutines that serve no request
   std::size_t io_threads = 1;
-  std::filesystem::path directory = {};  // the store's own, with its database; for files beside that
-  bool sync = true;                      // acknowledged writes survive a power cut
+  std::filesystem::path directory = {};  // the store's own, with its database; for files beside the database
+  bool sync = true;                      // true: acknowledged writes survive a power cut
   ShardRouter* router = nullptr;         // null: all shards are here
 };
 
@@ -46,38 +46,39 @@ class Store {
   /// The public face; /healthz, /readyz and /metrics never come there.
   virtual Front& front() = 0;
   virtual rpc::Dispatch internal_face() = 0;
-  /// See rpc::UndeliveredHook. `dispatch`: of what internal_face() answers, wherever that belongs.
+  /// See rpc::UndeliveredHook. `dispatch` answers the calls of internal_face(), wherever they belong.
   virtual rpc::UndeliveredHook undelivered(rpc::Dispatch) { return {}; }
 
-  // If processes share its shards.
-  /// The shard that a call of internal_face() belongs to; nothing: it can be answered anywhere.
+  // For a store whose shards are divided among processes.
+  /// Returns the place of a call of internal_face(); nothing: it can be answered anywhere.
   [[nodiscard]] virtual std::optional<CallPlace> place_of_call(std::string_view, std::string_view) const { return {}; }
-  /// Of a request that is passed on.
+  /// Returns the limit of the body of a request that is passed on.
   [[nodiscard]] virtual std::size_t longest_forwarded_body() const { return 0; }
-  /// From any thread: this process serves the shard from now on; it does not any more. They do not block.
+  /// This process has begun, or ceased, to serve the shard. Called from any thread; they do not block.
   virtual void gained(std::size_t) {}
   virtual void lost(std::size_t) {}
 
-  /// Whoever asks for /metrics waits for it: for figures that are read now and then.
+  /// Reads figures that are read now and then. A request for /metrics waits for it.
   virtual Task<void> before_metrics() { co_return; }
   /// Ends long waits, such as long polls, so that requests in progress finish soon.
   virtual void begin_shutdown() {}
-  /// Null if the store has none.
+  /// Returns null if the store has none.
   virtual const FilesBeside* files_beside() const { return nullptr; }
-  /// The I/O threads have ended. Returns when nothing that the store began elsewhere uses a coroutine any more.
+  /// Called after the I/O threads have ended. Returns when no work that the store began elsewhere uses a coroutine any
+  /// more.
   virtual void drain() {}
 };
 
 struct StoreDescription {
-  std::string process_name;    // "table_store"
-  std::string folder;          // "table": DATA/table, DATA/run/table.sock
-  std::uint16_t default_port;  // 10002
+  std::string process_name;    // such as "table_store"
+  std::string folder;          // such as "table": DATA/table, DATA/run/table.sock
+  std::uint16_t default_port;  // such as 10002
   std::string summary;         // for --help
-  std::string unit;            // what it has: "table"; a label of its metrics
-  std::string partition;       // what the name of a partition is called; empty: the units are the partitions
+  std::string unit;            // its units, such as "table"; a label of its metrics
+  std::string partition;       // the word for a partition's name; empty: the units are the partitions
   /// Ledgers of operations, which are removed once they have not changed for operation_retention_h (a setting).
   std::optional<kv::FadingRows> ledgers = {};
-  /// What the service allows an account and a part of its data, with service_targets: items per second, and requests.
+  /// The service's targets for an account and a part of its data, with service_targets: items per second, and requests.
   AccountRates targets = {};
   /// Declares the settings that only this store has; the variables they are bound to must outlive run_store.
   std::function<void(process::Settings&)> declare_settings = {};
@@ -87,24 +88,24 @@ struct StoreDescription {
     std::size_t write_buffer_bytes = 64UL << 20;
     int write_buffers = 3;
   } rows = {};
-  /// Whether this program can read what is stored, in a folder that says nothing about its format.
+  /// Checks that this program can read the data in a folder that says nothing about its format.
   std::function<Result<void>(const kv::Engine&)> check_unstamped = {};
-  /// Of the folder: see data_stamp.h.
+  /// The format of the folder: see data_stamp.h.
   std::uint32_t format = 1;
   /// Walks all rows of the store, and the files beside them in its folder; the database's own files are checked before.
   std::function<Result<void>(const kv::Engine&, const std::filesystem::path& folder, kv::CheckRun&)> check = {};
   Holdings holdings = {};
-  /// Over how many its rows can be divided.
+  /// The largest number of shards over which its rows can be divided.
   std::size_t max_shards = 1;
-  /// As `check`, and in its place: of all shards together, for a store whose shards say something of each other.
+  /// Takes the place of `check` for a store whose shards refer to each other: checks all shards together.
   using CheckShards = std::function<Result<void>(std::span<const kv::Engine* const>, const kv::Placement&,
                                                  const std::filesystem::path& folder, kv::CheckRun&)>;
   CheckShards check_shards = {};
-  /// Whether several processes can share them.
+  /// Whether several processes can share the shards.
   bool shares = false;
-  /// What is wrong with the settings that only this store has, beside those of all. `data`: the directory of all.
+  /// Checks the settings that only this store has, against the common ones. `data`: the directory of all stores.
   std::function<Result<void>(bool share_shards, const std::filesystem::path& data)> check_settings = {};
-  /// Of a process that shares shards, before it claims any: whether it sees what the others see.
+  /// Checks, in a process that shares shards, that it sees the same files as the others. Called before it claims any.
   std::function<Result<void>(const kv::Reader& catalogue)> check_shared = {};
 };
 
@@ -115,10 +116,10 @@ int run_store(int argc, const char* const* argv, const StoreDescription& descrip
 
 /// "ipc://DATA/run/FOLDER.sock"
 std::string internal_endpoint(const std::string& data, const std::string& folder);
-/// "name:base64key[:base64key2] [tables=100] [table_bytes=10GiB] ..." separated by commas: the bounds are those of
-/// common/service/quotas.h. kConfigInvalid.
+/// Parses "name:base64key[:base64key2] [tables=100] [table_bytes=10GiB] ..." separated by commas: the bounds are those
+/// of common/service/quotas.h. kConfigInvalid.
 Result<std::vector<auth::Account>> parse_accounts(const std::string& text);
-/// The same on lines of their own; those that are blank or begin with # do not count. kConfigInvalid.
+/// Parses the same on separate lines; blank lines and those that begin with # do not count. kConfigInvalid.
 Result<std::vector<auth::Account>> parse_accounts_file(const std::string& text);
 
 }  // namespace tidemark::service

@@ -63,10 +63,10 @@ struct StoreSettings {
   bool fsck = false;
   process::LogOptions log;
 };
-/// `unit`: what the store has, "table".
+/// `unit`: the store's unit, such as "table".
 void declare(process::Settings& settings, StoreSettings& values, const std::string& unit);
 
-/// From `accounts` or `accounts_file`. kConfigInvalid, also if the development key would be within reach of strangers.
+/// Reads `accounts` or `accounts_file`. kConfigInvalid, also if the development key would be within reach of strangers.
 Result<std::vector<auth::Account>> load_accounts(const StoreSettings& settings);
 
 }  // namespace tidemark::service

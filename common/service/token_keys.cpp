@@ -10,7 +10,7 @@ namespace tidemark::service {
 namespace {
 
 constexpr auto kReadAgainAfter = std::chrono::hours(1);
-// For tokens: after a read, and after one that failed.
+// The least time before a token makes the keys be read again: after a read, and after a failed one.
 constexpr auto kLeastBetweenReads = std::chrono::minutes(1);
 constexpr auto kLeastBetweenTries = std::chrono::seconds(5);
 constexpr long kFetchTimeoutMs = 10'000;
@@ -156,7 +156,7 @@ void TokenKeys::run() {
     changed_.wait_for(lock, kReadAgainAfter, [this] { return wanted_ || stopping_; });
     if (stopping_) return;
     lock.unlock();
-    const auto outcome = read();  // it has logged what is wrong
+    const auto outcome = read();  // read() has logged the failure
     lock.lock();
     if (!outcome) not_before_ = std::chrono::steady_clock::now() + kLeastBetweenTries;
     wanted_ = false;

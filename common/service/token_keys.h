@@ -1,6 +1,6 @@
-// The bearer tokens that a store accepts: the settings, and the issuer's keys, from a file or an https URL. They are
-// read again every hour, at SIGHUP, and when a token names a key that is not known: at most once a minute, and every
-// few seconds while they cannot be read, which leaves the old ones in force. That happens on a thread of its own.
+// The bearer tokens that a store accepts: the settings, and the issuer's keys, from a file or an https URL. The keys
+// are read again every hour, at SIGHUP, and when a token names an unknown key: at most once a minute, and every few
+// seconds while they cannot be read, which leaves the old ones in force. Reading happens on a thread of its own.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -23,13 +23,14 @@ struct TokenSettings {
   std::string role_claim = "roles";
   std::string check = "full";
 };
-/// The settings bearer_issuer, bearer_keys and so on.
+/// Declares the settings bearer_issuer, bearer_keys and so on.
 void declare(process::Settings& settings, TokenSettings& tokens);
 
 /// Thread safe.
 class TokenKeys {
  public:
-  /// Null if no issuer is configured. kConfigInvalid; an URL that does not answer is none, it is asked again.
+  /// Returns null if no issuer is configured. kConfigInvalid; a URL that does not answer is not an error: it is asked
+  /// again.
   static Result<std::unique_ptr<TokenKeys>> create(const TokenSettings& settings);
   ~TokenKeys();
   TokenKeys(const TokenKeys&) = delete;
@@ -43,7 +44,8 @@ class TokenKeys {
   using Moment = std::chrono::steady_clock::time_point;
   explicit TokenKeys(const TokenSettings& settings);
   Result<void> read();
-  /// For a token with an unknown key: true if the keys are being read now, false if they were just before.
+  /// Asks for a read because of a token with an unknown key: true if the keys are being read now, false if they were
+  /// just before.
   bool want();
   void run();
 
@@ -53,7 +55,7 @@ class TokenKeys {
   std::condition_variable changed_;
   std::atomic<bool> stopping_ = false;  // set with the mutex
   bool wanted_ = false;                 // with the mutex
-  Moment not_before_{};                 // with the mutex: no token makes them be read earlier
+  Moment not_before_{};                 // with the mutex: no token makes the keys be read earlier
   std::thread thread_;
 };
 

@@ -17,8 +17,8 @@ constexpr unsigned kSampled = 16;  // one request of so many stands for all of t
 constexpr auto kWindow = std::chrono::seconds(30);
 constexpr std::uint64_t kFewestSamples = 2;
 constexpr std::size_t kLongestLabel = 64;
-constexpr double kFade = 0.5;   // what a request counts for after one more scrape
-constexpr double kLoyalty = 2;  // a name that has a series gives it to one with twice the use
+constexpr double kFade = 0.5;   // the weight of a request after one more scrape
+constexpr double kLoyalty = 2;  // a name that has a series loses it to a name with twice the use
 constexpr std::string_view kAccessNames[] = {"read", "write", "delete"};
 constexpr const char* kOther = "(other)";
 
@@ -114,7 +114,7 @@ void UsageMeter::sample(Part part, TimePoint now) {
   window_.add(std::move(part));
 }
 
-/// If the last one is over. What nobody asked for meanwhile is forgotten.
+/// Begins a window if the last one is over. Partitions that nobody asked for meanwhile are forgotten.
 void UsageMeter::begin_window(TimePoint now) {
   const auto age = now - window_began_;
   if (age < kWindow) return;
@@ -123,7 +123,7 @@ void UsageMeter::begin_window(TimePoint now) {
   window_began_ = now;
 }
 
-/// Takes over what the shards counted. A name that was not used since the last time leaves its shard.
+/// Takes over the counts of the shards. A name that was not used since the last time leaves its shard.
 void UsageMeter::gather() {
   for (auto& [name, total] : totals_) total.use *= kFade;
   for (auto& shard : shards_) {

@@ -1,6 +1,6 @@
-// Who uses what of a store: requests of each table, queue or container, and the partitions that are asked for most.
-// Only what exists and was asked for by somebody who may has a series of its own; the number of them is bounded, and
-// the rest is counted together as "(other)". Thread safe.
+// Measures the use of a store: requests of each table, queue or container, and the busiest partitions. Only a name that
+// exists and was asked for by an authorized caller has a series of its own; the number of series is bounded, and the
+// rest is counted together as "(other)". Thread safe.
 #pragma once
 #include <array>
 #include <chrono>
@@ -23,16 +23,16 @@ struct UsageSettings {
 };
 void declare(process::Settings& settings, UsageSettings& values);
 
-/// What the parts of a store are called, as the labels of its metrics.
+/// The names of a store's parts, as the labels of its metrics.
 struct UsageLabels {
-  std::string name;       // "table"
-  std::string partition;  // "partition"; empty: its names are its partitions
+  std::string name;       // such as "table"
+  std::string partition;  // such as "partition"; empty: the units are the partitions
 };
 
 class UsageMeter {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  /// A partition, of what and whose.
+  /// A partition, with its account and its table, queue or container.
   struct Part {
     std::string account, name, partition;
     bool operator==(const Part&) const = default;
@@ -40,12 +40,12 @@ class UsageMeter {
 
   UsageMeter(UsageLabels labels, const UsageSettings& settings, process::Metrics& metrics);
 
-  /// A request by somebody who may. A name exists if a request of it succeeded.
+  /// Records a request by an authorized caller. A name exists if a request of it succeeded.
   void record(std::string_view account, std::string_view name, analytics::Access access, unsigned status,
               std::chrono::steady_clock::duration taken);
-  /// Whether this request is one of those that stand for others. Costs nearly nothing.
+  /// Tells whether this request is in the sample, where it stands for others. Costs nearly nothing.
   [[nodiscard]] bool samples() const;
-  /// One that is, and succeeded.
+  /// Counts a request of the sample that succeeded.
   void sample(Part part, TimePoint now);
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> figures(TimePoint now);
@@ -72,9 +72,9 @@ class UsageMeter {
   };
   struct Total {
     Counts counts;
-    double use = 0;  // requests, of which older ones count less
+    double use = 0;  // the number of requests, in which older ones count less
   };
-  /// Each thread has one of its own, as long as they last.
+  /// Each thread has a shard of its own, as far as there are enough.
   struct alignas(64) Shard {
     Mutex mutex;
     std::unordered_map<std::uint64_t, Recent> names GUARDED_BY(mutex);

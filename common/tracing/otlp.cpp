@@ -18,7 +18,7 @@ std::string nanos(Time time) {
 
 json attribute(const std::string& key, const std::variant<std::string, std::int64_t>& value) {
   const auto* number = std::get_if<std::int64_t>(&value);
-  // The format has 64-bit numbers as text.
+  // In OTLP's JSON, 64-bit numbers are texts.
   auto written = number != nullptr ? json{{"intValue", std::to_string(*number)}}
                                    : json{{"stringValue", std::get<std::string>(value)}};
   return {{"key", key}, {"value", std::move(written)}};

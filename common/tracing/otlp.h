@@ -1,4 +1,4 @@
-// OTLP over HTTP with JSON: how spans are written, and how they are sent
+// OTLP over HTTP with JSON: the form of spans, and the way to send them
 // (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
 #pragma once
 #include <chrono>
@@ -11,12 +11,12 @@
 
 namespace tidemark::tracing {
 
-/// An ExportTraceServiceRequest. Text that is not UTF-8 is mended.
+/// Returns an ExportTraceServiceRequest. Text that is not UTF-8 is repaired.
 std::string otlp_json(std::string_view service, std::span<const Span> spans);
 
 enum class Sent {
   kYes,
-  kTryAgain,  // no answer, or one that asks for patience
+  kTryAgain,  // no answer, or one that asks to wait
   kRefused,   // the same spans would be refused again
 };
 
@@ -26,7 +26,7 @@ class Collector {
   /// "http://host:4318": spans go to /v1/traces below it. kConfigInvalid.
   static Result<std::unique_ptr<Collector>> at(const std::string& endpoint);
   virtual ~Collector() = default;
-  /// `why` gets what the log should say of a failure.
+  /// After a failure, `why` has the reason for the log.
   virtual Sent send(const std::string& body, std::chrono::milliseconds limit, std::string& why) = 0;
 };
 

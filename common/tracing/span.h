@@ -21,7 +21,7 @@ struct Span {
   Time begun, ended;
   std::vector<std::pair<std::string, std::variant<std::string, std::int64_t>>> attributes;
   bool failed = false;
-  std::string error;  // what is told of the failure
+  std::string error;  // the description of the failure
 };
 
 }  // namespace tidemark::tracing

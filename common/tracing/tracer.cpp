@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxQueued = 8192;
 constexpr std::size_t kMaxBatch = 512;
-constexpr milliseconds kGather(1000);  // how long spans wait for others to be sent with
+constexpr milliseconds kGather(1000);  // how long spans wait so that others are sent with them
 constexpr milliseconds kSendLimit(5000);
 constexpr milliseconds kLastSendLimit(2000);
 constexpr int kTries = 4;

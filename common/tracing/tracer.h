@@ -1,5 +1,5 @@
-// Makes the spans of a process and tells them to a collector, if one is configured. Without one, nothing is made, and
-// no thread runs. Whoever ends a span never waits: what the queue has no room for is dropped and counted. Thread safe.
+// Makes the spans of a process and sends them to a collector, if one is configured. Without one, no spans are made, and
+// no thread runs. Ending a span never waits: spans without room in the queue are dropped and counted. Thread safe.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -27,17 +27,17 @@ class Tracer {
   /// `service`: the name of the program. The references must outlive it. kConfigInvalid.
   static Result<std::unique_ptr<Tracer>> create(const TracingSettings& settings, std::string service, Clock& clock,
                                                 Random& random, process::Metrics& metrics);
-  /// Sends what is left, if that takes no longer than two seconds.
+  /// Sends the remaining spans, if that takes no longer than two seconds.
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
   [[nodiscard]] bool on() const { return collector_ != nullptr; }
   [[nodiscard]] Clock& clock() const { return clock_; }
-  /// A span below this one, recorded if that is. Without a parent, a trace begins, and trace_percent of them are
-  /// recorded.
+  /// Returns a span below this one, which is recorded if the parent is. Without a parent, a new trace begins, of which
+  /// trace_percent are recorded.
   [[nodiscard]] TraceContext begin(const TraceContext& parent) const;
-  /// Only what is sampled is kept.
+  /// Keeps the span only if it is sampled.
   void end(Span span);
 
  private:
@@ -46,7 +46,7 @@ class Tracer {
   void run();
   std::vector<Span> next_batch();
   void deliver(const std::vector<Span>& batch);
-  /// Ends early with the tracer.
+  /// Ends early when the tracer ends.
   void pause(std::chrono::milliseconds time);
   [[nodiscard]] std::vector<prometheus::MetricFamily> figures() const;
 

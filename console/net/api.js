@@ -1,12 +1,12 @@
-// The one place that talks to the api: who we are, requests, refusals, server-sent events. A token is exchanged for a
-// cookie that no script can read. An api without sessions gets the token itself with each request; it is then kept for
-// this tab alone.
+// The one place that talks to the api: identity, requests, refusals, server-sent events. A token is exchanged for a
+// cookie that no script can read. An api without sessions gets the token itself with each request; the token is then
+// kept for this tab alone.
 import { parseExact, textOf } from "./exact.js";
 
 const tokenKey = "tidemark.token";
 const state = { csrf: "", token: sessionStorage.getItem(tokenKey) || "", onSignedOut: () => {} };
 
-/// A refusal or a failure, with what the api said of it.
+/// A refusal or a failure, with the api's explanation.
 export class Refusal extends Error {
   constructor(status, problem, fallback) {
     super(problem?.detail || problem?.title || fallback);
@@ -53,7 +53,7 @@ const written = (value) => (value === undefined ? undefined : typeof value === "
 /// Header values are bytes; a reason may be any text.
 const reasonHeader = (reason) => (reason ? { "X-Tidemark-Reason": encodeURIComponent(reason) } : {});
 
-/// Option `exact`: what the answer holds is written back, so it keeps its Doubles.
+/// Option `exact`: the answer will be written back, so its values keep their Doubles.
 export const api = {
   get: (path, options) => ask("GET", path, options),
   post: (path, value, reason, { headers, ...options } = {}) => ask("POST", path, { ...options, body: written(value), headers: { ...reasonHeader(reason), ...headers } }),
@@ -64,7 +64,7 @@ export const api = {
   raw: (path, options) => ask("GET", path, { ...options, raw: true }),
 };
 
-/// PATH?NAME=VALUE of what is neither empty nor absent.
+/// PATH?NAME=VALUE for every parameter that is neither empty nor absent.
 export function at(path, parameters = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -76,7 +76,7 @@ export function at(path, parameters = {}) {
 
 export const part = encodeURIComponent;
 
-/// Who is signed in: {role, name}; null: nobody.
+/// Returns the signed-in caller: {role, name}; null: nobody.
 export async function whoAmI() {
   const response = await send("GET", "/v1/session");
   if (response.ok) return remember(parseExact(await response.text()));
@@ -92,7 +92,7 @@ export async function signIn(token) {
   forget();
   const response = await send("POST", "/v1/session", { body: textOf({ token }) });
   if (response.ok) return remember(parseExact(await response.text()));
-  // Where there are no sessions, that route is refused before or after the token was looked at.
+  // An api without sessions refuses that route, either before or after it looks at the token.
   const sessions = response.status !== 404 && !(response.status === 401 && (await lacksSessions(token)));
   if (sessions) throw await refusalOf(response);
   state.token = token;
@@ -120,7 +120,7 @@ function forget() {
 export async function signOut() {
   try {
     let response = state.csrf ? await send("DELETE", "/v1/session") : null;
-    // Another tab has signed in anew, and this one still has the token of before.
+    // Another tab has signed in anew, and this one still has the previous token.
     if (response?.status === 403 && (await whoAmI())) response = await send("DELETE", "/v1/session");
     if (response && !response.ok && response.status !== 401) throw await refusalOf(response);
   } catch (error) {

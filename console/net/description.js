@@ -1,4 +1,4 @@
-// The api's own description of itself, read once: what a form is made of.
+// The api's own description of itself, read once: the source of the forms.
 import { api } from "./api.js";
 
 let document_;
@@ -10,7 +10,7 @@ export function description() {
 
 export const resolved = (document, schema) => (schema?.$ref ? resolved(document, document.components.schemas[schema.$ref.split("/").at(-1)]) : schema);
 
-/// The schema of each kind of job.
+/// Returns the schema of each kind of job.
 export function kindsOf(document) {
   const out = {};
   for (const each of document.components.schemas.JobSpec.oneOf) {

@@ -1,13 +1,13 @@
-// JSON whose numbers are exact: an integer that a number would round becomes a BigInt, and one with a point or an exponent
-// a Double. Each is written back as it was.
+// JSON whose numbers are exact: an integer that a number would round becomes a BigInt, and one with a point or an
+// exponent becomes a Double. Each is written back as it was.
 const piece = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const long = /^-?\d{16,}$/;
 const double = /^(?:-0|-?\d.*[.eE].*)$/;
-// Nobody can guess it, so no text that somebody stored is taken for a number.
+// Nobody can guess the mark, so no stored text is taken for a number.
 const mark = `number ${[...crypto.getRandomValues(new Uint32Array(4))].join("-")}:`;
 const marked = new RegExp(`"${mark}([^"]+)"`, "g");
 
-/// Its text is its type: 5.0 is a Double in a table, and 5 is an Int32.
+/// The text of a number is its type: 5.0 is a Double in a table, and 5 is an Int32.
 export class Double extends Number {
   #text;
   constructor(text) { super(text); this.#text = text; }
@@ -16,7 +16,7 @@ export class Double extends Number {
 
 export const hasMembers = (value) => typeof value === "object" && value !== null && !(value instanceof Double);
 
-/// `doubles`: false for figures, which are reckoned with and not written back: they are numbers then.
+/// `doubles`: false for figures, which are computed with and not written back: they become plain numbers.
 export function parseExact(text, { doubles = true } = {}) {
   const safe = text.replace(piece, (found) => (long.test(found) || (doubles && double.test(found)) ? JSON.stringify(mark + found) : found));
   if (safe.length === text.length) return JSON.parse(text);
@@ -24,9 +24,9 @@ export function parseExact(text, { doubles = true } = {}) {
     typeof value === "string" && value.startsWith(mark) ? exactNumber(value.slice(mark.length)) : value);
 }
 
-const deepest = 64;  // as the api has it: whoever shows a value recurses into it
+const deepest = 64;  // the api's limit; code that shows a value recurses into it
 
-/// The same of text that may be anything: undefined if it is not JSON, or is nested too deep to be shown as such.
+/// Does the same for any text: returns undefined if it is not JSON, or is nested too deep to be shown as JSON.
 export function parseSome(text) {
   let depth = 0;
   for (const bracket of text.match(/[[\]{}]/g) || []) {

@@ -1,17 +1,17 @@
-// What is shown, kept up to date: asked for again now and then, not while the page is hidden or paused, and more seldom
-// while the api is away. One request of a kind is under way at a time.
+// Keeps the shown values up to date: requests them again from time to time, not while the page is hidden or paused, and
+// less often while the api is away. One request of a kind is under way at a time.
 import { useCallback, useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useSettings } from "../shell/settings.js";
 import { textOf } from "./exact.js";
 
 const longest = 30_000;
 const mostPatient = 120_000;
-const restShare = 20;  // what took long to answer is left alone for so many times as long
+const restShare = 20;  // the pause after an answer, as a multiple of the time that it took
 
 const same = (a, b) => a !== null && a.length === b.length && a.every((each, i) => each === b[i]);
 
-/// {value, error, busy, refresh}. `load(signal, tell)` is called anew whenever one of `inputs` changes; what it tells of on the
-/// way is shown until there is something better.
+/// {value, error, busy, refresh}. `load(signal, tell)` is called anew whenever one of `inputs` changes; a value that it
+/// passes to `tell` is shown until there is a better one.
 export function useLive(load, inputs, every = 5_000) {
   const { paused } = useSettings();
   const [shown, set] = useState({ value: undefined, error: null, busy: true });
@@ -59,7 +59,7 @@ export function useLive(load, inputs, every = 5_000) {
     document.addEventListener("visibilitychange", seen);
     again.current = run;
     replan.current = () => { if (!running) plan(0); };
-    // A pause asks for nothing that is there already.
+    // While paused, values that are there already are not requested again.
     if (!paused || !same(loaded.current, inputs)) run();
     return () => { abort.abort(); clearTimeout(timer); document.removeEventListener("visibilitychange", seen); };
   }, [...inputs, paused]);
@@ -73,8 +73,8 @@ export function useLive(load, inputs, every = 5_000) {
 const enough = 100;  // rows
 export const searchedAtMost = 100_000;
 
-/// Pages of `load(continuation)` until there are enough items that are `wanted`, or so much was looked through that somebody
-/// should say whether to go on.
+/// Reads pages of `load(continuation)` until there are enough items that are `wanted`, or so many were searched that
+/// the user should decide whether to go on.
 export async function search(load, continuation, { tell, wanted = () => true, most = searchedAtMost } = {}) {
   const items = [];
   let searched = 0;
@@ -90,24 +90,24 @@ export async function search(load, continuation, { tell, wanted = () => true, mo
   }
 }
 
-/// What a search for a text wants: it is looked for here, so less is looked through at a time.
+/// The options of a search for a text: the search runs here, so it covers fewer items at a time.
 export function textSearch(text) {
   const wanted = text.toLowerCase();
   return wanted ? { wanted: (each) => textOf(each).toLowerCase().includes(wanted), most: 5_000 } : {};
 }
 
-/// What tells a row from others, of rows whose members are not ours to choose.
+/// Identifies a row in lists whose rows have members that others chose.
 export const rowId = Symbol("row");
 const nameOf = (item) => item[rowId] ?? item.id ?? item;
 
-/// Pages of a list: the first is kept up to date until somebody asks for older ones, which follow it as it was then.
-/// `load(continuation, signal, tell)`.
+/// Pages of a list: the first is kept up to date until the user asks for older ones, which then follow it in its state
+/// of that time. `load(continuation, signal, tell)`.
 export function usePages(load, inputs, every = 5_000) {
   const nothing = { first: null, items: [], searched: 0, continuation: null, busy: false, error: null };
   const [older, setOlder] = useState(nothing);
   const newest = useLive((signal, tell) => load("", signal, tell), inputs, older.first ? 0 : every);
   const first = older.first || newest.value;
-  const round = useRef(0);  // what was asked for before the inputs changed is of no use any more
+  const round = useRef(0);  // a page that was requested before the inputs changed is useless
   const begin = () => { round.current += 1; setOlder(nothing); };
   useEffect(begin, inputs);
   const next = older.continuation === null ? first?.continuation : older.continuation;

@@ -1,4 +1,4 @@
-// Small parts that all views are made of.
+// Small parts of which all views are made.
 import { html } from "./html.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { visible } from "./text.js";
@@ -29,7 +29,7 @@ export function Head({ title, crumbs = [], actions, children }) {
     <h1><bdi>${typeof title === "string" ? visible(title) : title}</bdi></h1>${children}</div><div class="actions">${actions}</div></header>`;
 }
 
-/// Pairs of name and value; what is undefined is left out.
+/// Pairs of name and value; pairs with an undefined value are left out.
 export function Facts({ items }) {
   return html`<dl class="facts">${items.filter((each) => each && each[1] !== undefined && each[1] !== "").map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
@@ -46,7 +46,7 @@ export function Bar({ done, total, label }) {
 
 const firstField = "form input, form select, form textarea, footer button";
 
-/// A dialog of the browser's own: it keeps the focus and ends with Escape.
+/// A native dialog of the browser: it keeps the focus and closes with Escape.
 export function Dialog({ title, onClose, children, wide }) {
   const dialog = useRef();
   useEffect(() => {
@@ -59,7 +59,7 @@ export function Dialog({ title, onClose, children, wide }) {
     <header><h2>${title}</h2><button type="button" class="quiet" onClick=${onClose} aria-label="Close">✕</button></header>${children}</dialog>`;
 }
 
-/// Runs something once at a time and keeps what went wrong: [act, busy, error].
+/// Runs an action, one at a time, and keeps its error: [act, busy, error].
 export function useAction(run) {
   const [state, set] = useState({ busy: false, error: null });
   const act = async (...inputs) => {
@@ -77,14 +77,14 @@ export function useAction(run) {
   return [act, state.busy, state.error];
 }
 
-/// A button whose action may be refused; what the api said of it stands beside it.
+/// A button whose action may be refused; the api's explanation stands beside it.
 export function Act({ run, children, tone, disabled, title }) {
   const [act, busy, error] = useAction(run);
   return html`<button type="button" class=${tone || ""} disabled=${disabled || busy} title=${title} onClick=${() => act()}>${busy ? "…" : children}</button>
     ${error && html`<span class="inline-error" role="alert"><bdi>${visible(error.message)}</bdi></span>`}`;
 }
 
-/// A question before something that cannot be taken back, with a reason for the audit trail.
+/// A question before an action that cannot be undone, with a reason for the audit trail.
 export function Confirm({ title, children, verb, tone = "danger", needsReason, run, onClose }) {
   const [reason, setReason] = useState("");
   const [act, busy, error] = useAction(async () => { await run(reason.trim()); onClose(); });

@@ -35,7 +35,7 @@ export function Chart({ title, times, lines, unit = "" }) {
   return html`<figure class="chart"><figcaption>${title}</figcaption><div ref=${place} role="img" aria-label=${`${title}: now ${last}`}></div></figure>`;
 }
 
-const shortSpan = 600;  // seconds: minutes alone would be the same several times
+const shortSpan = 600;  // seconds; in shorter spans, times without seconds would repeat
 
 function clock(seconds, utc, exact) {
   const time = new Date(seconds * 1000);

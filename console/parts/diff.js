@@ -1,4 +1,4 @@
-// Two texts line by line: what is gone and what has come. Longest common subsequence, bounded.
+// Compares two texts line by line: which lines are gone and which are new. Longest common subsequence, bounded.
 import { html } from "./html.js";
 import { visible } from "./text.js";
 

@@ -1,4 +1,4 @@
-// A form made from a schema: a field for each member; what is more than a word or a number is written as JSON.
+// A form made from a schema: a field for each member; a value that is more than a word or a number is written as JSON.
 import { html } from "./html.js";
 import { resolved } from "../net/description.js";
 import { parseExact, textOf } from "../net/exact.js";
@@ -11,7 +11,7 @@ function typeOf(schema) {
   return { string: "text", integer: "number", number: "number", boolean: "flag" }[schema.type] || "json";
 }
 
-/// `texts`: what stands in the fields, by member. `hide`: members that are not asked for.
+/// `texts`: the texts in the fields, by member. `members`: the members that have a field.
 export function Fields({ document, schema, texts, onChange, members }) {
   return html`<div class="fields">${members.map((name) => {
     const member = resolved(document, schema.properties[name]);
@@ -30,7 +30,7 @@ export function Fields({ document, schema, texts, onChange, members }) {
   })}</div>`;
 }
 
-/// The value that the texts stand for. Throws with the name of the member that is not what it must be.
+/// Returns the value for which the texts stand. Throws with the name of the member whose text is wrong.
 export function valueOf(document, schema, texts) {
   const out = {};
   for (const [name, text] of Object.entries(texts)) {
@@ -48,7 +48,7 @@ export function valueOf(document, schema, texts) {
   return out;
 }
 
-/// The texts that stand for a value, to begin from.
+/// Returns the texts that stand for a value, to begin editing.
 export function textsOf(value) {
   return Object.fromEntries(Object.entries(value || {}).map(([name, each]) => [name, typeof each === "string" ? each : textOf(each)]));
 }

@@ -1,4 +1,4 @@
-// A list with columns: keys move and select, rows open, more rows come by cursor.
+// A list with columns: keys move and select, rows open, more rows come by continuation.
 import { html } from "./html.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useKeys } from "../shell/keys.js";
@@ -7,9 +7,10 @@ import { Busy, Empty, Failure } from "./basic.js";
 import { count, many } from "./text.js";
 import { rowId } from "../net/live.js";
 
-/// `columns`: [{name, of: row => what is shown, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids, with `onSelect(set)`.
+/// `columns`: [{name, of: row => content, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids,
+/// with `onSelect(set)`.
 export function List({ label, columns, items, id = (each) => each[rowId] ?? each.id, href, selected, onSelect, empty, keys = {}, failed }) {
-  const [mark, setMark] = useState(null);  // by id: rows that come in above do not move it to another row
+  const [mark, setMark] = useState(null);  // by id, so that rows that are inserted above do not move it to another row
   const at = items ? items.findIndex((each) => id(each) === mark) : -1;
   const body = useRef();
   const focus = (index) => {
@@ -41,7 +42,8 @@ export function List({ label, columns, items, id = (each) => each[rowId] ?? each
       ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-/// What stands under a list that came by pages, or why none came. `what`: the name of one item. `among`: where it was searched, such as "the newest".
+/// The line under a list that came by pages, or the reason why none came. `what`: the name of one item. `among`: where
+/// the search was, such as "the newest".
 export function More({ pages, what, among }) {
   const failure = html`<${Failure} error=${pages.error} retry=${pages.refresh} />`;
   if (!pages.items) return failure;
@@ -53,7 +55,7 @@ export function More({ pages, what, among }) {
     ${pages.still && html`<button type="button" onClick=${pages.refresh}>Back to the newest</button>`}</div>`;
 }
 
-/// A search field that `/` goes to; what it holds is part of the address.
+/// A search field to which `/` goes; its text is part of the address.
 export function Search({ label, value, onChange, hint, options }) {
   const [text, set] = useState(value || "");
   useEffect(() => set(value || ""), [value]);

@@ -1,16 +1,16 @@
-// Filters that a person keeps under a name, in this browser alone.
+// Filters that a person saves under a name, only in this browser.
 import { html } from "./html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { Confirm } from "./basic.js";
 
 const key = "tidemark.filters";
-const most = 20;  // of a table
+const most = 20;  // for one table
 
 function stored() {
   try { return JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; }
 }
 
-/// `of`: what they are filters of; `filter`: the one that is shown.
+/// `of`: the table to which the filters belong; `filter`: the one that is shown.
 export function SavedFilters({ of, filter, onChoose }) {
   const [all, set] = useState(stored);
   const [asking, setAsking] = useState(false);

@@ -1,13 +1,13 @@
-// What others wrote, shown as text: never as markup, in a frame of its own for its direction, long ones cut until asked.
+// Shows texts of others as text: never as markup, each in a frame of its own for its direction, long ones cut at first.
 import { html } from "./html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { parseSome, textOf } from "../net/exact.js";
 
-/// Controls and marks of direction are shown by their code, so that no text looks like another.
+/// Control characters and direction marks are shown by their code, so that no text looks like another.
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 export const visible = (text) => text.replace(hidden, (c) => `\u27e8${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
 
-/// Of so many characters at most, and no half of one at its end.
+/// Returns at most so many characters, without half of one at the end.
 export const beginning = (text, most) => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 
 export function Text({ value, most = 400 }) {
@@ -21,7 +21,7 @@ export function Text({ value, most = 400 }) {
 const token = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 const mostHighlighted = 100_000;
 
-/// JSON, indented and in colours. `value` is what was parsed, or text.
+/// JSON, indented and in colours. `value`: a parsed value, or a text.
 export function Json({ value }) {
   const [whole, setWhole] = useState(false);
   const text = typeof value === "string" ? value : textOf(value, 2);
@@ -57,7 +57,7 @@ export function bytes(number) {
   return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/// Plain HTTP has no clipboard: there the text is selected and copied the old way.
+/// Without HTTPS there is no clipboard: there the text is selected and copied the old way.
 export async function copy(text) {
   if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text).catch(() => {});
   const area = document.createElement("textarea");
@@ -68,7 +68,8 @@ export async function copy(text) {
   area.remove();
 }
 
-/// `short`: only so many characters, of its beginning or, `byEnd`, of its end: jobs of one day begin alike.
+/// `short`: only so many characters are shown, of its beginning or, with `byEnd`, of its end, because jobs of one day
+/// begin alike.
 export function Id({ value, href, short = 0, byEnd = false }) {
   const text = value || "–";
   const part = byEnd ? `…${text.slice(-short)}` : `${text.slice(0, short)}…`;
@@ -82,7 +83,7 @@ export function Copyable({ value }) {
   return html`<span class="copyable"><${Id} value=${value} /> <button type="button" class="quiet" onClick=${act} aria-label="Copy">${done ? "copied" : "copy"}</button></span>`;
 }
 
-/// What a message holds: JSON, also in base64, or its text.
+/// Returns the content of a message: JSON, also in base64, or its text.
 export function bodyOf(text) {
   const value = parseSome(text);
   if (value && typeof value === "object") return value;

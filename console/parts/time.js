@@ -1,4 +1,4 @@
-// Times: how long ago, and exactly, in UTC or the browser's zone.
+// Times: how long ago, and the exact time in UTC or the browser's zone.
 import { html } from "./html.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { useSettings } from "../shell/settings.js";

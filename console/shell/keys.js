@@ -1,4 +1,4 @@
-// One table of keys. A view says what a key does as long as it is shown; nothing happens while somebody types.
+// One table of keys. A view defines the action of a key as long as it is shown; keys do nothing while the user types.
 import { useEffect, useRef } from "../vendor/preact/hooks.js";
 
 const stack = [];

@@ -1,4 +1,4 @@
-// Every view is an address: the path says what is shown, the query says which of it.
+// Every view is an address: the path names the thing that is shown, the query selects a part of it.
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 
 const listeners = new Set();
@@ -17,7 +17,7 @@ export function go(href, { replace = false } = {}) {
   tell();
 }
 
-/// The same view with other filters; what is empty is taken out.
+/// The same view with other filters; empty filters are removed.
 export function refine(changes, options = { replace: true }) {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {

@@ -1,4 +1,4 @@
-// What a person has chosen for this browser: theme, zone of times, pause.
+// The settings of a person for this browser: theme, zone of times, pause.
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 
 const key = "tidemark.settings";

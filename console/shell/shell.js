@@ -1,4 +1,4 @@
-// What stands around every view: where one can go, who one is, theme, zone, pause, keys.
+// The frame around every view: navigation, the signed-in person, theme, zone, pause, keys.
 import { html } from "../parts/html.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { signOut } from "../net/api.js";

@@ -1,4 +1,4 @@
-// Who did what, when and why.
+// The audit trail: which person did which action, when and why.
 import { html } from "../parts/html.js";
 import { api, at } from "../net/api.js";
 import { search, usePages } from "../net/live.js";

@@ -68,7 +68,7 @@ function Container({ container, query }) {
     ${uploading && html`<${Upload} container=${container} prefix=${prefix} onClose=${() => setUploading(false)} onDone=${(name) => go(place(container, { blob: name }))} />`}`;
 }
 
-/// `replaces`: the blob whose place it takes, if it still is as it was seen.
+/// `replaces`: the blob that the upload replaces, if that is still as it was shown.
 function Upload({ container, prefix = "", replaces, onClose, onDone }) {
   const [file, setFile] = useState(null);
   const [name, setName] = useState(replaces?.name || prefix);
@@ -129,7 +129,7 @@ function Delete({ container, blob, onClose, onDone }) {
 const textBytes = 64 << 10;
 const imageBytes = 4 << 20;
 const images = [["image/png", [0x89, 0x50, 0x4e, 0x47]], ["image/jpeg", [0xff, 0xd8, 0xff]], ["image/gif", [0x47, 0x49, 0x46, 0x38]], ["image/webp", [0x52, 0x49, 0x46, 0x46, , , , , 0x57, 0x45, 0x42, 0x50]]];
-/// By its first bytes: what a blob says of its own type is only what somebody wrote.
+/// Finds the type by the first bytes, because anybody may have written the type that a blob states.
 const imageType = (content) => images.find(([, begin]) => begin.every((each, i) => content[i] === each))?.[0];
 
 async function begin(container, name, length, signal) {

@@ -1,4 +1,4 @@
-// The story of one entity: where it is and was, what put it there, what would take it next.
+// The story of one entity: its present and past places, the jobs that put it there, and those that would take it next.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
@@ -11,7 +11,7 @@ import { go } from "../shell/router.js";
 const relations = { wouldTake: "would take it", gaveUp: "gave up; would take it if sent back", named: "was for this entity alone" };
 const place = (each) => html`${each.archive ? html`archive <${Text} value=${each.name || each.archive.container || ""} />` : html`table <a href=${`/tables/${part(each.table || each.name)}`}><${Text} value=${each.table || each.name} /></a>`}`;
 
-/// Everything that has a moment, in order.
+/// Everything that has a time, in order.
 function storyOf(found) {
   const out = [];
   for (const each of found.places) {

@@ -1,4 +1,4 @@
-// What reads a table's changes: its feed, consumer groups, webhooks and messages for changes, and how far behind each is.
+// The readers of a table's changes: its feed, consumer groups, webhooks and messages for changes, and the lag of each.
 import { html } from "../parts/html.js";
 import { api, part } from "../net/api.js";
 import { useLive } from "../net/live.js";

@@ -1,4 +1,4 @@
-// Indexes and what else follows tables: how far each is, what its scrubs found, lookups.
+// Indexes and other followers of tables: their progress, the findings of scrubs, lookups.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";

@@ -1,4 +1,4 @@
-// Jobs: the list, one of them as it runs, groups, and a form to submit one.
+// Jobs: the list, one job as it runs, groups, and a form to submit one.
 import { html } from "../parts/html.js";
 import { useEffect, useMemo, useState } from "../vendor/preact/hooks.js";
 import { api, at, follow, part } from "../net/api.js";
@@ -26,7 +26,7 @@ export function Jobs({ path, query }) {
   return html`<${JobList} query=${query} />`;
 }
 
-/// With a text, what is found is looked through here.
+/// With a text, the results are searched here.
 function findJobs(filter, text, continuation, signal, tell) {
   const load = async (from) => { const page = await api.get(at("/v1/jobs", { ...filter, limit: text ? 500 : 100, continuation: from }), { signal }); return { ...page, items: page.jobs }; };
   return search(load, continuation, { tell, ...textSearch(text) });
@@ -51,7 +51,7 @@ function JobList({ query }) {
     <${More} pages=${pages} what="job" among="the newest" />`;
 }
 
-/// One job as it is, told by its events; asked for now and then where those cannot be had.
+/// The present state of one job, from its events; polled where events are not available.
 function useJob(id) {
   const { paused } = useSettings();
   const [told, setTold] = useState(undefined);

@@ -1,4 +1,4 @@
-// What is wrong now, first; then the last hour.
+// Present problems first; then the last hour.
 import { html } from "../parts/html.js";
 import { useMemo, useRef } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
@@ -21,7 +21,7 @@ async function look(signal) {
 /// "archive jobs", or "message" where the kind is not known.
 const ofKind = ({ count: number, kind }) => `${kind === "unknown" ? "message" : `${kind} job`}${number === 1 ? "" : "s"}`;
 
-/// [tone, what, where to look], the worst first.
+/// [tone, text, where to look], the worst first.
 export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, points, warnings, disks, workers, indexes, kinds }, groups) {
   const out = [];
   const say = (tone, text, href) => out.push({ tone, text, href });
@@ -65,7 +65,7 @@ export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, poi
   return out.sort((a, b) => (a.tone === b.tone ? 0 : a.tone === "bad" ? -1 : 1));
 }
 
-/// Counting groups reads every poison message, so it is done when their number has changed, and now and then.
+/// Counting groups reads every poison message, so it is done when their number has changed, and at intervals.
 function usePoisonGroups(total) {
   const live = useLive((signal) => (total === undefined ? null : total ? api.get("/v1/poison/groups", { signal }) : { groups: [], complete: true }), [total], 60_000);
   const last = useRef();

@@ -1,4 +1,4 @@
-// Poison messages: by kind of failure, by queue, one by one, and what can be done about one, some or all of them.
+// Poison messages: by kind of failure, by queue, one by one, and the actions on one, some or all of them.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
@@ -22,7 +22,7 @@ import { kinds } from "./kinds.js";
 
 export function Poison({ path, query }) {
   const { utc } = useSettings();
-  const ofQueue = query.queue && !query.queue.startsWith("tidemark-jobs");  // whose poison is that of jobs
+  const ofQueue = query.queue && !query.queue.startsWith("tidemark-jobs");  // otherwise the poison is that of jobs
   if (path[0] && ofQueue) return html`<${QueueMessage} key=${path[0]} queue=${query.queue} id=${path[0]} />`;
   if (path[0]) return html`<${Message} key=${path[0]} id=${path[0]} />`;
   const show = ofQueue || query.show === "queues" ? "queues" : query.show === "messages" || query.fingerprint || query.q || query.queue ? "messages" : "groups";
@@ -64,7 +64,7 @@ function Groups({ filter, linkOf }) {
     ${acting && html`<${All} verb=${acting.verb} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint, kind: acting.group.kind, source: acting.group.source } : {}) }} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
 }
 
-/// With a text, what is found is looked through here.
+/// With a text, the results are searched here.
 function findMessages(filter, text, continuation, signal, tell) {
   const load = async (from) => { const page = await api.get(at("/v1/poison", { ...filter, limit: text ? 500 : 100, continuation: from }), { signal }); return { ...page, items: page.poison }; };
   return search(load, continuation, { tell, ...textSearch(text) });
@@ -105,17 +105,17 @@ const verbs = {
   Delete: (item, reason) => api.remove(`/v1/poison/${part(item.id)}`, reason),
 };
 
-/// The job of a message: what an edit begins from and what is sent.
+/// The job of a message, in the form in which it is edited and sent.
 export function specOf(body) {
   if (!hasMembers(body)) return String(body ?? "");
   const { jobId, group, ...spec } = body;
   return textOf(spec, 2);
 }
 
-/// The api tells members in this order.
+/// Members in the order in which the api returns them.
 const sorted = (value) => (Array.isArray(value) ? value.map(sorted) : hasMembers(value) ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])])) : value);
 
-/// Before it was edited for the first time.
+/// The message before its first edit.
 const originalOf = (message) => specOf(message.original === undefined ? message.body : sorted(bodyOf(message.original)));
 
 function Message({ id }) {

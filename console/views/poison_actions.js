@@ -1,4 +1,4 @@
-// What can be done about many poison messages, as one job: those that are selected, or all that match.
+// Actions on many poison messages, as one job: on the selected messages, or on all that match.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
@@ -17,7 +17,7 @@ async function submit(spec, reason) {
   go(`/jobs/${part(job.id)}`);
 }
 
-/// A selection. `one` does it to a message, which needs no job.
+/// Acts on a selection. `one` acts on a single message, which needs no job.
 export function Some({ verb, items, queue, one, onDone, onClose }) {
   const run = async (reason) => {
     if (items.length > 1) return submit({ kind: kindOf[verb], poisonQueue: queue, poisonIds: items.map((each) => each.id) }, reason);
@@ -34,7 +34,8 @@ const describe = (filter, utc) => (filter.queue ? `all poison messages of queue 
 const selectionOf = (filter, until) => (filter.queue ? { poisonQueue: filter.queue } : { poisonKind: filter.kind || undefined, poisonSource: filter.source || undefined, fingerprint: filter.fingerprint || undefined, movedAfter: filter.movedAfter || undefined, movedBefore: filter.movedBefore || until });
 const number = (text) => (text === "" ? undefined : Number(text));
 
-/// Everything that matches: counted first, in a pace, a redrive of jobs behind canaries. To delete, the number is typed.
+/// Acts on all that match: counts them first, limits the rate, and sends jobs back behind canaries. To delete, the user
+/// types the number.
 export function All({ verb, filter, onClose }) {
   const { utc } = useSettings();
   const deletes = verb === "Delete";
@@ -46,7 +47,7 @@ export function All({ verb, filter, onClose }) {
   const set = (name) => (e) => { setForm({ ...form, [name]: e.target.value }); if (["perSecond", "canary", "limit"].includes(name)) setPlan(null); };
   const [look, looking, lookError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
   const [run, busy, error] = useAction(async () => {
-    // No more than was counted, whatever comes meanwhile; so the audit trail says how many.
+    // Limited to the counted messages, even if more come meanwhile; so the audit trail states the number.
     await submit({ ...spec(), ...(plan.complete || deletes ? { limit: plan.keys } : {}), idempotencyKey: `console-${kindOf[verb]}-${until}-${filter.queue || filter.fingerprint || "all"}` }, form.reason);
     onClose();
   });

@@ -1,4 +1,5 @@
-// Poison of users' own queues: what is in NAME-poison, one message to look at, to edit, to send back and to delete.
+// Poison of users' own queues: the contents of NAME-poison, and one message to look at, to edit, to send back and to
+// delete.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
@@ -15,7 +16,7 @@ import { useMay } from "../shell/who.js";
 import { All, Some } from "./poison_actions.js";
 
 const listOf = (queue) => at("/poison", { show: "queues", queue });
-/// As the page shows it: JSON line by line, and what is in Base64 as it reads.
+/// The text that the page shows: JSON line by line, and Base64 decoded.
 const readable = (text) => { const body = bodyOf(text); return typeof body === "string" ? body : textOf(body, 2); };
 const of = (queue, id, ending = "") => at(`/v1/poison/${part(id)}${ending}`, { queue });
 

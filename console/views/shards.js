@@ -1,4 +1,4 @@
-// The shards of the stores: who serves them, how busy they are, moves, and what would take load from those that are hot.
+// The shards of the stores: their processes and loads, moves, and a plan to relieve hot shards.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";

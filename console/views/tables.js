@@ -1,4 +1,4 @@
-// Tables: entities that a filter finds, with what finding them costs, and one entity to look at and to edit.
+// Tables: entities found by a filter, with the cost of finding them, and one entity to look at and to edit.
 import { html } from "../parts/html.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
@@ -33,7 +33,7 @@ function All({ query }) {
 
 const costs = { point: ["good", "point: only entities whose keys are given are read"], rows: ["good", "range: some rows of a partition are read"], partition: ["info", "the whole partition is read"], partitions: ["warn", "a range of partitions is read"], table: ["warn", "scan: the whole table is read"] };
 
-/// What is typed, checked by the api shortly after the last key.
+/// The plan of the typed filter, which the api checks shortly after the last key.
 function usePlan(table, filter) {
   const [plan, set] = useState({});
   useEffect(() => {
@@ -83,10 +83,10 @@ function save(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/// With types, as \`tidemark table import\` reads them.
+/// With types, in the form that \`tidemark table import\` reads.
 const jsonLines = (table, items) => save(`${table}.jsonl`, items.map((entity) => `${textOf(entity)}\n`).join(""), "application/x-ndjson");
 
-/// RFC 4180: a column for every property that one of them has; the values without their types.
+/// RFC 4180: a column for every property that one of the entities has; the values without their types.
 export function csvOf(items) {
   const names = ["PartitionKey", "RowKey", "Timestamp", ...new Set(items.flatMap(own))];
   const quoted = (value) => (value === undefined || value === null ? "" : `"${String(value).replaceAll('"', '""')}"`);

@@ -21,7 +21,7 @@ using table_store::Property;
 constexpr std::size_t kMaxNameBytes = 63;
 constexpr std::size_t kMostListed = 1000;
 constexpr int kMaxRaces = 16;
-// A lease is a quarter longer than it must be, so that a busy reader does not write the row for each page.
+// A lease is a quarter longer than necessary, so that a busy reader need not write the row for each page.
 constexpr int kSpareLease = 4;
 
 constexpr std::tuple kFields{
@@ -53,16 +53,17 @@ std::unexpected<Error> taken_over(const Consumer& consumer) {
                                       " has another reader or epoch now. To begin again, read without an epoch.");
 }
 
-/// The next one that a double holds: a reader that has all numbers of JSON in doubles, as JavaScript does, gives it
-/// back as it is. Epochs begin at a time in ticks, which is beyond 2^53.
+/// Returns the next epoch that a double can hold: a reader that keeps all JSON numbers in doubles, as JavaScript does,
+/// then returns it unchanged. Epochs begin at a time in ticks, which is beyond 2^53.
 std::uint64_t epoch_after(std::uint64_t epoch) {
   constexpr int kDigits = std::numeric_limits<double>::digits;
   const auto step = std::uint64_t{1} << std::max(static_cast<int>(std::bit_width(epoch)) - kDigits, 0);
   return (epoch / step + 1) * step;
 }
 
-/// What the group has dealt with once a reader has dealt with all up to `token`, too. Of several shards, pages that are
-/// read twice may go on differently, and what was dealt with is behind either. One of another generation counts alone.
+/// Returns the place of the group once a reader has dealt with everything up to `token`, too. With several shards, a
+/// page that is read twice may continue differently; changes behind either token have been dealt with. A token of
+/// another generation replaces the stored one.
 std::string joined(const Consumer& consumer, const std::string& token) {
   auto stored = parse_token(consumer.table, consumer.token);
   const auto given = parse_token(consumer.table, token);
@@ -102,7 +103,7 @@ Task<Result<std::vector<Consumer>>> ConsumerStore::all(std::string table) {
   co_return out;
 }
 
-/// Inserts or, by compare-and-swap, replaces it; false if somebody else changed the row.
+/// Inserts the row or replaces it by compare-and-swap; returns false if the row was changed meanwhile.
 Task<Result<bool>> ConsumerStore::swap(Consumer& consumer) {
   std::vector<Property> properties;
   jobs::add_properties(properties, consumer, kFields);
@@ -128,10 +129,10 @@ Task<Result<ConsumerStore::Stored>> ConsumerStore::put(std::string table, std::s
     consumer.token = token;
     if (is_new) {
       consumer.created_at = clock_.now();
-      // Readers of an earlier group of this name have lower ones.
+      // Readers of an earlier group of this name have lower epochs.
       consumer.epoch = static_cast<std::uint64_t>(consumer.created_at.time_since_epoch().count());
     }
-    // Whoever reads now has another place in mind.
+    // The current reader works from another place.
     consumer.epoch = epoch_after(consumer.epoch);
     consumer.reader.clear();
     if (CO_TRY(co_await swap(consumer))) co_return Stored{std::move(consumer), is_new};

@@ -1,10 +1,10 @@
 // Consumer groups of change feeds as rows of the table TidemarkConsumers, which every SDK can read:
 //   lower-case table name / GROUP
-//     Token String: what the group has dealt with (tokens/token.h)
-//     Reader String, Epoch Int64, LeaseUntil DateTime: who reads now, what tells it from earlier ones, and until when
+//     Token String: the place up to which the group has dealt with changes (feeds/tokens/token.h)
+//     Reader String, Epoch Int64, LeaseUntil DateTime: the current reader, its epoch, and the end of its lease
 //     CreatedAt AcknowledgedAt DateTime
-// One reader at a time has the group. A new one has a higher epoch, and what an earlier one acknowledges is refused.
-// Each change is by compare-and-swap.
+// A group has one reader at a time. A new reader has a higher epoch, and acknowledgements of earlier readers are
+// refused. Each change is a compare-and-swap.
 #pragma once
 #include <optional>
 #include <string>
@@ -22,17 +22,17 @@ inline constexpr std::size_t kMaxReaderBytes = 100;
 struct Consumer {
   std::string table, group;
   std::string token;
-  std::string reader;  // empty: nobody
+  std::string reader;  // empty: no reader
   std::uint64_t epoch = 0;
   Time lease_until{};
   Time created_at{};
   Time acknowledged_at{};
-  table_store::Version version = 0;  // of the row
+  table_store::Version version = 0;  // the version of the row
 
   [[nodiscard]] bool leased(Time now) const { return !reader.empty() && lease_until > now; }
 };
 
-/// 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.
+/// Checks for 1 to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.
 bool is_group_name(std::string_view name);
 
 class ConsumerStore {
@@ -41,22 +41,22 @@ class ConsumerStore {
 
   /// kConsumerNotFound.
   Task<Result<Consumer>> get(std::string table, std::string group);
-  /// Of a table, or of all tables; by table and name. At most 1000.
+  /// Lists the groups of a table, or of all tables, by table and name. At most 1000.
   Task<Result<std::vector<Consumer>>> all(std::string table);
   struct Stored {
     Consumer consumer;
     bool created = false;
   };
-  /// Makes the group, or sets its place; without `reset`, one that is there stays as it is. kTooManyConsumers.
+  /// Creates the group, or sets its place; without `reset`, an existing group stays as it is. kTooManyConsumers.
   Task<Result<Stored>> put(std::string table, std::string group, std::string token, bool reset);
   Task<Result<void>> remove(std::string table, std::string group);  // kConsumerNotFound
-  /// Gives the group to a reader that now waits for changes: nobody else gets it for `lease` after the wait. A reader
-  /// without an epoch is a new one: kConsumerInUse while another has the group. One with an epoch keeps it: kFenced if
-  /// the group has gone to another.
+  /// Gives the group to a reader that now waits for changes: no other reader gets it for `lease` after the wait. A
+  /// reader without an epoch is a new one: kConsumerInUse while another has the group. A reader with an epoch keeps it:
+  /// kFenced if another reader has taken over the group.
   Task<Result<Consumer>> lease(std::string table, std::string group, std::string reader,
                                std::optional<std::uint64_t> epoch, Duration lease, Duration wait);
-  /// The reader with this epoch has dealt with everything up to the token. An earlier token changes nothing. `leaves`:
-  /// it reads no more. kFenced if the group has gone to another.
+  /// Notes that the reader with this epoch has dealt with everything up to the token. An earlier token changes nothing.
+  /// `leaves`: the reader stops reading. kFenced if another reader has taken over the group.
   Task<Result<Consumer>> acknowledge(std::string table, std::string group, std::uint64_t epoch, std::string token,
                                      bool leaves);
 

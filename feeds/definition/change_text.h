@@ -1,5 +1,5 @@
-// A change of a table's feed as JSON: {"kind","partitionKey"?,"rowKey"?,"version","token","old"?,"new"?}. Entities are
-// as the table endpoint writes them. Pure.
+// A change of a table's feed as JSON: {"kind","partitionKey"?,"rowKey"?,"version","token","old"?,"new"?}. Entities have
+// the form in which the table endpoint writes them. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace tidemark::feeds {
 
-/// `token`: of the place after it.
+/// `token`: the token of the place after the change.
 void append_change(std::string& out, const table_store::Change& change, std::string_view token);
 
 }  // namespace tidemark::feeds

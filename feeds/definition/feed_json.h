@@ -1,4 +1,4 @@
-// What a person declares of a table's change feed: {"retention","maxBytes","values"}. Pure.
+// A person's declaration of a table's change feed: {"retention","maxBytes","values"}. Pure.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace tidemark::feeds {
 
-/// What is not given is as in a new ChangeFeed. kInvalidInput, with every problem.
+/// Absent members have the values of a new ChangeFeed. kInvalidInput, with every problem.
 Result<table_store::ChangeFeed> parse_feed(std::string_view text);
 nlohmann::json to_json(const table_store::ChangeFeed& feed);
-/// Member "values": "keys", "old", "new" or "both".
+/// Reads or writes the member "values": "keys", "old", "new" or "both".
 void values_member(jobs::SpecMembers& in, bool& old_values, bool& new_values);
-/// "insert", "replace", "merge", "delete", "drop" or "create".
+/// Returns "insert", "replace", "merge", "delete", "drop" or "create".
 std::string_view kind_name(table_store::ChangeKind kind);
 
 }  // namespace tidemark::feeds

@@ -38,7 +38,7 @@ void queue_member(jobs::SpecMembers& in, OnChangeDefinition& definition) {
   if (in.problems().empty()) in.problem("either webhook or queue is needed");
 }
 
-/// What is put there would be taken for a job, or for one that failed. Declarations that are stored may have it.
+/// A message there would be taken for a job, or for one that failed. Stored declarations may have such a queue.
 void check_queue(jobs::SpecMembers& in, std::string_view queue) {
   const bool of_jobs = queue.starts_with(jobs::kJobQueue);
   if (of_jobs || queue_service::is_poison_queue(queue)) {

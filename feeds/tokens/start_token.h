@@ -1,4 +1,4 @@
-// The token of a place that is named by a word.
+// The token of a place that a word names.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace tidemark::feeds {
 
-/// The token that "oldest" or "now" stands for at present, or the token itself, if it is one of the table's feed.
+/// Returns the token that "oldest" or "now" means at present, or the text itself if it is a token of the table's feed.
 Task<Result<std::string>> token_for(table_store::TableClient& tables, std::string table, std::string after);
 
 }  // namespace tidemark::feeds

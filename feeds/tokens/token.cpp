@@ -18,7 +18,7 @@ constexpr std::size_t kMaxLogs = 64;
 constexpr std::size_t kMaxTokenBytes = 2000;
 constexpr std::size_t kCheckBytes = 8;
 
-// Not a secret: it tells a token from what was cut short, or is another table's.
+// Not a secret: it detects a token that was cut short or belongs to another table.
 std::string check_of(std::string_view table, std::string_view bytes) {
   std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
   const auto add = [&sum](char c) { sum = (sum ^ static_cast<std::uint8_t>(c)) * 0x100000001b3; };
@@ -39,7 +39,7 @@ void write_logs(ByteWriter& out, const std::vector<LogPlace>& logs) {
   }
 }
 
-/// False if an index is too high.
+/// Returns false if an index is too high.
 bool read_index(ByteReader& in, LogPlace& log) {
   const auto index = in.varint();
   log.index = static_cast<std::uint32_t>(index);

@@ -143,7 +143,8 @@ void read_members(SpecMembers& in, SummaryKind& kind, const std::string& source)
   other_table(in, source, kind.destination);
 }
 
-/// A list of names that are the same in both entities, or an object with the names in the one that refers.
+/// Accepts a list of names that are the same in both entities, or an object whose keys are the names in the referring
+/// entity.
 std::optional<std::vector<DenormalisedKind::Taken>> taken_in(const json& given) {
   std::vector<DenormalisedKind::Taken> out;
   for (const auto& [key, value] : given.items()) {
@@ -242,7 +243,7 @@ void check_denormalised(SpecMembers& in, const Definition& definition) {
   }
 }
 
-/// False if there is no such kind.
+/// Returns false if there is no such kind.
 bool choose_kind(std::string_view name, Definition& definition) {
   if (name == CopiesKind::kName) definition.kind = CopiesKind{};
   if (name == ListsKind::kName) definition.kind = ListsKind{};
@@ -305,7 +306,8 @@ std::vector<std::string> Definition::taken_properties() const {
   std::vector<std::string> names;
   const auto* denormalised = std::get_if<DenormalisedKind>(&kind);
   if (denormalised == nullptr) return names;
-  // Whether anything is taken from the entity depends on whether it refers to another itself.
+  // Values are taken from an entity only if it does not itself refer to another one, so the properties of its own
+  // reference count, too.
   if (referred().empty() && denormalised->same_names()) names = key_properties();
   for (const auto& taken : denormalised->properties) names.push_back(taken.from);
   return without_keys_and_repeats(std::move(names));
@@ -319,7 +321,7 @@ std::optional<std::vector<std::string>> Definition::row_properties() const {
   } else if (const auto* summary = std::get_if<SummaryKind>(&kind)) {
     if (!summary->of.empty()) names.push_back(summary->of);
   } else if (std::holds_alternative<DenormalisedKind>(kind)) {
-    return std::nullopt;  // what is written may be the whole entity
+    return std::nullopt;  // the rows may hold the whole entity
   }
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
@@ -335,7 +337,7 @@ Result<Definition> parse_definition(const json& body) {
   common_members(in, definition);
   if (!choose_kind(kind, definition)) {
     if (named) in.problem("kind must be one of copies, lists, summary, denormalised");
-    return refused(in.problems());  // what the other members should be is not known
+    return refused(in.problems());  // the right form of the other members is unknown
   }
   kind_members(in, definition);
   check_denormalised(in, definition);

@@ -1,9 +1,9 @@
-// What a person declares: an index of a table, which from then on follows every write to the table. The kinds, each a
-// pattern of the table design guide:
+// The definition of an index of a table, which a person declares; from then on the index follows every write to the
+// table. The kinds, each a pattern of the table design guide:
 //   copies   each entity once more under other keys (intra- and inter-partition secondary index), whole or projected
 //   lists    the keys of all entities with a value of a property (index entities)
 //   summary  count, sum, minimum and maximum of a property for each group
-//   denormalised  properties of an entity kept in those that refer to it (denormalization)
+//   denormalised  properties of an entity kept in the entities that refer to it (denormalization)
 // Plain values, and their JSON form.
 #pragma once
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxNameBytes = 63;
 inline constexpr std::size_t kMaxGroupProperties = 4;
 inline constexpr std::size_t kMaxProjectedProperties = 64;
 inline constexpr std::size_t kMaxKeyProperties = 64;  // in keys and filter
-/// Of lookups in every index. Those in copies have the properties of the keys besides, by their names.
+/// The parameters of lookups in every index. Lookups in copies also have the properties of the keys, by their names.
 inline constexpr std::string_view kLookupParameters[] = {"prefix",     "top",    "continuation", "select",
                                                          "minVersion", "maxLag", "wait"};
 
@@ -47,11 +47,11 @@ struct ListsKind {
   Where where = Where::kAcross;
   std::string destination;
   std::string container, prefix;
-  /// Queries of the table store go by the lists, if their filter says what `by` is (table_store/model/entity_lists.h).
-  /// Of an index that is there, this alone can be changed.
+  /// Queries of the table store use the lists, if their filter gives values for `by`
+  /// (table_store/model/entity_lists.h). This is the only member that can be changed in an existing index.
   bool answers_queries = false;
   bool unique = false;  // a value of more than one entity is a violation, which is reported
-  std::optional<jobs::CallbackEndpoint> on_violation;  // who is told of each new one
+  std::optional<jobs::CallbackEndpoint> on_violation;  // the endpoint to which each new violation is reported
   bool operator==(const ListsKind&) const = default;
 };
 
@@ -63,61 +63,64 @@ struct SummaryKind {
   bool operator==(const SummaryKind&) const = default;
 };
 
-/// What an entity of `destination` says of an entity of the source, which it refers to.
+/// Values of an entity of the source, kept in the entities of `destination` that refer to it.
 struct DenormalisedKind {
   static constexpr std::string_view kName = "denormalised";
-  /// What the values are of an entity that refers to one that is not there.
+  /// The values of an entity that refers to a missing one.
   enum class Missing : std::uint8_t { kRemove, kEmpty };
   struct Taken {
-    std::string name;  // in the entity that refers
-    std::string from;  // in the one that it refers to
+    std::string name;  // in the referring entity
+    std::string from;  // in the entity that it refers to
     bool operator==(const Taken&) const = default;
   };
   std::string destination;             // a table, which may be the source
   std::string partition_key, row_key;  // templates: an entity of `destination` refers to the one with these keys
   std::vector<Taken> properties;       // by name
   Missing missing = Missing::kRemove;
-  /// Whether a property has one name in both. Within one table, an entity that refers to none is then one to be
-  /// referred to, and keeps its own; and what refers to another is not itself taken from, so that no value goes round.
+  /// Tells whether a property has the same name in both entities. If so, within one table, only an entity that refers
+  /// to none can be referred to, and it keeps its own values; no value is taken from an entity that refers to another
+  /// one, so that no value goes round in a circle.
   [[nodiscard]] bool same_names() const;
   bool operator==(const DenormalisedKind&) const = default;
 };
 
 struct Definition {
   std::string source;
-  /// OData; empty: every entity. Others have no rows in the index. It is of the entities of entities().
+  /// OData; empty: every entity. It applies to the entities of entities(); the others have no rows in the index.
   std::string filter;
   std::variant<CopiesKind, ListsKind, SummaryKind, DenormalisedKind> kind;
-  // How much may wait for the index (table_store/model/changes.h).
+  // The limits for the changes that wait for the index (table_store/model/changes.h).
   std::uint64_t max_changes = 1'000'000;
   std::uint64_t max_bytes = 1ULL << 30;
   bool refuse_writes = false;
-  std::uint32_t build_per_second = 0;  // entities; 0: as fast as it goes
+  std::uint32_t build_per_second = 0;  // entities; 0: without a limit
   std::uint32_t scrub_per_second = 200;
   bool operator==(const Definition&) const = default;
 
   [[nodiscard]] std::string_view kind_name() const;
   /// The tables that the index writes; empty for blobs.
   [[nodiscard]] std::string destination() const;
-  /// The table whose entities the index is about: the source, or of denormalised the one whose entities refer to it.
+  /// The table whose entities the index is about: the source; for the kind denormalised, the table of the referring
+  /// entities.
   [[nodiscard]] const std::string& entities() const;
   /// Besides entities(), the table whose changes the index follows; empty: none.
   [[nodiscard]] std::string referred() const;
   [[nodiscard]] bool follows(std::string_view table) const;
-  /// Of lists.
+  /// For lists only.
   [[nodiscard]] bool answers_queries() const;
   void answer_queries(bool answers);
-  /// On whose values the place of an entity's rows depends, the filter's included.
+  /// The properties on whose values the place of an entity's rows depends, including those of the filter.
   [[nodiscard]] std::vector<std::string> key_properties() const;
-  /// Of denormalised: on what of an entity the values of those depend that refer to it. Without keys.
+  /// For the kind denormalised: the properties of an entity on which the values of its referring entities depend.
+  /// Without keys.
   [[nodiscard]] std::vector<std::string> taken_properties() const;
-  /// What an entity's rows say, the above included; absent: all of its properties.
+  /// The properties that an entity's rows hold, including the above; absent: all of its properties.
   [[nodiscard]] std::optional<std::vector<std::string>> row_properties() const;
 };
 
 /// kIndexInvalid, with every problem in its message.
 Result<Definition> parse_definition(const nlohmann::json& body);
-/// The same from its text, as it is stored.
+/// Reads a definition from its text, as it is stored.
 Result<Definition> parse_definition(std::string_view text);
 /// The JSON form with all members; parse_definition() reads it.
 nlohmann::json to_json(const Definition& definition);

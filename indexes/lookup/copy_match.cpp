@@ -50,7 +50,7 @@ std::vector<std::size_t> CopyMatch::unknown_in(const std::vector<TemplatePart>& 
   return unknown;
 }
 
-/// Of what the partition tells, what is asked for is what the entity has.
+/// For a property that the partition tells, the entity has the requested value.
 std::string_view CopyMatch::text_of(const TemplatePart& part, EntityOf of) const {
   if (!part.placeholder) return part.text;
   if (part.text == "PartitionKey") return of.partition_key;

@@ -5,7 +5,7 @@
 
 namespace tidemark::indexes {
 
-/// `contents`: of lists in blobs.
+/// `contents`: reads the lists that are in blobs.
 std::unique_ptr<Search> make_list_search(Source source, std::optional<PieceContents> contents, const Index& index,
                                          std::vector<GroupRange> ranges, std::optional<Place> resume,
                                          const LookupRequest& request);

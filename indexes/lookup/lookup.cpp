@@ -71,7 +71,7 @@ Task<Result<Status>> Lookup::await_freshness(Status status, const LookupRequest&
     }
     const auto id = status.index.id;
     status = CO_TRY(co_await read_status(status.index.name));
-    if (status.index.id != id) co_return fail(ErrorCode::kIndexNotFound);  // the request was made for another
+    if (status.index.id != id) co_return fail(ErrorCode::kIndexNotFound);  // the request was made for another index
   }
   co_return status;
 }

@@ -1,5 +1,5 @@
-// Finds entities by an index. The rows only say where to look. An entity is read and compared with what was asked for,
-// unless the log has no change of it that the index has not dealt with; so none is found that does not match by now.
+// Finds entities by an index. The rows only tell where to look. An entity is read and compared with the request, unless
+// the log has no change of it that the index has not processed; so no entity is found that no longer matches.
 #pragma once
 #include <functional>
 #include <map>
@@ -15,7 +15,7 @@ namespace tidemark::indexes {
 
 struct LookupAnswer {
   Status status;        // before the rows were read
-  FoundEntities found;  // of a summary: its rows
+  FoundEntities found;  // for a summary: its rows
 };
 
 /// Thread safe.
@@ -26,16 +26,16 @@ class Lookup {
          IndexStore store, Clock& clock)
       : tables_(tables), listings_(listings), blobs_(blobs), store_(store), clock_(clock) {}
 
-  /// It may be a moment old. kIndexNotFound.
+  /// Returns the status, which may be a moment old. kIndexNotFound.
   Task<Result<Status>> status(std::string name);
-  /// `status` is what the request was made for. kDeadlineExceeded if the index has not become as fresh as the request
-  /// wants in the time it gives; `give_up` ends the wait early. kInvalidQueryParameterValue for a continuation of
-  /// another lookup. How long it waited for the index is added to `waited`.
+  /// `status` is the one for which the request was made. kDeadlineExceeded if the index does not become as fresh as the
+  /// request wants within the time it gives; `give_up` ends the wait early. kInvalidQueryParameterValue for a
+  /// continuation of another lookup. The time spent waiting for the index is added to `waited`.
   Task<Result<LookupAnswer>> find(Status status, LookupRequest request, std::function<bool()> give_up,
                                   Duration* waited = nullptr);
 
  private:
-  /// What was read a moment ago, so that lookups one after the other need not ask how far the index is each time.
+  /// The result of a read a moment ago, so that consecutive lookups need not ask each time how far the index is.
   class Recent {
    public:
     std::optional<Status> find(const std::string& name, Duration now) const;

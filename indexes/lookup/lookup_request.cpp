@@ -62,7 +62,7 @@ std::optional<Value> read_value(ValueType type, const std::string& text) {
   return std::nullopt;
 }
 
-/// The types that the texts all may have.
+/// Returns the types that all of the texts may have.
 std::vector<ValueType> types_for(const std::vector<std::string>& texts, const std::string& given) {
   std::vector<ValueType> out;
   const auto may_be = [&](ValueType type) {
@@ -78,7 +78,7 @@ std::vector<ValueType> types_for(const std::vector<std::string>& texts, const st
 
 std::string text_in_key(ValueType type, const std::string& text) { return key_text(*read_value(type, text)); }
 
-/// The end of a range. Strings compare without their marks.
+/// Returns the end of a range. Strings compare without their marks.
 std::string end_in_key(ValueType type, const std::string& text) {
   return type == ValueType::kString ? string_text(text) : text_in_key(type, text);
 }
@@ -88,14 +88,14 @@ std::vector<jobs::TemplatePart> parts_of(const std::string& text) {
   return parts ? std::move(*parts) : std::vector<jobs::TemplatePart>{};
 }
 
-/// A Timestamp or an ETag; 0 for anything else.
+/// Reads a Timestamp or an ETag; 0 for anything else.
 table_store::Version read_version(const std::string& text) {
   if (const auto time = parse_iso8601(text)) return time->time_since_epoch().count();
   const auto tag = table_store::parse_if_match(text);
   return tag ? tag->value_or(0) : 0;
 }
 
-/// The parameters of a lookup one after the other, with all that is wrong with them.
+/// Reads the parameters of a lookup one after the other, and collects all problems.
 class Reader {
  public:
   explicit Reader(const Definition& definition)
@@ -234,14 +234,15 @@ class Reader {
 
   const ListsKind* lists_;
   const CopiesKind* copies_;
-  std::string in_table_;  // of the kind denormalised
+  std::string in_table_;  // for the kind denormalised
   std::vector<std::string> by_;
   std::vector<std::string> seen_;
   std::vector<std::string> problems_;
   LookupRequest out_;
 };
 
-/// Appends what the template makes of the given properties; false if one is missing, where it ends.
+/// Appends the text that the template makes of the given properties; returns false at the first property that is
+/// missing.
 bool fill(const std::string& text, const LookupRequest& request, std::string& key) {
   for (const auto& part : parts_of(text)) {
     if (!part.placeholder) {
@@ -290,8 +291,8 @@ std::string GroupRange::beginning() const {
 
 namespace {
 
-/// Behind the texts of all Strings up to `most`, and of no others but what begins so: what has a mark is behind texts
-/// that go on with a character before '%'.
+/// Returns a text behind the texts of all Strings up to `most`, and of no others except those that begin like it: a
+/// text with a mark is behind texts that continue with a character before '%'.
 std::string last_text(const std::string& most) {
   auto last = most + '\x01';
   for (std::size_t length = 1; length <= most.size(); ++length) {
@@ -309,8 +310,7 @@ GroupRange::Place GroupRange::place(char after_group, std::size_t properties) co
   if (!most) return {head + std::max(least, prefix), head + prefix + std::string(kBehindAllKeys)};
   const char behind = equal.size() + 1 < properties ? ',' : after_group;
   if (behind == 0) return {head + least, head + last_text(*most)};
-  // A shorter text comes before `most`, but in a key what is behind it may be greater than that with which `most` goes
-  // on.
+  // A shorter text comes before `most`, but in a key the text after it may be greater than the rest of `most`.
   const auto safe = std::ranges::find_if(
       *most, [behind](char c) { return static_cast<unsigned char>(c) <= static_cast<unsigned char>(behind); });
   return {head + least, head + std::string(most->begin(), safe) + static_cast<char>(behind + 1)};

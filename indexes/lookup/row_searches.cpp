@@ -30,7 +30,7 @@ class SummarySearch final : public Search {
 
   Task<Result<FoundEntities>> run() override {
     for (auto range = place_ ? place_->range : 0; range < ranges_.size(); ++range) {
-      // One group has one summary: behind it there is none.
+      // One group has one summary, so there is none behind it.
       if (place_ && ranges_[range].whole) {
         place_.reset();
         continue;
@@ -61,7 +61,8 @@ class SummarySearch final : public Search {
   std::optional<Place> place_;
 };
 
-/// Where copies are read on, as a continuation: base64 of the RowKey behind a letter, so that it is never empty.
+/// The place where reading the copies continues, as a continuation: base64 of the RowKey after a letter, so that it is
+/// never empty.
 std::string text_of_row(const std::string& row_key) { return base64_encode("r" + row_key); }
 
 class CopySearch final : public Search {
@@ -84,7 +85,7 @@ class CopySearch final : public Search {
     copies_.beside = place_of_progress(index.id);
   }
 
-  /// False if it is none of this lookup.
+  /// Returns false if the continuation does not belong to this lookup.
   bool go_on(const std::string& continuation) {
     if (continuation.empty()) return true;
     const auto text = base64_decode(continuation).value_or("");
@@ -101,13 +102,13 @@ class CopySearch final : public Search {
     for (;;) {
       copies_.most = static_cast<std::uint32_t>(std::min<std::size_t>(page_.left(), table_store::kMaxListed));
       auto answer = co_await source_.listings.find_copies(copies_);
-      // Nothing is where no key can be.
+      // The table is missing, or no key can have this form: nothing is stored there.
       if (answer.failed_with(ErrorCode::kTableNotFound) || answer.failed_with(ErrorCode::kOutOfRangeInput)) {
         co_return page_.finish({});
       }
       auto found = CO_TRY(std::move(answer));
       const bool proves = is_ready(found.beside);
-      // What the copies of an index say that is not ready, nobody knows.
+      // The copies of an index that is not ready may hold anything.
       if (!proves && std::exchange(copies_.show, Show::kEntities) != Show::kEntities) continue;
       const auto next = look_at(std::move(found), proves);
       if (!next) co_return page_.finish({});
@@ -119,7 +120,7 @@ class CopySearch final : public Search {
  private:
   using Show = table_store::CopiesRequest::Show;
 
-  /// `compared`: properties of which the copies' keys do not say enough.
+  /// `compared`: properties whose values the keys of the copies do not fully tell.
   [[nodiscard]] static Show show_for(const CopiesKind& kind, const LookupRequest& request,
                                      const std::vector<std::string>& compared) {
     if (request.keys_only && compared.empty()) return Show::kKeys;
@@ -133,7 +134,7 @@ class CopySearch final : public Search {
     return shows && std::ranges::all_of(compared, has) ? Show::kCopies : Show::kEntities;
   }
 
-  /// Where to go on, if there is more.
+  /// Returns the place where the search continues, if there is more.
   std::optional<std::string> look_at(table_store::CopiesPage found, bool proves) {
     const auto blocks = page_.keep(std::move(found.blocks));
     for (const auto& copy : found.copies) {
@@ -177,7 +178,7 @@ class CopySearch final : public Search {
   Page page_;
 };
 
-/// What is asked for, and what is compared.
+/// Selects the requested properties and those that are compared.
 table_store::Selection selection_of(const Definition& definition, const LookupRequest& request) {
   if (!request.keys_only && request.projection.empty()) return std::nullopt;
   auto names = definition.key_properties();

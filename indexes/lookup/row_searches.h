@@ -11,8 +11,8 @@
 
 namespace tidemark::indexes {
 
-/// As it is stored, since most of them go into the answer without having been looked into. Where only the keys are
-/// asked for, there may be nothing else.
+/// An entity as it is stored, since most entities go into the answer without being decoded. If only the keys are
+/// requested, the rest may be empty.
 struct FoundEntity {
   std::string partition_key, row_key;
   table_store::Version version = 0;
@@ -21,9 +21,9 @@ struct FoundEntity {
 
 struct FoundEntities {
   std::vector<FoundEntity> entities;
-  std::deque<std::string> blocks;  // what their blocks are part of
-  std::uint64_t left_out = 0;      // entities in the rows that do not match by now
-  std::string continuation;        // empty at the end; a page may be empty and still have one
+  std::deque<std::string> blocks;  // the memory of the entities' blocks
+  std::uint64_t left_out = 0;      // entities in the rows that no longer match
+  std::string continuation;        // empty at the end; a page may have no entities and still have a continuation
 };
 
 class Search {
@@ -35,7 +35,7 @@ class Search {
   virtual Task<Result<FoundEntities>> run() = 0;
 };
 
-/// What a search reads from; it outlives the search.
+/// The stores that a search reads; they outlive the search.
 struct SearchStores {
   table_store::TableClient& tables;
   table_store::ListingClient& listings;

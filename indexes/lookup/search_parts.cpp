@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// What bounds the work and the memory of one lookup.
+// Limits of the work and the memory of one lookup.
 constexpr std::uint32_t kPiecesAtOnce = 32;
 constexpr std::uint32_t kBlobPiecesAtOnce = 8;
 constexpr std::size_t kEntitiesAtOnce = 100;

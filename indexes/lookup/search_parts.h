@@ -1,4 +1,4 @@
-// What the searches of lookups have in common. Private to this folder.
+// The common parts of the searches of lookups. Private to this folder.
 #pragma once
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ using table_store::TableClient;
 
 std::string keys_between(std::string_view from, std::string_view before);
 
-/// The entry of a list, and where it stands: a lookup goes on behind it.
+/// The place of an entry of a list, behind which a lookup continues.
 struct Place {
   std::size_t range = 0;
   std::string group;
@@ -33,10 +33,10 @@ std::string text_of(const Place& place);
 std::unexpected<Error> strange_continuation();
 Result<std::optional<Place>> place_in(const std::string& text, std::size_t ranges);
 
-/// The rows of an index that is built, again or for the first time, may say what is not so any more.
+/// Tells whether the index is ready: while an index is built, again or for the first time, its rows may be out of date.
 bool is_ready(const std::optional<table_store::Entity>& progress);
 
-/// Which entities of the table may be found.
+/// The table, and the entities of it that may be found.
 struct Source {
   TableClient& tables;
   table_store::ListingClient& listings;
@@ -53,11 +53,11 @@ class Page {
  public:
   explicit Page(std::uint32_t top) : top_(top) {}
   [[nodiscard]] bool full() const;
-  /// How many more are to be found.
+  /// Returns how many more entities the page can take.
   [[nodiscard]] std::size_t left() const { return full() ? 0 : top_ - found_.entities.size(); }
-  /// How many more to look at in one reading.
+  /// Returns how many more entities to look at in one read.
   [[nodiscard]] std::size_t room() const;
-  /// Its block is part of what the page keeps.
+  /// The entity's block must be in memory that the page keeps.
   void add(FoundEntity entity);
   void add(table_store::Entity entity);
   std::string_view keep(std::string blocks) { return found_.blocks.emplace_back(std::move(blocks)); }
@@ -78,7 +78,7 @@ class Page {
   FoundEntities found_;
 };
 
-/// Where the rows of groups are in keys.
+/// Computes the keys of the rows of groups.
 class GroupRows {
  public:
   GroupRows(const Index& index, const LookupRequest& request);
@@ -88,11 +88,11 @@ class GroupRows {
   [[nodiscard]] GroupPlace place_of(const std::string& group) const {
     return partition_ ? group_in_partition(name_, *partition_, group) : group_across(before_group_ + group);
   }
-  /// The pieces of one group from this hash on.
+  /// Selects the pieces of one group, beginning at this hash.
   [[nodiscard]] QueryRequest pieces_of(const std::string& group, std::uint64_t hash) const;
-  /// All pieces of a range of groups.
+  /// Selects all pieces of a range of groups.
   [[nodiscard]] QueryRequest pieces_in(const GroupRange& range, std::size_t properties) const;
-  /// Likewise behind a group that is done with.
+  /// Selects the pieces of a range behind a group that is finished.
   [[nodiscard]] QueryRequest pieces_behind(const std::string& group, const GroupRange& range,
                                            std::size_t properties) const;
   [[nodiscard]] QueryRequest summaries(const std::string& after, const GroupRange& range, std::size_t properties) const;

@@ -15,7 +15,7 @@ std::optional<FollowerStatus> follower_in(const std::vector<FollowerStatus>& fol
   return found == followers.end() ? std::nullopt : std::optional(*found);
 }
 
-/// What waits in either of two logs.
+/// Combines the changes that wait in two logs.
 std::optional<FollowerStatus> together(std::optional<FollowerStatus> a, std::optional<FollowerStatus> b) {
   if (!a || !b) return std::nullopt;
   a->position = earlier_of(a->position, b->position);
@@ -49,22 +49,22 @@ table_store::Version Status::position() const {
 
 std::optional<Duration> Status::lag(Time now) const {
   if (!follower || follower->stale) return std::nullopt;
-  // What has come since may not be in the rows.
+  // Changes that came since then may not be in the rows.
   return follower->oldest ? std::max(now - *follower->oldest, age) : age;
 }
 
 bool Status::has_reached(table_store::Version version) const {
   if (state() != kReady || !follower) return false;
   if (std::max(progress.position, follower->position.everywhere()) >= version) return true;
-  // A version may be of another table, or of a shard where little is written: whoever has one waits for no more than
-  // the changes there are.
+  // The version may belong to another table, or to a shard that is rarely written: a caller with such a version must
+  // not wait longer than for the present changes.
   return age == Duration::zero() && (!follower->oldest || *follower->oldest > Time(Ticks(version)));
 }
 
 Task<Result<Status>> status_of(table_store::TableClient& tables, IndexStore& store, Index index) {
   Status status;
-  // In this order: an owner says that its index is not ready before it lets the log begin anew. The other way round, an
-  // index that was ready would go with a log in which nothing waits any more.
+  // The order matters: an owner marks its index as not ready before it lets the log begin anew. In the other order, the
+  // log could show that nothing waits while the index still counts as ready.
   status.follower = follower_in(CO_TRY(co_await tables.followers(index.definition.source)), index.id);
   if (!index.definition.referred().empty()) {
     auto there = follower_in(CO_TRY(co_await tables.followers(index.definition.entities())), index.id);
@@ -84,7 +84,7 @@ Task<Result<std::vector<Status>>> status_of_all(table_store::TableClient& tables
       if (!followers.contains(key)) followers[key] = CO_TRY(co_await tables.followers(table));
     }
   }
-  std::map<std::string, Progress> progresses;  // after the logs, as above
+  std::map<std::string, Progress> progresses;  // read after the logs, as above
   for (auto& [id, progress] : CO_TRY(co_await store.all_progress())) progresses.emplace(id, std::move(progress));
   const auto owners = CO_TRY(co_await store.all_owners());
   std::vector<Status> out;

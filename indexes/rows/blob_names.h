@@ -1,8 +1,8 @@
 // The names of the blobs that hold pieces of lists:
 //   PREFIX VALUE "/" BOUND "-" VERSION      BOUND, VERSION: 16 hex digits
-// VALUE is the group's text (group_text.h), in which '/' and what is like it cannot be; its last dot is "%2E", because
-// paths lose segments such as "..", and no text at all is "%". Each write of a piece has a version of its own, so a
-// blob is never written twice. Pure.
+// VALUE is the group's text (group_text.h), which contains no '/' or similar character; its last dot is "%2E", because
+// paths lose segments such as "..", and an empty text is "%". Each write of a piece has a version of its own, so a blob
+// is never written twice. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ struct PieceBlob {
   bool operator==(const PieceBlob&) const = default;
 };
 std::string blob_name(std::string_view prefix, const PieceBlob& blob);
-/// Nothing if blob_name() never gives this name.
+/// Returns nothing if blob_name() never gives this name.
 std::optional<PieceBlob> parse_blob_name(std::string_view prefix, std::string_view name);
 
 }  // namespace tidemark::indexes

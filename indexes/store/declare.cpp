@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kPieces = "keys_";
 
-/// What all keys of an index's rows begin with, one for each form of row.
+/// The common beginning of the keys of an index's rows, one for each form of row.
 struct RowForm {
   std::string partition_prefix, row_prefix;
 };
@@ -53,13 +53,14 @@ bool may_meet(const std::vector<RowForm>& some, const std::vector<RowForm>& othe
   return false;
 }
 
-/// Whether the index sets the property in entities of its destination.
+/// Tells whether the index sets the property in entities of its destination.
 bool sets(const DenormalisedKind& kind, std::string_view property) {
   return std::ranges::find(kind.properties, property, &DenormalisedKind::Taken::name) != kind.properties.end();
 }
 
-/// Whether what the first writes makes work for the second that may change what the second writes. Of values that are
-/// kept in entities, only the properties that are set and read count; of all else, the table.
+/// Tells whether the writes of the first index cause work for the second one that may change the second one's writes.
+/// For values that are kept in entities, only the properties that are set and read count; for all other kinds, the
+/// table.
 bool feeds(const Definition& first, const Definition& second) {
   const auto written = first.destination();
   const auto* setter = std::get_if<DenormalisedKind>(&first.kind);
@@ -74,7 +75,7 @@ bool feeds(const Definition& first, const Definition& second) {
          std::ranges::any_of(second.key_properties(), [&](const auto& name) { return sets(*setter, name); });
 }
 
-/// The indexes that lead from what one writes to what another reads, one after the other; empty if none do.
+/// Returns the indexes that lead from the writes of one to the reads of another, one after the other; empty if none do.
 std::vector<std::string> way(const Definition& from, const Definition& to, const std::vector<Index>& indexes,
                              std::vector<std::string>& seen) {
   for (const auto& index : indexes) {
@@ -89,7 +90,7 @@ std::vector<std::string> way(const Definition& from, const Definition& to, const
   return {};
 }
 
-/// Properties of the same entities that another index sets as well.
+/// Adds problems for properties of the same entities that another index sets as well.
 void add_shared_properties(const Definition& definition, const Index& other, std::vector<std::string>& problems) {
   const auto* kind = std::get_if<DenormalisedKind>(&definition.kind);
   const auto* others = std::get_if<DenormalisedKind>(&other.definition.kind);
@@ -109,7 +110,7 @@ void add_shared_blobs(const Definition& definition, const Index& other, std::vec
                      "with the other");
 }
 
-/// A lookup could not say what their values should be.
+/// Adds problems for keys made of a property with the name of a lookup parameter: a lookup could not give its value.
 void add_hidden_properties(const Definition& definition, std::vector<std::string>& problems) {
   const auto* copies = std::get_if<CopiesKind>(&definition.kind);
   if (copies == nullptr) return;
@@ -140,7 +141,7 @@ bool needs_table_of_its_own(const Definition& definition) {
          (lists != nullptr && lists->where == ListsKind::Where::kAcross);
 }
 
-/// Looks at the first rows only; the owner of an index meets what is in its way later.
+/// Reads only the first rows; the owner of an index finds other rows in its way later.
 Task<Result<bool>> holds_others_rows(table_store::TableClient& tables, std::string table) {
   table_store::QueryRequest request;
   request.table = std::move(table);
@@ -150,7 +151,7 @@ Task<Result<bool>> holds_others_rows(table_store::TableClient& tables, std::stri
   co_return std::ranges::any_of(page->entities, [](const auto& row) { return !row.origin.has_value(); });
 }
 
-/// Others' blobs would never be touched; but whoever lists the pieces of a value would find them among these.
+/// Blobs of others are never touched, but a reader that lists the pieces of a value would find them among the pieces.
 Task<Result<void>> look_at_container(blob_store::BlobClient* blobs, ListsKind lists,
                                      std::vector<std::string>& problems) {
   if (blobs == nullptr) {
@@ -227,7 +228,7 @@ Task<Result<IndexStore::Stored>> declare(table_store::TableClient& tables, blob_
   const auto problems = CO_TRY(co_await problems_of(tables, blobs, name, definition, std::move(others)));
   if (!problems.empty()) co_return refused(problems);
   auto stored = CO_TRY(co_await store.put(name, definition));
-  // Somebody may have declared another one at the same time.
+  // Another index may have been declared at the same time.
   const auto met = conflicts_of(name, definition, without(CO_TRY(co_await store.all()), name));
   if (met.empty() || !stored.created) co_return stored;
   CO_TRY(co_await store.ask(name, {.drop = true}));

@@ -1,4 +1,4 @@
-// What a definition must be beside well-formed: its tables are there, and it gets along with the other indexes.
+// Requirements of a definition beyond its form: its tables exist, and it is compatible with the other indexes.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace tidemark::indexes {
 
-/// Why this index cannot be beside the others: rows that may meet in one destination, a circle of indexes, too many for
-/// the source. Pure.
+/// Returns the reasons why this index cannot exist beside the others: rows that may meet in one destination, a circle
+/// of indexes, too many for the source. Pure.
 std::vector<std::string> conflicts_of(const std::string& name, const Definition& definition,
                                       const std::vector<Index>& others);
 

@@ -22,7 +22,7 @@ void add(Entity& row, std::string keys) {
   row.properties.push_back({std::string(kBlobListForm.keys), std::move(keys)});
 }
 
-/// Whether the blob cannot be read by anybody, now or later.
+/// Tells whether the blob can never be read again.
 bool is_gone(const Result<std::optional<blob_store::BlobPiece>>& read) {
   return read.failed_with(ErrorCode::kContainerNotFound) || read.failed_with(ErrorCode::kBlobArchived);
 }
@@ -63,7 +63,7 @@ Task<Result<table_store::QueryPage>> PieceContents::read(table_store::TableClien
       auto name = jobs::property_or<std::string>(row, kBlobProperty);
       if (keys_of(row) == nullptr) not_there.insert(std::move(name));
     }
-    // What its row still names was not replaced: it is lost, and made again by the next scrub.
+    // If the row still names the blob, the blob was not replaced: it is lost, and the next scrub creates it again.
     if (std::ranges::includes(missing, not_there)) co_return page;
     for (const auto& row : page.entities) {
       if (const auto* keys = keys_of(row)) known.emplace(jobs::property_or<std::string>(row, kBlobProperty), *keys);

@@ -1,6 +1,6 @@
-// Reads what lists have in blobs. The row of a piece names its blob, which nobody changes: a piece that changes gets
-// another blob, then its row names that, and then the first one goes. So whoever finds no blob reads the row again.
-// Used from one strand.
+// Reads the contents of lists in blobs. The row of a piece names its blob, which nobody changes: a piece that changes
+// gets another blob, then its row names the new one, and then the first one is removed. So a reader that finds no blob
+// reads the row again. Used from one strand.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace tidemark::indexes {
 
-/// The version of the original that these blobs claim to be copies of: older than any blob that was written otherwise,
-/// so nothing that is not an index's is ever replaced or removed.
+/// The version of the original of which these blobs claim to be copies: older than that of any other blob, so only
+/// blobs of an index are ever replaced or removed.
 inline constexpr std::int64_t kPieceMark = 1;
 
 class PieceContents {
@@ -19,10 +19,11 @@ class PieceContents {
   PieceContents(blob_store::BlobClient& blobs, Clock& clock, std::string container)
       : blobs_(blobs), clock_(clock), container_(std::move(container)) {}
 
-  /// Gives each of these rows the keys of its piece, as lists in tables have them (list_piece.h). A row whose blob is
-  /// not there, or is not an index's, stays as it is.
+  /// Gives each of these rows the keys of its piece, in the form of lists in tables (list_piece.h). A row whose blob is
+  /// missing, or does not belong to an index, stays as it is.
   Task<Result<void>> add_keys(std::vector<table_store::Entity*> rows);
-  /// A page of rows with their keys; what has been replaced meanwhile is read again. kServerBusy if that does not end.
+  /// Reads a page of rows with their keys; rows that were replaced meanwhile are read again. kServerBusy if that does
+  /// not end.
   Task<Result<table_store::QueryPage>> read(table_store::TableClient& tables, table_store::QueryRequest request);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace tidemark::indexes {
 
-/// Each entity as it is now; nothing for those that are not there, or if there is no table.
+/// Returns the present state of each entity; nothing for an entity that does not exist, or if the table does not exist.
 Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(table_store::TableClient& tables,
                                                                             std::string table,
                                                                             std::vector<jobs::EntityKey> keys,

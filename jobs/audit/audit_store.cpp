@@ -16,7 +16,7 @@ constexpr std::size_t kErasuresAtOnce = 100;
 
 std::string audit_table() { return std::string(kAuditTable); }
 
-/// What clients sent may be of any bytes.
+/// Texts from clients may contain any bytes.
 void tidy(AuditEntry& entry) {
   for (auto* text : {&entry.actor, &entry.address, &entry.operation, &entry.target, &entry.detail, &entry.reason}) {
     if (!is_valid_utf8(*text)) *text = percent_encode(*text);
@@ -47,11 +47,11 @@ std::string filter_text(const AuditFilter& filter) {
 
 Task<Result<table_store::QueryPage>> query(table_store::TableClient& tables, table_store::QueryRequest request) {
   auto page = co_await tables.query(std::move(request));
-  if (page.failed_with(ErrorCode::kTableNotFound)) co_return table_store::QueryPage{};  // nobody did anything yet
+  if (page.failed_with(ErrorCode::kTableNotFound)) co_return table_store::QueryPage{};  // there are no entries yet
   co_return page;
 }
 
-/// The entities of a page are in order, so those of a partition are together.
+/// The entities of a page are sorted, so those of a partition are together.
 Task<Result<std::uint64_t>> erase_all(table_store::TableClient& tables, std::vector<table_store::Entity> entities) {
   for (std::size_t done = 0; done < entities.size();) {
     const auto partition = entities[done].partition_key;

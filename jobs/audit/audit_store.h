@@ -1,10 +1,11 @@
-// The audit trail of the api: who did what, when, from where, why, and what came of it. An entry is an entity of table
-// TidemarkAudit that any SDK can query. PartitionKey is the day, "79219-2026-11-23", whose number falls, and RowKey the
-// time in the same way, as in a job's id: so the newest is first in key order, across days as well.
+// The audit trail of the api: who did what, when, from where, why, and with what outcome. An entry is an entity of
+// table TidemarkAudit that any SDK can query. PartitionKey is the day, "79219-2026-11-23", with a number that falls,
+// and RowKey is the time in the same form, as in a job's id: so the newest entry is first in key order, across days as
+// well.
 //
-// An entry is written before its action begins, with the outcome "begun", and again with what came of it. So no action
-// is without an entry: if it cannot be written, the action is not begun; and if the process dies in between, the entry
-// says that nobody knows how it ended. Stateless.
+// An entry is written before its action begins, with the outcome "begun", and again with the final outcome. So no
+// action is without an entry: if it cannot be written, the action is not begun; and if the process dies in between, the
+// entry says that the outcome is unknown. Stateless.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,25 +20,25 @@ namespace tidemark::jobs {
 inline constexpr std::string_view kAuditTable = "TidemarkAudit";
 
 namespace outcome {
-inline constexpr const char* kBegun = "begun";      // it is being done, or nobody knows what came of it
+inline constexpr const char* kBegun = "begun";      // it is in progress, or its outcome is unknown
 inline constexpr const char* kDone = "done";        // answered with 2xx
 inline constexpr const char* kRefused = "refused";  // the caller may not do it: nothing was done
 inline constexpr const char* kFailed = "failed";    // answered with an error
 }  // namespace outcome
 
 struct AuditEntry {
-  std::string id;  // RowKey; given by AuditStore
-  Time at{};       // likewise
+  std::string id;  // RowKey; AuditStore sets it
+  Time at{};       // AuditStore sets it
   std::string actor, role, via;
   std::string address;
   std::string operation;  // "jobs.cancel"
-  std::string target;     // the thing that it was done to
+  std::string target;     // the object of the action
   std::string detail;
-  std::optional<std::int64_t> count;  // how many things, if it is known
+  std::optional<std::int64_t> count;  // how many objects, if it is known
   std::string reason;
   std::string outcome;
-  std::int32_t status = 0;  // of the answer; 0 while it is begun
-  std::string code;         // of the error
+  std::int32_t status = 0;  // HTTP status of the answer; 0 while it is begun
+  std::string code;         // the error's code
   std::string request_id;
 };
 
@@ -66,7 +67,7 @@ struct AuditFilter {
 struct AuditPage {
   std::vector<AuditEntry> entries;  // newest first
   std::string continuation;
-  std::uint64_t searched = 0;  // entries that were looked at for the page
+  std::uint64_t searched = 0;  // the entries that were looked at for the page
 };
 
 class AuditStore {
@@ -74,12 +75,12 @@ class AuditStore {
   AuditStore(table_store::TableClient& tables, Clock& clock, Random& random)
       : tables_(tables), clock_(clock), random_(random) {}
 
-  /// Writes a new entry, and gives it its id and time. Texts that are too long are cut.
+  /// Writes a new entry, and sets its id and time. Texts that are too long are cut.
   Task<Result<AuditEntry>> add(AuditEntry entry);
-  /// Writes an entry that was added again.
+  /// Writes again an entry that was added before.
   Task<Result<void>> complete(AuditEntry entry);
-  /// Those that match. A page may be shorter than `limit` (1..1000), even empty, and still have a continuation: it ends
-  /// after kSearchPatience (jobs/store/rows.h).
+  /// Lists the entries that match. A page may be shorter than `limit` (1..1000), even empty, and still have a
+  /// continuation: it ends after kSearchPatience (jobs/store/rows.h).
   Task<Result<AuditPage>> list(AuditFilter filter, std::uint32_t limit, std::string continuation);
 
  private:
@@ -88,9 +89,9 @@ class AuditStore {
   Random& random_;
 };
 
-/// "79219-2026-11-23"
+/// Returns the partition of a time, such as "79219-2026-11-23".
 std::string audit_partition(Time at);
-/// Removes the entries that were written before `limit` by the time of the table store; how many.
+/// Removes the entries that were written before `limit` by the time of the table store; returns how many.
 Task<Result<std::uint64_t>> collect_audit(table_store::TableClient& tables, Time limit);
 
 }  // namespace tidemark::jobs

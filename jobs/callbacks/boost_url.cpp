@@ -1,2 +1,2 @@
-// The body of Boost.URL, compiled here and nowhere else.
+// Compiles the implementation of Boost.URL, here and in no other file.
 #include <boost/url/src.hpp>

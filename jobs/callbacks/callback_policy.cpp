@@ -18,7 +18,7 @@ struct Block4 {
   unsigned length;
 };
 
-// IANA's registry of special-purpose addresses, but for those that are reachable from everywhere.
+// IANA's registry of special-purpose addresses, except those that are reachable from everywhere.
 constexpr Block4 kSpecial4[] = {
     {0x00000000, 8},   // this network
     {0x0A000000, 8},   // private
@@ -69,7 +69,7 @@ std::unexpected<Error> bad_entry(std::string_view text) {
                                              "and :PORT or :* if it is not the port of the scheme");
 }
 
-/// How a setting names the host: with its port, if it is not the one of the scheme.
+/// Returns the host as a setting names it: with its port, unless it is the default port of the scheme.
 std::string entry_of(const CallbackUrl& url) {
   constexpr std::uint16_t kTls = 443, kPlain = 80;
   const bool usual = url.port == (url.tls ? kTls : kPlain);
@@ -90,7 +90,7 @@ bool is_public_address(const ip::address& address) {
 Result<HostList::Entry> HostList::parse_entry(std::string_view text) {
   Entry entry;
   auto host = text;
-  // What follows the last colon is a port, unless the colon stands in an IPv6 address.
+  // The text after the last colon is a port, unless the colon is in an IPv6 address.
   const auto colon = text.rfind(':');
   if (colon != std::string_view::npos && text.find(']', colon) == std::string_view::npos) {
     const auto port = text.substr(colon + 1);
@@ -103,7 +103,7 @@ Result<HostList::Entry> HostList::parse_entry(std::string_view text) {
   if (host == "*") return entry;
   entry.below = host.starts_with("*.");
   if (entry.below) host.remove_prefix(2);
-  // The same rules and the same form as for what it is compared with.
+  // The entry is checked and normalised like the URLs that it is compared with.
   auto url = parse_callback_url("https://" + std::string(host) + "/");
   if (!url || url->port != 443 || url->text != url->origin() + "/" || (entry.below && url->address)) {
     return bad_entry(text);

@@ -1,6 +1,6 @@
-// Which hosts callbacks may go to, so that a stack does not become a way into the network around it. The api checks
-// before it accepts a job. The worker checks before it sends, and again for the address that it connects to, so a name
-// that resolves to something else the next time gains nothing. The operator writes three lists:
+// The hosts that callbacks may go to, so that a stack does not become a way into the network around it. The api checks
+// a job before it accepts it. The worker checks before it sends, and again for the address that it connects to, so a
+// name that resolves to another address the next time gains nothing. The operator writes three lists:
 //   hosts          all hosts that may be called; empty for none
 //   private_hosts  those of them that may be at loopback, private, link-local or other special addresses
 //   http_hosts     those of them that may be called without TLS
@@ -15,8 +15,8 @@
 
 namespace tidemark::jobs {
 
-/// True for an address of the public internet: not in one of the special blocks of RFC 6890 and its successors, not one
-/// that embeds such an address, and not one where a cloud keeps the credentials of its machines.
+/// Returns true for an address of the public internet: not in one of the special blocks of RFC 6890 and its successors,
+/// not one that embeds such an address, and not one where a cloud keeps the credentials of its machines.
 bool is_public_address(const boost::asio::ip::address& address);
 
 class HostList {
@@ -38,7 +38,7 @@ class HostList {
 
 class CallbackPolicy {
  public:
-  CallbackPolicy() = default;  // refuses everything
+  CallbackPolicy() = default;  // refuses all hosts
   static Result<CallbackPolicy> create(std::string_view hosts, std::string_view private_hosts,
                                        std::string_view http_hosts);  // kConfigInvalid
   [[nodiscard]] bool enabled() const { return !hosts_.empty(); }

@@ -25,7 +25,7 @@ bool is_label(std::string_view label) {
                      [](char c) { return is_lower(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
-/// Old resolvers take 1, 0x7f.1 and 017700000001 for IPv4 addresses: names end in something else.
+/// Old resolvers take 1, 0x7f.1 and 017700000001 for IPv4 addresses; a name never ends in such a label.
 bool reads_as_number(std::string_view label) {
   if (label.starts_with("0x")) return true;
   return std::all_of(label.begin(), label.end(), &is_digit);
@@ -41,7 +41,7 @@ bool is_host_name(std::string_view host) {
   return !reads_as_number(label);
 }
 
-/// What stands between "//" and the path: Boost 1.81 ends it early for "1.2.3.4.5" and "h:80:80".
+/// Returns the text between "//" and the path: Boost 1.81 ends it early for "1.2.3.4.5" and "h:80:80".
 std::string_view authority_in(std::string_view text) {
   const auto begin = text.find("//");
   if (begin == std::string_view::npos) return {};

@@ -1,6 +1,6 @@
-// What a kind of job says about itself, so that nothing outside of its folder has to know it. Its spec is a struct with
-// the members below; without one of them, it does not compile. To add a kind, add its folder and its line in kinds.h.
-// run() is defined in the folder's run/, which is compiled only into the workers.
+// The description of a kind of job, so that no code outside its folder has to know it. Its spec is a struct with the
+// members below; without one of them, it does not compile. To add a kind, add its folder and its line in kinds.h. run()
+// is defined in workers/kinds, which is compiled only into the workers.
 #pragma once
 #include <concepts>
 #include <span>
@@ -26,10 +26,10 @@ struct Reach;
 struct KindOption {
   enum class Form : std::uint8_t { kText, kTime, kNumber, kFlag, kNames, kValues, kJson };
   const char* flag;
-  const char* member;  // of the job, or:
+  const char* member;  // a member of the job, or of `object`
   const char* meaning;
   Form form = Form::kText;
-  const char* object = nullptr;  // of this member of the job
+  const char* object = nullptr;  // set: `member` is in this member of the job
 };
 
 template <class Spec>
@@ -40,9 +40,9 @@ concept Kind = std::equality_comparable<Spec> && requires(const Spec& spec, work
   { Spec::kOptions } -> std::convertible_to<std::span<const KindOption>>;
   /// The kind's own members, in the order in which they are written.
   { &Spec::members } -> std::same_as<void (Spec::*)(SpecMembers&)>;
-  /// Where entities come from, where they go and what happens to them; plan, undo and much else are derived from it.
+  /// Where entities come from, where they go and how they change; plan, undo and much else are derived from it.
   { &Spec::reach } -> std::same_as<Reach (Spec::*)() const>;
-  /// True if it has an operation in the blob store too, which the end of the job must close.
+  /// True if it has an operation in the blob store too, which must be closed at the end of the job.
   { spec.writes_blobs() } -> std::same_as<bool>;
   /// Does the work; a function of namespace workers.
   run(context, spec);

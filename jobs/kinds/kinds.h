@@ -1,4 +1,4 @@
-// The list of the kinds of job, with a line for each. Pure.
+// The list of the kinds of job, one line for each. Pure.
 #pragma once
 #include <algorithm>
 #include <array>

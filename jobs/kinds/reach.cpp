@@ -77,7 +77,7 @@ Result<void> check_accounts(const Reach& reach, const std::vector<std::string>& 
 }
 
 std::vector<std::string> ledger_accounts(const Reach& reach, const std::string& home) {
-  // Of a move, whatever is removed from a table is counted in its account, and what comes from objects where it is put.
+  // A move counts entities from a table in that table's account, and entities from objects in the destination's.
   std::vector<const Location*> written{&reach.from};
   if (reach.step == Step::kCopy) written = {&reach.to};
   if (reach.moves()) written = {&reach.from, &reach.to};

@@ -1,5 +1,5 @@
-// What a job does to entities, whatever its kind: where they come from, where they go, with which key, and what happens
-// to each. Plans, undo, explanations, limits and the batches of small jobs are derived from it. Pure.
+// The effect of a job on entities, whatever its kind: where they come from, where they go, with which key, and how each
+// of them changes. Plans, undo, explanations, limits and the batches of small jobs are derived from it. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,12 +14,12 @@ namespace tidemark::jobs {
 struct Location {
   std::string table = {};
   std::optional<ObjectArchive> archive = {};
-  std::string account = {};  // empty: that of the jobs
+  std::string account = {};  // empty: the account of the jobs
   [[nodiscard]] bool empty() const { return table.empty() && !archive; }
 };
-/// True if both are the same place. Table names match in any case.
+/// Returns true if both are the same place. Table names match in any case.
 bool is_same(const Location& a, const Location& b);
-/// "table", "container" or "directory", and its name.
+/// Returns "table", "container" or "directory".
 std::string_view store_of(const Location& location);
 const std::string& name_of(const Location& location);
 
@@ -29,43 +29,43 @@ enum class Step : std::uint8_t {
   kCopy = 3,
   kErase = 4,
   kRekey = 6,  // moved to another key of the same table, under the version that was read
-  kOther = 5,  // `note` says what
+  kOther = 5,  // `note` describes it
 };
 
 struct Reach {
   Location from = {}, to = {};
   Selection selection = {};
-  std::string operation = {};  // instead of a selection: what this job wrote and nobody has changed since
+  std::string operation = {};  // instead of a selection: all that this job wrote and that has not changed since
   Step step = Step::kOther;
-  std::string note = {};                       // for a person: what happens to an entity
-  bool everything = false;                     // of `from`
-  bool keeps_key = false;                      // what it writes has the key of the original, or:
-  std::optional<KeyTemplates> templates = {};  // a key made of the original by these
-  PropertyValues sets = {};                    // properties, before the key is made
-  std::string undoes = {};                     // the job to take back; resolve() tells the rest
-  std::string url = {};                        // of an endpoint that is called
-  std::string container = {};                  // that must be there
+  std::string note = {};                       // for people: the change of an entity
+  bool everything = false;                     // the whole of `from`
+  bool keeps_key = false;                      // written entities keep the key of the original, or:
+  std::optional<KeyTemplates> templates = {};  // they make the key from the original
+  PropertyValues sets = {};                    // properties that are set before the key is made
+  std::string undoes = {};                     // the job to take back; resolve() finds the other fields
+  std::string url = {};                        // the URL of an endpoint that is called
+  std::string container = {};                  // the container that must exist
   bool writes_blobs = false;
   [[nodiscard]] bool covers(const table_store::Entity& entity) const;
-  /// The key of what becomes of the entity; nothing if it cannot be made, or if there are no templates.
+  /// Returns the key of the entity that this one becomes; nothing if it cannot be made, or if there are no templates.
   [[nodiscard]] std::optional<EntityKey> key_for(table_store::Entity entity) const;
   [[nodiscard]] bool moves() const { return step == Step::kArchive || step == Step::kRestore; }
 };
 Reach reach_of(const JobSpec& spec);
 
 class JobStore;
-/// What an undo reaches, from the records of the jobs it goes back to; any other reach as it is, but for the name of
-/// the jobs' own account, which is left out. kJobNotFound, kJobNotEnded, kJobInvalid (a kind that cannot be undone, or
-/// a move from a place to itself).
+/// Resolves the reach of an undo, from the records of the jobs that it goes back to; any other reach stays as it is,
+/// except that the name of the jobs' own account is left out. kJobNotFound, kJobNotEnded, kJobInvalid (a kind that
+/// cannot be undone, or a move from a place to itself).
 Task<Result<Reach>> resolve(JobStore& store, Reach reach);
-/// Leaves the name of the jobs' account out of both sides.
+/// Removes the name of the jobs' account from both sides.
 Reach seen_from(const std::string& home, Reach reach);
-/// The accounts that it reaches besides that of the jobs.
+/// Returns the accounts that it reaches besides that of the jobs.
 std::vector<std::string> other_accounts(const Reach& reach);
-/// kJobInvalid if the process that was given these may not reach one of them.
+/// Returns kJobInvalid if it reaches an account that is not allowed to this process.
 Result<void> check_accounts(const Reach& reach, const std::vector<std::string>& allowed);
-/// If the job writes in other accounts, those in which it has an operation with a ledger; the one in which it counts
-/// what is done comes first. `home`: that of the jobs.
+/// Returns, if the job writes in other accounts, those in which it has an operation with a ledger; the account in which
+/// it counts its work comes first. `home`: the account of the jobs.
 std::vector<std::string> ledger_accounts(const Reach& reach, const std::string& home);
 
 }  // namespace tidemark::jobs

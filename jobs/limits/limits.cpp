@@ -22,7 +22,7 @@ constexpr Names<LimitScope, 3> kScopes{
     {{LimitScope::kKind, "kind"}, {LimitScope::kTable, "table"}, {LimitScope::kPartition, "partition"}}};
 constexpr std::tuple kTargetFields{Field{"Name", &LimitTarget::name}, Field{"Key", &LimitTarget::partition_key}};
 
-/// Nothing for a row that somebody else put there.
+/// Returns nothing for a row that is not one of these.
 std::optional<Limit> limit_of(const Entity& entity) {
   const auto scope = scope_from_name(property_or(entity, "Scope", std::string("kind")));
   if (!scope) return std::nullopt;
@@ -119,7 +119,7 @@ Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::u
   auto page = CO_TRY(co_await tables_.query(std::move(request)));
   const auto now = clock_.now();
   const auto held_by = [](const Entity& entity) { return property_or(entity, "JobId", std::string()); };
-  // A delivery that takes a job over takes its slot over too, and never a second one.
+  // A delivery that takes a job over takes over its slot too, and never a second one.
   const auto own = std::find_if(page.entities.begin(), page.entities.end(),
                                 [&](const Entity& entity) { return held_by(entity) == holder; });
   for (std::uint32_t number = 0; number < slots; ++number) {

@@ -6,13 +6,13 @@ namespace {
 using blob_store::kMaxPieceBytes;
 
 constexpr int kReadRaces = 5;
-// Nothing that a job reads back is larger; a blob of this name that is was put there by somebody else, and is not read.
+// No object that a job reads back is larger. A larger blob of this name was not written by a job, and is not read.
 constexpr std::uint64_t kMaxObjectBytes = 256UL << 20;
 
 }  // namespace
 
 Task<Result<bool>> BlobObjects::open(Fence fence) {
-  // Nobody was here before the first delivery, and its first write opens the operation.
+  // There was no writer before the first delivery, and its first write opens the operation.
   if (fence.epoch == 1) co_return false;
   auto id = fence.operation_id;
   auto opened = co_await blobs_->open_operation(std::move(fence.operation_id), fence.epoch, fence.since);
@@ -74,7 +74,7 @@ Task<Result<std::optional<StoredObject>>> BlobObjects::read(std::string name) {
     while (true) {
       auto piece = co_await blobs_->read(container_, name, object.bytes.size(), version);
       if (piece.failed_with(ErrorCode::kContainerNotFound)) co_return std::optional<StoredObject>();
-      // Replaced or erased while it was read: once more from the beginning.
+      // The blob was replaced or erased while it was read: start again from the beginning.
       changed = piece.failed_with(ErrorCode::kConditionNotMet) || (version && piece && !piece->has_value());
       if (changed) break;
       if (!piece) co_return fail(std::move(piece.error()));

@@ -10,7 +10,7 @@ class BlobObjects final : public ObjectStore {
  public:
   BlobObjects(std::shared_ptr<blob_store::BlobClient> blobs, std::string container)
       : blobs_(std::move(blobs)), container_(std::move(container)) {}
-  /// `blobs` must outlive it.
+  /// `blobs` must outlive this object.
   BlobObjects(blob_store::BlobClient& blobs, std::string container)
       : BlobObjects(std::shared_ptr<blob_store::BlobClient>(std::shared_ptr<void>(), &blobs), std::move(container)) {}
   Task<Result<void>> prepare() override { return blobs_->ensure_container(container_); }

@@ -16,7 +16,7 @@ constexpr std::size_t kSlice = 1000;  // files
 constexpr std::size_t kRowsAtOnce = 100;
 constexpr std::size_t kMostWriters = 10'000;
 
-/// One pass.
+/// One pass of the collector.
 class Collection {
  public:
   Collection(table_store::TableClient& tables, FileDirectory directory, CollectionRules rules)
@@ -31,9 +31,9 @@ class Collection {
   Task<Result<void>> sweep_archive(Files files);
   Task<Result<void>> sweep_temporary(Files files);
   Task<Result<void>> sweep_quarantine(Files files);
-  /// Whether it can write no row any more, as far as this table store knows.
+  /// Tells whether the writer can write no more rows, as far as this table store knows.
   Task<Result<bool>> is_over(FileWriter writer);
-  /// For each of the files, whether its row names it.
+  /// Tells for each of the files whether its row names it.
   Task<Result<std::vector<bool>>> named(const std::vector<std::string>& paths);
   [[nodiscard]] bool older_than(const Found& found, Duration age) const { return found.modified + age <= rules_.now; }
   template <class Call>
@@ -51,7 +51,7 @@ class Collection {
 Task<Result<CollectedFiles>> Collection::run() {
   FileOwner owner(tables_, directory_);
   if (CO_TRY(co_await owner.look()).whose != Ownership::kOurs) co_return out_;
-  // What is in quarantine has waited for the rows of this pass too.
+  // Files in quarantine have waited for the rows of this pass too.
   CO_TRY(co_await walk(FileTree::Area::kQuarantine, &Collection::sweep_quarantine));
   CO_TRY(co_await walk(FileTree::Area::kArchive, &Collection::sweep_archive));
   CO_TRY(co_await walk(FileTree::Area::kTemporary, &Collection::sweep_temporary));
@@ -84,7 +84,7 @@ Task<Result<std::vector<bool>>> Collection::named(const std::vector<std::string>
     const auto begin = out.size();
     for (auto i = begin; i < paths.size() && keys.size() < kRowsAtOnce; ++i) {
       auto key = catalog_key(parse_file_path(paths[i])->object);
-      // Several files of one object: each is looked up with others.
+      // There are several files of one object: each of them is looked up with other files.
       if (std::ranges::find(keys, key) != keys.end()) break;
       keys.push_back(std::move(key));
     }
@@ -96,7 +96,7 @@ Task<Result<std::vector<bool>>> Collection::named(const std::vector<std::string>
         continue;
       }
       const auto row = FileObjects::row_from(*rows[i], parse_file_path(path)->object);
-      // A row that no job wrote stands where that of this file may have been.
+      // If no job wrote the row, it stands where the row of this file may have been.
       out.push_back(!row.name || row.file == path);
     }
   }
@@ -104,7 +104,7 @@ Task<Result<std::vector<bool>>> Collection::named(const std::vector<std::string>
 }
 
 Task<Result<void>> Collection::sweep_archive(Files files) {
-  // The ledgers first: once one says that a writer is over, no row of its can come any more.
+  // Ledgers are read first: once a ledger says that a writer is over, that writer cannot add a row any more.
   std::vector<std::string> paths;
   for (auto& found : files) {
     const auto name = parse_file_path(found.path);

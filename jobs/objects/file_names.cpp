@@ -34,7 +34,7 @@ std::optional<FileWriter> writer_from(std::string_view text) {
 }  // namespace
 
 std::string file_path(const FileName& name) {
-  const auto slash = name.object.rfind('/') + 1;  // 0 without one
+  const auto slash = name.object.rfind('/') + 1;  // 0 if there is none
   const auto dot = std::min(name.object.find('.', slash), name.object.size());
   return name.object.substr(0, dot) + "@" + std::to_string(name.version) + "-" + writer_text(name.writer) +
          name.object.substr(dot);

@@ -1,8 +1,8 @@
-// The names of archived files, which say everything that a row of the catalog says, so that the catalog can be made
-// again from them:
+// The names of archived files, which contain everything that a row of the catalog contains, so that the catalog can be
+// rebuilt from them:
 //   file        PATH/STEM@VERSION-JOB-EPOCH.ENDING   of the object PATH/STEM.ENDING
 //   temporary   JOB-EPOCH-HASH                       HASH: SHA-256 of the file's path, first 16
-// A path that is not exactly what file_path() gives is no archived file, whoever claims it. Pure.
+// A path that is not exactly the result of file_path() is not an archived file, even if a row names it. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace tidemark::jobs {
 
-/// A delivery of a job, which writes files that no other one writes.
+/// A delivery of a job. No other delivery writes its files.
 struct FileWriter {
   std::string job;
   std::uint64_t epoch = 0;
@@ -28,9 +28,9 @@ struct FileName {
 
 std::string file_path(const FileName& name);
 std::string temporary_name(const FileName& name);
-/// Nothing if file_path() never gives this path.
+/// Returns nothing if file_path() never returns this path.
 std::optional<FileName> parse_file_path(const std::string& path);
-/// Whose temporary file it is; nothing if it is none.
+/// Returns the writer of a temporary file; nothing if the name is not that of one.
 std::optional<FileWriter> parse_temporary_name(std::string_view name);
 
 }  // namespace tidemark::jobs

@@ -22,7 +22,7 @@ std::string name_of_row(std::string row_key) {
   return row_key;
 }
 
-/// From quarantine, if it lies there and its row has come back.
+/// Reads the file, after fetching it from quarantine if it is there and its row has come back.
 Result<std::optional<std::string>> read_or_fetch(const FileTree& tree, const std::string& file) {
   auto bytes = TRY(tree.read(file, kMaxFileBytes));
   if (bytes || !TRY(tree.put_back(file))) return bytes;
@@ -58,7 +58,7 @@ std::unexpected<Error> FileObjects::kept_changing(const std::string& name) const
 }
 
 Task<Result<bool>> FileObjects::open(Fence fence) {
-  // Even at the first delivery: before the first file is there, the ledger must know of its writer, or the collector
+  // Done even at the first delivery: before the first file exists, the ledger must know its writer, or the collector
   // would take it for one that is gone.
   CO_TRY(co_await tables_.open_operation(std::move(fence.operation_id), fence.epoch, fence.since));
   const auto found = CO_TRY(co_await owner_.look_and_stamp());
@@ -79,7 +79,7 @@ FileObjects::Row FileObjects::row_from(const Entity& entity, const std::string& 
   Row row{entity.version, property_or<std::string>(entity, "File")};
   row.name = parse_file_path(row.file);
   const auto version = property_or<std::int64_t>(entity, "Version");
-  // Whoever may write rows must not choose which file is read under this name, or removed.
+  // A client that may write rows must not be able to choose which file is read under this name, or removed.
   if (row.name && (row.name->object != object || row.name->version != version)) row.name.reset();
   return row;
 }
@@ -116,7 +116,7 @@ Task<Result<WriteOutcome>> FileObjects::enter(FileName name, std::size_t size, s
     const bool stands = old && old->name &&
                         CO_TRY(co_await on(directory_.blocking,
                                            [tree = directory_.tree, there = old->file] { return tree->has(there); }));
-    // A row without its file says nothing any more.
+    // A row without its file does not count any more.
     if (old && old->name && !stands) old->name->version = INT64_MIN;
     auto outcome = CO_TRY(co_await commit(write, file, size, std::move(old), fence));
     if (outcome) co_return *outcome;
@@ -140,7 +140,7 @@ Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(ObjectWrite write,
   auto outcomes = co_await kFileRow.around(
       tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence)));
   if (outcomes.failed_with(ErrorCode::kTableNotFound)) {
-    // The catalog was dropped under the job. Without it, the directory is a stranger's.
+    // The catalog was dropped while the job ran. Without it, the directory belongs to a stranger.
     ours_ = false;
     CO_TRY(co_await make_ours());
     co_return std::optional<WriteOutcome>();
@@ -179,7 +179,7 @@ Task<Result<std::optional<StoredObject>>> FileObjects::read(std::string name) {
     auto row = CO_TRY(co_await find(name));
     if (!row) co_return std::optional<StoredObject>();
     if (!row->name) co_return std::optional<StoredObject>({{}, {}, std::to_string(row->row_version)});
-    // The file of a row that was replaced is gone; that of a row that stands must be there.
+    // The file of a row that was replaced is gone; that of a current row must exist.
     if (row->file == before) break;
     before = row->file;
     auto bytes = CO_TRY(co_await on(directory_.blocking,
@@ -192,7 +192,7 @@ Task<Result<std::optional<StoredObject>>> FileObjects::read(std::string name) {
 }
 
 Task<Result<ObjectNames>> FileObjects::list(std::string prefix, std::string from) {
-  // Names hold nothing between ' ' and '!' and no quote, so this is the range of the names below a prefix "a/b/".
+  // Names have no character between ' ' and '!' and no quote, so this is the range of names below a prefix "a/b/".
   auto first = catalog_key(std::max(prefix, from));
   auto end = catalog_key(prefix);
   if (!end.empty()) ++end.back();

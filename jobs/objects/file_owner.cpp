@@ -62,7 +62,7 @@ Task<Result<OwnerFound>> FileOwner::look() {
   for (int look = 0; look < kLooks; ++look) {
     auto found = CO_TRY(co_await judge(marks));
     if (found.whose != Ownership::kStrange) co_return found;
-    // Somebody may have made it ours between two of our steps.
+    // Another process of this stack may have claimed it between two of these steps.
     auto again = CO_TRY(co_await read_marks());
     if (again == marks) co_return found;
     marks = std::move(again);
@@ -134,7 +134,7 @@ Task<Result<void>> FileOwner::claim() {
 
 Task<Result<void>> FileOwner::take_over() { return mark(FileTree::Stamping::kReplace); }
 
-/// The row first: what dies in between leaves a directory of nobody's, and the next one goes on with the same id.
+/// Writes the row first: a process that dies in between leaves an unowned directory, and the next uses the same id.
 Task<Result<void>> FileOwner::mark(FileTree::Stamping how) {
   const auto id = CO_TRY(co_await ensure_row());
   const nlohmann::ordered_json stamp{{"id", id}, {"account", tables_.account()}, {"directory", directory_.name}};

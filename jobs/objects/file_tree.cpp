@@ -38,14 +38,13 @@ bool is_segment(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || std::string_view("-_%~@.").contains(c); });
 }
 
-/// A directory and the last segment.
+/// A directory and the last segment of a path.
 struct Location {
   Descriptor directory;
   std::string name;
 };
 
-/// No descriptor: a directory is missing. `make` is called for each step before it is taken, to create what is not
-/// there.
+/// Without a descriptor, a directory is missing. `make` is called before each step, to create a missing directory.
 using MakeStep = std::function<Result<void>(int parent, const std::string& name, std::string_view path)>;
 Result<Location> descend(int root, const std::string& path, const MakeStep& make) {
   if (!is_tree_path(path)) return fail(ErrorCode::kInvalidInput, "'" + path + "' is no path of an archive.");
@@ -67,7 +66,7 @@ Result<Location> descend(int root, const std::string& path, const MakeStep& make
   }
 }
 
-/// Made if it is missing.
+/// Opens the directory, and makes it if it is missing.
 Result<Descriptor> directory_in(int parent, const char* name) {
   if (::mkdirat(parent, name, kDirectoryMode) != 0 && errno != EEXIST) return failed("making a directory", name);
   Descriptor directory(::openat(parent, name, kDirectory));
@@ -85,7 +84,7 @@ Result<void> write_all(int file, std::string_view bytes, const std::string& path
   return {};
 }
 
-/// The file's bytes; nothing if there is no such file.
+/// Returns the file's bytes; nothing if there is no such file.
 Result<std::optional<std::string>> read_file(int directory, const std::string& name, std::size_t limit) {
   Descriptor file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<std::string>();
@@ -108,7 +107,7 @@ Result<std::optional<std::string>> read_file(int directory, const std::string& n
   return std::optional<std::string>(std::move(bytes));
 }
 
-/// Durable when it returns, under its temporary name.
+/// When it returns, the file is durable under its temporary name.
 Result<void> write_file(int directory, const std::string& name, const std::string& bytes) {
   Descriptor file(::openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
   if (!file) return failed("creating a file", name);
@@ -156,7 +155,7 @@ Result<std::vector<FileDirectory>> open_directories(const std::string& setting, 
 }
 
 Result<std::shared_ptr<FileTree>> FileTree::open(const std::string& path) {
-  // The directory itself is the operator's word: it may be reached through a link.
+  // The directory itself is the operator's choice: it may be reached through a link.
   const int root = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (root < 0) {
     return fail(ErrorCode::kConfigInvalid,
@@ -188,7 +187,7 @@ Result<void> FileTree::write(const std::string& path, const std::string& tempora
   };
   auto place = descend(root_.get(), path, make);
   if (place && !place->directory) {
-    // Somebody removed what we made.
+    // A directory that this process made has been removed.
     {
       MutexLock lock(mutex_);
       durable_.clear();
@@ -243,7 +242,7 @@ Result<void> FileTree::quarantine(const std::string& path, Time now) const {
   };
   auto to = TRY(descend(root.get(), path, make));
   if (!to.directory) return failed("opening a directory", path);
-  // First the time: a file must not look as if it had been there for long.
+  // The time is set first: a file must not look as if it had been there for long.
   const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
   timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
@@ -270,7 +269,7 @@ Result<bool> FileTree::put_back(const std::string& path) const {
   };
   auto to = TRY(descend(root_.get(), path, make));
   if (!to.directory) return failed("opening a directory", path);
-  // Only one delivery ever writes a file of this name, so one that is there is the same.
+  // Only one delivery ever writes a file of this name, so an existing file is the same.
   if (::renameat(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str()) != 0) {
     if (errno == ENOENT) return false;
     return failed("renaming a file", path);
@@ -315,7 +314,7 @@ Result<bool> FileTree::write_stamp(const std::string& bytes, Stamping how, const
 }
 
 Result<std::unique_ptr<FileTree::Walk>> FileTree::walk(Area area) const {
-  // What is temporary lies in one directory, beside the quarantine. Names that begin with a dot are passed over.
+  // Temporary files lie in one directory, beside the quarantine. Names that begin with a dot are skipped.
   std::unique_ptr<Walk> walk(new Walk(area == Area::kTemporary ? 1 : kMaxDepth));
   Descriptor root = area == Area::kArchive     ? Descriptor(::openat(root_.get(), ".", kDirectory))
                     : area == Area::kTemporary ? TRY(own_directory())
@@ -352,7 +351,7 @@ Result<void> FileTree::Walk::look_at(const std::string& name, std::vector<Found>
   const int directory = ::dirfd(levels_.back().listing.get());
   auto path = levels_.back().prefix + name;
   struct stat info{};
-  if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};  // it has gone meanwhile
+  if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};  // it was removed meanwhile
   if (S_ISREG(info.st_mode)) {
     out.push_back({std::move(path), time_of(info.st_mtim)});
     return {};

@@ -1,11 +1,11 @@
 // Files below a directory that the operator allows. Every segment of a path is opened relative to the one before and
 // never through a symbolic link, and no segment may begin with a dot, so a name never leads out of the directory. Files
 // appear whole and durable: they get a temporary name, fsync, rename, and fsync of the directories. Blocking; thread
-// safe. kStorageFailure if the system refuses, kInvalidInput if the path is not valid. What is not an archived file
-// lies in a directory of its own:
+// safe. kStorageFailure if the system refuses, kInvalidInput if the path is not valid. Other files than archived ones
+// lie in a directory of their own:
 //   .tidemark/            temporary files
-//   .tidemark/owner.json  the stamp: whose directory this is (file_owner.h)
-//   .tidemark/quarantine/ files that are to go, under their paths (file_collector.h)
+//   .tidemark/owner.json  the stamp, which names the directory's owner (file_owner.h)
+//   .tidemark/quarantine/ files that will be removed, under their paths (file_collector.h)
 #pragma once
 #include <dirent.h>
 
@@ -32,7 +32,7 @@ class FileTree {
 
   /// `temporary` is the file's name until it is complete; only one writer at a time may use it.
   Result<void> write(const std::string& path, const std::string& temporary, const std::string& bytes) const;
-  /// Nothing if there is no such file.
+  /// Returns nothing if there is no such file.
   Result<std::optional<std::string>> read(const std::string& path, std::size_t limit) const;
   Result<bool> has(const std::string& path) const;
   /// Succeeds if there is no such file. Directories that become empty stay.
@@ -44,20 +44,20 @@ class FileTree {
   };
   enum class Area : std::uint8_t { kArchive, kTemporary, kQuarantine };
   class Walk;
-  /// Goes through all files of an area, in any order, and through what others do there meanwhile.
+  /// Walks through all files of an area, in any order, while other processes may change it.
   Result<std::unique_ptr<Walk>> walk(Area area) const;
   Result<void> remove_temporary(const std::string& temporary) const;
 
-  /// Takes the file out of sight. `now` becomes the time of its last change.
+  /// Moves the file into quarantine. `now` becomes the time of its last change.
   Result<void> quarantine(const std::string& path, Time now) const;
-  /// True if the file was in quarantine; it is at its place then.
+  /// Returns true if the file was in quarantine; it is then back at its place.
   Result<bool> put_back(const std::string& path) const;
   Result<void> remove_quarantined(const std::string& path) const;
 
-  /// Nothing if there is none.
+  /// Returns nothing if there is no stamp.
   Result<std::optional<std::string>> read_stamp() const;
   enum class Stamping : std::uint8_t { kIfNone, kReplace };
-  /// False if there is one and it may not be replaced. `random` is in the temporary name.
+  /// Returns false if there is a stamp that may not be replaced. `random` is part of the temporary name.
   Result<bool> write_stamp(const std::string& bytes, Stamping how, const std::string& random) const;
 
  private:
@@ -67,16 +67,16 @@ class FileTree {
   /// Makes a directory whose name is on disk.
   Result<void> make_directory(int parent, const std::string& name, std::string_view path) const;
   Descriptor root_;
-  /// Directories whose names are on disk. One that is there may be another writer's that has not synced it yet, so
-  /// being there is not enough.
+  /// Directories whose names are on disk. The mere existence of a directory is not enough: another writer may have made
+  /// it and not synced it yet.
   mutable Mutex mutex_;
   mutable std::set<std::string, std::less<>> durable_ GUARDED_BY(mutex_);
 };
 
-/// One after the other; not thread safe.
+/// Visits the files one after the other; not thread safe.
 class FileTree::Walk {
  public:
-  /// Up to `most` more files; none: that was all.
+  /// Returns up to `most` more files; none at the end.
   Result<std::vector<Found>> next(std::size_t most);
 
  private:
@@ -101,7 +101,7 @@ struct FileDirectory {
 /// Opens the directories of a setting, "name=path,name=path". kConfigInvalid.
 Result<std::vector<FileDirectory>> open_directories(const std::string& setting, const Executor& blocking);
 
-/// Segments of letters, digits and "-_%~@." that do not begin with a dot, joined by '/'.
+/// Checks for segments of letters, digits and "-_%~@." that do not begin with a dot, joined by '/'.
 bool is_tree_path(const std::string& path);
 
 }  // namespace tidemark::jobs

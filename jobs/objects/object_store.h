@@ -23,52 +23,52 @@ struct ObjectWrite {
   std::string bytes;
   std::string type;  // media type
   std::int64_t version = 0;
-  /// Replace only exactly this version, otherwise kSuperseded. If absent, replace any older version.
+  /// Replaces only exactly this version, otherwise kSuperseded. If absent, replaces any older version.
   std::optional<std::int64_t> replaces = {};
 };
 
 struct StoredObject {
   std::string bytes;
-  std::optional<std::int64_t> version;  // absent if somebody else put it there
-  std::string revision;                 // of the content: differs after any change
+  std::optional<std::int64_t> version;  // absent if no job wrote it
+  std::string revision;                 // of the content; differs after any change
 };
 
 struct ObjectNames {
-  std::vector<std::string> names;  // in order
+  std::vector<std::string> names;  // sorted
   std::string next;                // `from` of the next page; empty: this was the last
 };
 
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
-  /// Creates what holds the objects, if it is missing.
+  /// Creates the storage for the objects if it is missing.
   virtual Task<Result<void>> prepare() = 0;
-  /// From now on, earlier epochs are refused. True if the operation is already closed here, because its work is done.
+  /// Refuses earlier epochs from now on. Returns true if the operation is already closed, because its work is done.
   virtual Task<Result<bool>> open(Fence fence) = 0;
   virtual Task<Result<void>> close(Fence fence) = 0;
   virtual Task<Result<WriteOutcome>> put(ObjectWrite write, Fence fence) = 0;
   /// Erases this version or an older one.
   virtual Task<Result<WriteOutcome>> erase(std::string name, std::int64_t version, Fence fence) = 0;
-  /// Nothing if there is no such object, or nothing at all.
+  /// Returns nothing if there is no such object, or if the archive does not exist.
   virtual Task<Result<std::optional<StoredObject>>> read(std::string name) = 0;
-  /// Names that begin with `prefix`, from `from` on.
+  /// Lists the names that begin with `prefix`, from `from` on.
   virtual Task<Result<ObjectNames>> list(std::string prefix, std::string from) = 0;
-  /// For whoever reads an archive that should be there: kContainerNotFound, kJobInvalid.
+  /// For readers of an archive that should exist: kContainerNotFound, kJobInvalid.
   virtual Task<Result<void>> require() = 0;
 };
 
-/// What a process can reach outside of the tables of the jobs' account: containers of the blob store, and directories
-/// and accounts that its operator allows. Used from one strand.
+/// The places that a process can reach outside of the tables of the jobs' account: containers of the blob store, and
+/// directories and accounts that its operator allows. Used from one strand.
 struct ObjectAccess {
-  blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers; outlives all use
+  blob_store::BlobClient* blobs = nullptr;  // null if the process reaches no containers; must outlive all use
   std::vector<FileDirectory> directories = {};
   std::vector<std::string> accounts = {};
 };
 
-/// Null if this process may not use it.
+/// Returns null if this process may not use the directory.
 const FileDirectory* find_directory(const ObjectAccess& access, std::string_view name);
 std::unexpected<Error> no_directory(const std::string& name);
-/// `account`: of a container; empty: that of the jobs. kJobInvalid if this process cannot reach it.
+/// `account`: that of a container; empty: that of the jobs. kJobInvalid if this process cannot reach the archive.
 Result<std::unique_ptr<ObjectStore>> open_archive(const ObjectAccess& access, table_store::TableClient& tables,
                                                   const ObjectArchive& archive, const std::string& account = {});
 

@@ -13,10 +13,10 @@ namespace {
 
 using table_store::Entity;
 
-// Where no job of the kind has been measured yet.
+// Used if no job of the kind has been measured yet.
 constexpr double kAssumedPerSecond = 10'000;
 constexpr std::uint32_t kMeasuredJobs = 100;
-constexpr Duration kPlanPatience = std::chrono::seconds(2);  // a table may be large, and little of it selected
+constexpr Duration kPlanPatience = std::chrono::seconds(2);  // a table may be large, with few matching entities
 constexpr std::uint64_t kLeastMeasured = 500;
 constexpr LookBounds kPlanBounds{.keys = kPlannedKeys, .samples = kPlanSamples, .reads = 2000, .bytes = 1UL << 30};
 
@@ -39,7 +39,7 @@ std::string object_step(const ObjectArchive& archive, const Entity& entity) {
          part_group(archive, entity.partition_key, entity.version) + "/";
 }
 
-/// False if the entity stays where it is.
+/// Returns false if the entity stays where it is.
 Task<Result<bool>> add_rekey_step(table_store::TableClient& tables, const Reach& reach, Entity entity,
                                   PlanSample& sample) {
   const auto key = reach.key_for(entity);
@@ -56,7 +56,7 @@ Task<Result<bool>> add_rekey_step(table_store::TableClient& tables, const Reach&
   co_return !there.has_value();
 }
 
-/// "Former", or "other/Former" in another account.
+/// Returns "Former", or "other/Former" in another account.
 std::string place_text(const Location& location) {
   const auto where = location.archive ? text_of(*location.archive) : location.table;
   return location.account.empty() ? where : location.account + "/" + where;
@@ -116,7 +116,7 @@ Task<Result<void>> look_into_archive(const PlanSources& sources, const Reach& re
   auto objects = open_archive(sources.access, sources.tables, archive, reach.from.account);
   if (!objects) {
     plan.complete = false;
-    // Not a reason to fail: the workers may reach what a plan does not.
+    // This is not an error: the workers may reach archives that a plan does not.
     plan.samples.push_back(
         {one.value_or(EntityKey{}), 0, {"what is in " + text_of(archive) + " is seen by the workers alone"}});
     co_return Result<void>{};
@@ -155,7 +155,7 @@ Task<Result<void>> look_at_one(const PlanSources& sources, const Reach& reach, J
   co_return Result<void>{};
 }
 
-/// Keys a second of the newest large job of the kind that succeeded.
+/// Returns the keys per second of the newest large job of the kind that succeeded.
 Task<double> measured_rate(JobStore& store, std::string kind) {
   auto page = co_await store.list(kMeasuredJobs, {}, std::move(kind), std::string(state_name(JobState::kSucceeded)));
   if (!page) co_return kAssumedPerSecond;
@@ -176,7 +176,7 @@ Task<Result<void>> look_for_container(const PlanSources& sources, std::string co
   co_return Result<void>{};
 }
 
-/// Of a kind that reaches entities.
+/// Plans a job of a kind that reaches entities.
 Task<Result<void>> plan_entities(PlanSources& sources, const JobSpec& spec, JobPlan& plan) {
   auto reach = co_await resolve(sources.store, reach_of(spec));
   if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));

@@ -1,6 +1,6 @@
-// The plan of a job: what it would do if it ran now, without doing any of it. Counts what is selected up to a bound,
-// looks at the first entities closely, and estimates the time from the newest jobs of the kind. Changes nothing; reads
-// compete with others' like any query. Fails with the codes of the clients.
+// The plan of a job: its effects if it ran now, without doing any of them. Counts the selected entities up to a bound,
+// looks at the first ones closely, and estimates the time from the newest jobs of the kind. Changes nothing; its reads
+// compete with others like any query. Fails with the codes of the clients.
 #pragma once
 #include "jobs/objects/object_store.h"
 #include "jobs/poison/poison.h"
@@ -14,20 +14,20 @@ inline constexpr std::size_t kPlanSamples = 5;
 struct PlanSample {
   EntityKey key;
   std::uint64_t bytes = 0;
-  std::vector<std::string> steps;  // for a person
+  std::vector<std::string> steps;  // for people
 };
 
 struct JobPlan {
   std::string kind;
   std::uint64_t keys = 0;
   std::uint64_t bytes = 0;
-  bool complete = true;  // false: there may be more; keys and bytes are what was counted by a number or a time
+  bool complete = true;  // false: there may be more; keys and bytes were counted up to a limit of number or time
   double seconds = 0;
   std::vector<PlanSample> samples;
-  std::vector<std::string> problems;  // why it would fail now
+  std::vector<std::string> problems;  // the reasons why it would fail now
 };
 
-/// What a plan is made from; references must outlive it.
+/// The sources of a plan; references must outlive it.
 struct PlanSources {
   JobStore& store;
   PoisonStore& poison;
@@ -35,11 +35,10 @@ struct PlanSources {
   ObjectAccess access = {};
 };
 
-/// Of an archive that is beyond the sources' access, which the workers may reach all the same, the plan is empty and
-/// not complete.
+/// If the archive is beyond the sources' access, although the workers may reach it, the plan is empty and not complete.
 Task<Result<JobPlan>> plan_job(PlanSources sources, JobSpec spec);
 
-/// An estimate of an entity's size on the wire.
+/// Estimates an entity's size on the wire.
 std::size_t entity_bytes(const table_store::Entity& entity);
 
 }  // namespace tidemark::jobs

@@ -18,13 +18,13 @@ namespace {
 using nlohmann::json;
 using queue_service::Message;
 
-constexpr int kPagesPerList = 20;  // of the messages that are looked at for a page of those that match
+constexpr int kPagesPerList = 20;  // pages of messages that are looked at for a page of matching ones
 constexpr std::uint32_t kGroupingPage = 1000;
 constexpr std::size_t kGroupSamples = 5;
 constexpr int kRaces = 5;
-constexpr const char* kUnknownKind = "unknown";  // of a message that is no job
+constexpr const char* kUnknownKind = "unknown";  // the kind of a message that is no job
 
-/// The message without what differs from one occurrence to the next: digits and whatever stands in quotes.
+/// Returns the message without the parts that differ between occurrences: digits and text in quotes.
 std::string shape_of(std::string_view message) {
   std::string out;
   char quote = 0;
@@ -57,8 +57,8 @@ void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.samples.size() < kGroupSamples) group.samples.push_back(std::move(record.message_id));
 }
 
-/// Spares most of those that do not match from being parsed: a kind and a table stand in the text as they are, unless
-/// somebody wrote it in Base64 or with escapes.
+/// Saves parsing most messages that do not match: a kind and a table are in the text as they are, unless the text is in
+/// Base64 or has escapes.
 bool may_match(const PoisonFilter& filter, const Message& message) {
   if (message.annotation.find(filter.fingerprint) == std::string::npos) return false;
   const bool plain = message.text.find('{') != std::string::npos && message.text.find('\\') == std::string::npos;
@@ -67,7 +67,7 @@ bool may_match(const PoisonFilter& filter, const Message& message) {
   return filter.source.empty() || to_lower_ascii(message.text).find(to_lower_ascii(filter.source)) != std::string::npos;
 }
 
-/// Adds those that match until there are `limit` records; gives how many messages that took.
+/// Adds matching messages until there are `limit` records; returns how many messages were looked at.
 std::size_t take_matching(const std::vector<Message>& messages, const PoisonFilter& which, std::size_t limit,
                           std::vector<PoisonRecord>& records) {
   std::size_t taken = 0;
@@ -80,7 +80,7 @@ std::size_t take_matching(const std::vector<Message>& messages, const PoisonFilt
   return taken;
 }
 
-/// Somebody may have deleted the queue; the next job that is given up makes it again.
+/// The queue may have been deleted; the next job that is given up makes it again.
 template <class T>
 Result<T> or_not_found(Result<T> outcome) {
   const bool nothing =
@@ -89,7 +89,7 @@ Result<T> or_not_found(Result<T> outcome) {
   return outcome;
 }
 
-/// The queue that the job names; otherwise the one that it came from, unless its text is another one.
+/// Returns the queue that the job names; otherwise the one that it came from, unless its text was replaced.
 std::string way_back(const PoisonRecord& poison, const std::optional<JobSpec>& edited) {
   auto text = parse_job_message(poison.body);
   const auto* spec = edited ? &*edited : text ? &text->spec : nullptr;
@@ -154,7 +154,7 @@ bool matches(const PoisonFilter& filter, const PoisonRecord& record) {
   if (!filter.kind.empty() && filter.kind != record.kind) return false;
   if (!filter.source.empty() && !iequals_ascii(filter.source, record.source)) return false;
   if (!filter.fingerprint.empty() && filter.fingerprint != record.fingerprint) return false;
-  // What a person put into the queue by hand has no time.
+  // A message that a person put into the queue by hand has no time.
   const auto moved = record.moved_at.value_or(Time{});
   if (filter.moved_after && moved < *filter.moved_after) return false;
   return !filter.moved_before || moved < *filter.moved_before;
@@ -163,7 +163,7 @@ bool matches(const PoisonFilter& filter, const PoisonRecord& record) {
 Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string continuation, PoisonFilter which) {
   PoisonPage out;
   out.continuation = std::move(continuation);
-  // Few of a page may match a filter, so it looks at more than there is room for.
+  // Few messages of a page may match a filter, so more are read than there is room for.
   bool looks_far = which != PoisonFilter{};
   const auto until = jobs_.now() + kSearchPatience;
   for (int pages = 0; pages < kPagesPerList && (pages == 0 || jobs_.now() < until); ++pages) {
@@ -173,7 +173,7 @@ Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string cont
         co_await page_of(queues_, std::string(kPoisonQueue), looks_far ? kGroupingPage : room, out.continuation));
     const auto taken = take_matching(page.messages, which, limit, out.records);
     if (taken < page.messages.size()) {
-      // The next page begins behind what there was room for.
+      // The next page begins behind the last message that there was room for.
       auto exactly = CO_TRY(
           co_await page_of(queues_, std::string(kPoisonQueue), static_cast<std::uint32_t>(taken), out.continuation));
       const bool same = !exactly.messages.empty() && exactly.messages.back().id == page.messages[taken - 1].id;
@@ -234,7 +234,7 @@ Task<Result<PoisonRecord>> PoisonStore::find(std::string id, std::optional<std::
 
 Task<Result<std::string>> PoisonStore::replace_text(PoisonRecord& poison, JobSpec& edited, std::string by) {
   const auto before = parse_job_message(poison.body);
-  // It stays a member of its group, and what follows another job.
+  // The job remains a member of its group, and still follows the same job.
   if (before) edited.group = before->spec.group;
   if (before) edited.after = before->spec.after;
   add_mark(poison.attempts, kEdited, jobs_.now(), std::move(by));
@@ -258,7 +258,7 @@ Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std
 
 Task<Result<PoisonRecord>> PoisonStore::edit_as_read(PoisonRecord poison, JobSpec edited, std::string by) {
   auto text = CO_TRY(co_await replace_text(poison, edited, std::move(by)));
-  // From the queue to itself: one transaction, and the story stays.
+  // The message moves from the queue to itself: one transaction, and its history stays.
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), poison.message_id, std::string(kPoisonQueue),
                                                std::move(text), poison_annotation(poison), poison.epoch, poison.etag)));
   co_return co_await find(poison.message_id);
@@ -278,15 +278,15 @@ Task<Result<PoisonRecord>> PoisonStore::redrive_as_read(PoisonRecord poison, std
                                                         std::string by) {
   const auto message_id = poison.message_id;
 
-  // The record is read before the message moves: a worker may take the message at once, and its claim must win over
-  // the note that is written afterwards. A crash in between heals: the claim takes the poisoned record up.
+  // The record is read before the message moves: a worker may take the message at once, and its claim must win over the
+  // note that is written afterwards. A crash in between does no harm: the claim takes over the poisoned record.
   std::optional<JobRecord> record;
   if (!poison.job_id.empty()) record = CO_TRY(co_await jobs_.find(poison.job_id));
   std::optional<std::string> text;
   if (edited) text = CO_TRY(co_await replace_text(poison, *edited, by));
   add_mark(poison.attempts, kSentBack, jobs_.now(), std::move(by));
   poison.redrives += 1;
-  // The beginning of the message's next story, which the worker goes on with.
+  // The beginning of the message's next history, which the worker continues.
   json annotation = {{"jobId", poison.job_id}, {"redrives", poison.redrives}, {"attempts", kept_json(poison.attempts)}};
   if (poison.edited_epoch != 0) annotation["editedEpoch"] = poison.edited_epoch;
   auto queue = way_back(poison, edited);
@@ -297,7 +297,7 @@ Task<Result<PoisonRecord>> PoisonStore::redrive_as_read(PoisonRecord poison, std
                                                poison.epoch, poison.etag)));
   if (own_record) {
     auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.edited_epoch, poison.attempts);
-    // The message is on its way, so the redrive has happened whatever became of the note.
+    // The message is on its way, so the redrive has happened even if the note failed.
     if (!requeued && requeued.error().code == ErrorCode::kCorruption) co_return fail(std::move(requeued.error()));
   }
   co_return std::move(poison);

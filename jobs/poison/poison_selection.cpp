@@ -51,7 +51,7 @@ void filter_members(SpecMembers& in, PoisonFilter& filter) {
   in.time("movedBefore", filter.moved_before);
 }
 
-/// A kind of job that goes through poison messages.
+/// A kind of job that handles poison messages.
 template <class Spec>
 concept SweepsPoison = std::same_as<decltype(Spec::which), PoisonSelection>;
 

@@ -1,4 +1,4 @@
-// Which poison messages a job goes through, and how fast: the members that redrive and purge have in common. Pure.
+// The poison messages that a job handles, and at which rate: the members that redrive and purge have in common. Pure.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace tidemark::jobs {
 
-/// Which poison messages of jobs; absent members do not restrict.
+/// A filter on the poison messages of jobs; absent members do not restrict it.
 struct PoisonFilter {
   std::string kind;
   std::string source;  // the table that the job reads
@@ -21,13 +21,13 @@ struct PoisonFilter {
   bool operator==(const PoisonFilter&) const = default;
 };
 
-/// So many fit into a job's text, whether they are the ids of messages or of jobs.
+/// The number of ids, of messages or of jobs, that fit into a job's text.
 inline constexpr std::size_t kMaxPoisonIds = 500;
 
 struct PoisonSelection {
-  std::string queue = {};             // one of people's own, without -poison; empty: the poison messages of jobs
+  std::string queue = {};             // a queue of users, without -poison; empty: the poison messages of jobs
   std::vector<std::string> ids = {};  // of messages or their jobs, instead of a filter; empty: all that match
-  PoisonFilter filter = {};           // for those of jobs
+  PoisonFilter filter = {};           // for the poison messages of jobs
   std::uint32_t per_second = 10;
   std::optional<std::uint64_t> limit = {};
   bool operator==(const PoisonSelection&) const = default;
@@ -37,7 +37,7 @@ struct PoisonSelection {
 };
 
 struct JobSpec;
-/// Null if the job is not about poison messages.
+/// Returns null if the job does not handle poison messages.
 const PoisonSelection* poison_in(const JobSpec& spec);
 
 inline constexpr KindOption kPoisonOptions[] = {

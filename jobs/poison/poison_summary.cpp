@@ -12,10 +12,10 @@ using queue_service::Message;
 using queue_service::QueueFigures;
 
 constexpr Duration kPatience = std::chrono::milliseconds(200);
-/// What takes longer to count is left alone for so many times as long.
+/// After a count that took longer than this, the next one waits for kRestShare times as long.
 constexpr Duration kShortWalk = std::chrono::milliseconds(100);
 constexpr int kRestShare = 20;
-constexpr std::uint32_t kPage = 250;  // to parse it keeps other requests waiting for some milliseconds at most
+constexpr std::uint32_t kPage = 250;  // parsing it delays other requests by some milliseconds at most
 constexpr std::size_t kSamples = 5;
 constexpr std::size_t kReasonBytes = 1000;
 
@@ -34,7 +34,7 @@ bool unchanged(const QueueFigures& a, const QueueFigures& b) {
 }
 
 bool in_time(const PoisonFilter& filter, const std::optional<Time>& moved) {
-  // What a person put into the queue by hand has no time.
+  // A message that a person put into the queue by hand has no time.
   const auto at = moved.value_or(Time{});
   return (!filter.moved_after || at >= *filter.moved_after) && (!filter.moved_before || at < *filter.moved_before);
 }

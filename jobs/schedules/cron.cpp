@@ -9,10 +9,10 @@
 namespace tidemark::jobs {
 namespace {
 
-/// Long enough for every 29 February that is a certain day of the week: over a year such as 2100 those are 40 years
-/// apart.
+/// Long enough for every 29 February that is a certain day of the week: these days are 40 years apart where a year such
+/// as 2100 lies in between.
 constexpr int kSearchDays = 41 * 366;
-/// Before this no zone changed its clocks.
+/// Before this time no zone changed its clocks.
 constexpr auto kFirstChange = date::sys_days(date::year(1800) / 1 / 1);
 
 struct CronField {
@@ -192,7 +192,7 @@ std::optional<std::chrono::seconds> CronExpression::first_match(std::chrono::sec
   return std::nullopt;
 }
 
-// Goes from one change of the clocks to the next: in between, local time and UTC differ by a constant.
+// Goes from one change of the clocks to the next: in between, the difference between local time and UTC is constant.
 std::optional<Time> CronExpression::next(Time after, TimeZone zone) const {
   using std::chrono::seconds;
   const auto second_after = std::chrono::floor<seconds>(after);
@@ -204,7 +204,7 @@ std::optional<Time> CronExpression::next(Time after, TimeZone zone) const {
     if (period.begin > second_after) begin = std::chrono::ceil<std::chrono::minutes>(local_begin);
     if (!every_hour_ && period.begin > kFirstChange) {
       const seconds before = zone.zone_->get_info(period.begin - seconds(1)).offset + period.begin.time_since_epoch();
-      // Times that were left out are due at the change; times that come again have been due.
+      // Skipped times are due at the change; repeated times have already been due.
       if (period.begin > after && before < local_begin && first_match(before, local_begin)) return period.begin;
       begin = std::max(begin, before);
     }

@@ -1,10 +1,10 @@
-// When a schedule is due: five fields as crontab(5) has them (minute hour day-of-month month day-of-week; lists,
+// The due times of a schedule: five fields as crontab(5) has them (minute hour day-of-month month day-of-week; lists,
 // ranges, steps, English names of months and days, 7 for Sunday, @hourly @daily @midnight @weekly @monthly @yearly
 // @annually), read in a time zone of the tz database. As in crontab(5), a day matches if either day field does once
 // both are restricted. When clocks change, a schedule that names hours runs once for a time that comes twice, and at
-// the moment of the change for a time that is skipped; one whose hour is '*' alone goes on evenly. An hour with a step
-// names hours: Debian's cron takes '*/12' for any hour, so where midnight comes twice or is left out, it runs twice or
-// not at all. Pure values; any thread.
+// the moment of the change for a time that is skipped; a schedule whose hour is '*' alone goes on evenly. An hour with
+// a step names hours: Debian's cron takes '*/12' for any hour, so where midnight comes twice or is skipped, it runs
+// twice or not at all. Pure values; any thread.
 #pragma once
 #include <bitset>
 #include <optional>
@@ -22,9 +22,9 @@ namespace tidemark::jobs {
 
 class TimeZone {
  public:
-  /// "UTC", "Europe/Berlin". kInvalidInput names what is wrong.
+  /// Finds a zone such as "UTC" or "Europe/Berlin". kInvalidInput names the mistake.
   static Result<TimeZone> find(const std::string& name);
-  /// The first moment of the day that is `days` days after (before, if negative) the day of `at`.
+  /// Returns the first moment of the day that is `days` days after (before, if negative) the day of `at`.
   [[nodiscard]] Time start_of_day(Time at, int days) const;
   struct LocalTime {
     int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
@@ -39,15 +39,15 @@ class TimeZone {
 
 class CronExpression {
  public:
-  /// kInvalidInput names the field and what it may hold.
+  /// kInvalidInput names the field and its possible values.
   static Result<CronExpression> parse(std::string_view text);
-  /// The first due time after `after`; nothing if there is none in 41 years (30 February).
+  /// Returns the first due time after `after`; nothing if there is none in 41 years (30 February).
   [[nodiscard]] std::optional<Time> next(Time after, TimeZone zone) const;
 
  private:
   struct LocalDay;
   [[nodiscard]] bool matches(const LocalDay& day) const;
-  /// The first matching local time in [from, until), both since 1970.
+  /// Returns the first matching local time in [from, until), both since 1970.
   [[nodiscard]] std::optional<std::chrono::seconds> first_match(std::chrono::seconds from,
                                                                 std::chrono::seconds until) const;
 

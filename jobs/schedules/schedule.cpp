@@ -22,7 +22,7 @@ constexpr Names<Overlap, 4> kOverlaps{
 constexpr std::array kTemplates{"source", "destination", "filter", "movedAfter", "movedBefore"};
 constexpr auto kAnyTime = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 
-/// The job with its moments filled in, as JSON. One that is nested too deep is refused later.
+/// Returns the job with its moments filled in, as JSON. A job that is nested too deep is refused later.
 Result<json> filled(json job, Time due, TimeZone zone) {
   for (const auto* name : kTemplates) {
     const auto member = job.find(name);
@@ -39,7 +39,7 @@ Result<json> filled(json job, Time due, TimeZone zone) {
   return job;
 }
 
-/// Such as a table's name that only some due times make a good one.
+/// Finds mistakes that only some due times reveal, such as a table's name that is not always valid.
 void check_job_of_now(SpecMembers& in, const ScheduleSpec& spec, Time now) {
   const auto job = job_of(spec, "any", now);
   if (job) return;
@@ -54,7 +54,7 @@ void check_is_due(SpecMembers& in, const ScheduleSpec& spec, Time now) {
   in.problem(spec.start_after ? "cron: no time after startAfter matches it" : "cron: no date matches it");
 }
 
-/// Reads the job as it would be at some due time, for its problems.
+/// Reads the job as it would be at a due time, to find its problems.
 void job_member(SpecMembers& in, std::string& text, const std::string& time_zone) {
   if (in.writes()) return in.put("job", ordered_json::parse(text, nullptr, false));
   const auto zone = TimeZone::find(time_zone);

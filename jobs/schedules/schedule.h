@@ -1,5 +1,5 @@
-// A schedule: a job that is submitted at the times of a cron expression. Pure. schedule_plan.h decides what to do when,
-// schedule_store.h stores schedules, and the workers' scheduler.h acts. The JSON (docs/jobs.md):
+// A schedule: a job that is submitted at the times of a cron expression. Pure. schedule_plan.h decides on the next
+// step, schedule_store.h stores schedules, and the workers' scheduler.h acts. The JSON (docs/jobs.md):
 //   {"cron":"0 3 * * *","timeZone":"Europe/Berlin","job":{...},"catchUp":"last","overlap":"skip",
 //    "maxLateSeconds":3600,"startAfter":"2026-01-31T22:00:00Z"}
 // The job is a submission (job_spec.h) without idempotencyKey and notBefore; moments in its source, destination,
@@ -16,9 +16,9 @@
 
 namespace tidemark::jobs {
 
-/// What happens to times that passed while no worker was running.
+/// The handling of times that passed while no worker was running.
 enum class CatchUp : std::uint8_t { kNone = 1, kLast = 2, kAll = 3 };
-/// What happens at a due time if the previous job has not ended.
+/// The handling of a due time at which the previous job has not ended.
 enum class Overlap : std::uint8_t { kSkip = 1, kAllow = 2, kWait = 3, kCancel = 4 };
 
 struct ScheduleSpec {
@@ -27,8 +27,8 @@ struct ScheduleSpec {
   std::string job;  // JSON text, moments not filled in
   CatchUp catch_up = CatchUp::kLast;
   Overlap overlap = Overlap::kSkip;
-  std::optional<Duration> max_late;  // a time that is later is missed; if absent, see CatchUp
-  std::optional<Time> start_after;   // only times after it count
+  std::optional<Duration> max_late;  // a due time is missed if it is later than this; if absent, see CatchUp
+  std::optional<Time> start_after;   // only later times count
   bool operator==(const ScheduleSpec&) const = default;
   void members(SpecMembers& in);
 };
@@ -36,7 +36,7 @@ struct ScheduleSpec {
 /// The parsed cron expression and time zone of a schedule.
 struct Timetable {
   static Result<Timetable> of(const ScheduleSpec& spec);
-  /// Nothing if there is none in 41 years, or none before the year 10000.
+  /// Returns nothing if there is no time in 41 years, or none before the year 10000.
   [[nodiscard]] std::optional<Time> next(Time after) const;
   CronExpression cron;
   TimeZone zone;
@@ -56,10 +56,10 @@ struct ScheduleState {
   std::optional<Pending> pending;
   std::string last_job;  // id
   std::optional<Time> last_due;
-  std::optional<Time> last_at;  // when that was submitted
+  std::optional<Time> last_at;  // when that job was submitted
   std::string last_problem;     // of the last due time whose job could not be submitted
   std::uint64_t runs = 0;       // due times with a job
-  std::uint64_t skipped = 0;    // because of the job before
+  std::uint64_t skipped = 0;    // because the previous job had not ended
   std::uint64_t missed = 0;     // too late for the catch-up rule
 };
 
@@ -71,17 +71,17 @@ struct Schedule {
   std::int64_t version = 0;  // of the row; 0 before it was stored
 };
 
-/// 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.
+/// Checks for 1 to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.
 bool is_schedule_name(std::string_view name);
-/// kScheduleInvalid with every problem, those of the job too. `now`: of a declaration, which must be due some time, and
-/// whose job must be a good one if it were due now.
+/// kScheduleInvalid with every problem, those of the job too. `now`: the time of a declaration, which must have a due
+/// time, and whose job must be valid if it were due now.
 Result<ScheduleSpec> parse_schedule(std::string_view json_text, std::optional<Time> now = std::nullopt);
 nlohmann::ordered_json to_json(const ScheduleSpec& spec);
 std::string canonical_text(const ScheduleSpec& spec);
 /// Changes with everything that a person sets: the definition, whether it is paused, and when it begins.
 std::string etag_of(const Schedule& schedule);
 
-/// The job of a due time, moments filled in. Its idempotency key is the name and the due time.
+/// Returns the job of a due time, with its moments filled in. Its idempotency key is the name and the due time.
 Result<JobSpec> job_of(const ScheduleSpec& spec, std::string_view name, Time due);
 
 }  // namespace tidemark::jobs

@@ -6,7 +6,7 @@
 namespace tidemark::jobs {
 namespace {
 
-/// Longer ago than this, times are counted no more.
+/// Times longer ago than this are not counted any more.
 constexpr Duration kCounted = std::chrono::hours(24 * 366);
 
 Time beginning(const Schedule& schedule) {
@@ -19,7 +19,7 @@ struct DueTimes {
 };
 
 DueTimes due_times(const Timetable& timetable, Time after, Time now) {
-  // A schedule of every minute that slept for years has millions; one of every 29 February has its last one long ago.
+  // A schedule of every minute that slept for years has millions; the last time of every 29 February is long ago.
   if (now - after > kCounted) {
     const auto recent = timetable.next(now - kCounted);
     if (recent && *recent <= now) after = now - kCounted;

@@ -1,5 +1,5 @@
-// Decides what a schedule has to do at a given time. Pure: the caller makes each step durable with a compare-and-swap
-// of the row and asks again, so that only one of several workers takes the step.
+// Decides on the next step of a schedule at a given time. Pure: the caller makes each step durable with a
+// compare-and-swap of the row and asks again, so that only one of several workers takes the step.
 //
 // Every due time after `decided` is settled exactly once, in order: it gets its job (kRun), is left out because of the
 // previous job (kSkip), or is missed (counted by the step that passes it). If the clock is set back, settled times stay
@@ -10,7 +10,7 @@
 
 namespace tidemark::jobs {
 
-/// At most this many times are caught up, the newest ones.
+/// The largest number of due times that are caught up, the newest ones.
 inline constexpr std::size_t kMostCaughtUp = 100;
 /// With catchUp none and without maxLateSeconds, a time that is later than this is missed.
 inline constexpr Duration kOnTime = std::chrono::seconds(60);
@@ -31,12 +31,12 @@ struct ScheduleDecision {
   std::uint64_t missed = 0;
 };
 
-/// True if decide() needs to know whether the last job still runs.
+/// Returns true if decide() needs to know whether the last job still runs.
 bool asks_for_last_job(const Timetable& timetable, const Schedule& schedule, Time now);
-/// `hold` is how long a claim is left to its worker, `again` when to check again on a job that is waited for.
+/// `hold` is how long a claim is left to its worker, `again` the time after which a running job is checked again.
 ScheduleDecision decide(const Timetable& timetable, const Schedule& schedule, Time now, Duration hold,
                         bool last_job_runs, Duration again = std::chrono::seconds(2));
-/// When the schedule is due next, for people; nothing while it is paused.
+/// Returns when the schedule is due next, for people; nothing while it is paused.
 std::optional<Time> next_run(const Timetable& timetable, const Schedule& schedule, Time now);
 
 }  // namespace tidemark::jobs

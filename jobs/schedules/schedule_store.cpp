@@ -103,7 +103,7 @@ Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string 
   SchedulePage out;
   out.continuation = std::move(page.continuation);
   for (const auto& entity : page.entities) {
-    // The table is open to every SDK; a row that somebody else put there must not hide the schedules.
+    // The table is open to every SDK; a foreign row must not hide the schedules.
     if (auto schedule = schedule_of(entity)) out.schedules.push_back(std::move(*schedule));
   }
   co_return out;
@@ -179,7 +179,7 @@ Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Ti
   if (!found.has_value()) co_return unknown(name);
   auto spec = CO_TRY(job_of(found->spec, name, due));
   auto submission = CO_TRY(co_await jobs.submit(std::move(spec)));
-  // The job is there, whether the schedule comes to say so or not.
+  // The job exists, even if the note in the schedule fails.
   if (submission.created) std::ignore = co_await note_run(std::move(*found), due, submission.job);
   co_return submission;
 }

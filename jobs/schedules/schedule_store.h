@@ -1,6 +1,6 @@
 // Schedules as rows of the jobs' table, for the api, the workers and tests. Every change of a row is a compare-and-swap
-// of its version, so any number of instances may work at once. A change by a person also touches a row that tells the
-// workers to read the schedules.
+// of its version, so any number of instances may work at once. A change by a person also writes a row that tells the
+// workers to read the schedules again.
 //   row: PartitionKey 'schedules', RowKey the name
 //     Definition   String   canonical text (schedule.h)
 //     CreatedAt Decided     DateTime          Paused  Boolean
@@ -22,7 +22,7 @@ struct SchedulePage {
 
 /// The conditions of a PUT or DELETE, from If-Match and If-None-Match.
 struct ScheduleCondition {
-  std::string etag;  // the schedule must have it; "*" for any, empty for no condition
+  std::string etag;  // the ETag that the schedule must have; "*": any; empty: no condition
   bool must_be_new = false;
 };
 
@@ -44,16 +44,16 @@ class ScheduleStore {
   Task<Result<StoredSchedule>> put(std::string name, ScheduleSpec spec, ScheduleCondition condition);
   /// kScheduleNotFound, kUpdateConditionNotSatisfied.
   Task<Result<void>> remove(std::string name, ScheduleCondition condition);
-  /// What was due during a pause is not caught up. kScheduleNotFound.
+  /// Times that were due during a pause are not caught up. kScheduleNotFound.
   Task<Result<Schedule>> set_paused(std::string name, bool paused);
   /// Submits the job of `due`, which need not be a time of the timetable, at once and regardless of `overlap`. The same
-  /// time gives the same job. kScheduleNotFound, kIdempotencyKeyReused; kInvalidInput: no row can hold the time.
+  /// time gives the same job. kScheduleNotFound, kIdempotencyKeyReused; kInvalidInput if no row can hold the time.
   Task<Result<Submission>> run(JobStore& jobs, std::string name, Time due);
 
-  /// Stores the schedule, new or by compare-and-swap, and gives it its new version; false if somebody else changed the
-  /// row.
+  /// Stores the schedule, as a new row or by compare-and-swap, and sets its new version; returns false if the row was
+  /// changed meanwhile.
   Task<Result<bool>> swap(Schedule& schedule);
-  /// Rises with each change by a person; 0 before the first.
+  /// Returns a number that rises with each change by a person; 0 before the first.
   Task<Result<table_store::Version>> changes();
 
  private:

@@ -25,7 +25,7 @@ constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).co
 constexpr Names<Priority, 3> kPriorities{
     {{Priority::kHigh, "high"}, {Priority::kNormal, "normal"}, {Priority::kLow, "low"}}};
 
-/// `spec` has its priority already.
+/// The priority of `spec` must have been read before.
 void read_queue(SpecMembers& in, JobSpec& spec) {
   if (!in.text("queue", spec.queue) || spec.queue == kDefaultQueue) return;
   if (!is_own_queue(spec.queue)) return in.problem("queue " + std::string(kQueueNameRule));
@@ -56,7 +56,7 @@ void read_common(SpecMembers& in, JobSpec& spec) {
   in.number("keepHours", spec.keep_hours, kMinKeepHours, kMaxKeepHours);
 }
 
-/// As with a request, what is not a trace is ignored.
+/// A text that is not a trace is ignored, as in a request.
 void read_trace(SpecMembers& in, JobSpec& spec) {
   std::string parent, state;
   in.text("traceparent", parent);
@@ -72,7 +72,7 @@ JobSpec without_trace(JobSpec spec) {
 Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t most, int following = 0,
                           std::string queue = {});
 
-/// The job that follows, whose problems are this one's; `following`: how many are before it.
+/// Reads the job that follows, whose problems count as this one's; `following`: how many jobs are before it.
 void read_then(SpecMembers& in, JobSpec& spec, std::size_t most, int following) {
   const auto* given = in.any("then");
   if (given == nullptr) return;
@@ -86,8 +86,8 @@ void read_then(SpecMembers& in, JobSpec& spec, std::size_t most, int following) 
   for (const auto& [name, problem] : next.error().fields) in.problem("then: " + problem);
 }
 
-/// `job_id`: where a message's jobId goes; a submission (null) must not have one. `most`: bytes of its canonical text.
-/// `queue`: of the job before it, in which it stays unless it says otherwise.
+/// `job_id`: receives a message's jobId; null for a submission, which must not have one. `most`: the limit of its
+/// canonical text in bytes. `queue`: the queue of the job before it, which it keeps unless it names another.
 Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t most, int following, std::string queue) {
   if (!object.is_object()) return invalid_job({"it must be a JSON object"});
   SpecMembers in(object);
@@ -105,7 +105,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t m
   read_then(in, spec, most, following);
   if (!is_kind(name)) {
     if (named) in.problem("kind must be one of " + joined(Kinds::kNames));
-    return invalid_job(in.problems());  // what the other members should be is not known
+    return invalid_job(in.problems());  // the other members cannot be checked without the kind
   }
   bool selects_entities = false;
   Kinds::for_each([&]<class Spec>(const Spec&) {
@@ -131,7 +131,7 @@ Result<json> parse_json(std::string_view text, std::size_t limit) {
   return std::move(*parsed);
 }
 
-/// As it is or in Base64.
+/// Parses the text as it is or in Base64.
 Result<json> parse_message_json(std::string_view text) {
   std::string decoded;
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -144,7 +144,7 @@ Result<json> parse_message_json(std::string_view text) {
   return parse_json(text, 2 * kMaxMessageSpecBytes);
 }
 
-/// As a message can carry it.
+/// Returns the text in a form that a message can carry.
 std::string carried_text(const ordered_json& spec) {
   return json_as_xml_text(spec.dump(-1, ' ', false, json::error_handler_t::replace));
 }
@@ -229,7 +229,7 @@ Result<JobBatch> parse_job_batch(std::string_view json_text) {
       for (const auto& [name, text] : spec.error().fields) problems.push_back(place + text);
       continue;
     }
-    // A member is told from others by its group and place: submitting the group again gives the same jobs.
+    // Members are identified by their group and place: submitting the group again gives the same jobs.
     if (!batch.group.empty() && !spec->idempotency_key.empty()) {
       problems.push_back(place + "idempotencyKey cannot be given in a group, which is submitted once anyway");
     }

@@ -1,8 +1,8 @@
-// What a job is to do, and its JSON. Pure: no I/O. A submission that is not valid is refused with every problem at
-// once: kJobInvalid, one field "problem" per finding, and the message lists them. Members by kind (docs/jobs.md):
+// The work of a job, and its JSON. Pure: no I/O. A submission that is not valid is refused with every problem at once:
+// kJobInvalid, one field "problem" per finding, and the message lists them. Members by kind (docs/jobs.md):
 //   archive    source destination SELECTION
 //   unarchive  source destination SELECTION                       source is the archive
-//              the archive is a table's name or an object (archive/object_archive.h)
+//              the archive is a table's name or an object (jobs/kinds/archive/object_archive.h)
 //   copy       source destination SELECTION partitionKeyTemplate? rowKeyTemplate? properties?
 //   delete     source SELECTION | source wholeTable
 //   index      source property destination
@@ -42,14 +42,14 @@ inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
 /// A record must live longer than every lease of its job.
-inline constexpr auto kLongestRetry = std::chrono::hours(24);  // of retryBaseMs and retryCapMs
+inline constexpr auto kLongestRetry = std::chrono::hours(24);  // for retryBaseMs and retryCapMs
 inline constexpr std::uint32_t kMinKeepHours = 2;
 inline constexpr std::uint32_t kMaxKeepHours = 87'600;
-/// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record, whatever is
-/// added to it on the way: group, after, the key of a schedule, the queues of undone jobs, the trace.
+/// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record, together with
+/// everything that is added on the way: group, after, the key of a schedule, the queues of undone jobs, the trace.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
 inline constexpr std::size_t kMaxMessageSpecBytes = kMaxSpecBytes + 1'000;  // without the trace
-/// Jobs that follow one another, after the first.
+/// The largest number of jobs that follow the first.
 inline constexpr int kMostFollowing = 5;
 
 enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
@@ -60,9 +60,9 @@ struct JobSpec {
   std::uint32_t max_attempts = kDefaultMaxAttempts;
   std::string idempotency_key;  // empty: none
   Priority priority = Priority::kNormal;
-  std::string queue;  // of one's own naming, or "default"; empty: nothing said (job_queues.h)
+  std::string queue;  // a name given by a user, or "default"; empty: not set (job_queues.h)
   std::optional<Time> not_before;
-  /// Of this job's back-off, instead of the worker's settings.
+  /// The back-off of this job, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;
   std::optional<std::uint32_t> retry_cap_ms;
   std::optional<std::uint32_t> keep_hours;  // how long the record stays after the end, instead of the workers' setting
@@ -72,19 +72,19 @@ struct JobSpec {
   std::string then;                             // canonical text of the job that follows a success; empty: none
   std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
   std::string after;                            // likewise: the job that this one follows
-  TraceContext trace;                           // what it was submitted by: jobs/spec/job_trace.h
+  TraceContext trace;                           // the trace of the submission: jobs/spec/job_trace.h
   bool operator==(const JobSpec&) const = default;
 };
 
 std::string_view kind_name(const JobSpec& spec);
-/// Whether a failure cancels the job instead of making it poison.
+/// Tells whether a failure cancels the job instead of making it poison.
 bool is_never_poison(const JobSpec& spec);
-/// The tables that the spec names, without repetitions.
+/// Returns the tables that the spec names, without repetitions.
 std::vector<std::string> tables_of(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);
-/// Reads a text that was made of a submission: it may also have the group of the job, and be longer by it.
+/// Reads a text that was made from a submission: it may also have the group of the job, and be longer by it.
 Result<JobSpec> parse_stored_spec(std::string_view text);
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
 /// Many jobs that are submitted together. With a group, they are counted together and one callback reports their end.
@@ -93,15 +93,15 @@ struct JobBatch {
   std::string group;  // empty: none
   std::optional<CallbackEndpoint> on_end;
 };
-/// {"jobs":[...],"group"?:ID,"onEnd"?:{...}}, 1..1000. The problems of all are listed, each with its place: "jobs[3]:
-/// ...".
+/// {"jobs":[...],"group"?:ID,"onEnd"?:{...}}, 1..1000 jobs. The problems of all jobs are listed, each with its place:
+/// "jobs[3]: ...".
 Result<JobBatch> parse_job_batch(std::string_view json_text);
-/// SHA-256 in hex of the whole batch.
+/// Returns the SHA-256 of the whole batch in hex.
 std::string batch_fingerprint(const JobBatch& batch);
 nlohmann::json to_json(const JobSpec& spec);
-/// The canonical text of a spec, with the members in a fixed order and the defaults that matter.
+/// Returns the canonical text of a spec, with the members in a fixed order and the defaults that matter.
 std::string canonical_text(const JobSpec& spec);
-/// SHA-256 in hex of the canonical text without the idempotency key and the trace.
+/// Returns the SHA-256 in hex of the canonical text without the idempotency key and the trace.
 std::string spec_fingerprint(const JobSpec& spec);
 
 struct JobMessage {
@@ -111,12 +111,12 @@ struct JobMessage {
 std::string job_message_text(std::string_view job_id, const JobSpec& spec);
 /// Accepts the JSON as it is or in Base64, as some SDKs write it. kJobInvalid.
 Result<JobMessage> parse_job_message(std::string_view text);
-/// Of a message that need not be a valid job; empty if it names none.
+/// Returns the job id in a message that need not be a valid job; empty if it names none.
 std::string job_id_in(std::string_view text);
 
-/// 3..63 letters and digits, a letter first.
+/// Checks for 3..63 letters and digits, beginning with a letter.
 bool is_table_name(std::string_view name);
-/// Tidemark's own records have rules that only its own operations keep.
+/// Tells whether the table holds Tidemark's own records, whose rules only its own operations keep.
 bool is_own_table(std::string_view name);
 
 }  // namespace tidemark::jobs

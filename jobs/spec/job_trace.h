@@ -1,7 +1,7 @@
-// The spans of a job. Their ids follow from what the job is, so that whoever has to know one does, whichever worker
-// that is and however often it is asked:
+// The spans of a job. Their ids are derived from the job, so that any worker can compute them, as often as it needs
+// them:
 //   request that submitted it -> job, from its submission to its end -> each delivery to a worker -> request of a callback
-//                                 |-> job that tells of its end, or follows it (then)
+//                                 |-> callback job for its end, or job that follows it (then)
 // A job has a trace if it was submitted with one. Pure.
 #pragma once
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tidemark::jobs {
 
-/// `submitted`: JobSpec::trace. Without a trace, these have none.
+/// `submitted`: JobSpec::trace. Without a trace, the results have none.
 TraceContext job_trace(const TraceContext& submitted, std::string_view job_id);
 TraceContext delivery_trace(const TraceContext& submitted, std::string_view job_id, std::uint64_t epoch);
 

@@ -1,5 +1,5 @@
-// Names: of an enumeration's values, as in the API and in stored rows, in one table for both directions; and what they
-// are made of. Pure.
+// Names: those of an enumeration's values, as in the API and in stored rows, in one table for both directions; and the
+// characters of names. Pure.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -32,13 +32,13 @@ constexpr std::optional<Value> value_in(const Names<Value, N>& names, std::strin
 inline bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
-/// 1 to `most` of letters, digits, '-', '_' and '.'.
+/// Checks for 1 to `most` letters, digits, '-', '_' and '.'.
 inline bool is_simple_name(std::string_view text, std::size_t most) {
   return !text.empty() && text.size() <= most &&
          std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-/// "a, b, c"
+/// Returns a text such as "a, b, c".
 std::string joined(const auto& texts, const char* between = ", ") {
   std::string out;
   for (const auto& text : texts) out += (out.empty() ? "" : between) + std::string(text);

@@ -20,13 +20,13 @@ constexpr std::size_t kMaxSecretName = 64;
 constexpr std::size_t kMaxGroupId = 64;
 constexpr std::uint32_t kMaxGroupNumber = 1'000'000;
 
-// Ours to set, or about the connection.
+// Headers that Tidemark sets, or that concern the connection.
 constexpr std::string_view kReservedHeaders[] = {
     "host",    "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te",
     "trailer", "expect",         "idempotency-key"};
 constexpr std::string_view kReservedPrefixes[] = {"webhook-", "tidemark-", "proxy-"};
 
-/// A token of RFC 9110.
+/// Checks for a token of RFC 9110.
 bool is_header_name(std::string_view name) {
   if (name.empty() || name.size() > kMaxHeaderNameBytes) return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
@@ -34,7 +34,7 @@ bool is_header_name(std::string_view name) {
   });
 }
 
-/// Visible ASCII with blanks inside: no line can begin in it.
+/// Checks for visible ASCII with blanks inside: no line can begin in it.
 bool is_header_value(std::string_view value) {
   const bool blank_end = !value.empty() && (value.front() == ' ' || value.back() == ' ');
   return !blank_end && std::all_of(value.begin(), value.end(), [](char c) { return c >= 0x20 && c < 0x7F; });

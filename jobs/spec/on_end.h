@@ -1,5 +1,5 @@
-// What any job may say about its end: the endpoint that is told of it, and the group that it is counted for. Which
-// hosts are allowed is another question (callback_policy.h). Pure.
+// The members about the end of a job that every kind has: the endpoint that is called, and the group that counts the
+// job. callback_policy.h decides which hosts are allowed. Pure.
 //   onEnd      {"url":U,"headers"?:{...},"secret"?:NAME}
 #pragma once
 #include <nlohmann/json_fwd.hpp>
@@ -20,26 +20,26 @@ inline constexpr std::string_view kDefaultSecret = "default";
 struct CallbackEndpoint {
   std::string url;                                           // valid
   std::vector<std::pair<std::string, std::string>> headers;  // by name
-  std::string secret{kDefaultSecret};                        // name of what signs it
+  std::string secret{kDefaultSecret};                        // the name of the secret that signs it
   bool operator==(const CallbackEndpoint&) const = default;
-  /// url, headers and secret, of onEnd and of a callback job.
+  /// Reads or writes url, headers and secret, which onEnd and a callback job have.
   void members(SpecMembers& in);
 };
 
-/// A job's place among those that were submitted as one.
+/// A job's place in a group of jobs that were submitted together.
 struct GroupMember {
   std::string id;
   std::uint32_t number = 0;
   bool operator==(const GroupMember&) const = default;
 };
 
-/// Member "onEnd", if there is one.
+/// Reads the member "onEnd", if there is one.
 std::optional<CallbackEndpoint> read_on_end(SpecMembers& in);
 nlohmann::ordered_json on_end_json(const CallbackEndpoint& endpoint);
-/// Member "group" of a message: {"id":I,"number":N}.
+/// Reads the member "group" of a message: {"id":I,"number":N}.
 std::optional<GroupMember> read_group_member(SpecMembers& in);
 nlohmann::ordered_json group_json(const GroupMember& member);
-/// 1 to 64 of letters, digits, '-', '_' and '.'.
+/// Checks for 1 to 64 letters, digits, '-', '_' and '.'.
 bool is_group_id(std::string_view text);
 
 }  // namespace tidemark::jobs

@@ -27,7 +27,7 @@ bool fits_int32(const json& number) {
   return number.get<std::int64_t>() >= INT32_MIN;
 }
 
-/// What is wrong with a value's form; empty if nothing is.
+/// Returns the mistake in a value's form; empty if there is none.
 std::string problem_of(const json& given) {
   if (given.is_object()) {
     const auto type = given.find(kType);
@@ -46,7 +46,7 @@ std::string problem_of(const json& given) {
   return "";
 }
 
-/// Read as the service reads an entity: the same types, in the same forms.
+/// Reads the value as the service reads an entity: the same types, in the same forms.
 std::optional<Value> value_from(const std::string& name, const json& given) {
   json entity;
   if (given.is_object()) entity[name + "@odata.type"] = "Edm." + given[kType].get<std::string>();

@@ -13,12 +13,12 @@ class SpecMembers;
 
 using PropertyValues = std::map<std::string, table_store::Value>;
 
-/// A member that is an object of 1 to 252 properties.
+/// Reads or writes a member that is an object of 1 to 252 properties.
 void values_member(SpecMembers& in, const char* name, PropertyValues& values, bool required);
 
-/// Whether the entity has exactly these values.
+/// Tells whether the entity has exactly these values.
 bool has_values(const table_store::Entity& entity, const PropertyValues& values);
-/// Those that the entity has keep their place, others follow.
+/// Properties that the entity has keep their place; others are added at the end.
 void set_values(table_store::Entity& entity, const PropertyValues& values);
 
 }  // namespace tidemark::jobs

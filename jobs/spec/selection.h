@@ -1,4 +1,4 @@
-// Which entities of a table a job is about. Pure.
+// The entities of a table that a job selects. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
-/// Of the two sides of a job. Empty: that of the jobs.
+/// The accounts of the two sides of a job. Empty: the account of the jobs.
 struct Accounts {
   std::string source, destination;
   bool operator==(const Accounts&) const = default;

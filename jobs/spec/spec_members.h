@@ -18,11 +18,11 @@
 
 namespace tidemark::jobs {
 
-/// The setting job_accounts: "one,another". kConfigInvalid.
+/// Parses the setting job_accounts: "one,another". kConfigInvalid.
 Result<std::vector<std::string>> parse_account_list(std::string_view setting);
 
-/// Each call names a member. When reading, it takes the member's value if that is there and has the right form, and
-/// notes the problem if it does not; true if it took one. When writing, it writes the value if it says anything.
+/// Each call names a member. When reading, it takes the member's value if it exists, and notes a problem if its form is
+/// wrong; it returns true if it took a value. When writing, it writes the value unless it is empty.
 class SpecMembers {
  public:
   explicit SpecMembers(const nlohmann::json& from) : from_(&from) {}
@@ -30,7 +30,7 @@ class SpecMembers {
 
   [[nodiscard]] bool writes() const { return to_ != nullptr; }
   void problem(std::string text) { problems_.push_back(std::move(text)); }
-  /// When reading.
+  /// Used only when reading.
   [[nodiscard]] bool has(const char* name) const { return from_ != nullptr && from_->contains(name); }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
@@ -51,9 +51,9 @@ class SpecMembers {
     return read;
   }
   bool flag(const char* name, bool& value);
-  /// One that a property of an entity can hold.
+  /// A time that a property of an entity can hold.
   bool time(const char* name, std::optional<Time>& value);
-  /// One of the names.
+  /// The name of one of the values.
   template <class Value, std::size_t N>
   bool choice(const char* name, const Names<Value, N>& names, Value& value) {
     std::string given(name_in(names, value));
@@ -67,18 +67,18 @@ class SpecMembers {
     problem(std::string(name) + " must be one of " + joined(all));
     return false;
   }
-  /// Distinct, and 1 to `most`.
+  /// The names must be distinct, and 1 to `most`.
   void property_names(const char* name, std::vector<std::string>& names,
                       std::size_t most = table_store::kMaxProperties);
   void table(const char* name, std::string& value);
-  /// partitionKey and rowKey, or filter. `alternative`: something else was given instead.
+  /// Reads partitionKey and rowKey, or filter. `alternative`: another selection was given instead.
   void selection(Selection& value, bool alternative = false);
-  /// The same where partitionKey and rowKey mean something else: {"entity":{"partitionKey":...}}, or filter.
+  /// The same for kinds where partitionKey and rowKey have another meaning: {"entity":{"partitionKey":...}}, or filter.
   void entity_or_filter(Selection& value);
-  /// sourceAccount and destinationAccount.
+  /// Reads sourceAccount and destinationAccount.
   void accounts(Accounts& value);
   void two_tables(const std::string& source, const std::string& destination);
-  /// A member that has members of its own, which `value.members()` describes; `object` is what is read.
+  /// Reads a member that has members of its own, which `value.members()` describes; `object` is the JSON to read.
   template <class T>
   void nested(const char* name, const nlohmann::json& object, T& value) {
     SpecMembers inner(object);
@@ -87,14 +87,14 @@ class SpecMembers {
     for (const auto& each : inner.problems()) problem(std::string(name) + ": " + each);
   }
 
-  /// What is read, of any form; null if it is not there.
+  /// Returns the member's value, of any type; null if it is absent.
   const nlohmann::json* any(const char* name);
-  /// What is read, if it is an object.
+  /// Returns the member's value if it is an object.
   const nlohmann::json* object(const char* name);
   void put(const char* name, nlohmann::ordered_json value) { (*to_)[name] = std::move(value); }
-  /// Whether a call named it, so far.
+  /// Tells whether a call has named the member so far.
   [[nodiscard]] bool knows(std::string_view name) const { return std::ranges::find(known_, name) != known_.end(); }
-  /// Notes every member that was not asked for.
+  /// Notes a problem for every member that no call has named.
   void refuse_unknown();
 
  private:
@@ -107,7 +107,7 @@ class SpecMembers {
   std::vector<std::string> problems_;
 };
 
-/// What `value.members()` writes.
+/// Returns the JSON that `value.members()` writes.
 template <class T>
 nlohmann::ordered_json members_json(T value) {
   auto out = nlohmann::ordered_json::object();
@@ -116,12 +116,12 @@ nlohmann::ordered_json members_json(T value) {
   return out;
 }
 
-/// One field "problem" per finding; the message is `what` and all of them.
+/// Makes an error with one field "problem" per finding; the message is `what` followed by all of them.
 std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std::vector<std::string>& problems);
 /// kJobInvalid.
 std::unexpected<Error> invalid_job(const std::vector<std::string>& problems);
 bool is_property_name(std::string_view name);
-/// Whether a key cannot hold one of these characters.
+/// Tells whether the text has characters that a key cannot hold.
 bool has_forbidden_key_character(std::string_view key);
 
 }  // namespace tidemark::jobs

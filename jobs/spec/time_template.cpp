@@ -23,7 +23,7 @@ struct Offset {
   char unit = 'd';
 };
 
-/// "", "-60d", "+90m".
+/// Parses "", "-60d", "+90m".
 std::optional<Offset> offset_of(std::string_view text) {
   if (text.empty()) return Offset{};
   Offset out;
@@ -38,7 +38,7 @@ std::optional<Offset> offset_of(std::string_view text) {
 }
 
 std::optional<Duration> length_of(Offset offset) {
-  using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): of this function only
+  using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): only in this function
   constexpr std::pair<char, Duration> kUnits[] = {{'s', 1s}, {'m', 1min}, {'h', 1h}, {'d', 24h}, {'w', 24h * 7}};
   for (const auto& [unit, length] : kUnits) {
     if (unit == offset.unit) return offset.number * length;
@@ -46,7 +46,7 @@ std::optional<Duration> length_of(Offset offset) {
   return std::nullopt;
 }
 
-/// The fields of a local time, as forms name them.
+/// Returns the fields of a local time that forms can name.
 std::optional<std::string> field(std::string_view letters, const TimeZone::LocalTime& at) {
   const std::pair<std::string_view, int> fields[] = {{"yyyy", at.year}, {"MM", at.month},  {"dd", at.day},
                                                      {"HH", at.hour},   {"mm", at.minute}, {"ss", at.second}};
@@ -88,7 +88,7 @@ Result<Time> moment(std::string_view name, Time due, TimeZone zone) {
   return zone.start_of_day(due, offset->unit == 'd' ? offset->number : 7 * offset->number);
 }
 
-/// What is between two braces.
+/// Returns the text for the contents of two braces.
 Result<std::string> written(std::string_view text, Time due, TimeZone zone) {
   const auto colon = text.find(':');
   const auto time = TRY(moment(text.substr(0, colon), due, zone));

@@ -22,7 +22,7 @@ constexpr std::tuple kAttemptFields{
     Field{"outcome", &Attempt::outcome},
     Field{"by", &Attempt::by, kSparse},
     Field{"done", &Attempt::done, kSparse}};
-/// Not of a mark.
+/// The fields of an attempt that a mark does not have.
 constexpr std::tuple kRunFields{
     Field{"number", &Attempt::number},
     Field{"worker", &Attempt::worker},
@@ -50,7 +50,7 @@ void add_mark(std::vector<Attempt>& history, std::string_view outcome, Time at, 
 }
 
 void add_marks(std::vector<Attempt>& history, const std::vector<Attempt>& from) {
-  // Not those of earlier rounds: what is missing of them was left out to stay within bounds.
+  // Marks of earlier rounds are not added: those that are missing were left out to stay within bounds.
   const auto round = history.empty() ? 1 : history.back().round;
   for (const auto& entry : from) {
     if (entry.number > 0 || entry.round < round) continue;

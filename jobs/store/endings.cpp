@@ -15,7 +15,7 @@ using queue_service::FollowUp;
 
 const FailStep kTellStep("ending.tell");
 
-// People have to hear of it even if their endpoint is away for an hour or two.
+// The callback must arrive even if its endpoint is away for an hour or two.
 constexpr std::uint32_t kTellAttempts = 20;
 constexpr std::uint32_t kTellRetryCapMs = 600'000;
 constexpr Duration kKeyRetention = std::chrono::hours(24 * 7);
@@ -30,14 +30,14 @@ FollowUp message_of(std::string id, const JobSpec& spec) {
   return next;
 }
 
-/// It waits where the job waited.
+/// The callback waits in the queue of the job.
 JobSpec callback_of(const JobSpec& ended, const json& body) {
   auto spec = telling_job(*ended.on_end, body, ended.priority);
   spec.queue = ended.queue;
   return spec;
 }
 
-/// As Standard Webhooks has it: type, timestamp, data. Made of what no longer changes, so that it is the same again.
+/// In the form of Standard Webhooks: type, timestamp, data. Made of values that do not change, so it is reproducible.
 json summary_of(const JobRecord& job, const JobSpec& spec) {
   json data = {{"id", job.id},
                {"kind", job.kind},
@@ -131,7 +131,7 @@ Task<Result<void>> Endings::tell(JobRecord ended, JobSpec spec) {
 Task<Result<void>> Endings::put(std::vector<FollowUp> messages) {
   for (auto& message : messages) {
     auto put = co_await kTellStep.around(queues_.put(std::move(message.queue), std::move(message.message)));
-    // Put before, in other words: as well.
+    // A message that was put before counts as well.
     if (!put && put.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(put.error()));
   }
   co_return Result<void>{};

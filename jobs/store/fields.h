@@ -58,7 +58,7 @@ table_store::Value value_of(const T& member) {
   }
 }
 
-/// False if it is of another type.
+/// Returns false if the value has another type.
 template <class T>
 bool take(const table_store::Value& value, T& into) {
   if constexpr (kIsOptional<T>) {
@@ -127,7 +127,7 @@ void add_properties(std::vector<table_store::Property>& out, const Row& row,
   });
 }
 
-/// False if the type of a property is not that of its member.
+/// Returns false if a property has another type than its member.
 template <class Row, class... Members>
 bool read_properties(const table_store::Entity& entity, Row& row, const std::tuple<Field<Row, Members>...>& fields) {
   bool good = true;

@@ -25,7 +25,7 @@ constexpr std::size_t kMostErased = 100;  // in one transaction
 const FailStep kCountStep("ending.count");
 const FailStep kGroupStep("ending.group");
 
-/// The partition of its members' ends, and the operation that counts them.
+/// Returns the partition of the rows of members that have ended, which is also the operation that counts them.
 std::string ends_of(const std::string& group) { return "group-" + group; }
 
 std::string row_of(std::uint32_t number) {
@@ -104,7 +104,7 @@ Task<Result<std::optional<GroupStatus>>> Groups::count_end(GroupMember member, s
   table_store::Fence fence{ends_of(member.id), 1, std::string(state_name(state))};
   auto counted = co_await kCountStep.around(
       tables_.mutate(std::string(kJobTable), ends_of(member.id), std::move(mutations), std::move(fence)));
-  if (counted.failed_with(ErrorCode::kFenced)) co_return std::optional<GroupStatus>();  // being collected
+  if (counted.failed_with(ErrorCode::kFenced)) co_return std::optional<GroupStatus>();  // the group is being collected
   if (!counted) co_return fail(std::move(counted.error()));
 
   auto states = CO_TRY(co_await ended(member.id));
@@ -155,7 +155,7 @@ Task<Result<std::map<JobState, std::uint64_t>>> Groups::open(Group group) {
 Task<Result<std::optional<GroupStatus>>> Groups::status(std::string id) {
   auto group = CO_TRY(co_await find(id));
   if (!group.has_value()) co_return std::optional<GroupStatus>();
-  // In this order: a member that ends in between is not counted twice.
+  // Done in this order, so that a member that ends in between is not counted twice.
   auto unfinished = CO_TRY(co_await open(*group));
   auto over = CO_TRY(co_await ended(id));
   GroupStatus out{std::move(*group), std::move(over)};
@@ -187,7 +187,7 @@ Task<Result<std::uint64_t>> Groups::collect(Time limit) {
 }
 
 Task<Result<bool>> Groups::remove(Group group) {
-  // The group's own row last: whatever is left is found by it.
+  // The group's own row is removed last, since it is needed to find the others.
   auto closed = co_await tables_.close_operation(ends_of(group.id), INT64_MAX, 0);
   if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
   for (std::uint32_t first = 0; first < group.members; first += kMostErased) {

@@ -59,7 +59,7 @@ constexpr std::tuple kRecordFields{
     Field{"NotBefore", &JobRecord::not_before},
 };
 
-/// When the record of a job that asks for it may go.
+/// Returns when the record of a job that sets keepHours may be removed.
 std::optional<Time> keep_until(const JobRecord& record) {
   if (!record.finished_at || record.spec.find("\"keepHours\"") == std::string::npos) return std::nullopt;
   const auto spec = json_or_discarded(record.spec);
@@ -112,7 +112,7 @@ std::vector<std::string> standing_queues() {
 
 std::vector<std::string> possible_queues(const JobRecord& record) {
   auto queues = standing_queues();
-  // It came by one of the others if it is on its way from there.
+  // A record whose message moves to such a queue names it before; until then the message is in one of the others.
   if (is_own_queue(record.queue)) queues.push_back(own_queue(record.queue));
   return queues;
 }
@@ -143,8 +143,8 @@ bool transition_allowed(JobState from, std::uint64_t record_epoch, JobState to, 
   switch (from) {
     case JobState::kQueued:
     case JobState::kRunning:
-      // A person cancels; everything else is done by a delivery that the record has not seen overtaken. Queued again:
-      // a delivery that failed before it could claim the record notes why.
+      // A person cancels; a delivery makes all other changes, unless the record has seen a later one. Queued again: a
+      // delivery that failed before it could claim the record notes the reason.
       return person ? to == JobState::kCancelled : epoch >= record_epoch && to != JobState::kCancelled;
     case JobState::kPoisoned:
       return person ? to == JobState::kQueued : epoch > record_epoch && to == JobState::kRunning;

@@ -12,7 +12,7 @@ using table_store::Mutation;
 
 // A record is changed by its worker and, rarely, by a person; losing this often means that something else is wrong.
 constexpr int kMaxRaces = 16;
-// Nobody who cancels a job should have to wait for a store that is away.
+// A caller who cancels a job should not have to wait for a store that is away.
 constexpr Duration kWaitForBlobs = std::chrono::seconds(1);
 
 std::unexpected<Error> contended(const std::string& id) {
@@ -24,8 +24,8 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
     record.state = *change.state;
     if (is_terminal(*change.state)) record.finished_at = now;
   }
-  // Until its success a job's figures only rise: a delivery that takes over from an older checkpoint tells, for a
-  // while, less than what was reached, and some kinds count in no ledger.
+  // Until its success a job's figures only rise: a delivery that continues from an older checkpoint reports, for a
+  // while, less than was reached, and some kinds count in no ledger.
   const bool succeeded = change.state == JobState::kSucceeded;
   const bool behind = !change.state && change.skipped.value_or(record.skipped) < record.skipped;
   if (change.done) record.done = succeeded ? *change.done : std::max(record.done, *change.done);
@@ -40,7 +40,7 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
-/// The attempt that was under way, which cannot tell of itself any more.
+/// Returns the attempt that was under way, which can no longer report its own end.
 Attempt attempt_cut_off(const JobRecord& record, Time now, std::string outcome) {
   Attempt attempt;
   attempt.number = record.attempts;
@@ -52,7 +52,7 @@ Attempt attempt_cut_off(const JobRecord& record, Time now, std::string outcome) 
   return attempt;
 }
 
-/// With another text, the job is another operation, whose figures begin anew; the history tells of the earlier one.
+/// With another text, the job is another operation, whose figures begin anew; the history has the earlier ones.
 void note_edit(std::uint64_t edited_epoch, JobRecord& record) {
   if (edited_epoch <= record.edited_epoch) return;
   record.edited_epoch = edited_epoch;
@@ -61,9 +61,9 @@ void note_edit(std::uint64_t edited_epoch, JobRecord& record) {
   for (auto* text : {&record.phase, &record.skips, &record.result}) text->clear();
 }
 
-/// The record as a delivery takes it over.
+/// Changes the record for a delivery that takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
-  // One that gave the job back uncounted, and could not say so here, is not lost.
+  // A delivery that gave the job back uncounted, and could not note that in the record, is not lost.
   const bool counted = record.attempts < delivery.attempt;
   if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch && counted) {
     record.history.push_back(attempt_cut_off(record, now, "lost"));
@@ -88,7 +88,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
   record.finished_at.reset();
 }
 
-/// Of a job whose submission did not get as far as its record.
+/// Returns the record of a job whose submission failed before it was written.
 JobRecord missing_record(const Delivery& delivery) {
   JobRecord record;
   record.id = delivery.job_id;
@@ -98,7 +98,7 @@ JobRecord missing_record(const Delivery& delivery) {
   return record;
 }
 
-/// Inserts the record, or replaces the version it was read at.
+/// Inserts the record, or replaces the version that was read.
 Mutation mutation_of(const JobRecord& record) {
   const auto seen = record.version == 0 ? std::nullopt : std::optional(record.version);
   return write_of(record.id, seen, record_properties(record));
@@ -124,7 +124,7 @@ Task<Result<void>> JobStore::ensure_ready() {
 
 Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
   auto read = co_await tables_.get(std::string(kJobTable), std::string(kJobPartition), std::move(id));
-  // Somebody dropped the table. The next row that is written makes it again (change_row).
+  // The table was dropped. The next row that is written makes it again (change_row).
   if (read.failed_with(ErrorCode::kTableNotFound)) co_return std::nullopt;
   auto entity = CO_TRY(std::move(read));
   if (!entity) co_return std::nullopt;
@@ -157,14 +157,14 @@ Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuati
   out.continuation = std::move(page.continuation);
   out.searched = page.searched;
   for (const auto& entity : page.entities) {
-    // The table is open to every SDK; a row that somebody else put there must not hide the jobs.
+    // The table is open to every SDK; a foreign row must not hide the jobs.
     if (auto record = record_from_entity(entity)) out.jobs.push_back(std::move(*record));
   }
   co_return out;
 }
 
-/// Changes the record as it is by now, or as it was `seen`, until nobody else is faster. `change` says whether there is
-/// something to write.
+/// Changes the current record, at first as it was `seen`, until no other change is faster. `change` returns whether
+/// there is anything to write.
 template <class Change>
 Task<Result<JobRecord>> JobStore::update(std::string id, std::optional<JobRecord> seen, Change change) {
   for (int race = 0; race < kMaxRaces; ++race) {
@@ -210,18 +210,18 @@ Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   const auto ledger = CO_TRY(co_await close_operation(record));
   const auto counted = ledger.counter(counter_of_work(record.kind));
   record = CO_TRY(co_await update(record.id, record, [counted](JobRecord& found) -> Result<bool> {
-    // What the worker told last is older than the ledger. Of a job that the ledger does not count, it is all there is.
+    // The worker's last report is older than the ledger. For a job that no ledger counts, the report is all there is.
     if (found.done >= counted) return false;
     found.done = counted;
     return true;
   }));
   if (!spec) co_return record;
-  // Not left to the worker that will drop the message, for that may be days from now.
+  // The worker that will drop the message does not report this end, for that may be days from now.
   Endings endings(tables_, queues_, clock_);
   CO_TRY(co_await endings.tell(record, *spec));
   // If the blob store is away, the worker that gets the message closes the operation there.
   if (!co_await close_blobs(record, *spec)) co_return record;
-  // A message that a worker holds is dropped by it, and so is one that could not be reached now.
+  // If a worker holds the message, or if it could not be reached now, a worker drops it.
   queue_service::MessageName message{record.message_id, record.receipt};
   std::ignore = co_await queues_.withdraw(possible_queues(record), std::move(message));
   co_return record;
@@ -237,7 +237,7 @@ Task<Result<table_store::OperationLedger>> JobStore::close_operation(const JobRe
   for (const auto& account : ledger_accounts(record)) {
     const auto tables = tables_in(account);
     auto ledger = co_await tables->close_operation(record.id, INT64_MAX, record.edited_epoch);
-    // Its worker had just closed it: all that it did is in there.
+    // The worker had just closed it: the ledger has everything that it did.
     if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables->read_operation(record.id);
     if (!ledger) co_return ledger;
     if (!counting) counting = std::move(*ledger);
@@ -246,7 +246,7 @@ Task<Result<table_store::OperationLedger>> JobStore::close_operation(const JobRe
 }
 
 Task<Result<void>> JobStore::close_blobs(const JobRecord& record, const JobSpec& spec) {
-  // Not of every job: the blob store may be away, or not be there at all.
+  // Not done for every job: the blob store may be away, or may not exist at all.
   if (blobs_ == nullptr || record.epoch == 0) co_return Result<void>{};
   auto reach = co_await resolve(*this, reach_of(spec));
   if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));

@@ -19,8 +19,8 @@ namespace tidemark::jobs {
 
 struct JobPage {
   std::vector<JobRecord> jobs;  // newest first
-  std::string continuation;     // empty at the end; an empty page may have one too
-  std::uint64_t searched = 0;   // jobs that were looked at for the page
+  std::string continuation;     // empty at the end; even an empty page may have one
+  std::uint64_t searched = 0;   // the jobs that were looked at for the page
 };
 
 struct Submission {
@@ -40,13 +40,13 @@ struct Delivery {
   std::string worker;
   std::optional<Time> not_before;
   std::uint64_t edited_epoch = 0;
-  std::vector<Attempt> story;        // of the message: what happened to it before
-  std::string queue{kDefaultQueue};  // where the message is or goes next, by name
+  std::vector<Attempt> story;        // the history of the message before this delivery
+  std::string queue{kDefaultQueue};  // the queue of the message, or the next one, by name
 };
 
 enum class ClaimVerdict : std::uint8_t {
   kRun = 1,        // the record is running under this epoch
-  kDuplicate = 2,  // another message is the job's; drop this one
+  kDuplicate = 2,  // another message belongs to the job; drop this one
   kEnded = 3,      // the job is over; drop the message
   kStale = 4,      // a later delivery has it; leave the message alone
 };
@@ -56,7 +56,7 @@ struct Claim {
   JobRecord record;
 };
 
-/// What a delivery or a person changes in a record; absent members stay as they are.
+/// The changes that a delivery or a person makes in a record; absent members stay as they are.
 struct RecordChange {
   std::optional<JobState> state;
   std::optional<std::uint64_t> done;
@@ -78,12 +78,12 @@ class JobStore {
            blob_store::BlobClient* blobs = nullptr)
       : tables_(tables), queues_(queues), clock_(clock), random_(random), blobs_(blobs) {}
 
-  /// Creates the table and the queues where they are missing.
+  /// Creates the table and the queues that are missing.
   Task<Result<void>> ensure_ready();
 
   /// If `id` is given, the job gets it, and submitting it again gives the same job. kIdempotencyKeyReused.
   Task<Result<Submission>> submit(JobSpec spec, std::string id = {});
-  /// Submits many jobs side by side, with these ids if some are given; the outcomes are in the order of `specs`. The
+  /// Submits many jobs concurrently, with these ids if some are given; the outcomes are in the order of `specs`. The
   /// caller's executor must be one strand or thread.
   Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs, std::vector<std::string> ids = {});
   /// Submits jobs that belong together. The group is created first and expects all of them; if some could not be
@@ -99,19 +99,19 @@ class JobStore {
   /// write of the job takes effect once this has returned; in a blob store that is away, none once the job's message is
   /// gone. A job that has already ended is returned as it is. kJobNotFound.
   Task<Result<JobRecord>> cancel(std::string id);
-  /// For workers: the same for a job that failed and must not become poison; its last attempt says why. kFenced if a
-  /// later delivery has it.
+  /// For workers: the same for a job that failed and must not become poison; its last attempt has the reason. kFenced
+  /// if a later delivery has it.
   Task<Result<JobRecord>> stop(std::string id, std::uint64_t epoch, Attempt failed);
-  /// For workers, before they drop the message of a job that is over: does what its cancelling could not.
+  /// For workers, before they drop the message of a job that is over: does the part that its cancelling could not do.
   Task<Result<void>> settle_cancelled(JobRecord record);
 
-  /// For a worker whose job has no ledger that counts, once it has stopped because somebody cancelled the job: how much
-  /// it did until then. Nothing if the job has not ended so, or a later delivery has it.
+  /// For a worker whose job has no ledger that counts, once it has stopped because the job was cancelled: notes how
+  /// much it did until then. Has no effect if the job did not end this way, or a later delivery has it.
   Task<Result<void>> count_cancelled(std::string id, std::uint64_t epoch, std::uint64_t done);
 
-  /// For workers: the record of a job whose delivery has to wait, or goes to another queue, and which says where it is
-  /// from now on. It is made if the submission did not get that far or if there was none, so that the job can be seen,
-  /// and keeps its idempotency key, while it waits.
+  /// For workers: returns the record of a job whose delivery has to wait, or goes to another queue; the record then
+  /// names that queue. If the submission did not write the record, or there was no submission, it is created, so that
+  /// the job is visible, and keeps its idempotency key, while it waits.
   Task<Result<JobRecord>> meet(Delivery delivery);
   /// For workers: claims the record for this delivery, and creates it if the submission did not get that far.
   Task<Result<Claim>> claim(Delivery delivery);
@@ -120,43 +120,42 @@ class JobStore {
   /// it has not changed since, it need not be read again.
   Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change,
                                  std::optional<JobRecord> seen = std::nullopt);
-  /// For workers that do all of a job's work in one transaction: the change of the record in it, from `found` (nothing
-  /// if the submission did not get that far) to its end. Nothing if claim() would not let the job run, or if anybody
-  /// has worked on it before. Pure.
+  /// For workers that do all of a job's work in one transaction: returns the change of the record for it, from `found`
+  /// (nothing if the submission did not get that far) to its end. Returns nothing if claim() would not let the job run,
+  /// or if there was an attempt before. Pure.
   [[nodiscard]] std::optional<table_store::Companion> end_at_once(std::optional<JobRecord> found,
                                                                   const Delivery& delivery,
                                                                   const RecordChange& change) const;
-  /// After a redrive: poisoned -> queued with the marks of `story`, if the record still is what `seen` says; otherwise
-  /// nothing, since a worker was faster, whose claim brings the marks. `edited_epoch`: of the message.
+  /// After a redrive: poisoned -> queued with the marks of `story`, if the record still is as in `seen`; otherwise it
+  /// has no effect, since a worker was faster, whose claim brings the marks. `edited_epoch`: that of the message.
   Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited, std::uint64_t edited_epoch,
                              std::vector<Attempt> story);
-  /// Before its message goes to the queue with this name, so that whoever looks for the message by the record finds it
-  /// there, too.
+  /// Call it before the message goes to the queue with this name, so that a search by the record finds it there, too.
   Task<Result<JobRecord>> place(JobRecord seen, std::string queue);
   [[nodiscard]] Time now() const { return clock_.now(); }
   [[nodiscard]] Clock& clock() const { return clock_; }
-  /// That of the jobs, and the tables of an account; "" is that of the jobs.
+  /// Returns the jobs' account, and the tables of an account; "" is the jobs' account.
   [[nodiscard]] const std::string& account() const { return tables_.account(); }
   [[nodiscard]] std::shared_ptr<table_store::TableClient> tables_in(const std::string& account) const;
 
  private:
-  /// Puts the message; a queue that is not there is made.
+  /// Puts the message; creates the queue if it is missing.
   Task<Result<queue_service::MessageName>> put_message(std::string queue, queue_service::PutRequest message);
-  /// An undo has the queue of the job that it takes back, unless it says otherwise.
+  /// An undo uses the queue of the job that it takes back, unless it names another.
   Task<Result<void>> choose_queue(JobSpec& spec);
   /// Registers the key for this spec; returns the id of its job, new or old.
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
-  /// Inserts the record, or returns the one that is there.
+  /// Inserts the record, or returns the existing one.
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
-  /// The rest of a cancelling, once the record says so.
+  /// Does the rest of a cancelling, once the record says that the job is cancelled.
   Task<Result<JobRecord>> settle(JobRecord record);
   template <class Change>
   Task<Result<JobRecord>> update(std::string id, std::optional<JobRecord> seen, Change change);
-  /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch. Gives
-  /// the ledger that counts what is done.
+  /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch.
+  /// Returns the ledger that counts its work.
   Task<Result<table_store::OperationLedger>> close_operation(const JobRecord& record);
   Task<Result<void>> close_blobs(const JobRecord& record, const JobSpec& spec);
-  /// Inserts the record or replaces the version that was read; nothing if it has changed meanwhile.
+  /// Inserts the record or replaces the version that was read; returns nothing if it has changed meanwhile.
   Task<Result<std::optional<JobRecord>>> write(JobRecord record);
 
   table_store::TableClient& tables_;

@@ -1,4 +1,4 @@
-// Submissions: the queue a job is put on, idempotency keys, many jobs at once, groups.
+// Submissions: the queue of a job, idempotency keys, many jobs at once, groups.
 #include "common/base/encoding.h"
 #include "common/base/side_by_side.h"
 #include "jobs/kinds/reach.h"
@@ -9,7 +9,7 @@
 namespace tidemark::jobs {
 namespace {
 
-// The protocol's limit on a visibility delay; a worker puts a message that comes too early back again.
+// The protocol's limit on a visibility delay; a worker puts back a message that comes too early.
 constexpr Duration kMaxDelay = std::chrono::hours(24 * 7);
 constexpr std::size_t kSubmissionLanes = 32;
 
@@ -74,7 +74,7 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
   auto put = CO_TRY(co_await put_message(queue_of(spec), std::move(message)));
   record.message_id = std::move(put.id);
   record.receipt = std::move(put.receipt);
-  // A worker, or the same submission sent twice, may have been faster: what is there then is the job.
+  // A worker, or the same submission sent twice, may have been faster: the existing record is then the job.
   auto stored = CO_TRY(co_await insert(std::move(record)));
   co_return Submission{std::move(stored.first), true};
 }

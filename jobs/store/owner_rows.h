@@ -1,6 +1,6 @@
-// Whose the things are that need one owner among the workers, as rows of a table (workers/runtime/keeper.h):
-//   'owners' / ID          whose it is: Owner String, Epoch Int64, Beat Int64
-//   'owners' / 'keeper W'  that worker W lives: likewise
+// Owners, among the workers, of tasks that need exactly one, as rows of a table (workers/runtime/keeper.h):
+//   'owners' / ID          the owner: Owner String, Epoch Int64, Beat Int64
+//   'owners' / 'keeper W'  the heartbeat of worker W: likewise
 #pragma once
 #include <map>
 #include <string>
@@ -9,30 +9,30 @@
 
 namespace tidemark::jobs {
 
-/// What the row key of a worker's own row among the owners begins with; its name follows.
+/// The beginning of the row key of a worker's own row among the owners; the worker's name follows.
 inline constexpr std::string_view kKeeperRow = "keeper ";
 
 struct Owner {
-  std::string worker;  // empty: nobody's
+  std::string worker;  // empty: no owner
   std::uint64_t epoch = 0;
   std::uint64_t beat = 0;            // rises while the owner lives
-  table_store::Version version = 0;  // of the row; 0: there is none
+  table_store::Version version = 0;  // the version of the row; 0: there is none
 };
 
 class OwnerRows {
  public:
-  /// At most `most` rows are read.
+  /// Reads at most `most` rows.
   OwnerRows(table_store::TableClient& tables, std::string_view table, std::size_t most)
       : tables_(tables), table_(table), most_(most) {}
 
   Task<Result<Owner>> owner(std::string id);
-  /// All owner rows by id, those of the keepers themselves too.
+  /// Returns all owner rows by id, including those of the keepers themselves.
   Task<Result<std::map<std::string, Owner>>> all_owners();
-  /// By compare-and-swap; false if somebody else changed the row. Sets the new version.
+  /// Writes by compare-and-swap; returns false if the row was changed meanwhile. Sets the new version.
   Task<Result<bool>> swap_owner(std::string id, Owner& owner);
-  /// Unless it has changed since.
+  /// Removes the row unless it has changed since.
   Task<Result<void>> remove_owner(std::string id, Owner owner);
-  /// Whoever it is.
+  /// Removes the row of any owner.
   Task<Result<void>> forget_owner(std::string id);
 
  private:

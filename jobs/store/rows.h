@@ -1,6 +1,6 @@
-// Rows of the table that jobs, limits, schedules, groups and workers are kept in: what is in them, and the change of
-// one by compare-and-swap. Every SDK may write there: what is not of the expected type counts as absent. The mutations
-// serve the entities of any table.
+// Rows of the table of jobs, limits, schedules, groups and workers: their properties, and the change of a row by
+// compare-and-swap. Every SDK may write there: a property of an unexpected type counts as absent. The mutations serve
+// the entities of any table.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,30 +24,29 @@ T property_or(const table_store::Entity& entity, std::string_view name, T fallba
   return found == nullptr ? fallback : *found;
 }
 
-/// How long a list looks for what matches before it answers with what it has by then. A person waits for it.
+/// How long a list searches before it answers with the entries that it has by then. A person waits for it.
 inline constexpr Duration kSearchPatience = std::chrono::milliseconds(150);
 
-/// No other key lies between a key and the key with this behind it: row keys cannot have control characters.
+/// No other key lies between a key and the same key with this character added: row keys cannot have control characters.
 inline constexpr char kJustBehind = '\x01';
 
-/// A text in a filter.
+/// Returns the text as a literal of a filter.
 std::string literal(std::string_view text);
-/// A query of a partition's rows; `filter` restricts it further.
+/// Returns a query of a partition's rows; `filter` restricts it further.
 table_store::QueryRequest rows_of(std::string_view partition, std::string_view filter = {});
 /// Inserts the row or, if it was seen, replaces that version.
 table_store::Mutation write_of(std::string row_key, std::optional<table_store::Version> seen,
                                std::vector<table_store::Property> properties);
-/// A copy of the entity that has this version; what is no copy stays.
+/// Writes a copy of the entity that has this version; an entity that is no copy stays.
 table_store::Mutation copy_of(std::string row_key, table_store::Version source,
                               std::vector<table_store::Property> properties);
-/// Of the version that was seen, or of any.
+/// Erases the version that was seen, or any version.
 table_store::Mutation erasure_of(std::string row_key, std::optional<table_store::Version> seen);
-/// The row's new version; nothing if the row is not as the mutation asks for. Makes the table again if somebody dropped
-/// it.
+/// Returns the row's new version; nothing if the row is not as the mutation requires. Makes a dropped table again.
 Task<Result<std::optional<table_store::Version>>> change_row(table_store::TableClient& tables, std::string table,
                                                              std::string partition, table_store::Mutation mutation,
                                                              std::optional<table_store::Fence> fence);
-/// Of the jobs' table, without a fence.
+/// Likewise for the jobs' table, without a fence.
 Task<Result<std::optional<table_store::Version>>> change_row(table_store::TableClient& tables, std::string partition,
                                                              table_store::Mutation mutation);
 

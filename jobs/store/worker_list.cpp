@@ -17,7 +17,7 @@ constexpr const char* kWorkerPartition = "workers";
 }  // namespace
 
 bool WorkerInfo::serves(std::string_view queue) const {
-  if (queues.empty()) return name_of_queue(queue) == kDefaultQueue;  // it is of an older version
+  if (queues.empty()) return name_of_queue(queue) == kDefaultQueue;  // a worker of an older version
   auto left = std::string_view(queues);
   while (!left.empty()) {
     if (take_item(left) == queue) return true;

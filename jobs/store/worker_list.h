@@ -1,5 +1,5 @@
-// The workers that live: each writes a row of the jobs' table (PartitionKey 'workers', RowKey its name) every few
-// seconds, and removes it when it stops. A row that is old belongs to a worker that died. Stateless.
+// The running workers: each writes a row of the jobs' table (PartitionKey 'workers', RowKey its name) every few
+// seconds, and removes it when it stops. An old row belongs to a worker that died. Stateless.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,10 +20,10 @@ struct WorkerInfo {
   std::int32_t concurrency = 0;
   std::int32_t running = 0;
   std::string version;
-  std::string queues;  // that it takes jobs from, separated by commas
+  std::string queues;  // the queues that it takes jobs from, separated by commas
   Time started_at{};
   Time heartbeat_at{};
-  /// Whether it takes jobs from this queue.
+  /// Tells whether it takes jobs from this queue.
   [[nodiscard]] bool serves(std::string_view queue) const;
 };
 

@@ -1,4 +1,5 @@
-// The calls that the queue service answers (common/rpc/call.h). Their fields are in the order of what serves them.
+// The calls that the queue service answers (common/rpc/call.h). Their fields are in the order of the service's
+// parameters.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ struct EnsureQueue {
 
 struct ListQueues {
   static constexpr std::string_view kMethod = "queue.list_queues";
-  using Reply = std::pair<std::vector<std::string>, std::string>;  // names, and `from` of the next page or nothing
+  using Reply = std::pair<std::vector<std::string>, std::string>;  // names, and `from` of the next page, or nothing
   std::string account, prefix, from;
 };
 
@@ -30,13 +31,13 @@ struct Put {
   PutRequest message;
 };
 
-/// The service tells nobody of messages that it could not hand over, but gives them back (make_undelivered_hook).
+/// The service does not report messages that it could not hand over; it gives them back (make_undelivered_hook).
 struct Receive {
   static constexpr std::string_view kMethod = "queue.receive";
   using Reply = std::vector<Message>;
   std::string account, queue;
   Duration visibility{}, wait{};
-  std::string token;  // for CancelWait; empty: none
+  std::string token;  // for CancelWait; empty: the wait cannot be cancelled
   std::uint32_t count = 1;
 };
 

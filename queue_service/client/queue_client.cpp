@@ -6,8 +6,8 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr Duration kCancelDeadline = std::chrono::seconds(1);
-// A caller that dies while it waits is served all the same. The message it will never work on comes back after this
-// time instead of a whole lease; a caller that lives makes the lease whole at once.
+// The service may deliver to a caller that has died while it waited. This is how long such a message stays away,
+// instead of a whole lease; a live caller extends it to the whole lease at once.
 constexpr Duration kHandOver = std::chrono::seconds(1);
 
 std::optional<Message> only(std::vector<Message> messages) {
@@ -62,7 +62,7 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
   auto message = only(CO_TRY(std::move(came)));
   if (!message) co_return message;
   auto kept = co_await renew(lease_of(queue, *message), visibility, std::nullopt, 0);
-  // It came too late: another caller has the message by now.
+  // The confirmation came too late: another caller has the message by now.
   if (kept.failed_with(ErrorCode::kLeaseLost)) co_return std::optional<Message>();
   CO_TRY(std::move(kept));
   co_return message;
@@ -82,7 +82,7 @@ Task<void> QueueClient::end_waits() {
   }
   for (auto& token : tokens) {
     auto ended = co_await rpc::call(caller_.transport, calls::CancelWait{std::move(token)}, kCancelDeadline);
-    if (!ended) co_return;  // then the waits cannot bring anything either
+    if (!ended) co_return;  // without that call, the waits bring nothing either
   }
 }
 
@@ -114,7 +114,7 @@ Lease lease_of(std::string queue, const Message& message) {
 }
 
 Task<Result<std::vector<bool>>> QueueClient::complete_all(std::vector<Lease> leases) {
-  // Those of each part of a spread queue go to that part.
+  // Messages in a part of a spread queue go to that part.
   std::map<std::string, std::vector<std::size_t>> by_queue;
   for (std::size_t i = 0; i < leases.size(); ++i) by_queue[leases[i].queue].push_back(i);
   std::vector<bool> all_gone(leases.size(), false);

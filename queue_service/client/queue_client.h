@@ -1,6 +1,6 @@
-// The queue service as the workers and the api see it. A lease here is (message id, epoch), so it survives a renewal
-// whose reply was lost. Errors: kQueueNotFound, kMessageNotFound, kLeaseLost (taken by another delivery, moved or
-// deleted), kDeadlineExceeded, kUnavailable.
+// A client of the queue service for the workers and the api. A lease here is (message id, epoch), so it survives a
+// renewal whose reply was lost. Errors: kQueueNotFound, kMessageNotFound, kLeaseLost (taken by another delivery, moved
+// or deleted), kDeadlineExceeded, kUnavailable.
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@ struct Lease {
   std::string message_id;
   std::uint64_t epoch = 0;
 };
-/// Of a message that was received from this queue.
+/// Returns the lease of a message that was received from this queue.
 Lease lease_of(std::string queue, const Message& message);
 
 class QueueClient {
@@ -60,15 +60,15 @@ class QueueClient {
   /// there at once. The queue is created if necessary. `count_attempt` as for release().
   Task<Result<void>> move(Lease lease, std::string to_queue, std::string annotation, bool count_attempt = true);
 
-  /// Whether one of these queues has the message, all in one snapshot. It must have been put with put_named(), or
+  /// Tells whether one of these queues has the message, all in one snapshot. It must have been put with put_named(), or
   /// delivered under a lease, or moved by one of these calls.
   rpc::Method<calls::Holds> holds{caller_};
-  /// Removes such a message unless it is in flight. True if it was there and is gone now.
+  /// Removes such a message unless it is in flight. True if it was there and was removed.
   rpc::Method<calls::Withdraw> withdraw{caller_};
 
-  /// For people: list() gives all messages of a queue in order, visible or not. The others work on a message of a
-  /// poison queue by its id, without a lease (kInvalidInput for another queue). With the epoch that the message had
-  /// when it was looked at, they leave it alone if it was delivered since, and has come back (kMessageNotFound).
+  /// For people. list() gives all messages of a queue in order, visible or not. The other calls work on a message of a
+  /// poison queue by its id, without a lease (kInvalidInput for another queue). If given the epoch that the message had
+  /// when it was looked at, they leave it alone if it was delivered since and has come back (kMessageNotFound).
   rpc::Method<calls::ListMessages> list{caller_};
   rpc::Method<calls::Find> find{caller_};
   Task<Result<void>> remove(std::string queue, std::string message_id, std::optional<std::uint64_t> epoch = {});
@@ -79,15 +79,15 @@ class QueueClient {
                              std::optional<std::string> text, std::string annotation,
                              std::optional<std::uint64_t> epoch = {}, std::string seen = {});
   rpc::Method<calls::Figures> figures{caller_};
-  /// The figures of all queues of the account, up to `limit` (1..1000) on a page.
+  /// Returns the figures of all queues of the account, up to `limit` (1..1000) on a page.
   rpc::Method<calls::AllFigures> all_figures{caller_};
-  /// A paused queue gives out nothing; everything else works.
+  /// Pauses or resumes a queue. A paused queue gives out no messages; everything else works.
   rpc::Method<calls::SetPaused> set_paused{caller_};
-  /// Spreads the queue over so many shards, for good. kInvalidMetadata, which says why not.
+  /// Spreads the queue over so many shards, for good. kInvalidMetadata, with the reason.
   rpc::Method<calls::SetParts> set_parts{caller_};
 
  private:
-  /// One call, which waits at the service.
+  /// Makes one call, which waits at the service.
   Task<Result<std::vector<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token,
                                           std::uint32_t count);
   [[nodiscard]] LeaseKey key_of(Lease lease) const;

@@ -11,28 +11,28 @@
 
 namespace tidemark::queue_service::calls {
 
-/// The wait may be the other one's.
+/// Cancels a wait in the called process. The wait may belong to another process instead.
 struct CancelWaitHere {
   static constexpr std::string_view kMethod = "queue.cancel_wait_here";
   using Reply = void;
   std::string token;
 };
 
-/// Undoes a delivery that could not be handed over: it was no attempt.
+/// Undoes a delivery that could not be handed over: it does not count as an attempt.
 struct GiveBack {
   static constexpr std::string_view kMethod = "queue.give_back";
   using Reply = void;
   LeaseKey lease;
 };
 
-/// What became of a departed message: where it was put, or why it never can be.
+/// The outcome of a departed message: where it was put, or why it never can be.
 struct Outcome {
   std::uint64_t number = 0;
   std::optional<ErrorCode> refused;
   Placed placed;
 };
 
-/// Of the process that serves one shard to that of another: messages that departed to queues there.
+/// Sent by the process that serves one shard to that of another: messages that departed to queues there.
 struct Arrive {
   static constexpr std::string_view kMethod = "queue.arrive";
   using Reply = std::vector<Outcome>;
@@ -40,7 +40,7 @@ struct Arrive {
   std::vector<std::pair<std::uint64_t, std::string>> departed;  // numbers, and departures as they are stored
 };
 
-/// Likewise: removes a message from queues of a shard.
+/// Sent likewise: removes a message from queues of a shard.
 struct WithdrawThere {
   static constexpr std::string_view kMethod = "queue.withdraw_there";
   using Reply = bool;
@@ -50,7 +50,7 @@ struct WithdrawThere {
   MessageName message;
 };
 
-// With a part of a spread queue, by whoever serves the queue; what is not here is in client/queue_calls.h.
+// Calls for a part of a spread queue, sent by the process that serves the queue. client/queue_calls.h has the others.
 
 struct MakePart {
   static constexpr std::string_view kMethod = "queue.make_part";
@@ -80,7 +80,7 @@ struct Take {
   TakeRequest request;
 };
 
-/// A message that has found its part.
+/// Puts a message whose part has been chosen.
 struct PutIntoPart {
   static constexpr std::string_view kMethod = "queue.put_into_part";
   using Reply = Placed;

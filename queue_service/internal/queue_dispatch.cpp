@@ -17,7 +17,7 @@ constexpr std::uint32_t kMaxQueueFiguresPerPage = 1000;
 constexpr std::uint32_t kQueuesPerSlice = 8;
 constexpr std::size_t kMaxCompletions = 100;
 
-/// Within the bounds of the protocol, whatever was sent.
+/// Limits the values to the bounds of the protocol.
 PutRequest bounded(PutRequest message) {
   message.delay = std::clamp(message.delay, Duration::zero(), kMaxVisibility);
   if (message.time_to_live) message.time_to_live = std::max(*message.time_to_live, Duration(1));
@@ -45,7 +45,7 @@ Task<Result<std::vector<TakenMessage>>> receive(QueueService& service, calls::Re
   WaitRequest wait;
   wait.span = std::clamp(call.wait, Duration::zero(), kMaxReceiveWait);
   wait.token = std::move(call.token);
-  // Who waits may be gone by the time a message comes.
+  // A caller that waits may be gone by the time a message comes.
   request.offer = wait.span > Duration::zero();
   return service.get(std::move(call.account), std::move(call.queue), request, std::move(wait));
 }
@@ -102,11 +102,11 @@ Result<MessagePage> list(QueueService& service, const calls::ListMessages& call)
   return service.list(call.account, call.queue, std::min(call.limit, kMaxMessagesPerList), call.continuation);
 }
 
-/// In slices, between which requests go on: each queue may have thousands of messages to count.
+/// Works in slices, between which requests go on: each queue may have thousands of messages to count.
 Task<Result<QueueFiguresPage>> all_figures(QueueService& service, calls::AllFigures call) {
   const auto executor = co_await asio::this_coro::executor;
   const auto limit = std::clamp(call.limit, 1U, kMaxQueueFiguresPerPage);
-  // A continuation is a queue's name: it goes through JSON and people's hands, which a key of the store would not.
+  // A continuation is a queue's name, not a key of the store: it passes through JSON and people's hands.
   auto from = call.continuation.empty() ? std::string() : queue_keys::queue(call.account, call.continuation);
   QueueFiguresPage reply;
   do {
@@ -176,17 +176,17 @@ Task<void> give_all_back(rpc::Dispatch dispatch, std::string request, std::strin
     const auto& queue = message.part.empty() ? call->queue : message.part;
     const calls::GiveBack back{{call->account, queue, message.id, message.epoch}};
     auto done = co_await dispatch(std::string(calls::GiveBack::kMethod), wire::encode(back));
-    static_cast<void>(done.has_value());  // if not, the lease expires
+    static_cast<void>(done.has_value());  // if it failed, the lease expires
   }
 }
 
-/// Calls whose first fields are an account and a queue that the caller names: a whole one.
+/// Calls whose first fields are an account and a queue, which must be a whole queue.
 constexpr std::string_view kOfWholeQueue[] = {
     calls::EnsureQueue::kMethod, calls::Put::kMethod,      calls::Receive::kMethod, calls::ListMessages::kMethod,
     calls::Find::kMethod,        calls::Remove::kMethod,   calls::Redrive::kMethod, calls::Figures::kMethod,
     calls::SetPaused::kMethod,   calls::SetParts::kMethod,
 };
-/// Likewise, of a queue or of a part.
+/// Calls whose first fields are an account and a queue or a part.
 constexpr std::string_view kOfQueue[] = {
     calls::Renew::kMethod,    calls::Complete::kMethod,       calls::CompleteAll::kMethod,
     calls::Finish::kMethod,   calls::Release::kMethod,        calls::Move::kMethod,
@@ -204,7 +204,7 @@ struct NamedQueue {
   std::string_view account, queue;
 };
 
-/// Nothing if the call is malformed: whoever answers it finds that out.
+/// Returns nothing if the call is malformed: the handler of the call reports that.
 std::optional<NamedQueue> queue_in(std::string_view payload) {
   ByteReader in(payload);
   const NamedQueue named{in.string(), in.string()};

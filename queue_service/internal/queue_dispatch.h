@@ -7,7 +7,7 @@
 
 namespace tidemark::queue_service {
 class QueueService;
-/// The shard that a call belongs to, and how long it takes at most; nothing: it can be answered anywhere.
+/// The shard that a call belongs to, and the longest time that it takes; nothing: it can be answered anywhere.
 struct CallOfShard {
   std::size_t shard = 0;
   Duration longest{};

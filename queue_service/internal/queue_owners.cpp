@@ -7,7 +7,7 @@
 namespace tidemark::queue_service {
 namespace {
 
-/// kServerBusy if the shard has come here meanwhile: whoever tries again finds it.
+/// kServerBusy if the shard has come here meanwhile: a retry finds it here.
 template <class Call>
 Task<Result<typename Call::Reply>> call_owner(service::ShardRouter& router, std::size_t shard, Call call) {
   auto reply = CO_TRY(co_await router.forward({.shard = shard}, std::string(Call::kMethod), wire::encode(call)));

@@ -35,7 +35,7 @@ class QueueOwners final : public OtherOwners {
   Task<void> cancel_wait(std::string token) override;
 
  private:
-  /// By whoever serves this part.
+  /// Sends a call to the process that serves this part.
   template <class Call>
   Task<Result<typename Call::Reply>> of_part(const std::string& account, const std::string& part, Call call);
   service::ShardRouter& router_;

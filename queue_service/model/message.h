@@ -1,4 +1,4 @@
-// Messages as the queue keeps them. No I/O.
+// Messages as the queue stores them. No I/O.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,26 +12,26 @@ namespace tidemark::queue_service {
 struct Message {
   std::string id;  // GUID, lower case
   std::string text;
-  /// Kept beside the text and invisible to the public protocol: checkpoint, attempts, poison reason. The workers use
+  /// Stored beside the text and invisible to the public protocol: checkpoint, attempts, poison reason. The workers use
   /// JSON; to the queue it is bytes.
   std::string annotation;
-  /// At most one message of a group is in flight, and they come in the order in which they were put. Empty for none.
+  /// At most one message of a group is in flight, and they come in the order in which they were put. Empty: no group.
   std::string group;
   Time inserted;
-  Time expires;  // kNeverExpires if never
+  Time expires;  // kNeverExpires if it never does
   Time next_visible;
   std::uint32_t dequeue_count = 0;  // attempts; raised by each receive, reset only by a redrive
   std::uint64_t epoch = 0;          // all deliveries; raised by each receive, never reset, kept by moves
-  /// The name of the part of a spread queue that it was taken from, to be used with its lease; empty elsewhere.
+  /// The part of a spread queue that the message was taken from, to be used with its lease; empty for other queues.
   std::string part = {};
-  /// What the text was in its poison queue, before somebody changed it there for the first time; nothing as long as
-  /// that is what it is. Kept by moves. The public protocol does not show it.
+  /// The text before it was first changed in its poison queue; nothing as long as it is unchanged. Kept by moves. The
+  /// public protocol does not show it.
   std::optional<std::string> original = {};
 };
 
-/// Of what somebody may edit where it lies: the text, and what is kept beside it. In quotes.
+/// Returns the ETag, in quotes, of the parts of a stored message that somebody may edit: the text and the annotation.
 std::string etag_of(const Message& message);
-/// kConditionNotMet unless that is what was seen. Empty: whatever it is.
+/// kConditionNotMet unless `seen` is the message's ETag. An empty `seen` matches any.
 Result<void> check_seen(const Message& message, std::string_view seen);
 
 inline constexpr Time kNeverExpires = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} +

@@ -1,4 +1,4 @@
-// Requests about messages: to put one, to move one, and who may change one. Plain values.
+// Requests to put, move or change messages. Plain values.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,10 +13,10 @@ struct PutRequest {
   std::string text;
   Duration delay{};
   std::optional<Duration> time_to_live = {};  // nothing if it never expires
-  /// At most one message of a group is in flight, and they come in the order in which they were put. Empty for none.
+  /// At most one message of a group is in flight, and they come in the order in which they were put. Empty: no group.
   std::string group = {};
   /// Putting the same key again within `retention` (at most 7 days) gives the same message; with another text,
-  /// kIdempotencyKeyReused. Empty for none.
+  /// kIdempotencyKeyReused. Empty: no key.
   std::string idempotency_key = {};
   Duration retention = kDefaultIdempotencyRetention;
 };
@@ -28,15 +28,15 @@ struct Placed {
   Time inserted, expires, next_visible;
 };
 
-/// The holder of a message: of a delivery, by its epoch, or, if that is 0, of a pop receipt.
+/// Identifies the holder of a message: by the epoch of a delivery or, if that is 0, by a pop receipt.
 struct LeaseKey {
   std::string account, queue, message_id;
   std::uint64_t epoch = 0;
   std::string receipt = {};
 };
 
-/// Names a message in whichever queue it is. The receipt is that of its putting, which finds it until it is first
-/// delivered; from then on its id alone does.
+/// Names a message in any queue that it may be in. The receipt is that of its putting, which finds the message until it
+/// is first delivered; from then on its id alone does.
 struct MessageName {
   std::string id;
   std::string receipt = {};
@@ -49,13 +49,13 @@ struct FollowUp {
 
 struct MoveRequest {
   std::string to_queue = {};    // created if necessary
-  std::string annotation = {};  // replaces the one it has
-  /// Instead of the annotation: a note with this reason and the message's history.
+  std::string annotation = {};  // replaces the present one
+  /// Replaces the annotation by a note with this reason and the message's history.
   std::optional<std::string> reason = {};
   bool reset_dequeue_count = false;
   std::optional<std::string> text = {};
-  bool count_attempt = true;  // false: the delivery that moves it is none
-  /// Of a redrive: the ETag that the message must still have (kConditionNotMet); empty for any.
+  bool count_attempt = true;  // false: the delivery that moves the message does not count as an attempt
+  /// For a redrive: the ETag that the message must still have (kConditionNotMet); empty for any.
   std::string seen = {};
 };
 

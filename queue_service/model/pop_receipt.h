@@ -1,6 +1,6 @@
 // The pop receipt is the place of a message in its queue, so it is valid exactly as long as the message stays there.
-// Text: base64 of visible-at u64 big-endian, sequence u64 big-endian; of a message in a part of a spread queue, four
-// more bytes, which name the part (queue_parts.h). No I/O.
+// Text: base64 of visible-at u64 big-endian, sequence u64 big-endian; for a message in a part of a spread queue, four
+// more bytes that name the part (queue_parts.h). No I/O.
 #pragma once
 #include <compare>
 #include <optional>
@@ -19,13 +19,13 @@ struct Place {
 
 inline constexpr std::size_t kPlaceBytes = 16, kPartBytes = 4;
 
-/// 16 bytes whose byte order is the order of places.
+/// Returns 16 bytes whose byte order is the order of places.
 std::string place_bytes(const Place& place);
 std::optional<Place> place_from_bytes(std::string_view bytes);
 std::string to_receipt(const Place& place);
-/// The bytes of a receipt, with or without a part. A space stands for a '+' that a client forgot to escape.
+/// Returns the bytes of a receipt, with or without a part. A space stands for a '+' that a client forgot to escape.
 std::optional<std::string> receipt_bytes(std::string_view receipt);
-/// The place alone.
+/// Returns the place alone.
 std::optional<Place> from_receipt(std::string_view receipt);
 
 }  // namespace tidemark::queue_service

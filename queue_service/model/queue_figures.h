@@ -10,7 +10,7 @@
 namespace tidemark::queue_service {
 
 struct QueueFigures {
-  std::uint64_t messages = 0;   // the four below together
+  std::uint64_t messages = 0;   // the sum of the next four
   std::uint64_t ready = 0;      // could be taken now
   std::uint64_t delayed = 0;    // not visible yet
   std::uint64_t in_flight = 0;  // taken, and their visibility timeout has not passed
@@ -23,7 +23,7 @@ struct QueueFigures {
   double in_rate = 0, out_rate = 0;
   bool paused = false;
   std::uint32_t max_dequeue_count = 0;
-  std::uint32_t parts = 0;  // those of a spread queue
+  std::uint32_t parts = 0;  // of a spread queue
 };
 
 struct QueueFiguresPage {

@@ -36,12 +36,12 @@ Result<PutRequest> put_parameters(const Call& call) {
   return put;
 }
 
-/// A caller who may do one thing to this queue may not therefore put into that one.
+/// Checks that the caller may put into this queue. The permission for the request's own queue does not imply that.
 Result<void> may_put_into(const Call& call, std::string_view queue) {
   return auth::authorize(call.identity, {auth::ResourceType::kObject, "a", "", true, true}, queue);
 }
 
-/// The first was counted when the request came.
+/// Charges all messages but the first, which was counted when the request came.
 void charge_further(const Call& call, std::size_t messages) {
   if (messages > 1) call.charge_items({call.target.queue}, messages - 1);
 }
@@ -69,12 +69,12 @@ Answer put_message(Call& call) {
 
 namespace {
 
-/// Undoes a delivery to a client that went away while it waited: it was no attempt.
+/// Undoes a delivery to a client that went away while it waited: it does not count as an attempt.
 Task<void> give_back(Call& call, std::vector<TakenMessage> taken) {
   for (auto& each : taken) {
     LeaseKey holder{call.account(), call.target.queue, each.message.id, 0, each.receipt};
     auto done = co_await call.service.give_back(std::move(holder));
-    static_cast<void>(done.has_value());  // if not, it comes back when its time is over
+    static_cast<void>(done.has_value());  // if it failed, the message becomes visible when its time is over
   }
 }
 
@@ -88,7 +88,7 @@ Answer get_messages(Call& call) {
   TakeRequest request;
   request.count = static_cast<std::uint32_t>(count.value_or(1));
   request.visibility = std::chrono::seconds(visibility.value_or(kDefaultVisibilitySeconds));
-  request.lease = detail;  // which tells the token
+  request.lease = detail;  // details include the lease token
   const auto& peer_gone = call.http.peer_gone;
   WaitRequest waiting{wait, {}, peer_gone};
   auto taken = CO_TRY(co_await call.service.get(call.account(), call.target.queue, request, std::move(waiting)));
@@ -117,7 +117,7 @@ Answer peek_messages(Call& call) {
 namespace {
 
 Answer move_message(Call& call, LeaseKey holder, MoveRequest request) {
-  // To set a message of one's own aside is part of taking it; to put it anywhere else is not.
+  // Moving a message to its own poison queue needs the right to take it; moving it elsewhere needs more.
   if (request.to_queue != poison_queue_of(call.target.queue)) {
     CO_TRY(may_put_into(call, request.to_queue));
   }

@@ -1,4 +1,4 @@
-// What storage analytics calls the operations of the queue protocol. The request alone decides, so a refused one has a
+// The names of the queue protocol's operations in storage analytics. The request alone decides, so a refused one has a
 // name as well.
 #include "common/base/encoding.h"
 #include "queue_service/rest/queue_routes.h"
@@ -57,7 +57,7 @@ Operation QueueRoutes::operation_of(const service::Call& given) const {
   const auto& call = static_cast<const Call&>(given);
   if (call.http.method == "OPTIONS") return {"QueuePreflightRequest", kRead};
   if (call.read) return operation_named(call, call.target);
-  // It was refused before anybody looked.
+  // The request was refused before its target was parsed.
   const auto target = parse_target(call.resource.rest);
   return target ? operation_named(call, *target) : Operation();
 }

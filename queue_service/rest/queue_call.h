@@ -1,4 +1,4 @@
-// One request of the queue protocol, parsed: the resource that it names, its parameters, who asks.
+// One request of the queue protocol, parsed: its resource, its parameters and its caller.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ using protocol::empty_response;
 using protocol::xml_response;
 using service::Answer;
 
-/// What follows the account: "", "queue", "queue/messages", "queue/messages/id".
+/// The path after the account: "", "queue", "queue/messages", "queue/messages/id".
 struct Target {
   std::string queue;      // empty for the account
   bool messages = false;  // .../messages[/id]
@@ -27,7 +27,7 @@ struct Call : service::Call {
 
   QueueService& service;
   Target target;
-  bool read = false;  // the target was
+  bool read = false;  // whether the target has been parsed
 
   /// See protocol::number_parameter.
   [[nodiscard]] Result<std::optional<std::int64_t>> number(std::string_view name, std::int64_t min,

@@ -9,10 +9,10 @@ namespace tidemark::queue_service::rest {
 namespace {
 
 constexpr std::uint32_t kQueuesPerSlice = 8;
-// No more are read; a stack with more queues has metrics of the first.
+// No more queues are read; a larger stack has metrics of the first ones.
 constexpr std::size_t kMaxQueuesRead = 20000;
 constexpr Duration kFresh = std::chrono::seconds(5);
-/// Reading takes a tenth of the time at most, however many queues there are.
+/// Reading takes at most a tenth of the time, however many queues there are.
 constexpr int kRest = 9;
 
 struct Series {
@@ -29,7 +29,7 @@ constexpr auto kCounter = prometheus::MetricType::Counter;
 constexpr const char* kMessages = "tidemark_queue_messages";
 constexpr const char* kMessagesHelp = "Messages of a queue, by what they wait for.";
 constexpr const char* kOldest = "tidemark_queue_oldest_message_age_seconds";
-// Series of one name stand together.
+// Series of the same name are adjacent.
 constexpr Series kSeries[] = {
     {kMessages, kMessagesHelp, kGauge, "ready", &QueueFigures::ready},
     {kMessages, kMessagesHelp, kGauge, "delayed", &QueueFigures::delayed},
@@ -43,7 +43,7 @@ constexpr Series kSeries[] = {
     {"tidemark_queue_expired_total", "Messages that nobody took in time.", kCounter, nullptr, &QueueFigures::expired},
 };
 
-/// Sums, but for the age, of which the greatest counts.
+/// Adds up all figures but the age, of which the larger one counts.
 void add(QueueFigures& sum, const QueueFigures& one) {
   for (const auto& series : kSeries) sum.*series.count += one.*series.count;
   sum.oldest = std::max(sum.oldest, one.oldest);
@@ -90,7 +90,7 @@ Task<void> QueueMetrics::refresh() {
   reading_ = false;
 }
 
-/// The first queues, and the others as one without an account. What cannot be read is missing.
+/// Returns the first queues, and the others as one without an account. Queues that cannot be read are left out.
 Task<std::vector<FiguresPage::Item>> QueueMetrics::read_all() {
   const auto executor = co_await asio::this_coro::executor;
   std::vector<FiguresPage::Item> items;

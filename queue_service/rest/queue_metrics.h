@@ -1,6 +1,6 @@
 // The figures of the queues as Prometheus metrics. The first `most` queues have their own series; the others are added
-// up as queue="(other)", so that the number of series is bounded. Reading them takes long if there are many, so it
-// happens in slices, between which requests go on, for one asker at a time and every few seconds at most.
+// up as queue="(other)", so that the number of series is bounded. Reading many queues takes long, so it happens in
+// slices, between which requests go on, for one caller at a time and at most every few seconds.
 #pragma once
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
@@ -18,9 +18,9 @@ class QueueMetrics final : public prometheus::Collectable {
   /// `service` and `clock` must outlive it.
   QueueMetrics(QueueService& service, Clock& clock, std::size_t most) : service_(service), clock_(clock), most_(most) {}
 
-  /// Reads the figures again if those that were read last are too old; if somebody is at it, those remain.
+  /// Reads the figures again if they are too old, unless another caller is reading them at this moment.
   Task<void> refresh();
-  /// The figures that were read last. Thread safe.
+  /// Returns the figures that were read last. Thread safe.
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:

@@ -39,7 +39,7 @@ std::string render_list(const Call& call, const QueuePage& page, const std::stri
 
 Answer list_queues(Call& call) {
   auto limit = CO_TRY(call.number("maxresults", INT64_MIN, INT64_MAX));
-  // More than the largest page is served as that; less than one is refused.
+  // A limit beyond the largest page is served as that; a limit below one is refused.
   if (limit.value_or(1) < 1) {
     co_return fail(protocol::out_of_range_parameter("maxresults", *call.parameter("maxresults"), 1, kMaxQueuesPerPage));
   }

@@ -1,4 +1,4 @@
-// The operations of the queue protocol, one function each; see queue_routes.cpp for which request is which.
+// The operations of the queue protocol, one function each; queue_routes.cpp maps requests to them.
 #pragma once
 #include "queue_service/rest/queue_call.h"
 

@@ -71,14 +71,14 @@ Result<Route> find_message_operation(const Call& call, std::string_view method) 
     if (method != "GET") return fail(ErrorCode::kUnsupportedHttpVerb);
     if (call.parameter_is("peekonly", "true")) return Route{queue_need(kObject, "r"), peek_messages};
     const auto peek = call.parameter("peekonly").value_or("");
-    // Not taken for a Get, which would hide messages from a client that did not ask for it.
+    // Other values are not treated as a Get, which would hide messages from a client that did not ask for it.
     if (!peek.empty() && !iequals_ascii(peek, "false")) {
       return fail(protocol::invalid_parameter("peekonly", peek, "Either true or false."));
     }
     return Route{queue_need(kObject, "p"), get_messages};
   }
   if (method == "PUT") {
-    // What takes the message away needs the right to take it away.
+    // An update that takes the message away needs the right to do so.
     const bool finishes = !iequals_ascii(call.http.header("x-ms-tidemark-finish").value_or("false"), "false");
     const bool takes = finishes || call.http.header("x-ms-tidemark-move-to");
     return Route{queue_need(kObject, takes ? "p" : "u"), update_message};

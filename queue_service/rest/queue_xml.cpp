@@ -21,7 +21,8 @@ std::optional<std::string> optional_child(const pugi::xml_node& node, const char
 
 constexpr ByteSet kParsed("&<\r");
 
-/// The text of a body as the SDKs write it when nothing in it needs care; nothing for any other body.
+/// Returns the text of a body in the form that the SDKs write if no character needs escaping; nothing for any other
+/// body.
 std::optional<std::string_view> plain_message_text(std::string_view body) {
   constexpr std::string_view kBegin = "<QueueMessage><MessageText>";
   constexpr std::string_view kEnd = "</MessageText></QueueMessage>";
@@ -71,7 +72,7 @@ Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& q
   next.message.delay = visibility ? Duration(std::chrono::seconds(*visibility)) : delay;
   const auto life_s = TRY(number_child(node, "MessageTimeToLive", -1, INT64_MAX)).value_or(604800);
   const auto life = life_of(life_s);
-  // As for a put: it would expire before anybody saw it.
+  // As for a put: the message would expire before it becomes visible.
   if (life && next.message.delay >= *life) {
     return fail(protocol::invalid_node("MessageTimeToLive", std::to_string(life_s)));
   }

@@ -12,9 +12,9 @@
 namespace tidemark::queue_service::rest {
 
 Result<std::string> read_message_text(std::string_view body);
-/// Either one QueueMessage, which is a follow-up in `queue` after `delay`, or a QueueMessagesList of up to 32, each
-/// with MessageText and optionally QueueName, VisibilityTimeout, MessageTimeToLive, GroupKey and IdempotencyKey. An
-/// empty body has no follow-ups.
+/// Reads either one QueueMessage, which is a follow-up in `queue` after `delay`, or a QueueMessagesList of up to 32,
+/// each with MessageText and optionally QueueName, VisibilityTimeout, MessageTimeToLive, GroupKey and IdempotencyKey.
+/// An empty body has no follow-ups.
 Result<std::vector<FollowUp>> read_follow_ups(std::string_view body, const std::string& queue, Duration delay);
 
 std::string render_put(const Placed& placed);

@@ -81,7 +81,7 @@ Task<bool> Arrivals::Gate::wait(std::uint64_t ticket, Duration timeout) {
     MutexLock lock(self->mutex_);
     if (self->events_ != ticket) return self->resume(waiter, true);
     self->waiters_.push_back(waiter);
-    // The gate lives as long as its waiters; the timer must not keep them alive.
+    // The gate lives as long as its waiters; the timer must not keep it alive.
     std::weak_ptr<Gate> weak_gate = self;
     std::weak_ptr<Waiter> weak = waiter;
     waiter->timeout = self->clock_.call_after(timeout, executor, [weak_gate, weak] {
@@ -97,7 +97,7 @@ Task<bool> Arrivals::Gate::wait(std::uint64_t ticket, Duration timeout) {
   co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
 }
 
-// Always through the executor: the caller may be the engine's thread, and holds mutex_.
+// Resumes always through the executor: the caller may be the engine's thread, and holds mutex_.
 void Arrivals::Gate::resume(const std::shared_ptr<Waiter>& waiter, bool woken) {
   auto call = std::exchange(waiter->resume, nullptr);
   if (waiter->timeout && woken) waiter->timeout->cancel();
@@ -153,7 +153,7 @@ void Arrivals::Gate::arm() {
       if (gate->armed_for_ != due) return;
       gate->armed_for_.reset();
       gate->due_.reset();
-      gate->due_known_ = false;  // the next look finds the following one
+      gate->due_known_ = false;  // the next look at the queue finds the next due message
     }
     gate->changed();
   });

@@ -1,6 +1,6 @@
 // Wakes receivers that wait for a message, when one arrives or the earliest delayed one is due. A receiver takes a
 // ticket before it reads the queue, so no wake-up between the read and the wait is lost. A queue has one timer, and
-// none while nobody waits for a due message. Thread safe.
+// none while no receiver waits for a due message. Thread safe.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,16 +17,16 @@ class Arrivals {
   class Gate;
   explicit Arrivals(Clock& clock) : clock_(clock) {}
 
-  /// The queue's gate, created if necessary. It lives while somebody waits at it.
+  /// Returns the queue's gate, created if necessary. It lives while a receiver waits at it.
   std::shared_ptr<Gate> open(const std::string& account, const std::string& queue);
   /// A message is visible now.
   void came(const std::string& account, const std::string& queue);
   /// A message will be visible at `due`.
   void will_come(const std::string& account, const std::string& queue, Time due);
-  /// Everybody has to read the queue again.
+  /// All receivers have to read the queue again.
   void changed(const std::string& account, const std::string& queue);
   void changed_everywhere();
-  /// The number of gates, including unused ones; at most about twice the number of those in use.
+  /// Returns the number of gates, including unused ones; at most about twice the number of those in use.
   [[nodiscard]] std::size_t remembered() const;
 
  private:
@@ -45,10 +45,10 @@ class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
   [[nodiscard]] std::uint64_t ticket() const;
   /// True if woken, which happens at once if something happened since the ticket was taken; false after `timeout`.
   Task<bool> wait(std::uint64_t ticket, Duration timeout);
-  /// True if the caller must find out when the earliest delayed message is due and report it with will_come(). What is
-  /// reported meanwhile counts.
+  /// True if the caller must find out when the earliest delayed message is due and report it with will_come(). Times
+  /// that are reported meanwhile count.
   bool needs_due();
-  /// True once in each interval, for whoever asks first.
+  /// True once in each interval, for the first caller.
   bool is_turn(Duration interval);
   void came();
   void will_come(Time due);
@@ -63,7 +63,7 @@ class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
   std::uint64_t events_ GUARDED_BY(mutex_) = 0;
   std::list<std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
   bool due_known_ GUARDED_BY(mutex_) = false;
-  std::optional<Time> due_ GUARDED_BY(mutex_);  // earliest; may be too early
+  std::optional<Time> due_ GUARDED_BY(mutex_);  // the earliest due time; may be too early
   std::optional<Time> armed_for_ GUARDED_BY(mutex_);
   std::shared_ptr<Timer> timer_ GUARDED_BY(mutex_);
   std::optional<Duration> last_turn_ GUARDED_BY(mutex_);

@@ -34,7 +34,7 @@ constexpr auto kDeparture = record_format<Departure>(kDepartureVersion, "departu
   });
 });
 
-/// The number in a row that has one; 0 if the row is not there.
+/// Returns the number stored in a row that has one; 0 if there is no row.
 Result<std::uint64_t> number_at(const kv::Reader& rows, const std::string& key) {
   const auto row = TRY(rows.get(key));
   if (!row) return std::uint64_t{0};
@@ -44,7 +44,7 @@ Result<std::uint64_t> number_at(const kv::Reader& rows, const std::string& key) 
   return *number;
 }
 
-/// What a repetition does not change. A message that was moved is kept until it can be put.
+/// Tells whether a repetition would fail as well. A message that was moved is kept until it can be put.
 bool is_final(const Departure& departure, const Error& error) {
   return departure.put && (error.code == ErrorCode::kQueueNotFound || error.code == ErrorCode::kIdempotencyKeyReused);
 }

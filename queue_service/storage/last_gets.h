@@ -1,6 +1,6 @@
-// Whether the last Get of a queue found a message. If it did, the next one probably will too and begins a transaction
-// without reading first. It is a guess, which queues with the same hash share; a wrong one costs a transaction without
-// writes, or a read. Thread safe.
+// Tells whether the last Get of a queue found a message. If it did, the next one probably will too, and begins a
+// transaction without reading first. It is a guess, which queues with the same hash share; a wrong one costs a
+// transaction without writes, or a read. Thread safe.
 #pragma once
 #include <array>
 #include <atomic>

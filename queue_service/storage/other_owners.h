@@ -1,6 +1,6 @@
-// The processes that serve the other shards of the same store (docs/scale.md, Owners), as the service needs them: what
-// it does by itself with queues of a shard that may be elsewhere, such as parts of a spread queue. Requests for one
-// queue do not come here: they are passed on as a whole before.
+// The processes that serve the other shards of the same store (docs/scale.md, Owners), as the service needs them: for
+// its own work on queues of a shard that may be elsewhere, such as parts of a spread queue. Requests for one queue do
+// not come here: they are passed on whole before.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,15 +15,16 @@ namespace tidemark::queue_service {
 class OtherOwners {
  public:
   virtual ~OtherOwners() = default;
-  /// This process serves the shard.
+  /// Tells whether this process serves the shard.
   [[nodiscard]] virtual bool here(std::size_t shard) const = 0;
-  /// Puts what departed into its queues there, as QueueService::arrive(). kServerBusy.
+  /// Puts departed messages into their queues there, like QueueService::arrive(). kServerBusy.
   virtual Task<Result<Arrived>> arrive(std::size_t to_shard, std::size_t from_shard,
                                        std::vector<Departed> departed) = 0;
-  /// Removes the message from queues of that shard, as QueueService::withdraw().
+  /// Removes the message from queues of that shard, like QueueService::withdraw().
   virtual Task<Result<bool>> withdraw(std::size_t shard, std::string account, std::vector<std::string> queues,
                                       MessageName message) = 0;
-  // What is done with a part of a spread queue by whoever serves it: as the functions of QueueService. kServerBusy.
+  // Operations on a part of a spread queue in the process that serves the part, like the functions of QueueService.
+  // kServerBusy.
   virtual Task<Result<void>> make_part(std::string account, std::string part, std::uint64_t incarnation,
                                        bool with_poison) = 0;
   virtual Task<Result<void>> drop_part(std::string account, std::string part, std::uint64_t incarnation) = 0;
@@ -39,7 +40,7 @@ class OtherOwners {
                                     std::optional<std::uint64_t> epoch) = 0;
   virtual Task<Result<void>> redrive(std::string account, std::string part, std::string id, MoveRequest request,
                                      std::optional<std::uint64_t> epoch) = 0;
-  /// The wait may be anywhere.
+  /// Cancels the wait, which may be in any process.
   virtual Task<void> cancel_wait(std::string token) = 0;
 };
 

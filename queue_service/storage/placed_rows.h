@@ -11,7 +11,8 @@ namespace tidemark::queue_service {
 
 class PlacedRows {
  public:
-  /// Timed rows up to `until`, and all ready rows, which are visible whatever the clock says; nothing before `from`.
+  /// Walks over timed rows up to `until`, and all ready rows, which are visible whatever the clock says; skips rows
+  /// before `from`.
   PlacedRows(const kv::Reader& reader, std::uint64_t generation, const FiguresRecord& figures, Time until,
              const Place& from = {});
   [[nodiscard]] bool valid() const { return current_ != nullptr; }
@@ -21,14 +22,14 @@ class PlacedRows {
   [[nodiscard]] Set set() const { return current_->set; }
   [[nodiscard]] const Place& place() const { return *current_->place; }
   [[nodiscard]] std::string_view value() const { return current_->cursor->value(); }
-  /// The place of the next row of a set, if there is one.
+  /// Returns the place of the next row of a set, if there is one.
   [[nodiscard]] std::optional<Place> head(Set set) const;
   [[nodiscard]] Result<void> status() const;
 
  private:
   struct Side {
     Set set;
-    std::unique_ptr<kv::Cursor> cursor;  // none: the figures say there is nothing
+    std::unique_ptr<kv::Cursor> cursor;  // null: the set is empty, by the figures
     std::optional<Place> place;
     bool corrupt = false;
     bool left = false;

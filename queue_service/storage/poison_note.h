@@ -1,5 +1,5 @@
-// The note on a message that was moved to another queue: why, from where, and its history. It is JSON in the message's
-// annotation. No I/O.
+// The note on a message that was moved to another queue: why, from which queue, and the message's history. It is JSON
+// in the message's annotation. No I/O.
 #pragma once
 #include <string>
 
@@ -12,8 +12,8 @@ struct PoisonNote {
   std::string from_queue;
   Time moved;
 };
-/// {"reason", "queue", "movedAt", "dequeueCount", "deliveries": [times], "before": the annotation it had, if any}
+/// {"reason", "queue", "movedAt", "dequeueCount", "deliveries": [times], "before": the previous annotation, if any}
 std::string annotation_of(const MessageRecord& record, const PoisonNote& note);
-/// The record as it arrives in another queue, where nobody holds it.
+/// Returns the record as it arrives in another queue, where it has no holder.
 MessageRecord released(MessageRecord record);
 }  // namespace tidemark::queue_service

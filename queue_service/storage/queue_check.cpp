@@ -19,7 +19,7 @@ std::uint64_t number_in(std::string_view key) {
   return kv::take_u64(key).value_or(0);
 }
 
-/// What was counted of one queue.
+/// The counts of one queue.
 struct Counted {
   std::uint64_t ready = 0, delayed = 0, leased = 0, waiting = 0, idempotency = 0, aged = 0, in_groups = 0;
   std::optional<Place> first_ready, first_timed;
@@ -32,7 +32,7 @@ class RowCheck {
   Result<void> walk() {
     TRY(read_queues());
     for (const auto generation : queues_) TRY(check_queue(generation));
-    // The rest, and what belongs to no queue.
+    // Checks the other rows, and those that belong to no queue.
     return kv::check_rows(rows_, {}, run_, [this](auto key, auto value) {
       look_at(key, value);
       return Result<void>();

@@ -1,5 +1,5 @@
-// Whether what a queue service holds fits together: every row reads and belongs to a queue, the figures are the sizes
-// of the sets, and messages and the rows that name them agree. Calls block.
+// Checks that the data of a queue service is consistent: every row reads and belongs to a queue, the figures are the
+// sizes of the sets, and messages and the rows that name them agree. Calls block.
 #pragma once
 #include "common/kv/check.h"
 

@@ -5,9 +5,9 @@
 
 namespace tidemark::queue_service {
 namespace {
-// Bounds both the tombstones that an idle queue's look walks over and how often a look costs a transaction.
+// Bounds both the tombstones that a look at an idle queue walks over and how often a look costs a transaction.
 constexpr Duration kWorthTidying = std::chrono::milliseconds(250);
-// A Peek looks no further past what has expired: it holds an I/O thread meanwhile.
+// A Peek skips no more expired messages than this: it holds an I/O thread meanwhile.
 constexpr std::size_t kMaxExpiredSeen = 4096;
 constexpr std::size_t kMaxExpiredBytesSeen = 16UL << 20;
 
@@ -16,7 +16,7 @@ const FailStep kArriveStep("queue.arrive");
 const FailStep kForgetDepartedStep("queue.forget_departed");
 
 constexpr std::size_t kCarriedTogether = 64;
-/// Each but the first is for a queue that was spread, deleted or made anew while the message was on its way.
+/// Each leg but the first is for a queue that was spread, deleted or made anew while the message was on its way.
 constexpr int kMostLegs = 4;
 constexpr Duration kTurnPatience = std::chrono::seconds(5);
 
@@ -123,7 +123,7 @@ Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to, std::uint64
 }
 
 Task<Result<void>> QueueService::Core::carry_from(Shard& from) {
-  std::optional<Error> failed;  // of one other shard; the rest are not to wait for it
+  std::optional<Error> failed;  // of one other shard; the rest do not wait for it
   for (const auto& to : shards) {
     const auto turn = to.get() == &from ? nullptr : from.carriers.begin(to->number);
     if (!turn) continue;
@@ -157,7 +157,7 @@ Task<Result<Arrival>> QueueService::Core::arrival_of(Shard& from, Shard& to, Awa
       if (!carried) carry_soon();
       if (auto outcome = message.outcome()) co_return std::move(*outcome);
       if (!carried) co_return fail(std::move(carried.error()));
-      co_return fail(ErrorCode::kOperationTimedOut);  // it arrived, and whoever carried it never heard where
+      co_return fail(ErrorCode::kOperationTimedOut);  // the message arrived, but its carrier never learned where
     }
     co_await message.told.wait(ticket, clock, kTurnPatience);
   }

@@ -1,5 +1,5 @@
-// What the operations of the queue service share (Core), and one shard of it: its engine, its hints, and the way to run
-// transactions that keeps hints and waiters correct. Private to storage/. Thread safe.
+// The parts that the operations of the queue service share (Core), and one shard of it: its engine, its hints, and the
+// way to run transactions that keeps hints and waiters correct. Private to storage/. Thread safe.
 #pragma once
 #include "queue_service/storage/arrivals.h"
 #include "queue_service/storage/carriers.h"
@@ -19,13 +19,13 @@ Result<Placed> insert_moved(QueueRows& rows, MessageRecord record);
 Result<void> check_listed(std::string_view queue);
 /// Checks sizes and keys.
 Result<void> check_put(const PutRequest& request);
-/// The message its holder speaks of: kLeaseLost by epoch; kMessageNotFound, kPopReceiptMismatch by receipt.
+/// Returns the message that the holder names: kLeaseLost by epoch; kMessageNotFound, kPopReceiptMismatch by receipt.
 Result<FoundMessage> find_held(const QueueRows& rows, const LeaseKey& holder);
-/// kMessageNotFound, also if it has another epoch than the one that is given.
+/// kMessageNotFound, also if the message has another epoch than the given one.
 Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id, std::optional<std::uint64_t> epoch);
-/// Names the part of a spread queue that the holder's receipt names, in place of the queue.
+/// Replaces the queue by the part of a spread queue that the holder's receipt names.
 void name_part(LeaseKey& holder);
-/// What an idempotency key stands for.
+/// Returns the hash that identifies the content of a put with an idempotency key.
 std::string hash_of(const PutRequest& request);
 
 struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
@@ -35,24 +35,24 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
   const std::size_t number;
   kv::Engine& engine;
   Clock& clock;
-  const Clock& ages;   // for what expires
-  Arrivals& arrivals;  // of all shards; those of parts are those of the whole queue
+  const Clock& ages;   // the clock for expiry
+  Arrivals& arrivals;  // of all shards; parts use those of the whole queue
   LastGets last_gets;
   Rates rates;
   Carriers carriers;
   Mutex arrived_mutex;
-  ArrivedBefore arrived_before GUARDED_BY(arrived_mutex);  // from this one; null until somebody asks
+  ArrivedBefore arrived_before GUARDED_BY(arrived_mutex);  // from this shard; null until first needed
 
   [[nodiscard]] Moment moment() const { return {clock.now(), ages.now()}; }
 
   using Body = std::function<Result<void>(kv::Transaction&, Effects&)>;
-  /// Runs the body. Once it is committed, wakes those whom it concerns and starts the collection if necessary.
+  /// Runs the body. Once it is committed, wakes the receivers concerned and starts the collection if necessary.
   Task<Result<void>> transact(const FailStep& step, Body body);
   static Task<Result<void>> collect(std::shared_ptr<Shard> shard);
 
-  /// What can be seen at the front of a queue without a transaction.
+  /// The state at the front of a queue, as seen without a transaction.
   struct Look {
-    bool something = false;  // visible, or expired and in the way
+    bool something = false;  // a visible message, or an expired one in the way
     bool worth_tidying = false;
     bool empty = false;  // not even delayed messages
     bool may_have_expired = false;
@@ -60,12 +60,12 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
   };
   Result<Look> look(std::string_view account, std::string_view queue);
   Result<std::vector<Message>> visible(std::string_view account, std::string_view queue, std::uint32_t count);
-  /// Whether a follow-up can be put that comes from another shard; what is true now need not be when it arrives.
+  /// Tells whether a follow-up from another shard could be put now. That may have changed when it arrives.
   [[nodiscard]] Result<void> could_put(const std::string& account, const FollowUp& next,
                                        const std::string& text_hash) const;
-  /// When the next message becomes visible; nothing if the queue is not there.
+  /// Returns when the next message becomes visible; nothing if the queue does not exist.
   Result<std::optional<Time>> first_due(std::string_view account, std::string_view queue);
-  /// Only reads. If not `settled`, there were more due messages than it counts; QueueRows::settle helps.
+  /// Only reads. If it sets `settled` to false, there were more due messages than it counts; QueueRows::settle helps.
   Result<QueueFigures> figures(const kv::Reader& reader, const std::string& account, const std::string& queue,
                                bool& settled);
 };
@@ -73,71 +73,72 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
 struct QueueService::Core {
   Core(kv::Shards stored, Clock& clock, Random& random, ServiceLimits limits);
 
-  /// A queue and its poison queue are on one shard, and its parts on the ones that follow.
+  /// Returns a queue's shard. A queue and its poison queue are on one shard, and its parts on the ones that follow.
   [[nodiscard]] Shard& of(std::string_view account, std::string_view queue) const {
     const auto part = part_in(queue);
     const std::string_view whole = part ? std::string_view(part->queue) : queue;
     const auto first = stored.placement.of({account, without_poison_suffix(whole)});
     return *shards[part ? (first + part->number) % shards.size() : first];
   }
-  /// Whoever serves a part of a spread queue, if that is another process. (What is about a whole queue is passed on
-  /// before it comes here.)
+  /// Returns the other processes if one of them serves this part of a spread queue; null if it is here. (Operations on
+  /// a whole queue are passed on before they come here.)
   [[nodiscard]] OtherOwners* elsewhere(std::string_view account, std::string_view queue) const {
     return is_part(queue) && !here(of(account, queue)) ? others : nullptr;
   }
-  /// 1 for a queue that is not spread, or not there.
+  /// Returns 1 for a queue that is not spread or does not exist.
   [[nodiscard]] Result<std::uint32_t> parts_of(std::string_view account, std::string_view queue) const;
-  /// The queue, and its parts if it is spread.
+  /// Returns the queue, and its parts if it is spread.
   [[nodiscard]] Result<std::vector<std::string>> with_parts(std::string_view account, std::string queue) const;
   [[nodiscard]] Result<std::vector<std::string>> with_parts(std::string_view account,
                                                             const std::vector<std::string>& queues) const;
-  /// kInvalidMetadata if a queue of this name cannot have so many.
+  /// kInvalidMetadata if a queue of this name cannot have so many parts.
   [[nodiscard]] Result<void> check_parts(std::string_view queue, std::uint32_t parts) const;
-  /// Where a message goes: by its group, else by its idempotency key, else by `turn`.
+  /// Decides the part of a message: its group, else its idempotency key, else `turn`.
   struct Sorting {
     std::string_view group, idempotency_key;
     std::uint32_t turn = 0;
   };
   [[nodiscard]] std::string part_for(std::string_view account, std::string queue, std::uint32_t parts,
                                      const Sorting& by) const;
-  /// Into the part beside the one it comes from, if it goes to the poison queue of its queue or back; a message of a
-  /// group, to where its group is.
+  /// Returns the part for a moved message: beside the part it comes from, if it goes to the poison queue of its queue
+  /// or back; for a message of a group, the part of the group.
   [[nodiscard]] std::string part_to_move(std::string_view account, std::string_view from, std::string queue,
                                          std::uint32_t parts, const Sorting& by) const;
   [[nodiscard]] Result<std::string> part_to_put(std::string_view account, std::string queue, const PutRequest& request);
-  /// Where a message for this queue or part goes, as a transaction of the shard `here` finds it: one with a group or a
-  /// key into its part, if the queue is spread by now; to the whole queue, if the part is not there any more.
+  /// Returns the queue or part for a message, as seen by a transaction of the shard `here`: its part, if the message
+  /// has a group or a key and the queue is spread by now; the whole queue, if the part no longer exists.
   [[nodiscard]] Result<std::string> part_by_now(const kv::Reader& rows, const Shard& here, std::string_view account,
                                                 std::string queue, const Sorting& by) const;
   std::uint32_t next_turn() { return turns.fetch_add(1, std::memory_order_relaxed); }
-  /// The same, for a transaction of this queue.
+  /// Returns the shard for a transaction of this queue.
   [[nodiscard]] Shard& to_write(std::string_view account, std::string_view queue) const {
     auto& shard = of(account, queue);
     stored.all[shard.number].wrote(account, queue);
     return shard;
   }
-  /// This process serves the shard.
+  /// Tells whether this process serves the shard.
   [[nodiscard]] bool here(const Shard& shard) const { return others == nullptr || others->here(shard.number); }
-  /// In a transaction of this shard. If the message has to go on to another one, it departs again.
+  /// Puts a departed message in a transaction of this shard. If it has to go on to another shard, it departs again.
   Result<Arrival> put_departed(kv::Transaction& txn, Effects& effects, Shard& here, Departure departure,
                                const ArrivedBefore& arrived, Moment at) const;
-  /// Puts into queues of one shard what departed from another.
+  /// Puts the messages that departed from another shard into queues of this one.
   Task<Result<Arrived>> arrive(Shard& to, std::size_t from_shard, std::vector<Departed> departed);
-  /// For messages that depart from this shard. With durability=os, a power cut may have taken its latest departures and
-  /// left their arrivals elsewhere, and a number that is given again would count as arrived.
+  /// Returns the numbers of arrivals to count on from, for messages that depart from this shard. With durability=os, a
+  /// power cut may have taken its latest departures and left their arrivals elsewhere, and a number that is given again
+  /// would count as arrived.
   [[nodiscard]] Result<ArrivedBefore> arrived_before(Shard& from) const;
-  /// Something is still on its way: upkeep waits for less time now.
+  /// A message is still on its way: shortens the wait of upkeep.
   void carry_soon() {
     if (!stuck.exchange(true)) shutdown.notify_all();
   }
-  /// Brings what left one shard to all others. Fails if that was not possible for one of them.
+  /// Brings the messages that left one shard to all others. Fails if that was not possible for one of them.
   Task<Result<void>> carry_from(Shard& from);
-  /// Brings what left one shard to another, up to this number and little more: what departs meanwhile waits for another
-  /// turn.
+  /// Brings the messages that left one shard to another, up to this number and few more: later departures wait for
+  /// another turn.
   Task<Result<void>> carry(Shard& from, Shard& to, std::uint64_t last);
-  /// Brings it, unless somebody else does, and tells what became of it there.
+  /// Brings the message, unless another coroutine does, and returns its arrival.
   Task<Result<Arrival>> arrival_of(Shard& from, Shard& to, Awaited& message);
-  /// Goes on with a message of this shard until it is put somewhere. kServerBusy if it goes on too often.
+  /// Follows a message of this shard until it is put into a queue. kServerBusy if it departs too often.
   Task<Result<Placed>> follow(Shard& at, Arrival arrival);
 
   Clock& clock;
@@ -147,18 +148,18 @@ struct QueueService::Core {
   Arrivals arrivals;
   std::vector<std::shared_ptr<Shard>> shards;
   OtherOwners* others = nullptr;        // null: there are none
-  std::atomic<std::uint32_t> turns{0};  // of parts
+  std::atomic<std::uint32_t> turns{0};  // for choosing parts
   Waits waits;
   Signal shutdown;
   std::atomic<bool> stopping{false};
-  std::atomic<bool> stuck{false};  // something that departed could not be brought, or departed again
+  std::atomic<bool> stuck{false};  // a departed message could not be brought, or departed again
 };
 
 template <class Change, class Changed>
 Task<Changed> QueueService::change_queue(const FailStep& step, std::string account, std::string queue, Change change) {
   Changed changed;
   auto& shard = core_->to_write(account, queue);
-  const auto at = shard.moment();  // the same in each run: what a run reads reaches up to it
+  const auto at = shard.moment();  // the same moment in each run: the reads of a run reach up to it
   CO_TRY(co_await shard.transact(step, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto rows = TRY(QueueRows::open(txn, effects, account, queue, at));
     changed = change(rows);
@@ -175,7 +176,7 @@ Task<Changed> QueueService::change_held(const FailStep& step, LeaseKey holder, C
     auto found = TRY(find_held(rows, holder));
     return change(rows, found);
   });
-  // The queue may be there, and have other parts.
+  // The queue may exist and have other parts.
   if (is_part(holder.queue) && changed.failed_with(ErrorCode::kQueueNotFound)) {
     co_return fail(holder.epoch == 0 ? ErrorCode::kMessageNotFound : ErrorCode::kLeaseLost);
   }

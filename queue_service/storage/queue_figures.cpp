@@ -1,5 +1,6 @@
-// Figures for operators and autoscalers. The sizes of the sets are stored; what the clock alone decides, whether a
-// timed message is due, is counted, and what was due for long is made ready first, so that the count stays short.
+// Figures for operators and autoscalers. The sizes of the sets are stored; only the number of due timed messages
+// depends on the clock, so it is counted, and messages that have long been due are made ready first, which keeps the
+// count short.
 #include "queue_service/storage/queue_core.h"
 
 namespace tidemark::queue_service {
@@ -10,7 +11,7 @@ const FailStep kSettleStep("queue.settle");
 constexpr std::size_t kMaxDueCounted = 10000;
 constexpr std::size_t kSettledPerTransaction = 500;
 
-/// Adds what the queue itself, or one of its parts, has. A part that is not there has nothing: it is just being
+/// Adds the figures of the queue itself or of one of its parts. A missing part counts as empty: it is just being
 /// dropped.
 Result<void> add_part(QueueFigures& sum, std::string_view queue, std::string_view part, Result<QueueFigures> figures) {
   if (part == queue) {

@@ -1,5 +1,5 @@
 // Message groups. The first message of a group is ready or timed like any other; those behind it wait in a list of
-// their own, where no walk meets them, until it is gone.
+// their own, which no walk visits, until it is gone.
 #include "queue_service/storage/queue_rows.h"
 
 namespace tidemark::queue_service {
@@ -26,7 +26,7 @@ Result<Place> QueueRows::join_group(MessageRecord record, std::optional<Time> vi
   if (state->waiting++ == 0) state->front = place.sequence;
   save_group(group, *state);
   record.receipt = place;
-  record.listed = true;  // the receipt does not say of which group it is
+  record.listed = true;  // the receipt does not name the message's group
   write_at(record, Set::kWaiting, place);
   return place;
 }

@@ -1,4 +1,4 @@
-// What an account has in the store, for its bounds (common/service/holdings.h).
+// The amounts that an account has in the store, for its bounds (common/service/holdings.h).
 #pragma once
 #include <functional>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace tidemark::queue_service {
 
-/// Calls `each` with all that belongs to each queue.
+/// Calls `each` with all rows of each queue.
 Result<void> each_queue(const kv::Reader& rows, const std::string& account,
                         const std::function<Result<void>(std::span<const kv::KeyRange>)>& each);
 

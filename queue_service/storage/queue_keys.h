@@ -1,12 +1,12 @@
 // The keyspace of the queue service. Parts are encoded as in kv/key_codec.h; all records begin with a format version.
-// The key 'a' is everywhere that of common/kv/age_clock.h; keys with 'y' are those of common/analytics/backlog.h.
+// The key 'a' is that of common/kv/age_clock.h, as everywhere; keys with 'y' are those of common/analytics/backlog.h.
 //   queue        'q' text(account) text(queue)                   -> QueueRecord: generation, created, metadata, acl
 //   properties   'p' text(account)                               -> service properties, canonical XML
 //   generations  'n'                                             -> u64: the last generation given out
 //   dropped      'd' u64(generation)                             -> empty; its 'm' keys await a range delete
 //   departed     'x' u64(to shard) u64(number)                   -> Departure: a message on its way (carriers.h)
 //   numbers      's' u64(to shard), 'c' u64(from shard)          -> u64: the last that departed; the last that arrived
-//   parts        'b' text(account) text(queue)                   -> PartsNote: that are being made (spread_rows.h)
+//   parts        'b' text(account) text(queue)                   -> PartsNote: parts being made (spread_rows.h)
 //
 // and for each generation, that is, each queue since it was made or cleared, below 'm' u64(generation):
 //
@@ -20,11 +20,11 @@
 //   figures      'c'                                -> FiguresRecord: the size of each set above, and where it begins
 //
 // A message has one row, in one of three sets. Its pop receipt is its place there. A message is listed, which means
-// that it also has a row by id, if something else than the receipt can name it: in a poison queue, once it has waited
-// for its group, and once it was delivered under a lease; it stays so when it is moved. Its row, its id row, its
+// that it also has a row by id, if something other than the receipt can name it: in a poison queue, once it has waited
+// for its group, and once it was delivered under a lease; it stays listed when it is moved. Its row, its id row, its
 // group's row and the figures change in one transaction. Every rewrite of a message takes a new sequence number, so a
 // place, and with it a pop receipt, is never used twice. Clearing a queue gives it another generation, and deleting it
-// none; the old one is listed as dropped.
+// ends its generation; the old one is listed as dropped.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -57,30 +57,30 @@ inline std::string parts_note(std::string_view account, std::string_view queue) 
   return kv::key('b', Text{account}, Text{queue});
 }
 inline kv::KeyRange all_parts_notes() { return kv::under("b"); }
-/// The name in a key of `queues_of(account)`.
+/// Returns the name in a key of `queues_of(account)`.
 std::optional<std::string> queue_name(std::string_view key, std::string_view account);
-/// Account and name in a key of `all_queues` or `all_parts_notes`.
+/// Returns the account and the name in a key of `all_queues` or `all_parts_notes`.
 std::optional<std::pair<std::string, std::string>> account_and_queue(std::string_view key);
 
 inline kv::KeyRange everything_of(std::uint64_t generation) { return kv::under(kv::key('m', generation)); }
 inline std::string figures(std::uint64_t generation) { return kv::key('m', generation, 'c'); }
-/// All rows of a set, as a prefix.
+/// Returns the prefix of all rows of a set.
 inline std::string set(std::uint64_t generation, Set set) { return kv::key('m', generation, static_cast<char>(set)); }
-/// A row of kReady or kTimed.
+/// Returns the key of a row of kReady or kTimed.
 inline std::string placed(std::uint64_t generation, Set set, const Place& place) {
   return kv::key('m', generation, static_cast<char>(set), place_bytes(place));
 }
-/// Rows with from <= place, visible-at <= `until`.
+/// Returns the range of rows with from <= place, visible-at <= `until`.
 kv::KeyRange placed_from(std::uint64_t generation, Set set, const Place& from, Time until);
-/// The place in a key of `placed`.
+/// Returns the place in a key of `placed`.
 std::optional<Place> place_in(std::string_view key);
 
 inline std::string waiting(std::uint64_t generation, std::string_view group, std::uint64_t sequence) {
   return kv::key('m', generation, static_cast<char>(Set::kWaiting), Text{group}, sequence);
 }
-/// The rows of one group from this sequence number on.
+/// Returns the range of one group's rows from this sequence number on.
 kv::KeyRange waiting_from(std::uint64_t generation, std::string_view group, std::uint64_t sequence);
-/// All waiting rows after `after`, a key of one of them, or empty.
+/// Returns the range of all waiting rows after `after`, which is a key of one of them, or empty.
 kv::KeyRange all_waiting(std::uint64_t generation, std::string_view after);
 
 inline std::string by_id(std::uint64_t generation, std::string_view id) { return kv::key('m', generation, 'i', id); }
@@ -94,7 +94,7 @@ inline std::string idempotency_by_age(std::uint64_t generation, Time expires, st
   const auto ticks = static_cast<std::uint64_t>(expires.time_since_epoch().count());
   return kv::key('m', generation, 'a', ticks, Text{key});
 }
-/// Rows by age that ended at `until` or before.
+/// Returns the range of rows by age that ended at `until` or before.
 inline kv::KeyRange idempotency_until(std::uint64_t generation, Time until) {
   return {kv::key('m', generation, 'a'), idempotency_by_age(generation, until + Ticks(1), "")};
 }
@@ -103,10 +103,10 @@ inline std::string last_arrived(std::uint64_t from_shard) { return kv::key('c', 
 inline std::string departed(std::uint64_t to_shard, std::uint64_t number) { return kv::key('x', to_shard, number); }
 inline kv::KeyRange all_departed(std::uint64_t to_shard) { return kv::under(kv::key('x', to_shard)); }
 inline kv::KeyRange everything_departed() { return kv::under("x"); }
-/// The number in a key of `departed`.
+/// Returns the number in a key of `departed`.
 std::optional<std::uint64_t> departure_number(std::string_view key);
 
-/// The idempotency key in a key of `idempotency_by_age`.
+/// Returns the idempotency key in a key of `idempotency_by_age`.
 std::optional<std::string> aged_key(std::string_view key);
 
 }  // namespace tidemark::queue_service::queue_keys

@@ -1,4 +1,4 @@
-// What a holder by lease alone can do, and single messages by id, for people.
+// The operations that only a holder by lease can do, and operations for people on single messages by id.
 #include <map>
 
 #include "common/base/encoding.h"
@@ -143,7 +143,7 @@ namespace {
 
 constexpr std::size_t kMaxPageBytes = 4UL << 20;
 
-/// Where a listing goes on: at a place among the ready and timed ones, or after a key of the waiting ones.
+/// Where a listing goes on: at a place among the ready and timed messages, or after a key of the waiting ones.
 struct ListPosition {
   Place from;
   bool waiting = false;
@@ -166,7 +166,7 @@ Result<ListPosition> read_position(std::string_view continuation) {
   return position;
 }
 
-/// A page being filled; add() is false for a message that came too late for it.
+/// A page being filled; add() returns false for a message that does not fit on it any more.
 struct PageBuilder {
   MessagePage page;
   std::uint32_t limit;

@@ -1,4 +1,4 @@
-// Put, get, peek, update, delete, finish and move: what both faces do with messages.
+// Put, get, peek, update, delete, finish and move: the operations on messages of both faces.
 #include "common/base/encoding.h"
 #include "queue_service/storage/poison_note.h"
 #include "queue_service/storage/queue_core.h"
@@ -28,16 +28,16 @@ Result<void> check_same(const IdempotencyRecord& before, const std::string& text
   return fail(ErrorCode::kIdempotencyKeyReused, "This idempotency key was used for a different message.");
 }
 
-/// To put a message, while its queue gets other parts.
+/// The attempts to put a message while its queue gets other parts.
 constexpr int kAttempts = 3;
-/// Each removes up to 256 messages that expired, or moves some that failed too often. Nobody is told that a queue is
-/// empty while there may be something visible in it, so the bound is far above what is there in practice.
+/// Each turn removes up to 256 messages that expired, or moves some that failed too often. A queue must not be called
+/// empty while it may have a visible message, so the bound is far above the turns needed in practice.
 constexpr int kMaxTakeTurns = 256;
-/// Nobody tells of messages that come to parts which other processes serve. So often one of those who wait asks for
-/// them.
+/// This process is not told of messages that come to parts which other processes serve, so one of its waiting callers
+/// asks for them this often.
 constexpr Duration kLookElsewhere = std::chrono::milliseconds(200);
 
-/// now + span without leaving the years the protocol can write.
+/// Returns now + span without leaving the years that the protocol can write.
 Time bounded_sum(Time now, Duration span) { return span >= kNeverExpires - now ? kNeverExpires : now + span; }
 
 }  // namespace
@@ -128,7 +128,7 @@ Task<Result<Taken>> QueueService::take(std::string account, std::string queue, T
   for (int turn = 0; turn < kMaxTakeTurns; ++turn) {
     auto taken =
         CO_TRY(co_await change_queue(kTakeStep, account, queue, [&](QueueRows& rows) { return rows.take(request); }));
-    // If there is nothing to give out so far, what comes after it may be.
+    // If there is nothing to give out so far, a later message may be available.
     if (!taken.more || !taken.messages.empty()) co_return taken;
   }
   co_return fail(ErrorCode::kServerBusy, "Many messages at the front of the queue have to go first. Try again.");
@@ -160,12 +160,12 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
     if (!look || look->something || look->worth_tidying) {
       auto taken = co_await take(account, queue, request);
       if (!taken) {
-        if (gate) gate->came();  // somebody else may have more luck with the message
+        if (gate) gate->came();  // another caller may succeed with the message
         co_return fail(std::move(taken.error()));
       }
       shard.last_gets.note(account, queue, !taken->messages.empty());
       if (!taken->messages.empty()) co_return std::move(taken->messages);
-      // A look tells what parts there are, and what there is to wait for.
+      // A look tells which parts there are, and whether there are messages to wait for.
       if ((gate || may_be_spread) && !look) continue;
     }
     const bool spread = may_be_spread && look->options.parts > 1 && !look->options.paused;
@@ -176,7 +176,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
         co_return taken;
       }
     }
-    // Measured anew, but never more than before: the wall clock may jump back.
+    // Computed anew, but never larger than before: the wall clock may jump back.
     remaining = std::min(remaining, deadline - core_->clock.now());
     const bool over = remaining <= Duration::zero() || core_->stopping.load() || (waiting && waiting->cancelled()) ||
                       !core_->here(shard);
@@ -194,7 +194,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
     if (is_over) remaining = Duration::zero();
     looks_at_parts = woken || is_over || gate->is_turn(kLookElsewhere);
     if (woken && wait.gone && wait.gone()) {
-      gate->came();  // for somebody who is there
+      gate->came();  // for a caller that is still there
       co_return std::vector<TakenMessage>{};
     }
   }
@@ -284,7 +284,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     const auto& shard = core_->of(holder.account, follow_ups[i].queue);
     if (&shard == &home) continue;
     if (auto refused = shard.could_put(holder.account, follow_ups[i], hashes[i]); !refused) {
-      // Whoever does not hold the message any more is told that first.
+      // A caller that does not hold the message any more is told that first.
       const auto holds = [](QueueRows&, FoundMessage&) { return Result<void>(); };
       CO_TRY(co_await change_held(kFinishStep, std::move(holder), holds));
       co_return fail(std::move(refused.error()));
@@ -335,7 +335,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     if (!departures[i]) continue;
     auto put = co_await core_->follow(home, std::move(departures[i]));
     if (!put) {
-      core_->carry_soon();  // the rest
+      core_->carry_soon();  // the other departures
       co_return fail(std::move(put.error()));
     }
     placed[i] = std::move(*put);
@@ -355,7 +355,7 @@ Result<Placed> insert_moved(QueueRows& rows, MessageRecord record) {
 
 namespace {
 
-/// A message that was taken out of one queue, as it goes into the other.
+/// Returns a message that was taken out of one queue, in the form in which it goes into the other.
 MessageRecord moved(MessageRecord record, const MoveRequest& request, const std::string& from, Time now) {
   record = released(std::move(record));
   auto& message = record.message;
@@ -373,7 +373,7 @@ MessageRecord moved(MessageRecord record, const MoveRequest& request, const std:
 
 }  // namespace
 
-/// Out of one queue and into another; the two may be one.
+/// Moves a message out of one queue and into another; the two may be the same.
 Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string account, std::string from,
                                             MoveRequest request, Choice choose) {
   CO_TRY(check_queue_name(request.to_queue));

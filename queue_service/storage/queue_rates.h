@@ -1,5 +1,5 @@
-// How fast messages come and go, from figures seen at different times. These are only hints: rates are 0 until there
-// are two figures that are far enough apart. Thread safe.
+// The rates at which messages come and go, from figures seen at different times. They are only hints: rates are 0 until
+// there are two figures that are far enough apart. Thread safe.
 #pragma once
 #include <unordered_map>
 #include <utility>
@@ -11,7 +11,7 @@ namespace tidemark::queue_service {
 
 class Rates {
  public:
-  /// Messages in and out per second, since figures that are at most about two minutes old.
+  /// Returns the messages in and out per second, since figures that are at most about two minutes old.
   std::pair<double, double> seen(std::uint64_t generation, const FiguresRecord& figures, Time now) {
     const Sighting sighting{now, figures.put, figures.finished + figures.moved};
     MutexLock lock(mutex_);

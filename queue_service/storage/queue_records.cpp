@@ -4,7 +4,7 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr std::uint8_t kMessageVersion = 3;
-constexpr std::uint8_t kMessageVersionAllListed = 2;  // when every message had a row by id
+constexpr std::uint8_t kMessageVersionAllListed = 2;  // from when every message had a row by id
 constexpr std::uint8_t kLeased = 1;                   // bits of MessageRecord's flags
 constexpr std::uint8_t kOffered = 2;
 constexpr std::uint8_t kGrouped = 4;
@@ -12,7 +12,7 @@ constexpr std::uint8_t kHasReceipt = 8;
 constexpr std::uint8_t kListed = 16;
 constexpr std::uint8_t kHasOriginal = 32;
 
-/// What follows the version and the flags.
+/// The fields after the version and the flags.
 template <class Io, class Record>
 void message_fields(Io& io, Record& record) {
   auto& message = record.message;

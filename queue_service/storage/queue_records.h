@@ -1,5 +1,5 @@
-// The stored records of the queue service. Each begins with its format version; decoding any other is kCorruption.
-// No I/O.
+// The stored records of the queue service. Each begins with its format version; decoding any other version is
+// kCorruption. No I/O.
 #pragma once
 #include <optional>
 #include <vector>
@@ -18,22 +18,24 @@ struct QueueRecord {
   QueueOptions options;  // parsed from the metadata
   Metadata metadata;
   StoredPolicies acl;
-  /// Of a part, and of a queue that is spread: which making of parts it is from. Later ones have higher numbers.
+  /// For a part, and for a queue that is spread: the making of parts that it comes from. Later ones have higher
+  /// numbers.
   std::uint64_t incarnation = 0;
 };
 
-/// How large each set of a queue is and where it begins. Exact, because it changes in the transactions that change
-/// the sets.
+/// The size of each set of a queue, and where it begins. Exact, because it changes in the transactions that change the
+/// sets.
 struct FiguresRecord {
   std::uint64_t ready = 0;
-  std::uint64_t delayed = 0;  // of the timed set: not taken, or given back
-  std::uint64_t leased = 0;   // of the timed set: taken
+  std::uint64_t delayed = 0;  // in the timed set: not taken, or given back
+  std::uint64_t leased = 0;   // in the timed set: taken
   std::uint64_t waiting = 0;
   std::uint64_t next_sequence = 0;
-  Time last_immediate;  // the latest visible-at given to a message that was to be visible at once
+  Time last_immediate;  // the latest visible-at of a message that was put to be visible at once
   /// No row of a set is below its front. Walks begin there, not at the tombstones of earlier messages.
   Place ready_front, timed_front;
-  /// No message expires before these: of those there when the last sweep ended, and of those since it began.
+  /// No message expires before these: the first for messages present when the last sweep ended, the second for those
+  /// put since it began.
   Time swept_expiry = kNeverExpires, new_expiry = kNeverExpires;
   // Since the queue was created or cleared.
   std::uint64_t put = 0;       // came in, moves included
@@ -58,7 +60,8 @@ struct MessageRecord {
   /// It has a row by id (queue_keys.h).
   bool listed = false;
   std::uint64_t renewal = 0;  // the sequence number of the latest renewal of this lease
-  /// The place in the message's receipt, if it is not its own because it has waited for its group meanwhile.
+  /// The place in the message's receipt, if it differs from its own place because it has waited for its group
+  /// meanwhile.
   std::optional<Place> receipt;
   std::vector<Time> deliveries;  // the latest few
 };
@@ -83,14 +86,14 @@ struct IdempotencyRecord {
 
 std::string encode(const MessageRecord& record);
 Result<MessageRecord> decode_message(std::string_view bytes);
-/// MessageRecord::leased and the expiry alone, for walks that only count.
+/// Only MessageRecord::leased and the expiry, for walks that only count.
 struct MessageGlance {
   bool leased = false;
   Time expires;
 };
 Result<MessageGlance> glance_at(std::string_view message_record);
 
-inline constexpr std::uint8_t kRecordVersion = 2;  // of all but messages
+inline constexpr std::uint8_t kRecordVersion = 2;  // of all records but messages
 
 template <class Io, class P>
 void place_field(Io& io, P& place) {
@@ -124,7 +127,7 @@ inline constexpr auto kQueueRecord =
 struct PartsNote {
   std::uint32_t parts = 0;
   std::uint64_t incarnation = 0;
-  bool with_poison = false;  // also those of its poison queue, which has none
+  bool with_poison = false;  // parts are also made for its poison queue, which has none
   Time since;
 };
 
@@ -165,7 +168,7 @@ inline constexpr auto kIdempotencyRecord =
       for (auto* time : {&record.inserted, &record.message_expires, &record.row_expires}) io.time(*time);
     });
 
-/// kCorruption also for a set that there is not.
+/// kCorruption also for an unknown set.
 Result<IdRecord> decode_id(std::string_view bytes);
 
 }  // namespace tidemark::queue_service

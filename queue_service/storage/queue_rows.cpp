@@ -132,7 +132,7 @@ std::string QueueRows::receipt_of(const Place& place) const {
 
 Place QueueRows::next_place(std::optional<Time> visible_at) {
   if (visible_at) return {*visible_at, figures_.next_sequence++};
-  // After a backward jump of the clock, what comes now still comes after what came before.
+  // After a backward jump of the clock, later messages still come after earlier ones.
   figures_.last_immediate = std::max(now_, figures_.last_immediate);
   return {figures_.last_immediate, figures_.next_sequence++};
 }
@@ -156,7 +156,7 @@ void QueueRows::write_at(const MessageRecord& record, Set set, const Place& plac
 }
 
 Place QueueRows::write(MessageRecord& record, std::optional<Time> visible_at) {
-  // Until it expires at most: a walk meets it then, and lets the next of its group follow.
+  // No later than its expiry: then a walk meets it and lets the next of its group follow.
   if (visible_at && record.grouped) visible_at = std::min(*visible_at, now_ + (record.message.expires - age_));
   const bool immediate = !visible_at || *visible_at <= now_;
   const auto place = next_place(immediate ? std::nullopt : visible_at);
@@ -182,7 +182,7 @@ Result<Place> QueueRows::insert(MessageRecord record, std::optional<Time> visibl
   ++figures_.put;
   figures_.new_expiry = std::min(figures_.new_expiry, record.message.expires);
   record.grouped = !record.message.group.empty() && !is_poison_queue(queue_);
-  // What was listed before it was moved here is known by its id alone.
+  // A message that was listed before it was moved here is known by its id alone.
   record.listed = record.listed || is_poison_queue(queue_);
   if (record.grouped) return join_group(std::move(record), visible_at);
   return write(record, visible_at);
@@ -229,7 +229,7 @@ Result<FoundMessage> QueueRows::find_by_receipt(std::string_view id, std::string
   }
   auto listed = TRY(find(id));
   if (listed && listed->record.receipt == place) return std::move(*listed);
-  // An earlier receipt of an existing message is reported as the service does: the message is not (there).
+  // An earlier receipt of an existing message is reported as the service does: the message is not found there.
   return fail(of_another ? ErrorCode::kPopReceiptMismatch : ErrorCode::kMessageNotFound);
 }
 

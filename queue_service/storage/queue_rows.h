@@ -1,6 +1,6 @@
-// The rows of one queue inside of one transaction. Every change of a message goes through here, so that the message's
-// row, its id row, its group and the figures stay consistent. It lives as long as the transaction's body. Call save()
-// at the end, and before another QueueRows of the same queue is opened.
+// The rows of one queue within one transaction. Every change of a message goes through here, so that the message's row,
+// its id row, its group and the figures stay consistent. It lives as long as the transaction's body. Call save() at the
+// end, and before another QueueRows of the same queue is opened.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,19 +15,20 @@
 
 namespace tidemark::queue_service {
 
-/// Expired messages that one change passes over; what is left expires where it can be seen.
+/// The most expired messages that one change passes over; the others expire once they reach the front.
 inline constexpr std::size_t kMaxExpiredPassed = 256;
 
-/// When a transaction happens: by the wall clock, and by the clock that says what has expired (common/kv/age_clock.h).
+/// The time of a transaction: by the wall clock, and by the clock that decides about expiry
+/// (common/kv/age_clock.h).
 struct Moment {
   Time now;
   Time age;
 };
 
-/// What a transaction has to cause once it is committed. It starts empty whenever the body is run.
+/// The effects that a transaction has once it is committed. Empty at the start of each run of the body.
 struct Effects {
   struct Arrival {
-    std::string account, queue;  // the whole one, if it is in a part
+    std::string account, queue;  // the whole queue, if the message is in a part
     std::optional<Time> due;     // nothing if it is visible now
   };
   std::vector<Arrival> arrivals;
@@ -57,27 +58,27 @@ struct TakeRequest {
   Duration visibility{};
   bool offer = false;  // see MessageRecord::offered
   bool lease = false;  // the holder will use id and epoch, not only the receipt
-  /// That of a spread queue, for its parts, which have no options of their own.
+  /// The option of a spread queue, for its parts, which have no options of their own.
   std::optional<std::uint32_t> max_dequeue_count = {};
 };
 
 Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::string_view account,
                                               std::string_view queue);
-/// kQueueNotFound; that of check_queue_name() for a name that no queue and no part can have.
+/// kQueueNotFound, or the error of check_queue_name() for a name that no queue and no part can have.
 Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view account, std::string_view queue);
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation);
-/// A listed message.
+/// Reads a listed message.
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
                                                  std::string_view id);
-/// A message by its name, expired or not.
+/// Reads a message by its name, expired or not.
 Result<std::optional<FoundMessage>> read_named(const kv::Reader& reader, std::uint64_t generation,
                                                const MessageName& name);
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
                                                const Place& place);
-/// The first timed message that is visible at `until` or before.
+/// Returns the place of the first timed message that is visible at `until` or before.
 Result<std::optional<Place>> first_timed(const kv::Reader& reader, std::uint64_t generation,
                                          const FiguresRecord& figures, Time until);
-/// A number that this shard has not given out yet.
+/// Returns a number that this shard has not given out yet.
 Result<std::uint64_t> next_generation(kv::Transaction& txn);
 /// Writes the queue's row with a new generation, and its figures; returns the generation.
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
@@ -88,16 +89,16 @@ class QueueRows {
   /// kQueueNotFound.
   static Result<QueueRows> open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
                                 Moment at);
-  /// The same, but creates the queue if necessary; not a part.
+  /// The same, but creates the queue if necessary; never creates a part.
   static Result<QueueRows> open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
                                           std::string queue, Moment at);
 
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] bool has_expired(Time expires) const { return expires <= age_; }
-  /// Its messages belong into its parts.
+  /// Tells whether the queue is spread, so that its messages belong in its parts.
   [[nodiscard]] bool is_spread() const { return options_.parts > 1; }
-  /// That of a message at this place.
+  /// Returns the receipt of a message at this place.
   [[nodiscard]] std::string receipt_of(const Place& place) const;
   [[nodiscard]] kv::Transaction& transaction() { return *txn_; }
   FiguresRecord& figures() { return figures_; }
@@ -109,7 +110,7 @@ class QueueRows {
   Result<void> remove(const FoundMessage& found);
   /// Makes up to `limit` due messages of the timed set ready, at the same places. True if there are more.
   Result<bool> settle(std::size_t limit);
-  Result<std::optional<FoundMessage>> find(std::string_view id) const;  // listed ones that have not expired
+  Result<std::optional<FoundMessage>> find(std::string_view id) const;  // finds listed messages that have not expired
   Result<FoundMessage> find_by_receipt(std::string_view id, std::string_view receipt) const;
   Result<Taken> take(const TakeRequest& request);
   /// Removes expired messages at the front and raises the fronts. True if there is more to do.
@@ -142,7 +143,7 @@ class QueueRows {
   kv::Transaction* txn_;
   Effects* effects_;
   std::string account_, queue_;
-  std::optional<QueuePart> part_;  // that the queue is
+  std::optional<QueuePart> part_;  // if the queue is a part
   Time now_, age_;
   QueueOptions options_;
   std::uint64_t generation_ = 0;

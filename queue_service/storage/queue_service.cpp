@@ -17,7 +17,7 @@ const FailStep kSetAclStep("queue.set_acl");
 const FailStep kSetServicePropertiesStep("queue.set_service_properties");
 const FailStep kTidyStep("queue.tidy");
 
-/// Of one request; each removes up to 256 messages that expired. Upkeep removes the rest.
+/// The turns of one request; each removes up to 256 messages that expired. Upkeep removes the rest.
 constexpr int kMaxTidyTurns = 16;
 
 }  // namespace
@@ -48,7 +48,7 @@ Task<Result<Arrived>> QueueService::arrive(std::size_t to_shard, std::size_t fro
                                            std::vector<Departed> departed) {
   auto& to = *core_->shards[to_shard];
   auto arrived = CO_TRY(co_await core_->arrive(to, from_shard, std::move(departed)));
-  // What goes on from here is followed here: the process that carries it may not serve this shard.
+  // Messages that depart again are followed from here: the process that carries them may not serve this shard.
   for (auto& [number, arrival] : arrived) {
     if (!arrival) continue;
     auto placed = co_await core_->follow(to, std::move(*arrival));
@@ -74,7 +74,7 @@ Task<Result<void>> QueueService::collect_garbage() {
 
 Task<Result<void>> QueueService::carry_on() {
   core_->stuck.store(false);
-  std::optional<Error> failed;  // of one shard; the others are not to wait for it
+  std::optional<Error> failed;  // of one shard; the others do not wait for it
   for (const auto& from : core_->shards) {
     if (!core_->here(*from)) continue;
     if (auto carried = co_await core_->carry_from(*from); !carried) failed = std::move(carried.error());
@@ -95,7 +95,7 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
     auto existing = TRY(read_queue(txn, account, queue));
     if (existing) {
       outcome = CreateOutcome::kExistedAlready;
-      // Who makes a poison queue need not know that its queue is spread.
+      // A caller that makes a poison queue need not know that its queue is spread.
       const auto parts_before = is_poison_queue(queue) ? existing->options.parts : 1;
       const auto wanted = parts_before > 1 ? TRY(with_these_parts(checked, parts_before)) : checked;
       if (!same_metadata(existing->metadata, wanted)) return fail(ErrorCode::kQueueAlreadyExists);
@@ -134,7 +134,7 @@ Task<Result<void>> QueueService::delete_queue(std::string account, std::string q
     return {};
   });
   if (!deleted || record.options.parts == 1) co_return deleted;
-  // If one of them cannot be reached now, upkeep drops it: nobody finds it meanwhile.
+  // If a part cannot be reached now, upkeep drops it: it cannot be found meanwhile.
   const auto dropped = co_await drop_parts(account, queue, record.options.parts, record.incarnation);
   if (!dropped) process::log_failed_task("queue.drop_parts", dropped.error());
   co_return deleted;
@@ -164,7 +164,7 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
 
 Result<QueuePage> QueueService::list_queues(std::string_view account, std::string_view prefix, std::string_view from,
                                             std::uint32_t limit) {
-  constexpr std::size_t kMostBytes = 4UL << 20;  // many of them may have much metadata
+  constexpr std::size_t kMostBytes = 4UL << 20;  // many queues may have much metadata
   const auto start = std::max(prefix, from);
   kv::KeyRange range{queue_keys::queue(account, start), kv::prefix_end(queue_keys::queues_of(account))};
   QueuePage page;

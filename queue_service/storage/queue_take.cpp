@@ -1,4 +1,4 @@
-// Taking messages: the walk over what is visible, in order, past what has expired.
+// Taking messages: the walk over visible messages, in order, past expired ones.
 #include "queue_service/storage/poison_note.h"
 #include "queue_service/storage/queue_rows.h"
 
@@ -8,7 +8,7 @@ namespace {
 // One call holds the writer; it drops no more than this.
 constexpr std::size_t kMaxExpiredPerCall = 256;
 // A walk that meets nothing due looks this far ahead, so that the next ones need not look at all. It passes over the
-// tombstones of what was in flight then, so it must not be far.
+// tombstones of messages that were in flight, so it must not look far.
 constexpr Duration kLookAhead = std::chrono::milliseconds(100);
 
 Place after(const Place& place) { return {place.visible_at, place.sequence + 1}; }
@@ -17,7 +17,7 @@ Place after(const Place& place) { return {place.visible_at, place.sequence + 1};
 
 struct QueueRows::Walk {
   std::vector<FoundMessage> visible, expired;
-  Place ready_front, timed_front;  // nothing else is live below them
+  Place ready_front, timed_front;  // no other message lives below them
   bool bounded = false;
 };
 
@@ -34,12 +34,12 @@ Result<QueueRows::Walk> QueueRows::walk(std::uint32_t count) const {
     }
     const auto place = rows.place();
     if (rows.set() == Set::kTimed && place.visible_at > now_) {
-      rows.leave(Set::kTimed);  // what is ready is visible, even behind it
+      rows.leave(Set::kTimed);  // ready messages are visible, even behind it
       continue;
     }
     auto record = TRY(decode_message(rows.value()));
     const bool expired = has_expired(record.message.expires);
-    if (!expired && count == 0) break;  // tidying ends at the first message that somebody can take
+    if (!expired && count == 0) break;  // tidying ends at the first message that could be taken
     (rows.set() == Set::kReady ? last_ready : last_timed) = place;
     const bool leased = record.leased;
     (expired ? walk.expired : walk.visible).push_back({rows.set(), place, leased, std::move(record)});
@@ -58,7 +58,7 @@ Result<QueueRows::Walk> QueueRows::walk(std::uint32_t count) const {
   return walk;
 }
 
-/// `search`: find the true front of the timed set if nothing of it is near.
+/// `search`: finds the true front of the timed set if none of its messages is near.
 Result<void> QueueRows::raise_fronts(const Walk& walk, bool search) {
   figures_.ready_front = walk.ready_front;
   figures_.timed_front = walk.timed_front;
@@ -76,7 +76,7 @@ Result<void> QueueRows::drop_expired(const Walk& walk) {
 }
 
 bool QueueRows::is_poison(const MessageRecord& record, std::uint32_t max_dequeue_count) const {
-  // A delivery that nobody confirmed was no attempt.
+  // A delivery that was not confirmed does not count as an attempt.
   const auto attempts = record.message.dequeue_count - (record.offered ? 1U : 0U);
   return max_dequeue_count > 0 && attempts >= max_dequeue_count && !is_poison_queue(queue_);
 }

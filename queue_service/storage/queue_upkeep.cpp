@@ -1,7 +1,7 @@
-// What keeps a queue's rows from outliving their use: expired messages that no walk meets, because something live is
-// before them, and idempotency keys dead by age. A scan is one snapshot, walked in turns so that requests go on and a
-// queue of any length takes the same memory; only what is dead costs a transaction. A queue is swept only if something
-// in it may have expired.
+// Upkeep removes rows that have outlived their use: expired messages that no walk meets, because a live one is before
+// them, and idempotency keys dead by age. A scan is one snapshot, walked in turns so that requests go on and a queue of
+// any length takes the same memory; only dead rows cost a transaction. A queue is swept only if something in it may
+// have expired.
 #include "common/process/failures.h"
 #include "queue_service/storage/queue_core.h"
 
@@ -16,19 +16,19 @@ constexpr std::size_t kPerTransaction = 256;
 constexpr std::size_t kRowsPerTurn = 1000;
 constexpr std::size_t kBytesPerTurn = 512UL << 10;
 constexpr std::size_t kQueuesPerTurn = 64;
-/// After something that departed from a shard could not be brought to another.
+/// The time until the next try, after a departed message could not be brought to its shard.
 constexpr Duration kCarryAgain = std::chrono::seconds(1);
 
-/// Some messages that expired, and when the first of all the others met so far will.
+/// Some messages that expired, and the time when the first of all others met so far will expire.
 struct Expired {
   struct Item {
     std::optional<Place> place;
-    std::string waiting_id;  // of one that has no place of its own yet
+    std::string waiting_id;  // of a message that has no place of its own yet
   };
   std::vector<Item> items;
   Time first_of_others = kNeverExpires;
 
-  /// Goes on with the walk for one turn.
+  /// Continues the walk for one turn.
   Result<void> collect(kv::Cursor& cursor, bool waiting, Time age) {
     std::size_t bytes = 0;
     for (std::size_t n = 0; cursor.valid() && n < kRowsPerTurn && items.size() < kPerTransaction; cursor.next(), ++n) {
@@ -50,7 +50,7 @@ struct Expired {
   }
 };
 
-/// The message as it is now: nobody gives an expired one another place, but it may have become ready where it is.
+/// Finds the message's present row: an expired message gets no other place, but it may have become ready where it is.
 Result<std::optional<FoundMessage>> find_expired(QueueRows& rows, const Expired::Item& item) {
   if (!item.place) return read_message(rows.transaction(), rows.generation(), item.waiting_id);
   auto found = read_place(rows.transaction(), rows.generation(), Set::kTimed, *item.place);
@@ -174,7 +174,7 @@ Result<Upkeep> QueueService::upkeep_due(Shard& shard, std::string& from) {
 }
 
 Task<Result<void>> QueueService::upkeep() {
-  std::optional<Error> failed;  // of one shard; the others are not to wait for it
+  std::optional<Error> failed;  // of one shard; the others do not wait for it
   for (const auto& shard : core_->shards) {
     if (!core_->here(*shard)) continue;
     if (auto done = co_await tend(*shard); !done) failed = std::move(done.error());
@@ -185,7 +185,7 @@ Task<Result<void>> QueueService::upkeep() {
 
 Task<Result<void>> QueueService::tend(Shard& shard) {
   const auto executor = co_await asio::this_coro::executor;
-  std::optional<Error> failed;  // of one queue; the others are not to wait for it
+  std::optional<Error> failed;  // of one queue; the others do not wait for it
   if (auto forgotten = co_await forget_old_notes(shard); !forgotten) failed = std::move(forgotten.error());
   for (auto from = queue_keys::all_queues().lower; !from.empty() && !core_->stopping.load();) {
     auto due = CO_TRY(upkeep_due(shard, from));

@@ -1,4 +1,4 @@
-// Queues that are spread over several shards: where a message goes, and what is done with all parts.
+// Queues that are spread over several shards: the choice of a message's part, and operations on all parts.
 #include "common/base/numbers.h"
 #include "queue_service/storage/queue_core.h"
 #include "queue_service/storage/spread_rows.h"
@@ -11,7 +11,7 @@ const FailStep kMakePartStep("queue.make_part");
 const FailStep kDropPartStep("queue.drop_part");
 const FailStep kForgetPartsStep("queue.forget_parts");
 
-/// Nobody goes on making parts after so long.
+/// A making of parts that has taken so long has been given up.
 constexpr Duration kMakingPatience = std::chrono::minutes(10);
 constexpr std::size_t kNotesTogether = 256;
 
@@ -117,7 +117,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::take_from_parts(const std:
       ++failures;
     }
   }
-  // Whoever asks again finds what a part has that cannot be reached now.
+  // A repeated call finds the messages of a part that cannot be reached now.
   if (failed && failures == options.parts) co_return fail(std::move(*failed));
   std::ranges::stable_sort(all, {}, [](const TakenMessage& taken) { return taken.message.inserted; });
   co_return all;
@@ -230,19 +230,19 @@ Task<Result<void>> QueueService::with_parts_made(
   std::optional<PartsNote> made;
   auto done = co_await run(made);
   if (!done.failed_with(ErrorCode::kUnavailable) || parts == 1) co_return done;
-  // kFenced: others have made them meanwhile, under a later note.
+  // kFenced: another call has made them meanwhile, under a later note.
   auto making = co_await make_parts(account, queue, parts);
   if (!making && !making.failed_with(ErrorCode::kFenced)) co_return fail(std::move(making.error()));
   if (making) made = *making;
   done = co_await run(made);
-  // Somebody else makes them at the same time.
+  // Another call makes them at the same time.
   if (done.failed_with(ErrorCode::kUnavailable)) co_return fail(ErrorCode::kServerBusy);
   co_return done;
 }
 
 Task<Result<void>> QueueService::drop_parts(std::string account, std::string queue, std::uint32_t parts,
                                             std::uint64_t incarnation) {
-  std::optional<Error> failed;  // of one part; the others are not to wait for it
+  std::optional<Error> failed;  // of one part; the others do not wait for it
   for (std::uint32_t number = 0; number < parts; ++number) {
     auto part = part_name({queue, number, parts});
     auto* const other = core_->elsewhere(account, part);
@@ -277,7 +277,7 @@ Task<Result<void>> QueueService::forget_old_notes(Shard& shard) {
 Result<bool> QueueService::is_left_over(std::string_view account, std::string_view name,
                                         const QueueRecord& record) const {
   const auto part = part_in(name);
-  // What is younger may be of a making that a reader does not see yet, if the database has just changed its leader.
+  // A younger part may belong to a making that a reader does not see yet, if the database has just changed its leader.
   if (!part || record.created > core_->clock.now() - kMakingPatience) return false;
   return !TRY(is_in_use(*core_->of(account, part->queue).engine.snapshot(), account, *part, record.incarnation));
 }

@@ -5,7 +5,7 @@
 namespace tidemark::queue_service {
 namespace {
 
-/// So long a note is shared by all who want the same parts.
+/// So long a note is shared by all calls that want the same parts.
 constexpr Duration kSharedFor = std::chrono::seconds(10);
 
 std::unexpected<Error> refused(std::string message) { return fail(ErrorCode::kInvalidMetadata, std::move(message)); }
@@ -19,7 +19,7 @@ Result<bool> has_parts(const kv::Reader& rows, std::string_view account, std::st
   return record && record->options.parts == parts;
 }
 
-/// The poison queue is spread as its queue is.
+/// Spreads the poison queue as its queue is spread.
 Result<void> spread_poison(kv::Transaction& txn, std::string_view account, const std::string& queue,
                            const PartsNote& made, Time now) {
   const auto poison = poison_queue_of(queue);
@@ -29,7 +29,7 @@ Result<void> spread_poison(kv::Transaction& txn, std::string_view account, const
     return refused("The poison queue " + poison + " is left from a queue with " +
                    std::to_string(record->options.parts) + " parts. Delete it first, or use the same number of parts.");
   }
-  if (!made.with_poison) return fail(ErrorCode::kUnavailable);  // it had parts then
+  if (!made.with_poison) return fail(ErrorCode::kUnavailable);  // the poison queue had parts when the note was made
   const bool is_new = !record;
   if (is_new) record.emplace().created = now;
   record->metadata = TRY(with_parts_entry(record->metadata, made.parts));

@@ -1,5 +1,5 @@
-// The table store as lookups see it, beside TableClient: rows that list or copy entities, read with what is known of
-// how true they are (model/listed.h).
+// A client of the table store for lookups, beside TableClient: reads rows that list or copy entities, and tells
+// whether they are current (model/listed.h).
 #pragma once
 #include "common/rpc/call.h"
 #include "table_store/model/listed.h"
@@ -33,10 +33,10 @@ class ListingClient {
   ListingClient(const ListingClient&) = delete;
   ListingClient& operator=(const ListingClient&) = delete;
 
-  /// Rows that list entities, with these, and what is known of how true the rows are. kTableNotFound for the table of
-  /// the rows.
+  /// Reads rows that list entities, with these entities, and tells for each whether it is settled. kTableNotFound for
+  /// the table of the rows.
   rpc::Method<calls::FindListed> find_listed{caller_};
-  /// Likewise copies of entities. A reply holds about 4 MiB: there may be fewer copies than were asked for.
+  /// Reads copies of entities likewise. A reply holds about 4 MiB: there may be fewer copies than were asked for.
   rpc::Method<calls::FindCopies> find_copies{caller_};
 };
 

@@ -1,4 +1,5 @@
-// The calls that the table store answers (common/rpc/call.h). Their fields are in the order of what serves them.
+// The calls that the table store answers (common/rpc/call.h). Their fields are in the order of the service's
+// parameters.
 #pragma once
 #include <optional>
 #include <string>
@@ -86,7 +87,7 @@ struct Mutate {
   std::optional<Fence> fence;
 };
 
-/// 1..1000 mutations in all. Each partition's are a transaction of their own, with its own outcome.
+/// 1..1000 mutations in all. The mutations of each partition are a transaction of their own, with its own outcome.
 struct MutateAll {
   static constexpr std::string_view kMethod = "table.mutate_all";
   using Reply = std::vector<Result<std::vector<MutationOutcome>>>;

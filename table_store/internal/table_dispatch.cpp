@@ -32,7 +32,7 @@ Result<std::vector<std::optional<Entity>>> get_all(TableService& service, const 
   return entities;
 }
 
-// Continuations are kept in checkpoints and stand in JSON: base64 of two strings (common/base/bytes.h), empty for none.
+// Continuations are stored in checkpoints and in JSON: base64 of two strings (common/base/bytes.h), empty for none.
 std::string text_of(const std::optional<Continuation>& next) {
   if (!next) return {};
   std::string bytes;

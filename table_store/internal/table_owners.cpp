@@ -14,9 +14,9 @@ using Outcomes = calls::MutateAll::Reply;
 
 constexpr const char* kMutateStep = "table.mutate_all";
 
-/// Whose first fields are an account, a table and a PartitionKey.
+/// Calls whose first fields are an account, a table and a PartitionKey.
 constexpr std::string_view kOfPartition[] = {calls::Get::kMethod, calls::GetAll::kMethod, calls::Mutate::kMethod};
-/// Whose first fields are an account and the id of an operation.
+/// Calls whose first fields are an account and the id of an operation.
 constexpr std::string_view kOfOperation[] = {calls::OpenOperation::kMethod, calls::CloseOperation::kMethod,
                                              calls::Count::kMethod, calls::ForgetOperation::kMethod};
 constexpr std::string_view kOfCatalogue[] = {
@@ -38,7 +38,7 @@ std::optional<std::size_t> shard_of_call(const TableService& service, std::strin
   const auto account = in.string();
   const auto name = in.string();
   const auto partition_key = of_partition ? in.string() : std::string_view();
-  if (!in.ok()) return std::nullopt;  // whoever answers it finds that out
+  if (!in.ok()) return std::nullopt;  // the handler of the call reports that
   return of_partition ? service.shard_of(account, name, partition_key) : service.home_of(account, name);
 }
 
@@ -66,7 +66,7 @@ Task<Result<std::string>> TableOwners::answer_mutate_all(std::string payload) {
 }
 
 Task<Result<Outcomes>> TableOwners::mutate_all(calls::MutateAll call) {
-  std::map<std::size_t, std::vector<std::size_t>> of_shards;  // the places of their partitions in the call
+  std::map<std::size_t, std::vector<std::size_t>> of_shards;  // the places of the shards' partitions in the call
   for (std::size_t i = 0; i < call.partitions.size(); ++i) {
     const auto& partition = call.partitions[i];
     of_shards[service_.shard_of(call.account, partition.table, partition.partition_key)].push_back(i);

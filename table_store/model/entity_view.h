@@ -1,5 +1,5 @@
 // A stored entity that is read in place: nothing is copied or decoded before it is needed. All views point into bytes
-// that somebody else owns, such as a cursor's row or the result of a point read. Pure.
+// with another owner, such as a cursor's row or the result of a point read. Pure.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -29,7 +29,7 @@ struct EntityView {
   [[nodiscard]] bool is_copy() const { return source_version && !restored; }
   [[nodiscard]] Version effective_version() const { return source_version.value_or(version); }
   [[nodiscard]] PropertyReader properties() const { return PropertyReader(block); }
-  /// An independent copy. The block must be valid (is_property_block).
+  /// Returns an independent copy. The block must be valid (is_property_block).
   [[nodiscard]] Entity to_entity(const Selection& selection = {}) const;
 };
 

@@ -1,4 +1,4 @@
-// Recursive descent over FilterLexer's tokens; table.md section 5 has the grammar. Chains of `and` and `or` become one
+// Recursive descent over FilterLexer's tokens, by the grammar that filter.h names. Chains of `and` and `or` become one
 // flat node, also when each step has its own parentheses, as client libraries that combine filters write them:
 // (((a) or (b)) or (c)). So the tree is shallow; the nesting of the text is bounded.
 #include "table_store/model/filter.h"
@@ -29,7 +29,7 @@ std::optional<CompareOp> op_of(const FilterToken& token) {
   return std::nullopt;
 }
 
-/// The operator with the operands exchanged.
+/// Returns the operator for exchanged operands.
 CompareOp flipped(CompareOp op) {
   using enum CompareOp;
   constexpr CompareOp kFlipped[] = {kEq, kNe, kLt, kLe, kGt, kGe};
@@ -86,7 +86,7 @@ class Parser {
     std::move(child->children.begin(), child->children.end(), std::back_inserter(parent.children));
   }
 
-  /// What is open here holds one operand of a comparison, as in "(a) eq 5".
+  /// Tells whether the open parenthesis holds one operand of a comparison, as in "(a) eq 5".
   bool opens_operand() const {
     auto ahead = lexer_;
     const auto inside = ahead.next();
@@ -112,7 +112,7 @@ class Parser {
     return node;
   }
 
-  /// It may have parentheses of its own.
+  /// Reads an operand, which may have parentheses of its own.
   Result<FilterToken> operand() {
     if (token_.kind != TokenKind::kOpen) return bare_operand();
     take();
@@ -159,7 +159,7 @@ class Parser {
     return node;
   }
 
-  /// An operand that is not compared: a Boolean literal or property.
+  /// Makes a node of an operand that is not compared: a Boolean literal or property.
   Result<Node> alone(const FilterToken& token) {
     auto node = std::make_unique<FilterNode>();
     if (token.value) {

@@ -1,6 +1,6 @@
-// $filter: parsed once, evaluated per entity. Grammar and coercions follow "Querying tables and entities".
-// Missing property: every comparison is false. Numbers compare by value across Int32, Int64, Double; other types must
-// agree. PartitionKey and RowKey compare ordinally (UTF-16 code units). Immutable; any thread.
+// $filter: parsed once, evaluated for each entity. Grammar and coercions follow "Querying tables and entities". If a
+// property is missing, every comparison is false. Numbers compare by value across Int32, Int64, Double; other types
+// must agree. PartitionKey and RowKey compare ordinally (UTF-16 code units). Immutable; any thread.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,12 +16,12 @@ struct FilterNode;
 
 class Filter {
  public:
-  /// An empty or blank text matches everything. kInvalidInput (with the position), kNotImplemented (functions,
-  /// arithmetic). Depth and length are bounded.
+  /// Parses a filter. An empty or blank text matches everything. kInvalidInput (with the position), kNotImplemented
+  /// (functions, arithmetic). Depth and length are bounded.
   static Result<Filter> parse(std::string_view text);
   [[nodiscard]] bool matches(const Entity& entity) const;
-  /// Decodes only the properties that the filter names, and only if the keys do not decide. A damaged block ends where
-  /// the damage is.
+  /// Decodes only the properties that the filter names, and only if the keys do not decide. A damaged block is read up
+  /// to the damage.
   [[nodiscard]] bool matches(const EntityView& entity) const;
   [[nodiscard]] bool matches_all() const { return root_ == nullptr; }
   [[nodiscard]] const FilterNode* root() const { return root_.get(); }

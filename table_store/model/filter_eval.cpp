@@ -1,5 +1,5 @@
-// Evaluates a parsed $filter against one entity. Own properties are looked up all at once, at the first comparison that
-// needs one, in one walk that stops when all are found.
+// Evaluates a parsed $filter against one entity. Own properties are all looked up at the first comparison that needs
+// one, in one walk that stops when all are found.
 #include <boost/container/small_vector.hpp>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace tidemark::table_store {
 namespace {
 
-/// Exact, unlike a comparison after conversion to double.
+/// Compares exactly, unlike a comparison after conversion to double.
 std::partial_ordering compare_numbers(std::int64_t a, double b) {
   constexpr double kTwoTo63 = 9223372036854775808.0;
   if (std::isnan(b)) return std::partial_ordering::unordered;
@@ -44,7 +44,7 @@ std::partial_ordering order_of_numbers(const Number& a, const Number& b) {
   return a.real <=> b.real;
 }
 
-/// Nothing for types that do not compare with each other.
+/// Returns nothing for types that do not compare with each other.
 std::optional<std::partial_ordering> order_of(const ValueView& a, const ValueView& b) {
   if (const auto x = number_of(a)) {
     const auto y = number_of(b);
@@ -80,11 +80,11 @@ bool holds(std::partial_ordering order, CompareOp op) {
 
 constexpr std::size_t kFewNames = 8;
 
-/// The values of the properties that a filter names, found when first asked for.
+/// The values of the properties that a filter names, looked up on first use.
 class Slots {
  public:
   explicit Slots(const std::vector<std::string>& names) : names_(names), values_(names.size()) {}
-  /// Null if the entity has no such property.
+  /// Returns null if the entity has no such property.
   template <class Source>
   const ValueView* find(std::size_t slot, const Source& source) {
     if (!filled_) fill(source);

@@ -23,7 +23,7 @@ bool is_prefix(std::string_view word) {
   return std::ranges::any_of(kPrefixes, [&](auto prefix) { return iequals_ascii(prefix, word); });
 }
 
-/// Without a prefix it is a string.
+/// Converts a literal by its prefix; without one it is a string.
 std::optional<Value> typed_value(std::string_view prefix, std::string text) {
   if (prefix.empty()) return Value(std::move(text));
   if (iequals_ascii(prefix, "datetime")) return made_of(parse_iso8601(text));

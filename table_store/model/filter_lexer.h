@@ -22,7 +22,7 @@ class FilterLexer {
 
  private:
   FilterToken make(FilterToken::Kind kind, std::size_t start);
-  /// kBad without a value.
+  /// Makes a token of the value; kBad without one.
   FilterToken literal(std::optional<Value> value, std::size_t start);
   FilterToken quoted(std::size_t start, std::string_view prefix);
   FilterToken number(std::size_t start);

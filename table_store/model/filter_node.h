@@ -30,7 +30,7 @@ struct FilterNode {
   bool constant = false;
 };
 
-/// `value op literal` by the rules in filter.h.
+/// Evaluates `value op literal` by the rules in filter.h.
 bool compare_values(const ValueView& value, CompareOp op, const Value& literal);
 
 }  // namespace tidemark::table_store

@@ -13,7 +13,7 @@ constexpr Time kEarliest = sys_days{year{1601} / January / 1};
 constexpr Time kPastLatest = sys_days{year{10000} / January / 1};
 
 std::size_t size_of(const Value& value) {
-  // In the order of Value; String and Binary are their length besides.
+  // In the order of Value; String and Binary also take their length.
   constexpr std::size_t kSizes[] = {4, 4, 8, 8, 1, 8, 16, 4};
   static_assert(std::size(kSizes) == std::variant_size_v<Value>);
   auto size = kSizes[value.index()];

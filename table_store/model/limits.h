@@ -1,5 +1,6 @@
-// What the protocol allows: names, keys, properties and sizes (table.md section 2), each with its documented error.
-// Pure; any thread. Both faces rely on TableService calling these; call them earlier only for an earlier error.
+// The limits of the protocol: names, keys, properties and sizes ("Understanding the Table service data model"), each
+// with its documented error. Pure; any thread. Both faces rely on TableService calling these; call them earlier only
+// for an earlier error.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -25,16 +26,17 @@ inline constexpr std::size_t kMaxReplyBytes = 4UL << 20;
 inline constexpr std::uint32_t kMaxPageEntities = 1000;
 
 Result<void> check_table_name(std::string_view name);
-/// A table of storage analytics, which users read and delete entities from, and which no list shows.
+/// Tells whether this is a table of storage analytics, from which users read and delete entities, and which no list
+/// shows.
 bool is_metrics_table(std::string_view name);
 Result<void> check_key(std::string_view key);
-/// Of the character that the text begins with, if a key cannot hold it; otherwise 0.
+/// Returns the length of the character that the text begins with, if a key cannot hold it; otherwise 0.
 std::size_t forbidden_key_bytes(std::string_view text);
-/// What every entity has besides its own properties: PartitionKey, RowKey, Timestamp.
+/// Tells whether every entity has this property besides its own: PartitionKey, RowKey, Timestamp.
 bool is_system_property(std::string_view name);
-/// Of a property that an entity may have besides those.
+/// Checks the name of one of an entity's own properties.
 Result<void> check_property_name(std::string_view name);
-/// Of the years 1601 to 9999.
+/// Tells whether the time is in the years 1601 to 9999.
 bool can_hold(Time time);
 Result<void> check_value(const Value& value);
 /// Checks all properties of one request or one entity, including the total size.

@@ -1,4 +1,5 @@
-// Rows by which entities are found, read with how true they are, all from one snapshot. There are two kinds of them:
+// Rows by which entities are found, read together with whether they are current, all from one snapshot. There are two
+// kinds:
 //   rows that list entities, as the index entities of the table design guide do: a property of such a row has the keys
 //   of entities as JSON, [[PartitionKey, RowKey, ...], ...]
 //   copies, each of one entity, whose keys are in its mark (Origin)
@@ -14,7 +15,7 @@
 namespace tidemark::table_store {
 
 inline constexpr std::uint32_t kMaxListed = 1000;
-/// Queries go by lists as long as no more changes wait for whoever makes them: these are read in about 2 ms.
+/// Queries use lists as long as no more changes than this wait for the lists' follower: so many are read in about 2 ms.
 inline constexpr std::size_t kMostUnsettled = 5000;
 
 struct ListedKey {
@@ -23,52 +24,52 @@ struct ListedKey {
 
 struct ListedRequest {
   std::string table;       // of the rows that list
-  RowSearch rows;          // which of them
-  std::string property;    // that has the keys
-  std::string follower;    // who makes the rows; others' are left out
-  std::string entities;    // the table that it follows: of what is listed
+  RowSearch rows;          // selects the rows
+  std::string property;    // the one that has the keys
+  std::string follower;    // the maker of the rows; rows of other makers are left out
+  std::string entities;    // the table that it follows, which has the listed entities
   std::uint32_t most = 0;  // keys to look at: 1..1000
-  /// Otherwise only those entities are read whose changes wait.
+  /// True: reads all listed entities. False: reads only those for which changes wait.
   bool all = false;
   Selection selection = {};  // of the entities
   ListedPlace beside = {};   // read beside the others
 };
 
-/// Whoever asks for it knows its keys.
+/// Without its keys, which the reader knows.
 struct StoredEntity {
   Version version = 0;
   std::uint64_t at = 0, bytes = 0;  // where its properties are in ListedPage::blocks
 };
 
 struct ListedEntity {
-  /// It is what it was when the follower dealt with it last. False also if that is not known: the follower is not there
-  /// or stale, the table was dropped, or too many changes wait.
+  /// The entity is unchanged since the follower last processed it. False also if that is unknown: the follower does not
+  /// exist or is stale, the table was dropped, or too many changes wait.
   bool settled = false;
-  /// As it is now; nothing if it is not there, or was not asked for.
+  /// The present entity; nothing if it does not exist, or was not asked for.
   std::optional<StoredEntity> now;
 };
 
 struct ListingRow {
   Entity row;
-  std::vector<ListedEntity> listed;  // for the first of its keys, in their order
+  std::vector<ListedEntity> listed;  // for the first of its keys, in order
 };
 
 struct ListedPage {
-  std::vector<ListingRow> rows;  // until they list as many as were asked for
+  std::vector<ListingRow> rows;  // until they list as many entities as were asked for
   std::string blocks;            // of the properties of all entities (property_block.h)
-  /// Not all rows, or not all that they list, were looked at.
+  /// Some rows, or some of the entities that they list, were not looked at.
   bool more = false;
-  std::optional<Entity> beside;  // nothing if it or its table is not there
+  std::optional<Entity> beside;  // nothing if the row or its table does not exist
 };
 
 struct CopiesRequest {
   std::string table;       // of the copies
-  RowSearch rows;          // which of them
-  std::string follower;    // who makes them; others' rows are left out
+  RowSearch rows;          // selects the copies
+  std::string follower;    // the maker of the copies; rows of other makers are left out
   std::string entities;    // the table that it follows
   std::uint32_t most = 0;  // copies to look at: 1..1000
   enum class Show : std::uint8_t { kKeys = 1, kCopies, kEntities, kLast = kEntities };
-  /// Of those that are settled; of the others, the entity.
+  /// Selects the content to return for settled copies; for the others, it is the entity.
   Show show = Show::kEntities;
   Selection selection = {};
   ListedPlace beside = {};
@@ -78,19 +79,20 @@ struct FoundCopy {
   std::string row_key;
   ListedKey of;
   bool settled = false;  // as in ListedEntity
-  /// The copy, with the version of the entity that it shows, or the entity as it is now; nothing if that is not there,
-  /// or only the key was asked for.
+  /// The copy, with the version of the entity that it shows, or the present entity; nothing if that does not exist, or
+  /// only the key was asked for.
   std::optional<StoredEntity> shown;
 };
 
 struct CopiesPage {
   std::vector<FoundCopy> copies;
   std::string blocks;  // as in ListedPage
-  std::string next;    // the RowKey that was not looked at yet; empty: all were
+  std::string next;    // the first RowKey that was not looked at; empty: all were
   std::optional<Entity> beside;
 };
 
-/// The block of an entity's properties; empty, which is none, if the blocks have no such place.
+/// Returns the block of an entity's properties; an empty view, which is no valid block, if the blocks have no such
+/// place.
 inline std::string_view block_in(std::string_view blocks, const StoredEntity& entity) {
   return entity.at > blocks.size() ? std::string_view() : blocks.substr(entity.at, entity.bytes);
 }

@@ -1,7 +1,6 @@
-// All the work of a job for one entity, as one transaction: moves the entity to the same keys of another table, or
-// removes it from the store. Either all of this happens or nothing:
-//   "put if newer" into the destination, removal from the source, 1 added to the fence's counter, the operation closed,
-//   and the companion's change, if its condition holds.
+// All the work of a job on one entity, as one transaction: moves the entity to the same keys of another table, or
+// removes it from the store. Either all of this happens or nothing: "put if newer" into the destination, removal from
+// the source, 1 added to the fence's counter, the operation closed, and the companion's change, if its condition holds.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +13,7 @@ namespace tidemark::table_store {
 struct Companion {
   std::string table;
   std::string partition_key;
-  Mutation mutation;  // not lenient
+  Mutation mutation;  // must not be lenient
 };
 
 struct Move {
@@ -22,7 +21,7 @@ struct Move {
   std::string destination;  // empty to remove the entity
   std::string partition_key;
   std::string row_key;
-  /// A restore: the copy carries the version of the original that the entity is a copy of.
+  /// For a restore: the entity is a copy, and the new row carries the version of its original.
   bool back = false;
   Fence fence;
   std::optional<Companion> companion;

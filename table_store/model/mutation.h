@@ -33,15 +33,16 @@ struct Mutation {
   /// For kInsertOrReplace and kErase: nothing is written (kSuperseded) if the effective version of the entity, which is
   /// its source_version or else its version, is newer than this. If its source_version is equal: kUnchanged.
   std::optional<Version> source_version;
-  /// kInsert and kInsertOrReplace with source_version: what is written is no copy but the original, which comes back.
+  /// kInsert and kInsertOrReplace with source_version: the written entity is no copy but the original, which comes
+  /// back.
   bool restores = false;
   /// kErase, kReplace, kMerge, kInsert: report kMissing or kConflict for a failed condition instead of failing the
-  /// whole transaction. kInsertOrReplace with source_version: replace copies only; kConflict for what was put there
-  /// directly.
+  /// whole transaction. kInsertOrReplace with source_version: replace copies only; kConflict for entities that were put
+  /// there directly.
   bool lenient = false;
-  /// kInsertOrReplace with source_version: marks what is written. There and for kErase: only a row with this mark is
-  /// replaced or erased; kConflict for any other. Without a mark, what is done with source_version leaves marked rows
-  /// alone: kConflict; any other write does as it pleases and leaves no mark.
+  /// kInsertOrReplace with source_version: marks the written row. There and for kErase: only a row with this mark is
+  /// replaced or erased; kConflict for any other. Without a mark, mutations with source_version leave marked rows
+  /// alone: kConflict; any other write is free to replace them and leaves no mark.
   std::optional<Origin> origin = {};
 };
 
@@ -54,16 +55,16 @@ struct PartitionMutations {
 struct MutationOutcome {
   WriteOutcome kind = WriteOutcome::kApplied;
   Version version = 0;                         // of the entity now; 0 if it is gone
-  std::optional<Version> source_version = {};  // of the entity now, if it is a copy; not told by refusals
+  std::optional<Version> source_version = {};  // of the entity now, if it is a copy; not set by refusals
 };
 
-/// Why a transaction failed, and the position of the mutation that is to blame, if it is one of them.
+/// The reason why a transaction failed, and the index of the mutation at fault, if it is one of them.
 struct MutationError : Error {
   MutationError(Error error, std::optional<std::size_t> at = {}) : Error(std::move(error)), index(at) {}
   std::optional<std::size_t> index;
 };
 
-/// A Result<T> that also says which mutation failed; where that does not matter, it is used as a Result<T>.
+/// A Result<T> that also names the failed mutation; where that does not matter, it is used as a Result<T>.
 template <class T>
 struct [[nodiscard]] MutationResult : std::expected<T, MutationError> {
   using std::expected<T, MutationError>::expected;

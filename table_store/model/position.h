@@ -1,5 +1,5 @@
 // Places in the log of a followed table. Each shard of the store has a log of its own, with versions of its own
-// (docs/scale.md), so a place is one in each of them. A store that is not divided has one log. Plain values.
+// (docs/scale.md), so a place consists of one for each shard. A store that is not divided has one log. Plain values.
 #pragma once
 #include <algorithm>
 #include <compare>
@@ -10,12 +10,12 @@
 
 namespace tidemark::table_store {
 
-/// In each shard's log, all changes up to a version.
+/// Stands for all changes up to a version in each shard's log.
 struct Position {
-  std::vector<Version> shards;  // what is missing is 0: nothing of the log
+  std::vector<Version> shards;  // a missing version is 0: none of that log
 
   [[nodiscard]] Version of(std::size_t shard) const { return shard < shards.size() ? shards[shard] : 0; }
-  /// All changes up to this version, whichever shard they are on.
+  /// Returns the version up to which all shards' changes are included.
   [[nodiscard]] Version everywhere() const { return shards.empty() ? 0 : *std::ranges::min_element(shards); }
   [[nodiscard]] Version newest() const { return shards.empty() ? 0 : *std::ranges::max_element(shards); }
   [[nodiscard]] bool none() const { return newest() == 0; }
@@ -32,15 +32,15 @@ Position of_both(const Position& a, const Position& b, Pick pick) {
 }
 }  // namespace detail
 
-/// What is behind both.
+/// Returns, for each shard, the lower version.
 inline Position earlier_of(const Position& a, const Position& b) {
   return detail::of_both(a, b, [](Version x, Version y) { return std::min(x, y); });
 }
-/// What is behind either.
+/// Returns, for each shard, the higher version.
 inline Position later_of(const Position& a, const Position& b) {
   return detail::of_both(a, b, [](Version x, Version y) { return std::max(x, y); });
 }
-/// Each shard's at least this.
+/// Raises each shard's version to at least this.
 inline Position raised_to(Position position, Version least) {
   for (auto& version : position.shards) version = std::max(version, least);
   return position;
@@ -59,7 +59,7 @@ inline std::partial_ordering operator<=>(const Position& a, const Position& b) {
 }
 inline bool operator==(const Position& a, const Position& b) { return (a <=> b) == 0; }
 
-/// Within a transaction of one shard: so many of its notes.
+/// The number of notes read within a transaction of one shard.
 struct NotesRead {
   std::uint32_t shard = 0, notes = 0;
   bool operator==(const NotesRead&) const = default;

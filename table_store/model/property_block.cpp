@@ -3,7 +3,7 @@
 namespace tidemark::table_store {
 namespace {
 
-// The smallest property: empty name, type, one byte. Bounds what a count may promise.
+// The smallest property: empty name, type, one byte. Bounds the count that a block may claim.
 constexpr std::size_t kMinPropertyBytes = 3;
 
 std::uint64_t zigzag(std::int32_t v) {
@@ -55,7 +55,7 @@ PropertyReader::PropertyReader(std::string_view block) : rest_(block) {
 }
 
 bool PropertyReader::take_varint(std::uint64_t& out) {
-  // Most are one byte.
+  // Most lengths are one byte.
   if (!rest_.empty() && static_cast<unsigned char>(rest_[0]) < 0x80) {
     out = static_cast<unsigned char>(rest_[0]);
     rest_.remove_prefix(1);

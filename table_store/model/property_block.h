@@ -1,5 +1,4 @@
-// The bytes of an entity's properties, as records keep them and messages carry them (common/base/bytes.h), and reading
-// them in place:
+// The bytes of an entity's properties in records and messages (common/base/bytes.h), and reading them in place:
 //
 //   varint count | count * (name string | type u8 | value)
 //   type 1 String: string   2 Int32: zigzag varint   3 Int64: i64   4 Double: f64   5 Boolean: u8 0 or 1
@@ -29,14 +28,14 @@ Value value_of(const ValueView& view);
 class PropertyReader {
  public:
   explicit PropertyReader(std::string_view block);
-  /// False at the end, and for bytes that are not properties.
+  /// Returns false at the end, and for bytes that are not properties.
   bool next();
   [[nodiscard]] std::string_view name() const { return name_; }
-  /// Decoded at each call; skipping a property costs less.
+  /// Decodes the value at each call; skipping a property costs less.
   [[nodiscard]] ValueView value() const;
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] std::uint64_t left() const { return left_; }
-  /// The bytes after the properties read so far.
+  /// Returns the bytes after the properties read so far.
   [[nodiscard]] std::string_view rest() const { return rest_; }
 
  private:
@@ -45,13 +44,13 @@ class PropertyReader {
   bool take_value();
   std::string_view rest_;
   std::string_view name_;
-  std::string_view raw_;  // of the value: without the length of a string
+  std::string_view raw_;  // of the value, without the length of a string
   std::uint64_t left_ = 0;
   std::uint8_t type_ = 0;
   bool ok_ = true;
 };
 
-/// True if the bytes are exactly one valid block.
+/// Tells whether the bytes are exactly one valid block.
 bool is_property_block(std::string_view bytes);
 
 std::string property_block(const std::vector<Property>& properties);

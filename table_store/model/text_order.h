@@ -1,4 +1,4 @@
-// The protocol's "ordinal" order of text: by UTF-16 code units, although text is kept as UTF-8. Pure; any thread.
+// The protocol's "ordinal" order of text: by UTF-16 code units, although text is stored as UTF-8. Pure; any thread.
 #pragma once
 #include <algorithm>
 #include <compare>

@@ -22,7 +22,7 @@ std::string take_text(std::vector<Property>& properties, std::string_view name) 
   return out;
 }
 
-/// With a comma after it; nothing if the text is empty.
+/// Appends a member and a comma; nothing if the text is empty.
 void append_member(std::string& out, std::string_view name, std::string_view text) {
   if (text.empty()) return;
   append_json_string(out, name);

@@ -8,13 +8,13 @@ constexpr std::string_view kPrefix = "W/\"datetime'";
 constexpr std::string_view kSuffix = "'\"";
 constexpr std::string_view kMalformed = "The etag value specified in one of the request headers is not valid.";
 
-/// W/"anything"; some clients write a small w.
+/// Tells whether the header is W/"anything"; some clients write a small w.
 bool is_weak_tag(std::string_view header) {
   return header.size() >= 4 && (header[0] == 'W' || header[0] == 'w') && header.substr(1).starts_with("/\"") &&
          header.ends_with('"');
 }
 
-/// "2026-11-21T12:09:13.1864608Z" with its two colons escaped.
+/// Appends "2026-11-21T12:09:13.1864608Z" with its two colons escaped.
 void append_escaped_time(std::string& out, std::string_view time) {
   out.append(time.substr(0, 13)).append("%3A").append(time.substr(14, 2)).append("%3A").append(time.substr(17));
 }

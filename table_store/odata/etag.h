@@ -1,4 +1,4 @@
-// Converts between ETag and Version; nothing else knows how one is derived from the other. Errors: kInvalidInput.
+// Converts between ETag and Version; no other code knows how one is derived from the other. Errors: kInvalidInput.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,12 +14,12 @@ inline constexpr Version kNoSuchVersion = -1;
 
 Time time_of(Version version);
 
-/// W/"datetime'2026-11-21T12%3A09%3A13.1864608Z'"
+/// Returns W/"datetime'2026-11-21T12%3A09%3A13.1864608Z'"
 std::string etag_of(Version version);
-/// The same as a JSON string. `time`: of the version, in ISO 8601.
+/// Appends the ETag as a JSON string. `time`: of the version, in ISO 8601.
 void append_etag_as_json(std::string& out, std::string_view time);
 
-/// Nothing for '*'. kNoSuchVersion for a weak tag that is not exactly one of ours.
+/// Returns nothing for '*', and kNoSuchVersion for a weak tag that is not exactly one of ours.
 Result<std::optional<Version>> parse_if_match(std::string_view header);
 
 }  // namespace tidemark::table_store

@@ -1,6 +1,6 @@
-// Entities as OData JSON, in and out. Parsing is by simdjson with one parser per thread; output is appended by hand
-// into one string. Thread safe. Errors: kInvalidInput, kPropertiesNeedValue (missing or null keys where they are
-// required), kDuplicatePropertiesSpecified. Limits of names and sizes are the service's, not checked here.
+// Parses and writes entities as OData JSON. Parsing is by simdjson with one parser per thread; output is appended by
+// hand into one string. Thread safe. Errors: kInvalidInput, kPropertiesNeedValue (missing or null keys where they are
+// required), kDuplicatePropertiesSpecified. The service checks the limits of names and sizes.
 #pragma once
 #include <optional>
 #include <string>
@@ -23,10 +23,10 @@ struct EntityBody {
 /// `keep` names a member that is otherwise left out (Timestamp) and will be among the properties, as text.
 Result<EntityBody> parse_entity_json(std::string_view json, std::string_view keep = {});
 
-/// The TableName of a create request. kInvalidInput, kPropertiesNeedValue.
+/// Returns the TableName of a create request. kInvalidInput, kPropertiesNeedValue.
 Result<std::string> parse_table_json(std::string_view json);
 
-/// What the entities of one answer have in common.
+/// The settings that all entities of one answer share.
 struct JsonScope {
   std::string_view base;  // "http://host:port/account", without a trailing '/'
   std::string_view account;
@@ -35,19 +35,20 @@ struct JsonScope {
   const std::vector<std::string>* select = nullptr;  // null or empty: everything
 };
 
-/// One entity that is the whole answer, with odata.metadata.
+/// Appends one entity that is the whole answer, with odata.metadata.
 void append_entity_answer(std::string& out, const JsonScope& scope, const EntityView& entity);
-/// One entity of a list.
+/// Appends one entity of a list.
 void append_list_element(std::string& out, const JsonScope& scope, const EntityView& entity);
-/// Everything before the first element; the caller appends elements, commas and "]}".
+/// Appends everything before the first element; the caller appends elements, commas and "]}".
 void append_list_head(std::string& out, const JsonScope& scope);
 
 void append_table_answer(std::string& out, const JsonScope& scope);
 void append_table_list(std::string& out, const JsonScope& scope, const std::vector<std::string>& tables);
 
-/// A quoted, escaped JSON string.
+/// Appends a quoted, escaped JSON string.
 void append_json_string(std::string& out, std::string_view text);
-/// The shortest text that gives the same double again, always with a fraction or an exponent. Finite values only.
+/// Appends the shortest text that reads back as the same double, always with a fraction or an exponent. Finite values
+/// only.
 void append_json_double(std::string& out, double value);
 
 }  // namespace tidemark::table_store

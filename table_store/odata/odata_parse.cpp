@@ -20,7 +20,7 @@ constexpr std::size_t kMaxMembers = 4096;  // far above 252 properties with anno
 
 enum class RawKind { kNull, kBoolean, kNumber, kString };
 
-/// A member as it stands in the text; views live as long as the parser is not used again.
+/// A member as it stands in the text; views live until the parser is used again.
 struct RawMember {
   std::string_view name;
   RawKind kind = RawKind::kNull;
@@ -37,7 +37,7 @@ std::unexpected<Error> bad_value(const RawMember& member) {
                  (member.type.empty() ? std::string(".") : " '" + std::string(member.type) + "'."));
 }
 
-/// The JSON grammar of numbers; simdjson's lazy interface does not check what we do not ask it to parse.
+/// Checks the JSON grammar of numbers; simdjson's lazy interface does not check values that we do not ask it to parse.
 bool is_json_number(std::string_view t) {
   const auto take_digits = [&t] {
     const auto* end = std::find_if(t.begin(), t.end(), [](char c) { return c < '0' || c > '9'; });
@@ -60,7 +60,7 @@ bool is_json_number(std::string_view t) {
   return take_digits() > 0 && t.empty();
 }
 
-/// False for values that are not scalars or not JSON.
+/// Returns false for values that are not scalars or not JSON.
 bool read_scalar(ondemand::value value, RawMember& member) {
   ondemand::json_type type{};
   if (value.type().get(type) != simdjson::SUCCESS) return false;
@@ -109,7 +109,7 @@ bool are_json(ondemand::object members, int depth) {
   return true;
 }
 
-/// For values that are not kept: reads to the end of one, of whatever type.
+/// Skips a value that is not needed, of any type, and tells whether it is JSON.
 bool is_json(ondemand::value value, int depth) {
   if (depth > kMaxIgnoredDepth) return false;
   ondemand::array items;
@@ -120,7 +120,8 @@ bool is_json(ondemand::value value, int depth) {
   return read_scalar(value, scalar);
 }
 
-/// Annotations of the whole entity, and what the server writes itself unless it is to be kept.
+/// Tells whether a member is ignored: annotations of the whole entity, and members that the server writes itself,
+/// unless they are kept.
 bool is_ignored(std::string_view name, std::string_view keep) {
   return name.starts_with("odata.") || (name == "Timestamp" && name != keep);
 }
@@ -180,7 +181,7 @@ Result<void> pair_annotations(Members& raw) {
   return {};
 }
 
-/// A value that was made of the text, if it could be.
+/// Returns the value that was made from the text, or an error if that failed.
 template <class T>
 Result<Value> made_of(const RawMember& member, std::optional<T> value) {
   if (!value) return bad_value(member);
@@ -273,8 +274,8 @@ Result<void> take_member(const RawMember& member, EntityBody& out, std::string_v
   return {};
 }
 
-/// Reads a whole document and gives its members to `take`; the views die with the next document on this thread. Those
-/// that are ignored come without their value, or not at all.
+/// Reads a whole document and gives its members to `take`; the views die with the next document on this thread. Ignored
+/// members come without their value, or not at all.
 template <class Take>
 Result<void> for_each_member(std::string_view json, std::string_view keep, Take take) {
   thread_local ondemand::parser parser;

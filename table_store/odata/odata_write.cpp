@@ -20,8 +20,8 @@ constexpr std::array<bool, 256> kNeedsEscape = [] {
   return out;
 }();
 
-/// Length of a part at the front that holds nothing to escape, in whole blocks: most texts are that part. Without a
-/// branch in the inner loop the compiler makes vector instructions of it.
+/// Returns the length of the leading part that needs no escaping, in whole blocks: most texts consist of that part.
+/// Without a branch in the inner loop, the compiler vectorizes it.
 std::size_t clean_prefix(std::string_view text) {
   constexpr std::size_t kBlock = 32;
   std::size_t at = 0;
@@ -50,14 +50,14 @@ void append_escaped(std::string& out, char c) {
   out += kHex[code & 15];
 }
 
-/// Only what needs no escaping.
+/// Appends a text that needs no escaping.
 void append_plain(std::string& out, std::string_view text) {
   out += '"';
   out += text;
   out += '"';
 }
 
-/// The annotation that minimal and full metadata need, or empty.
+/// Returns the annotation that minimal and full metadata need, or an empty view.
 std::string_view type_name(const ValueView& value) {
   constexpr std::string_view kNames[] = {"", "", "Edm.Int64", "", "", "Edm.DateTime", "Edm.Guid", "Edm.Binary"};
   static_assert(std::size(kNames) == std::variant_size_v<ValueView>);
@@ -112,7 +112,7 @@ void append_name(std::string& out, bool& first, std::string_view name) {
   out += ':';
 }
 
-/// Likewise a name that needs no escaping.
+/// Likewise for a name that needs no escaping.
 void append_own_name(std::string& out, bool& first, std::string_view name) {
   if (!first) out += ',';
   first = false;
@@ -137,7 +137,7 @@ void append_full_metadata(std::string& out, bool& first, const JsonScope& scope,
   append_json_string(out, std::string(scope.base) + "/" + link);
 }
 
-/// All but the properties.
+/// Appends all members but the properties.
 void append_system_members(std::string& out, bool& first, const JsonScope& scope, const EntityView& entity) {
   bool full = scope.level == MetadataLevel::kFull;
   const Iso8601Text time(time_of(entity.version));

@@ -39,7 +39,7 @@ bool take_char(std::string_view& text, char c) {
   return true;
 }
 
-/// "PartitionKey='p',RowKey='r'" in either order.
+/// Parses "PartitionKey='p',RowKey='r'" in either order.
 bool parse_keys(std::string_view text, TableUrl& url) {
   bool have_partition = false, have_row = false;
   for (int i = 0; i < 2; ++i) {

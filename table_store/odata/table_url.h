@@ -1,6 +1,6 @@
-// What a table URL names. Only the syntax is checked here; the service checks the limits.
-// Thread safe, no state. Errors: kInvalidInput for a predicate that cannot be read, kInvalidResourceName for a table
-// name with foreign characters, kInvalidUri for anything else.
+// Parses table URLs. Only the syntax is checked here; the service checks the limits. Thread safe, no state. Errors:
+// kInvalidInput for a predicate that cannot be read, kInvalidResourceName for a table name with foreign characters,
+// kInvalidUri for anything else.
 #pragma once
 #include <string>
 #include <string_view>
@@ -35,7 +35,7 @@ struct SplitUri {
 };
 SplitUri split_uri(std::string_view uri);
 
-/// "t(PartitionKey='p',RowKey='r')" with quotes doubled and then percent-encoded.
+/// Appends "t(PartitionKey='p',RowKey='r')" with quotes doubled and then percent-encoded.
 void append_entity_path(std::string& out, std::string_view table, std::string_view partition_key,
                         std::string_view row_key);
 

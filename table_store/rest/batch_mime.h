@@ -1,4 +1,4 @@
-// The bodies of $batch: a query, or a change set within the batch (common/protocol/multipart.h). No state.
+// Parses the bodies of $batch: a query, or a change set within the batch (common/protocol/multipart.h). No state.
 // Errors: kInvalidInput.
 #pragma once
 #include <optional>

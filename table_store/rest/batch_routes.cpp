@@ -18,13 +18,13 @@ namespace {
 constexpr std::string_view kPartHead = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
 constexpr std::string_view kCommonHeaders = "X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n";
 
-/// An operation of the change set, read and checked as far as it stands alone.
+/// An operation of the change set, read and checked as far as it does not depend on others.
 struct BatchOperation {
   TableUrl url;
   EntityWrite write;
   Prefer prefer = Prefer::kNone;
   MetadataLevel level = MetadataLevel::kMinimal;
-  // What the answer needs, the write itself being gone by then.
+  // The answer needs these after the write has been consumed.
   std::string row_key;
   std::string_view content_id;
   MutationKind kind = MutationKind::kInsert;
@@ -35,14 +35,14 @@ void append_header(std::string& out, std::string_view name, std::string_view val
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
-/// The content id is the operation's own.
+/// `content_id`: of the operation itself.
 void append_status(std::string& out, unsigned status, std::string_view content_id) {
   out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(http::reason_phrase(status)).append("\r\n");
   if (!content_id.empty()) append_header(out, "Content-ID", content_id);
   out += kCommonHeaders;
 }
 
-/// Table, keys and query of a part, from the path alone; in path style the account stands in front.
+/// Returns table, keys and query of a part, from the path alone; in path style the account comes first.
 Result<TableUrl> part_url(const Call& call, const BatchPart& part, std::string_view& query) {
   auto uri = split_uri(part.uri);
   query = uri.query;
@@ -57,7 +57,7 @@ Result<MetadataLevel> part_level(const BatchPart& part, const QueryParameters& p
   return metadata_level(parameters.find("$format"), part.header("accept"));
 }
 
-/// Of a part: its source version alone, for the fence is the whole transaction's.
+/// Reads a part's headers: only a source version is allowed, since the fence is the whole transaction's.
 Result<Fencing> read_part_fencing(const BatchPart& part) {
   auto fencing = read_fencing(part.headers);
   if (fencing && fencing->fence) {
@@ -66,7 +66,7 @@ Result<Fencing> read_part_fencing(const BatchPart& part) {
   return fencing;
 }
 
-/// Of the batch: its fence alone, for each part has a source of its own.
+/// Reads the batch's headers: only a fence is allowed, since each part has a source of its own.
 Result<Fencing> read_batch_fencing(const Call& call) {
   auto fencing = read_fencing(call.http.headers);
   if (fencing && fencing->source_version) {
@@ -97,7 +97,7 @@ Result<BatchOperation> read_operation(const Call& call, const BatchPart& part) {
   return out;
 }
 
-/// What the operations must have in common.
+/// Checks the conditions that operations of a batch must meet together.
 Result<void> check_group(const BatchOperation& first, const BatchOperation& next, std::set<std::string_view>& rows) {
   if (!iequals_ascii(first.url.table, next.url.table)) {
     return fail(ErrorCode::kInvalidInput, "All operations of a batch must act on the same table.");
@@ -136,7 +136,7 @@ void append_success(std::string& out, const Call& call, const BatchOperation& op
   out += "\r\n";
 }
 
-/// The batch is well-formed, so the failure of an operation is told inside a 202. `of`: null if it was not read.
+/// Appends a failure inside a 202, since the batch is well-formed. `of`: null if the operation was not read.
 void append_failure(std::string& out, const Call& call, const MutationError& failure, const BatchPart* of) {
   append_status(out, http_status_of(failure.code), of != nullptr ? of->content_id : std::string_view{});
   const auto prefer = of != nullptr ? parse_prefer(of->header("prefer")) : Prefer::kNone;
@@ -150,7 +150,7 @@ void append_failure(std::string& out, const Call& call, const MutationError& fai
   out += "\r\n";
 }
 
-/// One change set of an answer; `parts` are its inner responses.
+/// Appends one change set of an answer; `parts` are its inner responses.
 void append_change_set(std::string& out, const Call& call, std::string_view batch,
                        const std::vector<std::string>& parts) {
   auto changes = "changesetresponse_" + call.random.guid();  // JS splits the text at "--changesetresponse_"
@@ -171,7 +171,7 @@ http::Response begin_response(const std::string& boundary) {
   return response;
 }
 
-/// The answer to a batch whose first change set was answered by `parts`. Later ones are refused, each for itself.
+/// Makes the answer to a batch whose first change set was answered by `parts`. Later ones are refused one by one.
 http::Response change_set_response(const Call& call, const Batch& batch, const std::vector<std::string>& parts) {
   const auto boundary = new_boundary(call);
   auto response = begin_response(boundary);
@@ -187,7 +187,7 @@ http::Response change_set_response(const Call& call, const Batch& batch, const s
   return response;
 }
 
-/// The answer is a success, whether or not there is such a table: metrics must not believe it.
+/// The answer is a success even if there is no such table, so metrics must not take it as proof of one.
 void hide_from_metrics(Call& call) {
   call.read = false;
   call.sampled.reset();
@@ -201,7 +201,7 @@ http::Response failed_change_set(Call& call, const Batch& batch, const MutationE
   return change_set_response(call, batch, parts);
 }
 
-/// Reads every operation; the first that cannot stand fails the batch.
+/// Reads every operation; the first faulty one fails the batch.
 std::optional<MutationError> read_operations(const Call& call, const Batch& batch, std::vector<BatchOperation>& out) {
   if (batch.more_than_allowed) {
     return MutationError(make_error(ErrorCode::kInvalidInput,
@@ -220,7 +220,8 @@ std::optional<MutationError> read_operations(const Call& call, const Batch& batc
   return std::nullopt;
 }
 
-/// Failures that say nothing about an operation: the whole batch is refused, so that clients retry or give up on it.
+/// Tells whether a failure says nothing about an operation: then the whole batch is refused, so that clients retry it
+/// or give up.
 bool concerns_whole_batch(ErrorCode code) { return http_status_of(code) >= 500 || code == ErrorCode::kFenced; }
 
 Answer apply_changes(Call& call, const Batch& batch) {
@@ -257,7 +258,7 @@ Answer apply_changes(Call& call, const Batch& batch) {
   co_return change_set_response(call, batch, parts);
 }
 
-/// The answer to a query stands directly under the batch boundary.
+/// Makes the answer to a query, which stands directly under the batch boundary.
 http::Response query_response(const Call& call, std::string_view content_id, http::Response inner) {
   const auto boundary = new_boundary(call);
   auto response = begin_response(boundary);

@@ -135,7 +135,7 @@ Answer write_entity(Call& call) {
   const bool tell_outcome = fencing.asked();
   bool insert = write.mutation.kind == MutationKind::kInsert;
   bool erase = write.mutation.kind == MutationKind::kErase;
-  // What the answer needs once the mutation is gone.
+  // The answer needs these after the mutation has been consumed.
   const auto partition_key = write.partition_key;
   const auto row_key = write.mutation.row_key;
   std::vector<Mutation> mutations;

@@ -1,4 +1,4 @@
-// Operations on one entity: get, insert, update, merge, upsert, delete. Reads writes of single requests and of the
+// Operations on one entity: get, insert, update, merge, upsert, delete. Reads writes from single requests and from the
 // parts of a batch.
 #pragma once
 #include "table_store/model/mutation.h"
@@ -6,9 +6,9 @@
 
 namespace tidemark::table_store {
 
-/// GET t(keys). Synchronous, which is the shortest way from the socket to the engine.
+/// Serves GET t(keys). Synchronous, which is the shortest way from the socket to the engine.
 Result<http::Response> get_entity(Call& call);
-/// POST t, PUT, PATCH, MERGE and DELETE t(keys).
+/// Serves POST t, and PUT, PATCH, MERGE and DELETE t(keys).
 Answer write_entity(Call& call);
 
 /// A write in a request or in a part of a batch.

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxOperationId = 256;
 // Keeps operations of users apart from those of Tidemark's own jobs, which a user must not be able to close.
 constexpr std::string_view kUserOperation = "user:";
 
-/// These answers show no fields: the message names the header.
+/// These answers show no fields, so the message names the header.
 Error naming(Error error, std::string_view header) {
   error.message += " Header: " + std::string(header) + ".";
   return error;
@@ -27,7 +27,7 @@ Error invalid_header(std::string_view name, std::string_view value) {
 
 Error missing_header(std::string_view name) { return naming(protocol::missing_header(name), name); }
 
-/// A number, or the ETag of the entity that is the source.
+/// Parses a number, or the ETag of the source entity.
 Result<Version> parse_source_version(std::string_view text) {
   if (const auto number = parse_number<Version>(text, 0, std::numeric_limits<Version>::max())) return *number;
   const auto tag = parse_if_match(text);
@@ -44,7 +44,7 @@ struct Given {
   std::optional<std::string_view> operation_id, epoch, source_version;
 };
 
-/// An unknown header of ours is a misspelt safeguard: better refused than silently not given.
+/// An unknown header of ours is a misspelt safeguard: refusing it is better than silently ignoring it.
 Result<Given> collect(const HeaderList& headers) {
   Given given;
   for (const auto& [name, value] : headers) {

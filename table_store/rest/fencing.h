@@ -19,7 +19,7 @@ inline constexpr std::string_view kOutcomeHeader = "x-ms-tidemark-outcome";
 /// The counter in an operation's ledger for each applied write.
 inline constexpr std::string_view kAppliedCounter = "applied";
 
-/// What the headers of one request, or of one part of a batch, ask for.
+/// The options in the headers of one request, or of one part of a batch.
 struct Fencing {
   std::optional<Fence> fence;
   std::optional<Version> source_version;
@@ -32,10 +32,11 @@ Result<Fencing> read_fencing(const HeaderList& headers);
 Result<void> apply_source_version(const Fencing& fencing, Mutation& mutation);
 
 std::string_view outcome_name(WriteOutcome kind);
-/// The headers that tell what happened, as name and value.
+/// Returns the headers that report the outcome, as name and value.
 std::vector<std::pair<std::string_view, std::string>> outcome_headers(const MutationOutcome& outcome);
 
-/// "$operation": GET reads the ledger that the headers name, POST opens it or raises its epoch, DELETE closes it.
+/// Serves "$operation": GET reads the ledger that the headers name, POST opens it or raises its epoch, DELETE closes
+/// it.
 Answer serve_operation(Call& call);
 
 }  // namespace tidemark::table_store

@@ -1,5 +1,5 @@
-// How far the followers of tables are, as Prometheus metrics. Read when somebody asks, so that they are true while a
-// follower is dead. Bounded: of very many followers, the first.
+// The progress of the followers of tables, as Prometheus metrics. Read on each request, so they are correct even while
+// a follower is dead. Bounded: of very many followers, only the first ones are shown.
 #pragma once
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>

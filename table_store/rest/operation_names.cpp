@@ -1,4 +1,4 @@
-// What storage analytics calls the operations of the table protocol. The request alone decides, so a refused one has a
+// The names of the table protocol's operations in storage analytics. The request alone decides, so a refused one has a
 // name as well.
 #include "common/base/encoding.h"
 #include "table_store/rest/table_routes.h"
@@ -17,7 +17,8 @@ Operation account_operation(const service::Call& call, bool reads) {
   return reads && call.parameter_is("comp", "stats") ? Operation{"GetTableServiceStats", kRead} : Operation{};
 }
 
-/// Of one entity: PUT and MERGE replace and merge if the request has a condition, else they insert as well.
+/// Names an operation on one entity: PUT and MERGE replace and merge if the request has a condition, otherwise they
+/// insert as well.
 Operation entity_operation(const service::Call& call, std::string_view method) {
   if (method == "GET" || method == "HEAD") return {"QueryEntity", kRead};
   if (method == "DELETE") return {"DeleteEntity", kDelete};
@@ -59,7 +60,7 @@ Operation TableRoutes::operation_of(const service::Call& given) const {
   if (call.http.method == "OPTIONS") return {"TablePreflightRequest", kRead};
   if (call.batch) return {"EntityGroupTransaction", kWrite};
   if (call.read) return operation_named(call, call.url.kind, call.method);
-  // It was refused before anybody looked.
+  // The request was refused before its URL and method were read.
   const auto method = effective_method(call.http.method, call.http.headers);
   const auto url = parse_table_url(call.resource.rest);
   return method && url ? operation_named(call, url->kind, *method) : Operation();

@@ -4,12 +4,13 @@
 
 namespace tidemark::table_store {
 
-/// GET t or t().
+/// Serves GET t or t().
 Answer query_entities(Call& call);
 
-/// Empty for everything: without $select, or if it is blank or has '*'. kInvalidInput if there are too many names.
+/// Returns no names for everything: without $select, or if it is blank or has '*'. kInvalidInput if there are too many
+/// names.
 Result<std::vector<std::string>> parse_select(std::optional<std::string_view> text);
-/// 1..1000; kInvalidInput.
+/// Returns 1..1000; kInvalidInput.
 Result<std::uint32_t> parse_top(std::optional<std::string_view> text);
 
 }  // namespace tidemark::table_store

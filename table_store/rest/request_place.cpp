@@ -33,7 +33,7 @@ bool is_insert(const Call& call) {
   return call.url.kind == UrlKind::kEntities && call.method == "POST" && call.parameter("comp") != "acl";
 }
 
-/// Of a request whose URL and headers tell.
+/// Returns the place of a request whose URL and headers decide it.
 Place place_by_head(const Call& call) {
   const bool reads = call.method == "GET" || call.method == "HEAD";
   const auto& url = call.url;

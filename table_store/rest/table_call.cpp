@@ -17,7 +17,7 @@ KeyBounds Call::bounds() const {
 
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept) {
   const auto wanted = format && !format->empty() ? *format : accept.value_or("");
-  if (wanted == "application/json;odata=nometadata") return MetadataLevel::kNone;  // what the SDKs send
+  if (wanted == "application/json;odata=nometadata") return MetadataLevel::kNone;  // the value that the SDKs send
   const auto text = to_lower_ascii(wanted);
   const auto names = [&](std::string_view part) { return text.find(part) != std::string::npos; };
   if (names("odata=nometadata")) return MetadataLevel::kNone;

@@ -1,5 +1,5 @@
-// One request on its way through the routes: what it asks for, who asks, and the form of the answer. It lives in the
-// frame of TableRoutes::serve and is used by one coroutine at a time.
+// One request on its way through the routes: its target, its caller, and the form of the answer. It lives in the frame
+// of TableRoutes::serve and is used by one coroutine at a time.
 #pragma once
 #include <optional>
 #include <string>
@@ -30,21 +30,21 @@ struct Call : service::Call {
   Random& random;
   TableUrl url;
   std::string_view method;  // after X-HTTP-Method
-  bool read = false;        // url and method are those of the request
-  bool batch = false;       // the URL was one of a batch, and is now that of its operations
+  bool read = false;        // url and method have been read from the request
+  bool batch = false;       // the URL was that of a batch, and is now that of its operations
   std::string base;         // "http://host/account"
   MetadataLevel level = MetadataLevel::kMinimal;
 
-  /// The value of a query parameter; OData's names are matched exactly.
+  /// Returns the value of a query parameter; OData's names are matched exactly.
   [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
   [[nodiscard]] JsonScope scope() const { return {base, account(), url.table, level, nullptr}; }
   /// kAuthorization*: see authenticator.h. For a table SAS the resource is the URL's table.
   [[nodiscard]] Result<void> allow(const auth::Need& need) const;
-  /// The key range of a table SAS; unbounded for everyone else.
+  /// Returns the key range of a table SAS; unbounded for every other caller.
   [[nodiscard]] KeyBounds bounds() const;
 };
 
-/// The verb of a request or of a part of a batch; X-HTTP-Method tunnels other verbs through POST.
+/// Returns the verb of a request or of a part of a batch; X-HTTP-Method tunnels other verbs through POST.
 /// kXMethodIncorrectCount, kXMethodNotUsingPost, kXMethodIncorrectValue.
 Result<std::string_view> effective_method(std::string_view method, const HeaderList& headers);
 
@@ -55,14 +55,14 @@ Result<void> check_body_type(std::optional<std::string_view> content_type);
 /// kJsonFormatNotSupported (verbose), kMediaTypeNotSupported.
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept);
 
-/// The content type of a JSON answer.
+/// Returns the content type of a JSON answer.
 std::string_view json_content_type(MetadataLevel level);
 
-/// "return-content" and "return-no-content"; anything else is ignored.
+/// The values "return-content" and "return-no-content"; anything else is ignored.
 enum class Prefer { kNone, kContent, kNoContent };
 Prefer parse_prefer(std::optional<std::string_view> header);
-/// Begins the answer to a creation. True if the caller wants the content, which is still to be added. Without a
-/// location, the answer does not tell it.
+/// Begins the answer to a creation. Returns true if the client wants the content, which the caller adds. If `location`
+/// is empty, the answer does not have it.
 bool begin_created(http::Response& response, const Call& call, const std::string& location);
 
 }  // namespace tidemark::table_store

@@ -9,14 +9,15 @@
 
 namespace tidemark::table_store {
 
-/// {"odata.error":{...}} on one line; `prefix` is "3:" for the fourth operation of a batch.
+/// Returns {"odata.error":{...}} on one line; `prefix` is "3:" for the fourth operation of a batch.
 std::string error_json(const Error& error, const std::string& request_id, Time now, const std::string& prefix = {});
 
 enum class ErrorForm { kJson, kXml };
-/// Without the headers that every answer has.
+/// Makes the answer without the headers that every answer has.
 http::Response error_response(const Error& error, ErrorForm form, const std::string& request_id, Time now);
 
-/// True for refusals that come before the request is examined; their answers echo nothing from it.
+/// Tells whether this is a refusal that comes before the request is examined; its answer echoes nothing from the
+/// request.
 bool is_authentication_failure(ErrorCode code);
 
 }  // namespace tidemark::table_store

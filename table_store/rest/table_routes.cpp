@@ -13,7 +13,7 @@
 namespace tidemark::table_store {
 namespace {
 
-/// The form of a refusal, which may come before the URL was understood.
+/// Chooses the form of a refusal, which may come before the URL was parsed.
 bool speaks_xml(const Call& call) {
   const auto accept = call.http.header("accept");
   if (accept && accept->find("application/xml") != std::string_view::npos) return true;
@@ -22,12 +22,12 @@ bool speaks_xml(const Call& call) {
 
 bool is_write(std::string_view method) { return method != "GET" && method != "HEAD" && method != "OPTIONS"; }
 
-/// Operations whose answers are XML whatever Accept says.
+/// Tells whether the operation answers in XML whatever Accept says.
 bool speaks_xml_only(const Call& call) {
   return call.url.kind == UrlKind::kAccount || (call.url.kind == UrlKind::kEntities && call.parameter("comp") == "acl");
 }
 
-/// What users may do to the tables of storage analytics.
+/// Checks an operation on a table of storage analytics, which users may only read and delete from.
 Result<void> check_metrics_access(const Call& call) {
   const bool reads = call.method == "GET" || call.method == "HEAD";
   const bool erases = call.method == "DELETE" && call.url.kind == UrlKind::kEntity;
@@ -35,7 +35,7 @@ Result<void> check_metrics_access(const Call& call) {
   return fail(ErrorCode::kInsufficientAccountPermissions, "Metrics of storage analytics can be read and deleted only.");
 }
 
-/// What was asked for, once it is known who asks.
+/// Reads the target and the form of the answer, once the caller is authenticated.
 Result<void> read_request(Call& call) {
   call.method = TRY(effective_method(call.http.method, call.http.headers));
   call.url = TRY(parse_table_url(call.resource.rest));
@@ -47,7 +47,7 @@ Result<void> read_request(Call& call) {
   TRY(check_metrics_access(call));
   if (speaks_xml_only(call)) return {};
   call.base = call.endpoint();
-  if (call.batch) return {};  // the operations say for themselves what they accept
+  if (call.batch) return {};  // each operation states its own media type
   call.level = TRY(metadata_level(call.parameter("$format"), call.http.header("accept")));
   return {};
 }
@@ -65,8 +65,8 @@ Answer get_delegation_key(Call& call) {
   co_return call.front.get_delegation_key(call, body);
 }
 
-/// GET and PUT ?restype=service&comp=properties, GET ?restype=service&comp=stats,
-/// POST ?restype=service&comp=userdelegationkey.
+/// Serves GET and PUT ?restype=service&comp=properties, GET ?restype=service&comp=stats,
+/// and POST ?restype=service&comp=userdelegationkey.
 Answer serve_account(Call& call) {
   const bool reads = call.method == "GET" || call.method == "HEAD";
   const auto comp = call.parameter("comp").value_or("");
@@ -79,7 +79,7 @@ Answer serve_account(Call& call) {
   co_return comp == "stats" ? call.front.get_stats(call) : call.front.get_properties(call);
 }
 
-/// Null: no such resource or verb.
+/// Returns null if there is no such resource or verb.
 Route find_route(const Call& call) {
   switch (call.url.kind) {
     case UrlKind::kAccount:
@@ -117,7 +117,7 @@ Task<Result<service::Place>> TableRoutes::place_of(Call& call, http::BodyReadBef
   co_return co_await place_of_request(call, body);
 }
 
-/// Point reads, above all.
+/// Serves point reads, above all.
 std::optional<Result<http::Response>> TableRoutes::answer_at_once(Call& call) {
   if (auto read = read_request(call); !read) return fail(std::move(read.error()));
   if (is_point_read(call)) return get_entity(call);

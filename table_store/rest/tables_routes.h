@@ -4,9 +4,9 @@
 
 namespace tidemark::table_store {
 
-/// GET and POST Tables; GET and DELETE Tables('t').
+/// Serves GET and POST Tables; GET and DELETE Tables('t').
 Answer serve_tables(Call& call);
-/// GET and PUT t?comp=acl.
+/// Serves GET and PUT t?comp=acl.
 Answer serve_acl(Call& call);
 
 }  // namespace tidemark::table_store

@@ -1,4 +1,4 @@
-// The change feeds of tables (model/feed.h): what is kept of the log for whoever reads it, and reading it.
+// The change feeds of tables (model/feed.h): keeps a part of the log for readers, and reads it.
 #include <boost/asio/post.hpp>
 #include <charconv>
 
@@ -54,8 +54,8 @@ Result<FeedStatus> status_of_feed(const FollowedLogs& logs) {
   return status;
 }
 
-/// A place in the feed where the request may begin.
-/// `shared`: by processes, of which one may have given a place that another does not see yet.
+/// Returns the place in the feed where the request may begin. `shared`: processes share the shards, and one may have
+/// given a place that another does not see yet.
 Result<FeedPlace> start_of(const FeedRequest& request, const FollowedLogs& logs, const FeedPlace& end, bool shared) {
   auto oldest = begin_of(logs);
   if (request.start == FeedStart::kOldest) return oldest;
@@ -83,9 +83,9 @@ Result<FeedPlace> start_of(const FeedRequest& request, const FollowedLogs& logs,
   return place;
 }
 
-/// Reads the logs of all shards in the order of their versions. A drop of the table is a note in each log: whoever
-/// comes to it first waits there for the others, so that all that was in the table comes before the drop, and all that
-/// is in the next table of the name after it.
+/// Reads the logs of all shards in the order of their versions. A drop of the table is a note in each log: a lane that
+/// reaches it first waits there for the others, so that all changes of the dropped table come before the drop, and all
+/// changes of the next table of that name after it.
 class FeedReader {
  public:
   FeedReader(const FollowedLogs& logs, const FeedRequest& request, FeedPlace begin, FeedPlace end)
@@ -103,7 +103,7 @@ class FeedReader {
     return {};
   }
 
-  /// Reads a note; false at the end of the page.
+  /// Reads a note; returns false at the end of the page.
   Result<bool> step() {
     auto* lane = first();
     const bool drops = lane == nullptr && find_drop();
@@ -148,7 +148,7 @@ class FeedReader {
     return lane.drop != 0 ? Result<void>{} : corrupt_record("note");
   }
 
-  /// With the lowest version of those that do not wait for a drop; null if there is none.
+  /// Returns the lane with the lowest next version among those that do not wait for a drop; null if there is none.
   Lane* first() {
     Lane* lowest = nullptr;
     for (auto& lane : lanes_) {
@@ -158,7 +158,7 @@ class FeedReader {
     return lowest;
   }
 
-  /// All wait for a drop or are at their ends: the first drop of which every shard has its note.
+  /// Finds the first drop of which every shard has its note. All lanes wait for a drop or are at their ends.
   bool find_drop() {
     drop_ = 0;
     for (const auto& lane : lanes_) {
@@ -215,7 +215,7 @@ class FeedReader {
     return look(lane);
   }
 
-  /// Where there is nothing more, the end is the next place.
+  /// Moves the next place to the end in the logs that have been read completely.
   void end_lanes() {
     for (auto& lane : lanes_) {
       auto& next = page_.next.logs[shard_of(lane)];
@@ -265,7 +265,7 @@ struct ReadPage {
   FeedPage page;
 };
 
-/// The snapshots end with it: whoever waits for changes holds none.
+/// The snapshots end with this coroutine, so a request that waits for changes holds none.
 Task<Result<ReadPage>> read_page(FollowedLogs logs, const FeedRequest& request, bool shared) {
   const auto executor = co_await asio::this_coro::executor;
   const auto [end, seen] = CO_TRY(end_of(logs));
@@ -300,7 +300,7 @@ Task<Result<FeedStatus>> TableService::put_feed(std::string account, std::string
     CO_TRY(co_await shards_.copies().change(account, to_lower_ascii(table), begin, &kPutFeedStep));
     const auto logs = kept_logs_of(shards_, key);
     if (logs) co_return status_of_feed(*logs);
-    // Or somebody has dropped it since.
+    // Otherwise the feed has been dropped since.
     if (!logs.failed_with(ErrorCode::kFeedNotFound)) co_return fail(logs.error());
   }
 }
@@ -357,7 +357,7 @@ Task<Result<FeedPage>> TableService::changes(std::string account, std::string ta
     const auto ticket = waiting ? waiting->ticket() : Signal::Ticket{};
     auto read = CO_TRY(co_await read_page(CO_TRY(kept_logs_of(shards_, key)), request, shards_.shared()));
     if (last || !read.page.changes.empty()) co_return std::move(read.page);
-    // What is to come is after this place, whatever the request began with.
+    // Later changes come after this place, wherever the request began.
     request.start = FeedStart::kPlace;
     request.place = read.page.next;
     if (!waiting) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kAwaitChange = "table.await_change";
 constexpr Duration kPatience = std::chrono::seconds(4);
-// Between two questions about the same, however fast they are answered.
+// The pause between two questions about the same feed and shard, however fast they are answered.
 constexpr Duration kPause = std::chrono::milliseconds(5);
 constexpr std::string_view kChanged = "changed";
 

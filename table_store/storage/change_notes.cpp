@@ -7,10 +7,10 @@
 namespace tidemark::table_store {
 namespace {
 
-// About what a note takes beside its keys and values.
+// About the size of a note beside its keys and values.
 constexpr std::size_t kNoteOverhead = 48;
 
-/// Which of its bounds the follower would exceed; empty: none.
+/// Returns which of its bounds the follower would exceed; empty: none.
 std::string exceeded_bound(const FeedRecord& feed, const FollowerRecord& follower, const HeadRecord& head) {
   const auto most = feed.share_of(follower.following.max_changes);
   if (head.changes - follower.changes > most) return std::to_string(most) + " changes";

@@ -1,5 +1,5 @@
-// Notes what one transaction changes in followed tables. It runs on the engine's threads, as part of the transaction's
-// body. Private to storage/.
+// Notes the changes of one transaction in followed tables. It runs on the engine's threads, as part of the
+// transaction's body. Private to storage/.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace tidemark::table_store {
 
-/// Whom a transaction concerns once it is durable.
+/// The feeds that a transaction concerns once it is durable.
 struct NotedFeeds {
   std::vector<std::shared_ptr<const Capture>> noted;
   std::vector<std::shared_ptr<const Capture>> staled;  // the log has to keep less
@@ -20,12 +20,13 @@ class ChangeNotes {
   /// All notes have this version.
   ChangeNotes(kv::Transaction& txn, Version version) : txn_(txn), version_(version) {}
 
-  /// An entity was put or erased. `before`: what was there, or null. `origin` and `block`, which has the properties: of
-  /// what is there now.
+  /// Notes that an entity was put or erased. `before`: the previous entity, or null. `origin` and `block`, which has
+  /// the properties, are those of the present entity.
   Result<void> note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
                     std::string_view row_key, const EntityView* before, NoteKind kind,
                     const std::optional<OriginView>& origin, std::string_view block);
-  /// The table was dropped or made. `which`: of the drops, in a divided store (FeedDivision::change).
+  /// Notes that the table was dropped or made. `which`: the number of the drop, in a divided store
+  /// (FeedDivision::change).
   Result<void> note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind, std::string_view which = {});
 
   enum class Bounds { kKeep, kIgnore };
@@ -40,7 +41,7 @@ class ChangeNotes {
   };
   Result<Open*> open(const std::shared_ptr<const Capture>& capture);
   void add(Open& feed, Note note);
-  /// True if the log has to keep less from now on.
+  /// Returns true if the log has to keep less from now on.
   Result<bool> keep_bounds(Open& feed);
 
   kv::Transaction& txn_;

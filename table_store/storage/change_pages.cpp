@@ -1,5 +1,5 @@
 // Pages of changes for followers (model/changes.h): the logs after a position, joined with the entities as they are
-// now. What is of one shard is read from one snapshot, in slices, between which the thread is given away.
+// now. Each shard is read from one snapshot, in slices, between which the thread is given away.
 #include <boost/asio/post.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <unordered_map>
@@ -16,16 +16,18 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at what other processes may have changed
-// Of a page: its changes, however few entities they are of; its bytes; and what is read of entities for it.
+constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at changes of other processes
+// The limits of a page: its changes, however few entities they concern; its bytes; and the bytes of entities read for
+// it.
 constexpr std::uint64_t kMostNotesOfAPage = 100'000;
 static_assert(kMostNotesOfAPage <= wire::kMaxItems);
 constexpr std::size_t kMostBytesOfAPage = 3 * kMaxReplyBytes;
 constexpr std::size_t kMostBytesRead = 4 * kMostBytesOfAPage;
-// With all that was read together for its end. Text may take three bytes where it counts as two.
+// The limit including all entities that were read together for its end. Text may take three bytes where it counts as
+// two.
 constexpr std::size_t kMostBytesInTheEnd = 5 * kMaxReplyBytes;
 constexpr std::size_t kLargestEntity = kMaxEntityBytes * 3 / 2;
-// Of an entity in a page, beside its keys, which are there twice, and its values.
+// The size of an entity in a page, beside its keys, which are there twice, and its values.
 constexpr std::size_t kBytesAroundEntity = 64;
 
 /// An entity of the page whose bytes have not been read yet.
@@ -34,18 +36,18 @@ struct Unread {
   std::string key;
 };
 
-/// A shard's log and entities, and how far a page has read them.
+/// A shard's log and entities, and how far they have been read for a page.
 struct Lane {
   const kv::Reader& rows;
   std::shared_ptr<const Capture> capture;
-  std::optional<std::uint64_t> generation = {};  // nothing if the table is not there
+  std::optional<std::uint64_t> generation = {};  // nothing if the table does not exist
   Version as_of = 0;
   Version after = 0;       // where the page begins
   std::uint32_t skip = 0;  // notes of the first transaction after it
   std::unique_ptr<kv::Cursor> cursor = {};
   std::optional<NotePlace> next = {};
   Version version = 0;  // of the transaction that was begun last
-  Version through = 0;  // of the one before it
+  Version through = 0;  // of the transaction before it
   std::uint32_t read_of_version = 0;
   bool dropped = false;  // with this transaction; the page reads no more of this log
   std::vector<Unread> unread = {};
@@ -81,7 +83,7 @@ class PageReader {
     return {};
   }
 
-  /// Reads a note; false at the end of the page.
+  /// Reads a note; returns false at the end of the page.
   Result<bool> step() {
     if (lane_ == nullptr || !lane_->within_transaction()) lane_ = next_lane();
     if (unread_ >= most_read_together()) TRY(read_entities());
@@ -100,7 +102,7 @@ class PageReader {
     return true;
   }
 
-  /// Without what only the reading needed.
+  /// Returns the page without the data that only the reading needed.
   ChangesPage finish() {
     std::vector<std::size_t> order(places_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -113,8 +115,8 @@ class PageReader {
   }
 
  private:
-  /// Whose next transaction has the lowest version, but first the one of which earlier pages had a part; null if there
-  /// is none.
+  /// Returns the lane whose next transaction has the lowest version, but first the one whose transaction began in
+  /// earlier pages; null if there is none.
   Lane* next_lane() {
     Lane* lowest = nullptr;
     for (auto& lane : lanes_) {
@@ -125,7 +127,7 @@ class PageReader {
     return lowest;
   }
 
-  /// Whether the lane's next note belongs to the page.
+  /// Tells whether the lane's next note belongs to the page.
   bool goes_on(Lane& lane) {
     const bool full = bytes_ >= kMostBytesOfAPage || bytes_read_ >= kMostBytesRead;
     if (lane.within_transaction()) {
@@ -140,7 +142,7 @@ class PageReader {
     return true;
   }
 
-  /// The page goes up to where each lane has come.
+  /// Sets the end of the page to where each lane has come.
   void end() {
     for (auto& lane : lanes_) {
       page_.more = page_.more || lane.next;
@@ -193,8 +195,8 @@ class PageReader {
     return (kMostBytesInTheEnd - std::min(bytes_, kMostBytesInTheEnd)) / kLargestEntity;
   }
 
-  /// What is now of the entities that the latest notes name. They are read together, because another process may serve
-  /// the shard, and then each reading is a question to the database.
+  /// Reads the present entities that the latest notes name. They are read together, because if another process serves
+  /// the shard, each reading is a question to the database.
   Result<void> read_entities() {
     for (auto& lane : lanes_) {
       if (lane.unread.empty()) continue;
@@ -222,16 +224,16 @@ class PageReader {
   }
 
   std::vector<Lane> lanes_;
-  Lane* lane_ = nullptr;  // that was read last
+  Lane* lane_ = nullptr;  // the one that was read last
   const std::uint32_t limit_;
-  const Selection& selection_;  // of what the entities are now
+  const Selection& selection_;  // of the present entities
   std::size_t bytes_ = 0;
   std::size_t bytes_read_ = 0;
   ChangesPage page_;
-  // For each entity of the page: its place there, and which of the notes was its last.
+  // For each entity of the page: its place there, and the number of its last change.
   std::unordered_map<std::string, std::size_t> places_;
   std::vector<std::uint64_t> last_changes_;
-  std::size_t unread_ = 0;                                                 // of all lanes
+  std::size_t unread_ = 0;                                                 // in all lanes
   boost::unordered_flat_set<std::pair<std::size_t, std::string>> blocks_;  // the blocks of all `before`, by place
 };
 
@@ -263,7 +265,8 @@ Result<FeedView> view_feed(const TableShards& shards, const std::string& account
   return view;
 }
 
-/// A position before the follower's own stands for that one. False: it is after the store's last version.
+/// Begins at a position; one before the follower's own stands for that one. Returns false if it is after the store's
+/// last version.
 bool begin_at(FeedView& view, const Position& after, const NotesRead& skip) {
   const auto too_high = [&](const Lane& lane, std::size_t shard) { return after.of(shard) > lane.as_of; };
   bool wrong = after.shards.size() > view.lanes.size();
@@ -277,7 +280,7 @@ bool begin_at(FeedView& view, const Position& after, const NotesRead& skip) {
   return !wrong;
 }
 
-/// What a page says that has read nothing.
+/// Returns a page for which nothing was read.
 ChangesPage no_page(const FeedView& view, const Position& after) {
   ChangesPage page;
   page.through = after;
@@ -331,7 +334,7 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
     auto page = view.stale ? no_page(view, after) : CO_TRY(co_await read_page(view, limit, selection));
     if (last || says_anything(page)) co_return page;
     const auto feed = view.logs.front().feed.feed;
-    view = {};  // what waits holds no snapshots
+    view = {};  // a waiting request holds no snapshots
     if (!place) {
       auto taken = waits_.take(feed);
       if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends

@@ -1,5 +1,5 @@
-// The bytes of a followed table's rows (table_keys.h), in the manner of table_records.h. Every record begins with its
-// format, 1. Pure; any thread.
+// The bytes of a followed table's rows (table_keys.h), encoded like those of table_records.h. Every record begins with
+// its format, 1. Pure; any thread.
 #pragma once
 #include <memory>
 
@@ -19,7 +19,7 @@ struct FollowerRecord {
   bool stale = false;
 };
 
-/// The change feed for users: what is kept of the log, and what is kept no more.
+/// The change feed for users: the changes of the log that are kept, and where they begin.
 struct KeptRecord {
   ChangeFeed feed = {};
   std::uint64_t generation = 0;
@@ -27,15 +27,15 @@ struct KeptRecord {
   std::uint32_t gone_index = 0;          // and its number in the transaction
   std::uint64_t changes = 0, bytes = 0;  // of the log up to there
 
-  /// What is kept begins here.
+  /// Returns the place where the kept changes begin.
   [[nodiscard]] LogPlace begin() const { return {gone, gone_index + 1}; }
 };
 
-/// Of a feed whose log is divided over shards. Each has a record of the whole feed, and its own part of the log.
+/// For a feed whose log is divided over shards: each shard has a record of the whole feed, and its own part of the log.
 struct FeedDivision {
   std::uint64_t shards = 1;
   std::uint64_t change = 0;   // the last change of the catalogue that this shard has made (table_changes.h)
-  std::uint64_t dropped = 0;  // the last of them that dropped the table
+  std::uint64_t dropped = 0;  // the last such change that dropped the table
 };
 
 struct FeedRecord {
@@ -45,11 +45,11 @@ struct FeedRecord {
   std::optional<KeptRecord> kept;
   std::optional<FeedDivision> division;  // nothing in a store of one shard
 
-  /// Of a bound, what this shard's log may have.
+  /// Returns this shard's share of a bound.
   [[nodiscard]] std::uint64_t share_of(std::uint64_t bound) const {
     return division ? std::max<std::uint64_t>(1, bound / division->shards) : bound;
   }
-  /// Whether a follower makes rows that list entities, or makes rows in the table.
+  /// Tells whether a follower makes rows that list entities, or makes rows in the table.
   [[nodiscard]] bool has_lists() const {
     return std::ranges::any_of(followers, [](const auto& each) {
       return each.following.lists.has_value() || each.following.own_rows.has_value();
@@ -61,10 +61,10 @@ struct FeedRecord {
   [[nodiscard]] FollowerRecord* find(std::string_view follower);
 };
 
-/// What a write has to know. A write that exceeds a bound reads the feed's record.
+/// The figures that every write needs. A write that exceeds a bound reads the feed's record.
 struct HeadRecord {
   std::uint64_t changes = 0, bytes = 0;              // noted since the feed began
-  std::uint64_t changes_bound = 0, bytes_bound = 0;  // beyond which a follower is further behind than it may be
+  std::uint64_t changes_bound = 0, bytes_bound = 0;  // beyond these, a follower is further behind than it may be
   bool live = false;                                 // false: all followers are stale, and nothing is noted
 };
 
@@ -74,12 +74,12 @@ enum class NoteKind : std::uint8_t { kPut = 1, kErased = 2, kDropped = 3, kMerge
 struct Note {
   NoteKind kind = NoteKind::kPut;
   bool was_there = false;
-  /// Of what was there, if `before` has all its properties.
+  /// The version of the previous entity, if `before` has all its properties.
   std::optional<Version> before_version;
-  std::string partition_key, row_key;    // of a drop in a divided store: empty, and which drop (FeedDivision::change)
-  std::string before;                    // the followed properties (model/property_block.h), if it was there
+  std::string partition_key, row_key;    // of a drop in a divided store: empty, and its number (FeedDivision::change)
+  std::string before;                    // the followed properties (model/property_block.h), if the entity existed
   std::optional<std::string> after;      // all properties
-  std::uint64_t changes = 0, bytes = 0;  // of the log up to and with this note
+  std::uint64_t changes = 0, bytes = 0;  // of the log up to and including this note
 };
 
 inline constexpr std::uint8_t kChangeFormat = 1;
@@ -130,7 +130,7 @@ inline constexpr auto kFeedRecord = record_format<FeedRecord>(kChangeFormat, "fe
     io.u64(follower.bytes);
     io.boolean(follower.stale);
   });
-  // What is not there at the end of a record has nothing in it, as in records that are older than it.
+  // Fields missing at the end of a record are empty, as in records of older versions.
   constexpr bool kReads = std::remove_cvref_t<decltype(io)>::kReads;
   if constexpr (kReads) {
     if (io.bytes.finished()) return;
@@ -176,18 +176,18 @@ inline constexpr auto kHeadRecord =
 //          changes varint | bytes varint | [version i64] | [after string: properties] | [before: properties]
 std::string encode_note(const Note& note);
 Result<Note> decode_note(std::string_view bytes);
-/// Whether a note is of a drop, without reading all of it.
+/// Tells whether a note is of a drop, without reading all of it.
 inline bool is_of_drop(std::string_view note) {
   return note.size() > 1 && static_cast<NoteKind>(note[1]) == NoteKind::kDropped;
 }
 
-/// Nothing if nobody follows the table.
+/// Returns nothing if the table has no followers.
 Result<std::optional<FeedRecord>> read_feed(const kv::Reader& reader, std::string_view feed_key);
 Result<HeadRecord> read_head(const kv::Reader& reader, std::uint64_t feed);
 std::shared_ptr<const Capture> capture_of(const FeedRecord& feed, std::string feed_key);
-/// What is to be captured of the table with this key of a feed. Null if nobody follows it.
+/// Returns the capture for the table with this key of a feed. Null if the table has no followers.
 Result<std::shared_ptr<const Capture>> read_capture(const kv::Reader& reader, std::string feed_key);
-/// Beyond this, the oldest notes of a feed are let go: several at once.
+/// Returns the size beyond which the oldest notes of a feed are dropped: several at once.
 std::uint64_t most_bytes(const FeedRecord& feed);
 /// Computes the head's bounds anew from the followers.
 void set_bounds(HeadRecord& head, const FeedRecord& feed);

@@ -1,4 +1,4 @@
-// Wakes those who wait for a change of a followed table. A writer pays for it only while somebody waits. Thread safe.
+// Wakes callers that wait for a change of a followed table. A writer pays for it only while some wait. Thread safe.
 #pragma once
 #include <atomic>
 #include <map>
@@ -19,8 +19,8 @@ class ChangeWaits {
 
   explicit ChangeWaits(Clock& clock) : clock_(clock) {}
 
-  /// Of one who waits. Take it, take a ticket, look for changes, and then wait: whatever became durable since the
-  /// ticket ends the wait.
+  /// The place of a waiter. Take it, take a ticket, look for changes, and then wait: any change that became durable
+  /// since the ticket ends the wait.
   class Place {
    public:
     Place(Place&& other) noexcept;
@@ -44,15 +44,15 @@ class ChangeWaits {
 
   /// kServerBusy if there are too many already, kUnavailable once closed.
   Result<Place> take(std::uint64_t feed);
-  /// Changes of this feed have become durable.
+  /// Wakes waiters: changes of this feed have become durable.
   void changed(std::uint64_t feed);
-  /// Ends all waits, and there will be no more.
+  /// Ends all waits, and allows no more.
   void close();
   [[nodiscard]] bool closed();
 
  private:
   Clock& clock_;
-  // A writer makes its change durable and then looks whether there is a place; whoever waits has a place and then looks
+  // A writer makes its change durable and then looks whether there is a place; a waiter takes a place and then looks
   // for changes. So at least one of the two sees the other.
   std::atomic<std::size_t> places_{0};
   Mutex mutex_;

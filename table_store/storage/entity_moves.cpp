@@ -1,4 +1,4 @@
-// Moves of single entities (model/move.h). The copy is made of the stored bytes, in the transaction that erases them,
+// Moves of single entities (model/move.h). The copy is made from the stored bytes, in the transaction that erases them,
 // so there is no moment at which an entity is in both tables or has changed in between.
 #include "common/kv/transact_together.h"
 #include "table_store/model/limits.h"
@@ -68,7 +68,8 @@ struct Moving {
     return shards.find_to_write(writing.txn, *job.entity.shard, job.entity.account, table);
   }
 
-  /// Another operation has written the copy, and would take it back once it finds the entity gone: now it is ours.
+  /// Takes over a copy that another operation has written: that operation would remove it once it finds the entity
+  /// gone.
   Result<void> take_over_copy(const KnownTable& destination, std::string_view block) {
     const auto& partition_key = job.entity.partition_key;
     const auto& copy = job.entity.mutations[kCopy];
@@ -90,7 +91,7 @@ struct Moving {
     auto& copy = entity.mutations[kCopy];
     copy.source_version = job.back ? view.effective_version() : view.version;
     copy.restores = job.back;
-    copy.lenient = !job.back;  // what is no copy is in the way
+    copy.lenient = !job.back;  // an entity that is not a copy is in the way
     entity.blocks[kCopy] = view.block;
     const auto copied = TRY(apply_mutation(writing, entity, kCopy, destination));
     if (copied.kind == WriteOutcome::kApplied) return {};
@@ -111,7 +112,7 @@ struct Moving {
     return {};
   }
 
-  /// A move closes its operation: it happens once.
+  /// Runs the move and closes its operation: it happens once.
   Result<std::uint64_t> run(OperationLedger& ledger) {
     TRY(move_entity());
     if (job.companion) TRY(apply_mutation(writing, *job.companion, 0, TRY(find(job.companion->table))));
@@ -122,8 +123,8 @@ struct Moving {
   }
 };
 
-/// The one that has the entity, its destination, the companion and the operation. Null: several have, or it is not
-/// here.
+/// Returns the shard that has the entity, its destination, the companion and the operation. Null: several shards have
+/// them, or the shard is not served here.
 TableShard* find_shard(const TableShards& shards, const MoveJob& job) {
   const auto& entity = job.entity;
   auto* shard = &shards.to_write(entity.account, entity.table, entity.partition_key);

@@ -61,14 +61,15 @@ Result<void> check_job(MutationJob& job) {
   for (std::size_t i = 0; i < mutations.size(); ++i) {
     job.at = i;
     TRY(check_mutation(job.partition_key, mutations[i]));
-    if (mutations.size() == 1) break;  // nothing to be compared with
+    if (mutations.size() == 1) break;  // no other row to compare with
     if (!rows.insert(mutations[i].row_key).second) return fail(ErrorCode::kInvalidDuplicateRow);
   }
   job.at.reset();
   return job.fence ? check_operation_id(job.fence->operation_id) : Result<void>{};
 }
 
-/// What the row's condition says: nothing to go on, or the outcome without a write, or the error of the transaction.
+/// The result of the row's condition: nothing (continue), or the outcome without a write, or the error of the
+/// transaction.
 using Verdict = std::optional<MutationOutcome>;
 
 Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, WriteOutcome lenient_kind, Version version) {
@@ -94,7 +95,7 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityView& exist
       !switches.ignore_if_version.load(std::memory_order_relaxed)) {
     return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, WriteOutcome::kConflict, existing.version);
   }
-  // What is marked belongs to whoever made it.
+  // A marked row belongs to the follower that made it.
   if ((mutation.origin || mutation.source_version) && existing.origin != view_of(mutation.origin)) {
     return MutationOutcome{WriteOutcome::kConflict, existing.version};
   }
@@ -112,7 +113,7 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityView& exist
   return std::nullopt;
 }
 
-/// The block of the merged properties: old ones keep their place, new ones follow.
+/// Returns the block of the merged properties: old ones keep their place, new ones follow.
 Result<std::string> merged(const MutationJob& job, const Mutation& mutation, const EntityView& existing) {
   std::vector<Property> out;
   std::unordered_map<std::string_view, std::size_t> places;
@@ -142,7 +143,7 @@ Result<MutationOutcome> apply_mutation(Writing& writing, const MutationJob& job,
   auto& [txn, version, notes] = writing;
   const auto& mutation = job.mutations[index];
   const auto key = entity_key(table.generation, job.partition_key, mutation.row_key);
-  // Whatever is there gives way to an unconditional insert-or-replace, so nobody needs to look, if nobody follows.
+  // An unconditional insert-or-replace replaces any row, so it need not read it, if the table has no followers.
   const bool blind = mutation.kind == kInsertOrReplace && !mutation.source_version && !table.capture;
   auto existing = TRY(blind ? Result<std::optional<std::string>>(std::nullopt) : txn.get(key));
   EntityView view;
@@ -179,7 +180,7 @@ Result<Version> next_version(const kv::Reader& reader, Version now) {
 
 namespace {
 
-/// Gives how many were applied. May run again.
+/// Returns how many mutations were applied. May run again.
 Result<std::uint64_t> run(kv::Transaction& txn, const TableShards& shards, MutationJob& job) {
   job.outcomes.clear();
   job.at = 0;
@@ -214,9 +215,9 @@ Result<void> TableService::write(kv::Transaction& txn, MutationJob& job) {
   return {};
 }
 
-/// For jobs of one account and fence.
+/// The state of repeated attempts, for jobs of one account and fence.
 struct TableService::Preparation {
-  static constexpr int kMostRounds = 8;  // each time, somebody dropped the table or made it again
+  static constexpr int kMostRounds = 8;  // in each, the table was dropped or made again
   int rounds = 0;
   std::set<std::size_t> entered;
   std::set<std::pair<std::size_t, std::string>> brought;  // in this round

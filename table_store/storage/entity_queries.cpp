@@ -1,8 +1,8 @@
 // Point reads and scans. Both read one snapshot.
 //
-// A scan works in slices. The first is short and free, so that what is small is never queued; for every further one it
-// waits for its turn (scan_turns.h). It ends with a continuation 5 s after it began, or after the patience of who asks,
-// waiting included: a client has its page, if an empty one, long before it gives up.
+// A scan works in slices. The first is short and free, so that small scans are never queued; for every further one it
+// waits for its turn (scan_turns.h). It ends with a continuation 5 s after it began, or after the caller's patience,
+// waiting included: a client gets its page, perhaps an empty one, long before it gives up.
 #include "common/base/encoding.h"
 #include "common/kv/key_codec.h"
 #include "table_store/model/limits.h"
@@ -25,16 +25,16 @@ constexpr Duration kBudget = 5s;
 // Work between two looks at the clock.
 constexpr std::size_t kEntitiesBetweenLooks = 32;
 constexpr std::size_t kBytesBetweenLooks = 128UL << 10;
-// What a step costs beside the bytes it reads, in bytes: a search in the database.
+// The cost of a step beside the bytes it reads, in bytes: a search in the database.
 constexpr std::size_t kBytesOfAStep = 256;
 // A full page looks this far for another match, so that a last page usually says that it is the last.
 constexpr std::size_t kLookAhead = 1000;
-// A walk over more entities than this will hardly be asked for again while the cache remembers it.
+// A walk over more entities than this is unlikely to be repeated while the cache remembers it.
 constexpr std::size_t kLongWalk = 2000;
-// That are read at once.
+// Points that are read at once.
 constexpr std::size_t kMostPoints = 16;
 
-/// How long a query has been at it. A clock that jumps ends a slice or a page early, never late.
+/// Measures how long a query has run. A clock that jumps ends a slice or a page early, never late.
 class Budget {
  public:
   Budget(Clock& clock, Duration patience)
@@ -77,13 +77,13 @@ class Budget {
   std::size_t bytes_ = 0;
 };
 
-/// The plan's ranges behind the table's prefix, without what lies before the continuation or outside the bounds.
+/// Returns the plan's ranges under the table's prefix, without the parts before the continuation or outside the bounds.
 std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uint64_t generation) {
   const auto prefix = entity_prefix(generation);
   auto first = prefix;
   auto last = entity_prefix(generation + 1);
   if (query.from) first += encode_entity_key(query.from->partition_key, query.from->row_key);
-  // Exactly the bounds: what lies outside is neither read nor named by a continuation.
+  // Exactly the bounds: keys outside are neither read nor named by a continuation.
   const auto& bounds = query.bounds;
   if (bounds.start_pk) first = std::max(first, entity_key(generation, *bounds.start_pk, bounds.start_rk.value_or("")));
   if (bounds.end_pk) {
@@ -107,7 +107,7 @@ std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uin
   return out;
 }
 
-/// Only these entities, as far as they are in the plan's ranges.
+/// Narrows the plan to these entities, as far as they are in its ranges.
 void narrow(QueryPlan& plan, std::vector<std::string> keys) {
   std::vector<PlannedRange> points;
   points.reserve(keys.size());
@@ -121,19 +121,19 @@ void narrow(QueryPlan& plan, std::vector<std::string> keys) {
   plan.filter_rows = true;
 }
 
-/// Whether the filter says more than keys, and the keys alone leave more than single entities.
+/// Tells whether the filter says more than keys, and the keys alone leave more than single entities.
 bool is_worth_lists(const Query& query, const QueryPlan& plan) {
   return query.keys_in && plan.filter_rows &&
          std::ranges::any_of(plan.ranges, [](const auto& range) { return range.access != Access::kPoint; });
 }
 
-/// The rows of the ranges, one after another. Ranges that are one key are gets, some at once. Each step is short, also
-/// through ranges where nothing is, so that the caller can give the thread away between steps.
+/// Walks over the rows of the ranges, one after another. Ranges of one key are gets, several at once. Each step is
+/// short, also through empty ranges, so that the caller can give the thread away between steps.
 class Walk {
  public:
   enum class Step {
-    kRow,     // entity() is it
-    kAbsent,  // a planned point is not there; entity() has its keys
+    kRow,     // entity() has it
+    kAbsent,  // a planned point does not exist; entity() has its keys
     kGap,     // a planned range is empty
     kEnd,
   };
@@ -141,7 +141,7 @@ class Walk {
   Walk(const kv::Reader& snapshot, std::vector<PlannedRange> ranges)
       : snapshot_(snapshot), ranges_(std::move(ranges)) {}
 
-  /// Views live until the next call.
+  /// Goes to the next step. Views live until the next call.
   Result<Step> next() {
     if (!cursor_) return open_next();
     cursor_->next();
@@ -174,7 +174,7 @@ class Walk {
     return at_ == ranges_.size() ? Step::kEnd : Step::kGap;
   }
 
-  /// More of them each time, unless they are large, since many a page ends after the first.
+  /// Reads more points each time, unless they are large, since many a page ends after the first few.
   Result<void> get_points() {
     points_.clear();
     next_point_ = 0;
@@ -218,7 +218,7 @@ class Walk {
   std::size_t walked_ = 0;
   std::unique_ptr<kv::Cursor> cursor_;
   std::vector<std::string> points_;                  // that were read together
-  std::vector<std::optional<std::string>> records_;  // of them
+  std::vector<std::optional<std::string>> records_;  // of the points
   std::size_t next_point_ = 0;
   std::size_t at_once_ = 1;
   EntityKeyReader key_;
@@ -254,14 +254,14 @@ class ScanMeter {
   std::uint64_t read_ = 0;
 };
 
-/// Null if the query does not care, or there are none.
+/// Returns null if the query does not care, or if the table has no followers.
 Result<std::shared_ptr<const Capture>> followers_for(const Query& query, const TableViews& views,
                                                      std::string_view account) {
   if (!query.sources_only) return nullptr;
   return read_capture(views.catalogue(), feed_key(account, query.table));
 }
 
-/// Which rows a query means, beside its filter: by who wrote them.
+/// Tells which rows a query wants, beside its filter: by their writers.
 class Makers {
  public:
   Makers(const Query& query, std::shared_ptr<const Capture> followers)
@@ -311,8 +311,8 @@ Result<std::optional<std::string>> TableService::read_entity(std::string_view ac
   auto& shard = shards_.of(account, table, partition_key);
   if (const auto known = shard.directory.find(table_row)) {
     auto bytes = shard.engine.get(entity_key(known->generation, partition_key, row_key));
-    // The table may have gone since: only a view of both rows tells which of the two is missing. And another process
-    // may have taken the shard.
+    // The table may have been dropped since: only a view of both rows tells which of the two is missing. And another
+    // process may have taken the shard.
     if ((!bytes || *bytes) && shards_.leased(shard.number)) return bytes;
   }
   const auto ticket = shard.directory.ticket();
@@ -404,7 +404,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     if (query.abandoned && query.abandoned()) co_return fail(ErrorCode::kCancelled);
     auto taken = co_await turns_.take(budget.slices());
     if (taken.failed_with(ErrorCode::kUnavailable)) {
-      stopping = true;  // a short page, which the client continues with whoever comes next
+      stopping = true;  // a short page, which the client continues with another process
       continue;
     }
     if (!taken) co_return fail(std::move(taken.error()));

@@ -25,7 +25,7 @@ inline void store_feed(kv::Transaction& txn, const std::string& key, LoadedFeed&
   txn.put(head_key(feed.record.feed), kHeadRecord.encode(feed.head));
 }
 
-/// The log ends with the last one who needs it.
+/// Stores the feed's rows. The log ends when no follower and no change feed needs it.
 inline void store_or_end_feed(kv::Transaction& txn, const std::string& key, LoadedFeed& feed) {
   if (feed.record.needed()) return store_feed(txn, key, feed);
   txn.erase(key);

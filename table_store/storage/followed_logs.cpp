@@ -70,7 +70,7 @@ Result<FollowerStatus> status_of(const FollowedLogs& logs, const std::string& na
     status.stale = status.stale || follower.stale;
     const auto oldest = follower.stale ? std::optional(follower.position)
                                        : TRY(first_note_after(*log.rows, log.feed.feed, follower.position));
-    // Of several shards, a follower tells only those where it has passed something.
+    // In a store of several shards, a follower reports only the shards where it has passed a change.
     const bool at_end = !oldest && logs.size() > 1;
     status.position.shards.push_back(at_end ? TRY(last_version(*log.rows)) : follower.position);
     if (!oldest) continue;

@@ -7,7 +7,7 @@ namespace {
 
 struct FoundNote {
   NotePlace place;
-  std::uint64_t changes = 0, bytes = 0;  // of the log up to and with it
+  std::uint64_t changes = 0, bytes = 0;  // of the log up to and including it
 };
 
 Result<std::optional<FoundNote>> found_at(const kv::Cursor& cursor) {
@@ -19,7 +19,7 @@ Result<std::optional<FoundNote>> found_at(const kv::Cursor& cursor) {
   return FoundNote{*place, note.changes, note.bytes};
 }
 
-/// The last one that is kept and has at most this version.
+/// Returns the last kept note that has at most this version.
 Result<std::optional<FoundNote>> last_through(const kv::Reader& reader, std::uint64_t feed, const KeptRecord& kept,
                                               Version version) {
   const kv::KeyRange range{note_key(feed, kept.gone + 1, 0), note_key(feed, version + 1, 0)};
@@ -42,7 +42,7 @@ Result<bool> let_go_of_bytes(const kv::Reader& reader, FeedRecord& feed, std::ui
   const auto most = feed.share_of(kept.feed.max_bytes);
   if (bytes - kept.bytes <= most) return false;
   const auto enough = bytes - most;
-  // Up to `low` it is not enough, up to `last` it is.
+  // Stopping at `low` is not enough, stopping at `last` is.
   for (auto low = kept.gone; last - low > 1;) {
     const auto middle = low + (last - low) / 2;
     const auto note = TRY(last_through(reader, feed.feed, kept, middle));

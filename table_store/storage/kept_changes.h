@@ -1,16 +1,16 @@
-// What a table's change feed keeps of the log (model/feed.h), and what it lets go. Private to storage/.
+// Decides which part of the log a table's change feed keeps (model/feed.h). Private to storage/.
 #pragma once
 #include "table_store/storage/change_records.h"
 
 namespace tidemark::table_store {
 
-/// Lets go of the oldest transactions, as many as make the rest fit into the feed's size, or this shard's share of it.
-/// `bytes`: of the whole log; `last`: its last version. False if there were none.
+/// Drops the oldest transactions from the feed, as many as needed for the rest to fit into its size, or this shard's
+/// share of it. `bytes`: of the whole log; `last`: its last version. Returns false if there were none.
 Result<bool> let_go_of_bytes(const kv::Reader& reader, FeedRecord& feed, std::uint64_t bytes, Version last);
-/// Lets go of all up to this version. False if there was nothing.
+/// Drops all changes up to this version from the feed. Returns false if there were none.
 Result<bool> let_go_through(const kv::Reader& reader, std::uint64_t feed, KeptRecord& kept, Version version);
 
-/// How far behind the end of the log the place is.
+/// Returns how far behind the end of the log the place is.
 Result<PlaceStatus> status_of_place(const kv::Reader& reader, const FeedRecord& feed, const HeadRecord& head,
                                     LogPlace place);
 

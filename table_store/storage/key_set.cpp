@@ -6,9 +6,9 @@
 namespace tidemark::table_store {
 namespace {
 
-// An upper bound where an empty one is the largest.
+// Compares upper bounds, of which an empty one is the largest.
 bool upper_less(const std::string& a, const std::string& b) { return !a.empty() && (b.empty() || a < b); }
-/// `at` lies before the end that `upper` is.
+/// Tells whether `at` lies before the end `upper`.
 bool below(const std::string& at, const std::string& upper) { return upper.empty() || at < upper; }
 
 Intervals union_of(const Intervals& a, const Intervals& b) {
@@ -62,7 +62,7 @@ class Collector {
       out_.stripes.push_back({std::move(partitions), std::move(rows)});
     }
   }
-  /// What both sides say about one place.
+  /// Combines the rows of both sides at one place.
   Intervals merge(const Intervals& a, const Intervals& b, SetOp op) {
     const bool room = intervals_ + a.size() + b.size() <= KeySet::kMaxIntervals;
     if (!room && a.size() + b.size() > 2) {
@@ -82,12 +82,12 @@ class Collector {
 class Walker {
  public:
   explicit Walker(const std::vector<Stripe>& stripes) : stripes_(stripes) {}
-  /// The rows at this place; places must rise.
+  /// Returns the rows at this place; places must rise.
   const Intervals& rows_at(const std::string& place) {
     while (at_ < stripes_.size() && !below(place, stripes_[at_].partitions.upper)) ++at_;
     return inside(place) ? stripes_[at_].rows : nothing_;
   }
-  /// Where the rows change next after the place last asked for; empty: never.
+  /// Returns where the rows change next after the last place asked for; empty: nowhere.
   [[nodiscard]] std::string next_change(const std::string& place) const {
     if (at_ == stripes_.size()) return {};
     return inside(place) ? stripes_[at_].partitions.upper : stripes_[at_].partitions.lower;

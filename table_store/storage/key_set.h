@@ -40,7 +40,7 @@ struct KeySet {
 };
 
 KeySet combine(const KeySet& a, const KeySet& b, SetOp op);
-/// The union or intersection of all, computed in a balanced tree. Without any, it is empty or everything.
+/// Returns the union or intersection of all, computed in a balanced tree. Without any, it is empty or everything.
 KeySet combine_all(std::vector<KeySet> sets, SetOp op);
 
 }  // namespace tidemark::table_store

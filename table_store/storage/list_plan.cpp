@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::size_t kMostCases = 64;
 constexpr std::size_t kMostGroups = 256;
-/// Up to here, every whole number is a Double, and no other one is the same.
+/// Up to here, every whole number is a Double, and no other whole number is the same Double.
 constexpr std::int64_t kExactlyDouble = 1LL << 53;
 
-/// What some properties are. Not given: they may be anything.
+/// The values of some properties. Null: the property may have any value.
 using Case = std::vector<const Value*>;
 
-/// Cases of which an entity that matches is one.
+/// Finds cases such that every entity that matches is in one of them.
 class Cases {
  public:
   explicit Cases(const std::vector<std::string>& names) : names_(names) {}
@@ -66,7 +66,7 @@ class Cases {
     return out;
   }
 
-  /// What would be too many cases is left to the filter.
+  /// Skips a child that would make too many cases: the filter checks it anyway.
   [[nodiscard]] std::vector<Case> of_all(const std::vector<std::unique_ptr<FilterNode>>& children) const {
     auto out = anything();
     for (const auto& child : children) {
@@ -91,8 +91,8 @@ class Cases {
   const std::vector<std::string>& names_;
 };
 
-/// How the values stand in keys that a filter holds equal to this one: of numbers, those of all types. Nothing where
-/// two whole numbers may be one Double.
+/// Returns the texts in keys of all values that a filter holds equal to this one: for a number, those of all types.
+/// Nothing if two whole numbers may be the same Double.
 std::optional<std::vector<std::string>> texts_equal_to(const Value& value) {
   const auto of_whole = [](std::int64_t number) -> std::optional<std::vector<std::string>> {
     if (number < -kExactlyDouble || number > kExactlyDouble) return std::nullopt;
@@ -125,7 +125,7 @@ void add_conjuncts(const FilterNode* node, std::vector<const FilterNode*>& out) 
   for (const auto& child : node->children) add_conjuncts(child.get(), out);
 }
 
-/// Whether what matches the one matches the other, because it says all that the other says.
+/// Tells whether every match of the filter also matches the other one, because it has all of the other's conditions.
 bool says_all_of(const Filter& filter, const std::string& other_text) {
   const auto other = Filter::parse(other_text);
   if (!other) return false;
@@ -137,7 +137,8 @@ bool says_all_of(const Filter& filter, const std::string& other_text) {
   });
 }
 
-/// The groups of an entity in this case, for each of its properties as many as values are equal. False: too many.
+/// Adds the groups of an entity in this case: for each of its properties, one for every equal value. Returns false if
+/// there are too many.
 bool add_groups(const EntityLists& lists, const Case& one, const Value* partition_key, std::vector<GroupRows>& out) {
   if (lists.in_partition && partition_key == nullptr) return false;
   std::vector<std::vector<std::string>> groups(1);

@@ -1,4 +1,4 @@
-// From a filter to the lists that have every entity that can match it (model/entity_lists.h). Pure; any thread.
+// Finds the lists that have every entity that can match a filter (model/entity_lists.h). Pure; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,11 +16,11 @@ struct GroupRows {
   RowSearch rows;
 };
 
-/// Nothing if the filter does not say what all properties in EntityLists::by are, or not of entities that are listed.
+/// Returns nothing unless the filter fixes all properties in EntityLists::by and matches only listed entities.
 /// The groups may have entities that do not match.
 std::optional<std::vector<GroupRows>> groups_for(const Filter& filter, const EntityLists& lists);
 
-/// Whether rows with these properties may match a filter for which there are groups of these lists.
+/// Tells whether rows with these properties may match a filter for which these lists have groups.
 bool may_be_meant(const OwnRows& rows, const EntityLists& lists);
 
 }  // namespace tidemark::table_store

@@ -18,19 +18,19 @@
 namespace tidemark::table_store {
 namespace {
 
-// Beyond this, each page would cost more than the part of the table that it is found in.
+// Beyond this, each page would cost more than a walk over the part of the table in which it is found.
 constexpr std::size_t kMostKeys = 16'384;
 constexpr std::size_t kMostKeyBytes = 2UL << 20;
 constexpr std::size_t kHashDigits = 16;
 
 const std::string_view* text_of(const ValueView& value) { return std::get_if<std::string_view>(&value); }
 
-/// What a row of a list says.
+/// The content of a row of a list.
 struct ListRow {
   std::string_view group, keys;
 };
 
-/// Nothing if another than the follower has made the row, or it is none of a list.
+/// Returns nothing if the follower has not made the row, or if it is no row of a list.
 Result<std::optional<ListRow>> read_row(std::string_view record, std::string_view follower, const EntityLists& lists) {
   const auto view = TRY(view_entity(record));
   if (!view.origin || view.origin->follower != follower) return std::nullopt;
@@ -49,7 +49,7 @@ Result<std::optional<ListRow>> read_row(std::string_view record, std::string_vie
   return has_group && has_keys ? std::optional(row) : std::nullopt;
 }
 
-/// The part of a group that is in its first row, of which the key is given.
+/// Returns the share of a group that is in its first row, which has this key.
 double part_in_first_row(std::string_view key) {
   EntityKeyReader keys;
   if (!keys.read(key) || keys.row_key.size() < kHashDigits) return 1;
@@ -59,12 +59,12 @@ double part_in_first_row(std::string_view key) {
   return std::ldexp(static_cast<double>(hash), -64);
 }
 
-/// Adds up what the lists of one follower say.
+/// Collects the entities in the lists of one follower.
 class Candidates {
  public:
   Candidates(const FollowerRecord& follower, const KeysIn& keys_in) : follower_(follower), keys_in_(keys_in) {}
 
-  /// A row of a group; false if the lists are of no use.
+  /// Adds a row of a group; returns false if the lists are of no use.
   Result<bool> add(const std::string& group, bool first, std::string_view key, std::string_view record) {
     const auto& [name, lists] = std::tie(follower_.following.follower, *follower_.following.lists);
     const auto row = TRY(read_row(record, name, lists));
@@ -95,19 +95,19 @@ class Candidates {
   std::size_t bytes_ = 0;
 };
 
-/// Of how much of what a filter says the lists make use.
+/// Returns how much of a filter's conditions the lists use.
 std::size_t detail_of(const EntityLists& lists) {
   return 2 * lists.by.size() + (lists.in_partition ? 1 : 0) + (lists.filter.empty() ? 0 : 1);
 }
 
-/// A follower whose lists have what a filter can match, and where.
+/// A follower whose lists have everything that a filter can match, and the rows.
 struct Choice {
   const FollowerRecord* follower = nullptr;
   std::vector<GroupRows> groups;
 
   [[nodiscard]] const EntityLists& lists() const { return *follower->following.lists; }
 };
-/// First those that make use of most of what the filter says.
+/// Returns the choices, with those first that use most of the filter's conditions.
 std::vector<Choice> choices_for(const FeedRecord& feed, const Filter& filter) {
   std::vector<Choice> choices;
   for (const auto& follower : feed.followers) {
@@ -131,7 +131,7 @@ Result<bool> is_complete(const TableViews& views, std::string_view account, cons
   return text != nullptr && *text == lists.complete;
 }
 
-/// Whether two views show the same rows in a range.
+/// Tells whether two views show the same rows in a range.
 Result<bool> same_rows(const kv::Reader& one, const kv::Reader& other, const kv::KeyRange& range) {
   const auto a = one.scan(range);
   const auto b = other.scan(range);
@@ -152,10 +152,10 @@ struct Reading {
   std::string feed_key;
 };
 
-/// What was seen of a choice's lists before the logs.
+/// The state of a choice's lists before the logs were read.
 struct Before {
   bool complete = false;
-  TableViews::Entities lists;  // without rows: their table is not there
+  TableViews::Entities lists;  // without rows: their table does not exist
 };
 
 Result<Before> see_before(const Reading& reading, const TableViews& earlier, const Choice& choice) {
@@ -200,8 +200,8 @@ Task<Result<std::optional<ListedCandidates>>> find_by(const Reading& reading, co
 
 }  // namespace
 
-/// Of one shard, all is of one moment. Of several, the lists are seen before and after the logs and the entities: those
-/// that are the same say what was so at the moments in between (ProvenRows in listed_reading.h).
+/// In one shard, all is of one moment. In several, the lists are read before and after the logs and the entities: rows
+/// that are the same show the state at the moments in between (ProvenRows in listed_reading.h).
 Task<Result<std::optional<ListedCandidates>>> find_candidates(const TableShards& shards, const TableViews& views,
                                                               std::string_view account, const Query& query) {
   const TableViews earlier_views(shards);

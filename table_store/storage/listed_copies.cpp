@@ -1,4 +1,4 @@
-// Reads copies of entities, and of those that may have changed since, the entities (model/listed.h).
+// Reads copies of entities, and the entities of copies that may be out of date (model/listed.h).
 #include <boost/asio/post.hpp>
 
 #include "table_store/model/limits.h"
@@ -25,7 +25,7 @@ Result<void> check(const CopiesRequest& request) {
   return check_selection(request.selection);
 }
 
-/// What one request reads. The copies come first and the entities of some of them later, several at once.
+/// The reading of one request. The copies come first and the entities of some of them later, several at once.
 class Copies {
  public:
   Copies(const TableViews::Entities& entities, const CopiesRequest& request, const ProvenRows& proven,
@@ -74,7 +74,7 @@ class Copies {
 
   [[nodiscard]] bool slice_over() const { return page_.copies.size() - begin_of_slice_ >= kReadInASlice; }
 
-  /// Reads the entities that the copies since the last time need. What there is no room for leaves the page.
+  /// Reads the entities that the copies since the last time need. Copies for which there is no room leave the page.
   Result<void> end_slice() {
     auto end = page_.copies.size();
     begin_of_slice_ = end;
@@ -95,7 +95,7 @@ class Copies {
   }
 
  private:
-  const TableViews::Entities& entities_;  // without rows: their table is not there
+  const TableViews::Entities& entities_;  // without rows: their table does not exist
   const CopiesRequest& request_;
   const ProvenRows& proven_;
   const Unsettled& unsettled_;
@@ -104,7 +104,7 @@ class Copies {
   std::size_t others_ = 0;
   std::size_t begin_of_slice_ = 0;
   std::vector<std::string> wanted_;  // the keys of entities
-  std::vector<std::size_t> places_;  // and whose they are, in the page
+  std::vector<std::size_t> places_;  // and the places of their copies in the page
 };
 
 }  // namespace

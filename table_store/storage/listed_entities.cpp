@@ -1,4 +1,4 @@
-// Reads rows that list entities, and what they list (model/listed.h).
+// Reads rows that list entities, and the entities that they list (model/listed.h).
 #include <boost/asio/post.hpp>
 #include <span>
 
@@ -12,7 +12,7 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr std::size_t kMostRows = 100;  // others' included
+constexpr std::size_t kMostRows = 100;  // including rows of other makers
 
 Result<void> check(const ListedRequest& request) {
   TRY(check_search(request.rows));
@@ -24,7 +24,7 @@ Result<void> check(const ListedRequest& request) {
   return check_selection(request.selection);
 }
 
-/// What one request reads, some keys at a time.
+/// The reading of one request, some keys at a time.
 class Listing {
  public:
   Listing(const TableViews::Entities& entities, const ListedRequest& request, const Unsettled& unsettled,
@@ -40,7 +40,7 @@ class Listing {
   }
 
   /// Adds the first of these keys to `listed`: as many as are read at once, or as there is room for. `proven`: their
-  /// row is that of the moment of the logs.
+  /// row is the one that existed when the logs were read.
   Result<void> look_at(std::span<const ListedKey> keys, bool proven, std::vector<ListedEntity>& listed) {
     const auto first = listed.size();
     const auto count = std::min({keys.size(), left(), kReadInASlice});
@@ -69,7 +69,7 @@ class Listing {
     read_ += wanted.size();
     return {};
   }
-  /// Whether so much was read that the thread should be given away.
+  /// Tells whether so much was read that the thread should be given away.
   [[nodiscard]] bool slice_over() { return read_ >= kReadInASlice && std::exchange(read_, 0) > 0; }
 
  private:

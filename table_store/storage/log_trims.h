@@ -1,5 +1,5 @@
-// When and what is erased of the change logs: what no follower needs any more goes in the background, about once a
-// second. Thread safe.
+// Tracks when change logs are trimmed, and up to where: changes that no follower needs any more are erased in the
+// background, about once a second. Thread safe.
 #pragma once
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@ class LogTrims {
 
   explicit LogTrims(Clock& clock) : clock_(clock) {}
 
-  /// True if the feed's logs have not been trimmed for a while; then they count as trimmed now.
+  /// Returns true if the feed's logs have not been trimmed for a while; then they count as trimmed now.
   bool claim(std::uint64_t feed) {
     MutexLock lock(mutex_);
     const auto now = clock_.monotonic();
@@ -24,15 +24,15 @@ class LogTrims {
     found->second = now;
     return true;
   }
-  /// Notes on this shard up to this version are to be erased. Gives the version up to which they already are; nothing
-  /// if all are.
+  /// Begins to erase the notes on this shard up to this version. Returns the version up to which they already are
+  /// erased; nothing if all are.
   std::optional<Version> begin(std::uint64_t feed, std::size_t shard, Version through) {
     MutexLock lock(mutex_);
     auto& erased = erased_[{feed, shard}];
     if (through <= erased) return std::nullopt;
     return std::exchange(erased, through);
   }
-  /// What begin() said was not erased.
+  /// The erasure after begin() failed.
   void failed(std::uint64_t feed, std::size_t shard, Version erased) {
     MutexLock lock(mutex_);
     erased_[{feed, shard}] = erased;
@@ -47,7 +47,7 @@ class LogTrims {
   Clock& clock_;
   Mutex mutex_;
   std::map<std::uint64_t, Duration> claimed_ GUARDED_BY(mutex_);
-  std::map<std::pair<std::uint64_t, std::size_t>, Version> erased_ GUARDED_BY(mutex_);  // through these
+  std::map<std::pair<std::uint64_t, std::size_t>, Version> erased_ GUARDED_BY(mutex_);  // through these versions
 };
 
 }  // namespace tidemark::table_store

@@ -6,7 +6,7 @@
 
 namespace tidemark::table_store {
 
-/// Changes of one partition, as they wait for the writer.
+/// Changes of one partition that wait for the writer.
 struct MutationJob {
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
@@ -15,17 +15,18 @@ struct MutationJob {
   // The mutations' properties as they will be stored, made before the writer's turn.
   std::vector<std::string> blocks = {};
   std::vector<MutationOutcome> outcomes = {};
-  std::optional<std::size_t> at = {};  // the mutation to blame for an error, if there is one
+  std::optional<std::size_t> at = {};  // the mutation at fault for an error, if there is one
   NotedFeeds feeds = {};
-  TableShard* shard = nullptr;  // which has the partition
-  // As in common/kv/operation_ledgers.h, of the fence on this shard.
+  TableShard* shard = nullptr;  // the shard that has the partition
+  // As in common/kv/operation_ledgers.h, for the fence on this shard.
   bool entered = false, turned_away = false;
 };
 
-/// Checks keys, properties and which members the kind allows.
+/// Checks keys, properties and the members that the kind allows.
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation);
 
-/// The version for a transaction that begins; if it writes, it stores the version under kLastVersionKey.
+/// Returns the version for a transaction that begins; if the transaction writes, it stores the version under
+/// kLastVersionKey.
 Result<Version> next_version(const kv::Reader& reader, Version now);
 /// A transaction under way that changes entities.
 struct Writing {

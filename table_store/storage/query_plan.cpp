@@ -1,5 +1,5 @@
 // A node of the filter becomes a set of keys (key_set.h): `or` is union, `and` is intersection, `not` is pushed down to
-// the comparisons (exact there: keys are never missing). What says nothing about keys is every key, inexactly.
+// the comparisons (exact there: keys are never missing). A condition on anything else stands for every key, inexactly.
 #include "table_store/storage/query_plan.h"
 
 #include "common/kv/key_codec.h"

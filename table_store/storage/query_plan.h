@@ -1,4 +1,4 @@
-// From a filter to the keys worth reading. Pure; any thread.
+// Turns a filter into the keys worth reading. Pure; any thread.
 //
 // A plan consists of ranges of the encoded pair utf16(PartitionKey) utf16(RowKey) (common/kv/key_codec.h), which can be
 // used with any prefix. Together they contain every entity that can match. Their number is bounded: beyond the bound,
@@ -13,7 +13,7 @@
 
 namespace tidemark::table_store {
 
-/// utf16(pk) utf16(rk); both must be valid UTF-8.
+/// Returns utf16(pk) utf16(rk); both must be valid UTF-8.
 std::string encode_entity_key(std::string_view partition_key, std::string_view row_key);
 
 enum class Access {

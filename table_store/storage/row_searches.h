@@ -1,4 +1,4 @@
-// Rows that are found by a lower bound of their keys. Private to storage/.
+// Finds rows by a lower bound of their keys. Private to storage/.
 #pragma once
 #include "common/kv/engine.h"
 #include "table_store/model/query.h"
@@ -7,7 +7,7 @@ namespace tidemark::table_store {
 
 Result<void> check_search(const RowSearch& search);
 kv::KeyRange range_of(std::uint64_t generation, const RowSearch& search);
-/// A row of a table, from its key and its record.
+/// Returns the entity of a row, from its key and its record.
 Result<Entity> entity_in(std::string_view key, std::string_view record, const Selection& selection = {});
 
 }  // namespace tidemark::table_store

@@ -10,7 +10,7 @@
 
 namespace tidemark::table_store {
 
-/// A waiter is a call that takes the turn, on whatever executor it came from.
+/// A waiter is a call that takes the turn, on the executor that it came from.
 struct ScanTurns::Turn::State {
   using Waiter = std::function<void(Turn)>;
 
@@ -20,9 +20,9 @@ struct ScanTurns::Turn::State {
   mutable Mutex mutex;
   std::size_t running GUARDED_BY(mutex) = 0;
   bool closed GUARDED_BY(mutex) = false;
-  std::multimap<std::uint64_t, Waiter> waiters GUARDED_BY(mutex);  // by slices had; equals in the order they came
+  std::multimap<std::uint64_t, Waiter> waiters GUARDED_BY(mutex);  // by slices had; equal ones in order of arrival
 
-  /// False if too many wait already; the waiter was called or is kept otherwise.
+  /// Returns false if too many wait already; otherwise the waiter was called or is kept.
   static bool enter(const std::shared_ptr<State>& self, std::uint64_t slices_had, Waiter waiter) {
     {
       MutexLock lock(self->mutex);

@@ -15,7 +15,7 @@ struct ScanLimits {
 
 class ScanTurns {
  public:
-  /// The right to work. The destructor gives it back, even if whoever waited for it is gone.
+  /// The right to work. The destructor gives it back, even if the coroutine that waited for it is gone.
   class Turn {
    public:
     Turn() = default;
@@ -36,7 +36,7 @@ class ScanTurns {
   /// Waits for a turn; the caller with the lowest `slices_had` is next. Other work of the thread always goes first.
   /// kServerBusy: too many wait. kUnavailable: closed.
   Task<Result<Turn>> take(std::uint64_t slices_had);
-  /// Ends all waits and gives no more turns, so that nothing is left when the executors go.
+  /// Ends all waits and gives no more turns, so that nothing is left when the executors are destroyed.
   void close();
   [[nodiscard]] std::size_t running() const;
   [[nodiscard]] std::size_t waiting() const;

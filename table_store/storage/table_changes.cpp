@@ -7,7 +7,7 @@
 namespace tidemark::table_store {
 namespace {
 
-/// All of a version.
+/// Stands for all changes of a version.
 constexpr std::uint32_t kWholeVersion = std::numeric_limits<std::uint32_t>::max() - 1;
 
 constexpr auto kTableChange = record_format<TableChange>(1, "change of a table", [](auto& io, auto& change) {
@@ -21,12 +21,12 @@ constexpr auto kTableChange = record_format<TableChange>(1, "change of a table",
   io.boolean(change.anew);
   declaration_fields(io, change.kept);
   if constexpr (std::remove_cvref_t<decltype(io)>::kReads) {
-    if (io.bytes.finished()) return;  // it is older than lists
+    if (io.bytes.finished()) return;  // the record is older than lists
   }
   lists_fields(io, change.following);
 });
 
-/// Whether what waits for the follower was noted without all that it asks for now.
+/// Tells whether changes that wait for the follower were noted without a property that it asks for now.
 bool waits_for_more(const FollowerRecord& known, const HeadRecord& head, const Following& asked) {
   const auto& had = known.following.properties;
   return known.changes < head.changes &&
@@ -34,7 +34,7 @@ bool waits_for_more(const FollowerRecord& known, const HeadRecord& head, const F
              asked.properties, [&](const auto& property) { return std::ranges::find(had, property) != had.end(); });
 }
 
-/// The follower of this name; a new one, which follows nothing yet, takes its place by name.
+/// Returns the follower of this name. If it is new, it follows nothing yet and is inserted in the order of names.
 FollowerRecord& find_or_add(FeedRecord& feed, const std::string& name, bool& added) {
   auto* known = feed.find(name);
   added = known == nullptr;
@@ -65,7 +65,7 @@ Result<void> put_feed(const kv::Reader& rows, LoadedFeed& feed, const TableChang
   return {};
 }
 
-/// The last note of what was in the table.
+/// Notes the drop: the last note about the table's entities.
 Result<void> note_drop(kv::Transaction& txn, const std::string& key, LoadedFeed& feed, std::uint64_t version,
                        const TableChange& change) {
   const auto at = TRY(next_version(txn, change.now));
@@ -73,7 +73,7 @@ Result<void> note_drop(kv::Transaction& txn, const std::string& key, LoadedFeed&
   const auto which = feed.record.division ? std::to_string(version) : std::string();
   TRY(notes.note_table(capture_of(feed.record, key), NoteKind::kDropped, which));
   txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(at)));
-  // However far a follower is behind: nothing would be won by keeping all those entities.
+  // However far a follower is behind: refusing the drop would gain nothing but keep all those entities.
   TRY(notes.finish(ChangeNotes::Bounds::kIgnore));
   if (!feed.record.division) return {};
   feed.record.division->dropped = version;

@@ -1,9 +1,8 @@
-// Changes of a table that concern every shard of the store: its drop, and who follows it. They are changes of the
-// catalogue (common/kv/catalogue_copies.h): each shard makes its part in a transaction of its own, and the first, which
-// has the table, makes it last. Each shard has a log of the changes that were made there, and a record of who follows
-// it: a follower's place in that log, and a feed's begin. With one shard all of it is one transaction.
-// A drop that an earlier version began is the generation alone, 8 bytes.
-// Private to storage/. Pure.
+// Changes of a table that concern every shard of the store: its drop, and changes of its followers. They are changes of
+// the catalogue (common/kv/catalogue_copies.h): each shard makes its part in a transaction of its own, and the first,
+// which has the table, makes it last. Each shard has a log of the changes that were made there, and a record of the
+// followers: a follower's place in that log, and a feed's begin. With one shard all of it is one transaction. A drop
+// that an earlier version began is the generation alone, 8 bytes. Private to storage/. Pure.
 #pragma once
 #include <string>
 
@@ -28,8 +27,8 @@ struct TableChange {
 std::string encode_table_change(const TableChange& change);
 Result<TableChange> decode_table_change(std::string_view bytes);
 
-/// A shard's part, in the transaction that changes its copy of the table's row. `version`: of the change; the same one
-/// changes nothing when it is made again.
+/// Makes a shard's part, in the transaction that changes its copy of the table's row. `version`: of the change; making
+/// the same change again has no effect.
 Result<void> change_logs(kv::Transaction& txn, const std::string& feed_key, std::uint64_t version,
                          const TableChange& change);
 

@@ -20,14 +20,14 @@ std::uint64_t number_in(std::string_view key) {
   return kv::take_u64(key).value_or(0);
 }
 
-/// What the catalogue says of tables, at one moment or another.
+/// The tables in the catalogue, at one of two moments.
 class KnownTables {
  public:
   struct Named {
     std::string account, table;
   };
 
-  /// Call it with what it said first, and then with what it says now.
+  /// Reads the catalogue. Call it with the state before the check, and again with the present one.
   Result<void> read(const kv::Reader& catalogue) {
     TRY(read_feeds(catalogue));
     const auto tables = catalogue.scan(kv::under("t"));
@@ -40,12 +40,12 @@ class KnownTables {
     }
     return tables->status();
   }
-  /// Null if there is none.
+  /// Returns null if there is no such table.
   [[nodiscard]] const Named* find(std::uint64_t generation) const {
     const auto found = by_generation_.find(generation);
     return found == by_generation_.end() ? nullptr : &found->second;
   }
-  /// Whether the catalogue says that nobody, or somebody else, follows as this record of another shard says.
+  /// Tells whether the catalogue has no such feed, or one with other followers than this record of another shard.
   [[nodiscard]] bool denies(std::string_view key, const FeedRecord& feed) const {
     if (changing_.contains(key)) return false;
     const auto said = feeds_.find(key);
@@ -53,14 +53,14 @@ class KnownTables {
   }
 
  private:
-  /// What all shards have of a feed.
+  /// Returns the part of a feed's record that is the same on all shards.
   static std::string declared_in(FeedRecord feed) {
     for (auto& follower : feed.followers) follower = {.following = std::move(follower.following)};
     if (feed.kept) feed.kept = KeptRecord{.feed = feed.kept->feed, .generation = feed.kept->generation};
     feed.division.reset();
     return kFeedRecord.encode(feed);
   }
-  /// Those of which it says another thing now are being changed.
+  /// Reads the feeds. Feeds that differ from the earlier state are being changed.
   Result<void> read_feeds(const kv::Reader& catalogue) {
     std::map<std::string, std::string, std::less<>> feeds;
     const auto rows = catalogue.scan(feeds_range());
@@ -93,12 +93,12 @@ class KnownTables {
   }
 
   std::map<std::uint64_t, Named> by_generation_;
-  std::map<std::string, std::string, std::less<>> feeds_;  // what is declared, by key
+  std::map<std::string, std::string, std::less<>> feeds_;  // the declarations, by key
   std::set<std::string, std::less<>> changing_;            // of the same keys
   bool read_ = false;
 };
 
-/// Of one shard.
+/// Checks the rows of one shard.
 class RowCheck {
  public:
   RowCheck(const kv::Reader& rows, std::size_t shard, const kv::Placement& placement, const KnownTables& tables,
@@ -249,12 +249,12 @@ class RowCheck {
   std::uint64_t last_version_ = 0, last_generation_ = 0;
   std::set<std::uint64_t> dropped_, feeds_;
   std::map<std::uint64_t, HeadRecord> heads_;
-  std::map<std::uint64_t, std::uint64_t> sums_;  // of the note before
+  std::map<std::uint64_t, std::uint64_t> sums_;  // of the previous note
 };
 
 }  // namespace
 
-/// What is on other shards is compared with what the catalogue said before and after: tables come and go meanwhile.
+/// Compares the rows of other shards with the catalogue before and after: tables come and go meanwhile.
 Result<void> check_tables(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
                           kv::CheckRun& run) {
   std::vector<std::shared_ptr<const kv::Reader>> rows;

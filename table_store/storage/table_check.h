@@ -1,5 +1,5 @@
-// Whether what a table store holds fits together: every row reads, belongs to something, and is on its shard; the
-// figures of the feeds are right; and the copies of tables are what the catalogue says. Calls block.
+// Checks that the data of a table store is consistent: every row reads, belongs to something, and is on its shard; the
+// figures of the feeds are right; and the copies of tables agree with the catalogue. Calls block.
 #pragma once
 #include <span>
 
@@ -9,7 +9,7 @@
 namespace tidemark::table_store {
 
 Result<void> check_tables(std::span<const kv::Engine* const> shards, const kv::Placement& placement, kv::CheckRun& run);
-/// One shard.
+/// Checks a store of one shard.
 Result<void> check_tables(const kv::Engine& engine, kv::CheckRun& run);
 
 }  // namespace tidemark::table_store

@@ -1,10 +1,11 @@
-// Remembers each table's generation and who follows it, so a point read is one read of the database instead of two and
-// a snapshot, and a write to a table that nobody follows costs nothing more. Thread safe.
+// Remembers each table's generation and followers, so a point read is one read of the database instead of two and a
+// snapshot, and a write to a table without followers costs nothing more. Thread safe.
 //
-// What it says is true at that moment. It changes only when the table is dropped, or a follower comes, changes or goes,
-// and whoever does that holds a Change from before the transaction is submitted until it is visible. While there is a
-// Change, nothing is found. What a reader saw before a Change ended is refused afterwards, because its ticket is too
-// old. All changes must come through here, so while another process owns the shard, nothing is found or remembered.
+// Its answers are true at that moment. They change only when the table is dropped, or a follower comes, changes or
+// goes, and the operation that does so holds a Change from before the transaction is submitted until it is visible.
+// While there is a Change, nothing is found. Rows that a reader saw before a Change ended are not remembered
+// afterwards, because its ticket is too old. All changes must come through here, so while another process owns the
+// shard, nothing is found or remembered.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,10 +19,10 @@
 
 namespace tidemark::table_store {
 
-/// What every operation has to know of a table.
+/// The facts about a table that every operation needs.
 struct KnownTable {
   std::uint64_t generation = 0;
-  std::shared_ptr<const Capture> capture = {};  // null: nobody follows it
+  std::shared_ptr<const Capture> capture = {};  // null: the table has no followers
 };
 
 class TableDirectory {
@@ -34,7 +35,7 @@ class TableDirectory {
   [[nodiscard]] Ticket ticket() const;
   void remember(const std::string& table_key, KnownTable table, Ticket ticket);
 
-  /// Another process owns the shard, and may change its tables; it does not any more.
+  /// close(): another process owns the shard and may change its tables. open(): that is no longer so.
   void close();
   void open();
 

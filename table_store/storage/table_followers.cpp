@@ -1,4 +1,4 @@
-// Who follows a table, how far they are, and the end of what none of them needs (model/changes.h).
+// The followers of tables, their progress, and the removal of notes that none of them needs (model/changes.h).
 #include "common/base/encoding.h"
 #include "common/base/side_by_side.h"
 #include "common/base/text.h"
@@ -73,7 +73,7 @@ Result<void> advance(const kv::Reader& reader, std::uint64_t feed, FollowerRecor
   return {};
 }
 
-/// What a process asks of the one that serves a shard.
+/// The message of a process to the one that serves a shard.
 struct Passed {
   std::string feed_key, follower;
   Version position = 0;
@@ -84,8 +84,8 @@ constexpr auto kPassed = record_format<Passed>(1, "position of a follower", [](a
   io.i64(passed.position);
 });
 
-/// Whether the follower has not begun anew since it had this position. A status says more of a shard where nothing
-/// waits than the follower has told.
+/// Tells whether the follower has not begun anew since it had this position. For a shard where nothing waits, a status
+/// shows a higher version than the follower has acknowledged.
 bool is_at(const FollowedLogs& logs, const std::string& follower, const std::optional<Position>& at) {
   if (!at || !has_follower(logs, follower)) return true;
   return std::ranges::all_of(logs, [&](const ShardLog& log) {
@@ -94,7 +94,7 @@ bool is_at(const FollowedLogs& logs, const std::string& follower, const std::opt
   });
 }
 
-/// Whether the catalogue's record is still as it was seen, but for how far others are.
+/// Tells whether the catalogue's record has not changed since it was seen, except for other followers' progress.
 bool is_seen(const FollowedLogs& logs, const std::string& follower, const FeedRecord& feed) {
   if (!has_follower(logs, follower)) return false;
   const auto& seen = logs.front().feed;
@@ -104,7 +104,7 @@ bool is_seen(const FollowedLogs& logs, const std::string& follower, const FeedRe
 
 }  // namespace
 
-/// Whatever becomes of the followers, copies of the table stay as they are.
+/// Copies of the table stay as they are when followers change.
 Result<CopiedTables::Change> TableService::declare(kv::Transaction& txn, std::string_view account,
                                                    TableChange change) const {
   change.shards = shards_.size();
@@ -134,7 +134,7 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
       auto record = read_table(txn, account, table);
       const auto feed = TRY(read_feed(txn, key));
       const auto* known = feed ? feed->find(following.follower) : nullptr;
-      // Otherwise somebody has made another change of who follows, and the positions may be others.
+      // If not, the followers have been changed meanwhile, and the positions may differ.
       seen = !at || known == nullptr || is_seen(logs, following.follower, *feed);
       if (!seen) return std::nullopt;
       // A follower outlives its table.
@@ -155,7 +155,7 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
     trim_in_background(key, number, co_await asio::this_coro::executor);
     const auto followed = CO_TRY(logs_of(shards_, key));
     if (has_follower(followed, following.follower)) co_return status_of(followed, following.follower);
-    // Somebody has removed it since.
+    // The follower has been removed since.
   }
 }
 
@@ -232,7 +232,8 @@ Result<TablePage> TableService::followed_tables(const std::string& account, cons
   return page;
 }
 
-/// Of several shards, those where it has passed changes; a position without any says nothing new.
+/// In a store of several shards, acknowledges only on shards where the follower has passed changes; on the others there
+/// is nothing to do.
 Task<Result<void>> TableService::acknowledge(std::string account, std::string table, std::string follower,
                                              Position position) {
   const auto key = feed_key(account, table);

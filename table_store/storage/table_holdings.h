@@ -1,4 +1,4 @@
-// What an account has in the store, for its bounds (common/service/holdings.h).
+// The amounts that an account has in the store, for its bounds (common/service/holdings.h).
 #pragma once
 #include <functional>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace tidemark::table_store {
 
-/// Calls `each` with the entities of each table, of those that can be listed.
+/// Calls `each` with the entities of each table that can be listed.
 Result<void> each_table(const kv::Reader& rows, const std::string& account,
                         const std::function<Result<void>(std::span<const kv::KeyRange>)>& each);
 

@@ -1,26 +1,26 @@
 // The keyspace of the table store. Parts are the order-preserving encodings of common/kv/key_codec.h. Pure.
-// The key 'a' is everywhere that of common/kv/age_clock.h; keys with 'y' are those of common/analytics/backlog.h.
+// The key 'a' is that of common/kv/age_clock.h, as everywhere; keys with 'y' are those of common/analytics/backlog.h.
 //   key                                                  value (table_records.h)
 //   'c' text(account) text(lower-case table name)        in a store of several shards, the copy of the table's row on
 //                                                        each but the first, and on that the mark of a change:
 //                                                        common/kv/catalogue_copies.h
-//   'd' u64(generation)                                  empty: a dropped table, or a feed that nobody follows any
-//                                                        more, whose rows are still to be erased
+//   'd' u64(generation)                                  empty: a dropped table, or a feed without followers, whose
+//                                                        rows are still to be erased
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity
-//   'f' text(account) text(lower-case table name)        feed: who follows the table, how far on this shard, and what
-//                                                        is kept here for those who read its change feed
+//   'f' text(account) text(lower-case table name)        feed: the table's followers, their progress on this shard,
+//                                                        and the changes kept here for readers of its change feed
 //                                                        (change_records.h)
 //   'g'                                                  counter: last generation given out
 //   'h' u64(feed)                                        head of a feed, on this shard
 //   'l' u64(feed) u64(version) u64(index)                note: a change of a followed table, on this shard
 //   'o' text(account) text(operation id)                 operation ledger
-//   'O' the key of a ledger                               since when it has not changed: common/kv/fading_rows.h
+//   'O' the key of a ledger                               the time of its last change: common/kv/fading_rows.h
 //   'p' text(account)                                    service properties, XML
 //   't' text(account) text(lower-case table name)        table: generation, name in its own case, ACL
 //   'v'                                                  counter: last version given out, on this shard
 //
-// Of several shards, each has the 'e', 'o', 'O', 'd' and 'v' of its own, and the 'f', 'h' and 'l' of what is followed;
-// tables and what else belongs to them are on the first. Entities are placed by account, lower-case table name and
+// In a store of several shards, each has 'e', 'o', 'O', 'd' and 'v' of its own, and the 'f', 'h' and 'l' of followed
+// tables; tables and their other rows are on the first. Entities are placed by account, lower-case table name and
 // PartitionKey. A feed has the same number on all shards.
 //
 // A generation is never reused, so dropping a table is erasing its 't' row and adding a 'd' row. A feed is numbered as
@@ -71,22 +71,22 @@ inline std::string feed_key(std::string_view account, std::string_view table) {
   return kv::key('f', kv::Text{account}, kv::Text{to_lower_ascii(table)});
 }
 inline kv::KeyRange feeds_range() { return kv::under("f"); }
-/// Those of an account, from a table on.
+/// Returns the range of an account's feeds, from a table on.
 kv::KeyRange feeds_range(std::string_view account, std::string_view from_table);
 inline std::string head_key(std::uint64_t feed) { return kv::key('h', feed); }
 inline std::string note_key(std::uint64_t feed, Version version, std::uint64_t index) {
   return kv::key('l', feed, static_cast<std::uint64_t>(version), index);
 }
-/// From this place on.
+/// Returns the range of notes from this place on.
 inline kv::KeyRange notes_from(std::uint64_t feed, Version version, std::uint64_t index) {
   return {note_key(feed, version, index), kv::under(kv::key('l', feed)).upper};
 }
 inline kv::KeyRange notes_of(std::uint64_t feed) { return kv::under(kv::key('l', feed)); }
-/// Those with a higher version.
+/// Returns the range of notes with a higher version.
 inline kv::KeyRange notes_after(std::uint64_t feed, Version version) {
   return {note_key(feed, version + 1, 0), notes_of(feed).upper};
 }
-/// The version in the key of a note, and its number in the transaction; nothing if it is none.
+/// The version in the key of a note, and its number in the transaction; nothing if the key is not a note's.
 struct NotePlace {
   Version version = 0;
   std::uint64_t index = 0;

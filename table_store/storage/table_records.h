@@ -35,7 +35,7 @@ inline constexpr auto kTableRecord = record_format<TableRecord>(kFormat, "table"
   io.string(table.name);
   protocol::policy_fields(io, table.acl);
 });
-/// The generation alone, for point reads.
+/// Reads only the generation, for point reads.
 Result<std::uint64_t> decode_table_generation(std::string_view bytes);
 
 inline constexpr auto kCounterRecord =

@@ -1,4 +1,4 @@
-// Tables themselves: create, delete, list, ACLs, service properties, and the collection of what deletion leaves.
+// Operations on tables: create, delete, list, ACLs, service properties, and the collection of deleted rows.
 #include "table_store/storage/table_service.h"
 
 #include "common/kv/generations.h"
@@ -14,7 +14,7 @@
 
 namespace tidemark::table_store {
 namespace {
-// A list is one step on an I/O thread; a filter that few names pass goes on in the next page.
+// A list is one step on an I/O thread; if few names pass the filter, the search continues in the next page.
 constexpr std::size_t kMaxTablesLookedAt = 5000;
 constexpr Duration kTryAgain = std::chrono::seconds(1);
 
@@ -25,7 +25,7 @@ const FailStep kSetServicePropertiesStep("table.set_service_properties");
 const FailStep kLedgerStep("table.ledger");
 const FailStep kCollectStep("table.collect");
 
-/// It goes through however far a follower is behind.
+/// The creation succeeds however far a follower is behind.
 Result<NotedFeeds> note_creation(kv::Transaction& txn, const std::shared_ptr<const Capture>& capture, Version now) {
   const auto version = TRY(next_version(txn, now));
   ChangeNotes notes(txn, version);
@@ -84,7 +84,7 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
         const auto key = table_key(account, table);
         auto existing = TRY(txn.get(key));
         if (existing) return fail(ErrorCode::kTableAlreadyExists);
-        // Somebody who followed a former table of the name is just leaving.
+        // A follower of a former table of the name is just being removed.
         if (shards_.divided() && TRY(shards_.copies().under_way(txn, account, to_lower_ascii(table))))
           return fail(ErrorCode::kServerBusy);
         auto last = TRY(read_counter(txn, kLastGenerationKey));
@@ -202,7 +202,7 @@ Task<Result<void>> TableService::set_acl(std::string account, std::string table,
 
 Task<Result<void>> TableService::collect_garbage() {
   CO_TRY(co_await trim_logs());
-  std::optional<Error> failed;  // of one shard; the others are not to wait for it
+  std::optional<Error> failed;  // of one shard; the others do not wait for it
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
     auto done = co_await collect_on(shard);
     if (!done) failed = std::move(done.error());
@@ -211,7 +211,7 @@ Task<Result<void>> TableService::collect_garbage() {
   co_return Result<void>{};
 }
 
-/// Whoever serves the shard elsewhere does it there, also if that has happened in the middle.
+/// If another process serves the shard, perhaps since a moment ago, that process collects there.
 Task<Result<void>> TableService::collect_on(std::size_t shard) {
   if (!shards_.here(shard)) co_return Result<void>{};
   auto& engine = shards_[shard].engine;
@@ -232,7 +232,7 @@ Task<Result<void>> TableService::gained(std::size_t shard) {
 
 Task<Result<void>> TableService::go_on_with(std::size_t shard) {
   const bool catalogue = shard == shards_.catalogue().number;
-  // Other shards, whose owners take part in a drop, may have no owner yet.
+  // The owners of other shards take part in a drop, and there may be none yet.
   for (bool done = !catalogue; !done && shards_.here(shard);) {
     const auto ticket = closing_.ticket();
     if (waits_.closed()) co_return Result<void>{};

@@ -1,5 +1,5 @@
 // The table store's operations, for both faces (rest/ and internal/). Every rule of the domain is here or in model/.
-// Thread safe; coroutines resume on the caller's executor. Table names match whatever their case and keep it.
+// Thread safe; coroutines resume on the caller's executor. Table names match in any case and keep their case.
 #pragma once
 #include <functional>
 #include <memory>
@@ -28,7 +28,7 @@
 namespace tidemark::table_store {
 
 /// Entities with (pk, rk) in [start, end], compared as pairs; absent parts do not bound. A row key bounds within its
-/// partition key only, so it needs one. From a SAS.
+/// partition key only, so it needs one. Comes from a SAS.
 struct KeyBounds {
   std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
   [[nodiscard]] bool contains(std::string_view pk, std::string_view rk) const;
@@ -45,13 +45,13 @@ struct Query {
   KeyBounds bounds;
   std::string operation;      // if given: only copies that this operation wrote
   std::string follower;       // if given: only rows that this follower of some table made
-  bool sources_only = false;  // without the rows that followers of this table made
+  bool sources_only = false;  // leave out the rows that followers of this table made
   Duration patience{};        // if given: a page ends after about so long; 5 s at most
   KeysIn keys_in;             // if given: lists of the table's followers may be used (model/entity_lists.h)
-  /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
+  /// Asked between slices. True: the answer is not wanted any more, so the scan ends with kCancelled. Empty: never.
   std::function<bool()> abandoned;
-  /// Called before the first entity of a partition is read, with 0, and after the last, with how many were. A refusal
-  /// ends the page there, or fails the query if the page is empty. Empty: nobody counts.
+  /// Called before the first entity of a partition is read, with 0, and after the last, with their number. A refusal
+  /// ends the page there, or fails the query if the page is empty. Empty: no count is kept.
   std::function<Result<void>(std::string_view partition_key, std::uint64_t read)> meter;
 };
 
@@ -59,7 +59,7 @@ struct QueryResult {
   std::size_t count = 0;
   std::uint64_t searched = 0;  // entities that were read before `next`, whether they match or not
   std::optional<Continuation> next;
-  std::string index;  // whose lists were used; empty: none
+  std::string index;  // the index whose lists were used; empty: none
 };
 
 struct MutationJob;
@@ -68,18 +68,18 @@ struct TableChange;
 
 class TableService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
-  /// `ages`: by which the age of what is stored is judged (common/kv/age_clock.h); by default the same clock.
+  /// `ages`: the clock by which the age of stored things is judged (common/kv/age_clock.h); by default the same clock.
   TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {}, const Clock* ages = nullptr);
   TableService(const kv::Shards& shards, Clock& clock, Random& random, ScanLimits scans = {});
 
   Task<Result<void>> create_table(std::string account, std::string table);
-  /// O(1): the name is free at once; the rows go in the background.
+  /// O(1): the name is free at once; the rows are removed in the background.
   Task<Result<void>> delete_table(std::string account, std::string table);
-  /// In one transaction with the fence's check and count.
+  /// Deletes the table in one transaction with the fence's check and count.
   Task<Result<void>> delete_table_fenced(std::string account, std::string table, Fence fence);
-  /// Names in case-insensitive order, from `from` on, at most `limit`; `filter` sees one property, TableName.
+  /// Returns names in case-insensitive order, from `from` on, at most `limit`; `filter` sees one property, TableName.
   Task<Result<TablePage>> list_tables(std::string account, Filter filter, std::uint32_t limit, std::string from);
-  /// The table's name in its own case; kTableNotFound.
+  /// Returns the table's name in its own case; kTableNotFound.
   Task<Result<std::string>> find_table(std::string account, std::string table);
 
   Result<StoredPolicies> get_acl(std::string_view account, std::string_view table);
@@ -88,17 +88,17 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Shows the entity to `see`, in place; false if there is none. kTableNotFound. Synchronous: mostly one read.
   Result<bool> view(std::string_view account, std::string_view table, std::string_view partition_key,
                     std::string_view row_key, const std::function<void(const EntityView&)>& see);
-  /// A copy of it, or nothing.
+  /// Returns a copy of the entity, or nothing.
   Result<std::optional<Entity>> get(std::string_view account, std::string_view table, std::string_view partition_key,
                                     std::string_view row_key);
   /// Calls `each` for every match, in key order, until `top`, the end, or 5 s; `each` returns false to stop after the
-  /// entity it was given (page full by bytes). What `each` sees is well-formed and gone when it returns. Gives the
+  /// entity it was given (page full by bytes). The entity is well-formed and only valid during the call. Gives the
   /// thread away every 2 ms and takes turns with other scans; kServerBusy if too many wait.
   Task<Result<QueryResult>> query(std::string account, Query query, std::function<bool(const EntityView&)> each);
 
   struct MutateResult {
     std::vector<MutationOutcome> outcomes;
-    std::vector<std::string> blocks;  // the properties of each mutation (property_block.h): what an insert stored
+    std::vector<std::string> blocks;  // the properties of each mutation (property_block.h), as an insert stored them
   };
   /// 1..100 mutations of distinct rows. Checks all limits of keys, properties and sizes.
   Task<MutationResult<MutateResult>> mutate(std::string account, std::string table, std::string partition_key,
@@ -108,7 +108,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> mutate_all(std::string account,
                                                                              std::vector<PartitionMutations> partitions,
                                                                              std::optional<Fence> fence);
-  /// The first row of each of 1..1000 places, all of one snapshot. The reply may be cut short after the first.
+  /// Returns the first row of each of 1..1000 places, all from one snapshot. The reply may be cut short after the
+  /// first.
   Task<Result<FoundRows>> find_rows(std::string account, std::string table, std::vector<RowSearch> searches,
                                     Selection selection = {});
 
@@ -125,9 +126,9 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
     std::string account, table;
     FollowerStatus status;
   };
-  /// Of all accounts; at most so many.
+  /// Returns at most so many followers, of all accounts.
   Result<std::vector<NamedFollower>> all_followers(std::size_t most);
-  /// The account's tables that have followers, also those that were dropped. Pages as of list_tables().
+  /// Returns the account's tables that have followers, also those that were dropped. In pages like list_tables().
   Result<TablePage> followed_tables(const std::string& account, const std::string& from);
   Task<Result<ChangesPage>> changed_entities(std::string account, std::string table, std::string follower,
                                              Position after, NotesRead skip, std::uint32_t limit, Duration wait,
@@ -144,10 +145,10 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
     std::string account;
     FeedStatus status;
   };
-  /// Of all accounts; at most so many.
+  /// Returns at most so many feeds, of all accounts.
   Result<std::vector<NamedFeed>> all_feeds(std::size_t most);
   Task<Result<FeedPage>> changes(std::string account, std::string table, FeedRequest request);
-  /// Lets go of what feeds have kept for long enough, now and then, until the shutdown begins.
+  /// Drops changes that feeds have kept for long enough, now and then, until the shutdown begins.
   Task<Result<void>> let_changes_go();
 
   /// 1..100 moves, each a transaction of its own (model/move.h), with their outcomes. A move that did not happen is an
@@ -156,55 +157,56 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// kFenced.
   Task<Result<std::vector<Result<void>>>> move_all(std::string account, std::vector<Move> moves);
 
-  /// Scans end with what they have and a continuation, and waits for changes with an empty page, so that nothing waits
-  /// when the executors go.
+  /// Ends scans with their matches so far and a continuation, and waits for changes with an empty page, so that nothing
+  /// waits when the executors are destroyed.
   void begin_shutdown() {
     turns_.close();
     waits_.close();
     closing_.notify_all();
   }
 
-  /// For workers, who keep no time of their own: what is old by this may be removed.
+  /// Returns the time for workers, which keep no time of their own, to judge the age of things for removal.
   Result<Time> age_now(const std::string&) { return ages_.now(); }
 
-  /// Removes the rows of deleted tables and of logs that nobody needs; run once at start and after each delete_table by
-  /// itself.
+  /// Removes the rows of deleted tables and of logs that are not needed. Run it once at start; it runs by itself after
+  /// each delete_table.
   Task<Result<void>> collect_garbage();
   /// Ends drops of tables that an earlier process began. Run it once at start.
   Task<Result<void>> finish_drops();
 
-  // Where processes share the shards. Create, delete and set_acl are for the process that serves the catalogue, changes
+  // Where processes share the shards, create, delete and set_acl are for the process that serves the catalogue, changes
   // of entities for the one that serves their partition, and open, close, count and forget of an operation for the one
-  // that serves its home; they fail with kServerBusy elsewhere. What only reads is for any.
+  // that serves its home; they fail with kServerBusy elsewhere. Any process answers operations that only read.
 
-  /// Which has the partition.
+  /// Returns the shard that has the partition.
   [[nodiscard]] std::size_t shard_of(std::string_view account, std::string_view table,
                                      std::string_view partition_key) const;
-  /// From any thread: this process serves the shard from now on. The task goes on with what the one before has left.
+  /// This process serves the shard from now on. The task continues the work that the previous process has left. From
+  /// any thread.
   Task<Result<void>> gained(std::size_t shard);
-  /// Likewise: it does not any more.
+  /// This process no longer serves the shard. From any thread.
   void lost(std::size_t shard) { shards_.lost(shard); }
 
  private:
-  /// The stored bytes of an entity, if there is one; kTableNotFound.
+  /// Returns the stored bytes of an entity, if there is one; kTableNotFound.
   Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
                                                  std::string_view partition_key, std::string_view row_key);
-  /// With the fence's check and count, if there is one; then starts collection.
+  /// Drops the table with the fence's check and count, if there is a fence; then starts the collection.
   Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
-  /// Tells those who wait that changes of these feeds are durable.
+  /// Tells waiters that changes of these feeds are durable.
   void announce(const NotedFeeds& feeds, const Executor& executor);
-  /// Erases what no follower needs any more, unless that was done a moment ago.
+  /// Erases notes that no follower needs any more, unless that was done a moment ago.
   void trim_in_background(const std::string& feed_key, std::uint64_t feed, const Executor& executor);
-  /// Somebody needs the log no more; `ended`: nobody does.
+  /// A follower or reader does not need the log any more; `ended`: there are none left.
   void forget_notes(const std::string& feed_key, std::uint64_t feed, bool ended, const Executor& executor);
-  /// What is on the shards of this process.
+  /// Trims the log on the shards of this process.
   Task<Result<void>> trim_log(std::string feed_key);
-  /// A part of acknowledge(), on a shard of this process.
+  /// Makes a part of acknowledge(), on a shard of this process.
   Task<Result<void>> acknowledge_on(std::size_t shard, std::string feed_key, std::string follower, Version position);
-  /// What other processes ask of this one.
+  /// Offers the steps that other processes ask of this one.
   void offer_steps(kv::OwnerCalls& owners);
-  /// False at the end of the wait. True if there are changes after what was `seen`, or may be on a shard that another
-  /// process serves.
+  /// Returns false at the end of the wait, and true if there are changes after the position `seen`, or there may be
+  /// some on a shard that another process serves.
   Task<bool> await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end, Position seen);
   Task<Result<void>> trim_logs();
   Task<Result<void>> collect_on(std::size_t shard);
@@ -212,15 +214,15 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<void>> let_old_changes_go(std::string feed_key);
   Task<Result<void>> let_old_changes_go_on(std::size_t shard, const std::string& feed_key);
 
-  /// A job's transaction.
+  /// Runs a job's transaction.
   Result<void> write(kv::Transaction& txn, MutationJob& job);
   struct Preparation;
-  /// Of a job whose shard lacked something: makes that ready, and says whether to try again. Otherwise `done` is final.
+  /// If a job's shard lacked something, prepares it, and says whether to try again. Otherwise `done` is final.
   Task<bool> prepare_again(MutationJob& job, Result<void>& done, Preparation& preparation);
-  /// A change of who follows the table, as the catalogue makes it.
+  /// Returns a change of the table's followers in the form in which the catalogue makes it.
   [[nodiscard]] Result<CopiedTables::Change> declare(kv::Transaction& txn, std::string_view account,
                                                      TableChange change) const;
-  /// Makes it in one transaction with the fence's check and count, if there is one.
+  /// Makes the change in one transaction with the fence's check and count, if there is a fence.
   Task<Result<bool>> change_table(std::string account, std::string table, std::optional<Fence> fence,
                                   kv::CatalogueCopies::Begin begin, const FailStep* step);
 

@@ -33,7 +33,7 @@ Result<std::optional<CopiedTables::Copy>> CopiedTables::read(const kv::Reader& c
   return Copy{generation, std::move(payload)};
 }
 
-/// Of a drop, each shard erases the rows that it has.
+/// For a drop, each shard erases the rows that it has.
 Result<void> CopiedTables::change_shard(kv::Transaction& txn, std::size_t, const std::string& account,
                                         const std::string& table, const Change& change) const {
   const auto what = TRY(decode_table_change(change.what));

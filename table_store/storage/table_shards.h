@@ -1,7 +1,7 @@
 // The shards of the table store (docs/scale.md): the entities of a partition are on one, and the first, the catalogue,
 // has the tables themselves. A table's row has copies on the other shards (common/kv/catalogue_copies.h). In a store of
-// one shard nothing here reads or writes more than the catalogue's own rows. Other processes may serve some of them
-// (common/kv/owner_calls.h): what is read of those is asked of the database. Private to storage/. Thread safe.
+// one shard nothing here reads or writes more than the catalogue's own rows. Other processes may serve some of the
+// shards (common/kv/owner_calls.h): their rows are read from the database. Private to storage/. Thread safe.
 #pragma once
 #include <memory>
 #include <vector>
@@ -20,13 +20,13 @@ struct TableShard {
   TableDirectory directory;
 };
 
-/// What copies of a table's row have, and what each shard does when the table is dropped or who follows it changes
+/// The content of copies of a table's row, and the work of each shard when the table is dropped or its followers change
 /// (table_changes.h).
 class CopiedTables final : public kv::CatalogueCopies::Rows {
  public:
   using Copy = kv::CatalogueCopies::Copy;
   using Change = kv::CatalogueCopies::Change;
-  /// Begins to erase what a shard has of dropped tables.
+  /// Begins to erase a shard's rows of dropped tables.
   using Collect = std::function<void(std::size_t shard, const Executor& executor)>;
 
   explicit CopiedTables(const std::vector<std::unique_ptr<TableShard>>& shards, Collect collect = {})
@@ -50,49 +50,51 @@ class TableShards {
  public:
   TableShards(kv::Shards stored, Clock& clock, CopiedTables::Collect collect);
 
-  /// This process serves the shard from now on; it does not any more.
+  /// This process serves the shard from now on, or does not any more.
   void gained(std::size_t shard) { all_[shard]->directory.open(); }
   void lost(std::size_t shard);
   [[nodiscard]] bool here(std::size_t shard) const { return stored_.owners == nullptr || stored_.owners->here(shard); }
-  /// What this process remembered of the shard is so. Look here after remembering.
+  /// Tells whether this process's memory of the shard is valid. Ask it after reading from that memory.
   [[nodiscard]] bool leased(std::size_t shard) const {
     return stored_.owners == nullptr || stored_.owners->leased(shard);
   }
-  /// With other processes, which are asked by owners().
+  /// Tells whether other processes share the shards; owners() asks them.
   [[nodiscard]] bool shared() const { return stored_.owners != nullptr; }
   [[nodiscard]] kv::OwnerCalls& owners() const { return *stored_.owners; }
   [[nodiscard]] bool divided() const { return all_.size() > 1; }
   [[nodiscard]] TableShard& catalogue() const { return *all_.front(); }
   [[nodiscard]] TableShard& operator[](std::size_t shard) const { return *all_[shard]; }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  /// Which has a partition.
+  /// Returns the shard that has a partition.
   [[nodiscard]] TableShard& of(std::string_view account, std::string_view table, std::string_view partition_key) const;
   /// The same, for a transaction of this partition.
   [[nodiscard]] TableShard& to_write(std::string_view account, std::string_view table,
                                      std::string_view partition_key) const;
-  /// Which is the home of an operation (common/kv/operation_ledgers.h).
+  /// Returns the shard that is the home of an operation (common/kv/operation_ledgers.h).
   [[nodiscard]] TableShard& home_of(std::string_view account, std::string_view operation_id) const;
 
-  /// As the rows of one shard say. kTableNotFound: there is no such table, or this shard has no copy of it yet.
+  /// Finds a table by the rows of one shard. kTableNotFound: there is no such table, or this shard has no copy of it
+  /// yet.
   [[nodiscard]] Result<KnownTable> find(const kv::Reader& rows, const TableShard& shard, std::string_view account,
                                         std::string_view table) const;
-  /// The same in a transaction. On the writer, the directory says what the transaction would read: an earlier change of
-  /// the table is either still in progress, or the table has left the directory.
+  /// The same in a transaction. On the writer, the directory agrees with the rows that the transaction would read: an
+  /// earlier change of the table is either still in progress, or the table has left the directory.
   [[nodiscard]] Result<KnownTable> find_to_write(const kv::Transaction& txn, TableShard& shard,
                                                  std::string_view account, std::string_view table) const;
-  /// As the catalogue says now. kTableNotFound also while it is being dropped from one shard after another.
+  /// Returns the generation in the catalogue now. kTableNotFound also while the table is being dropped from one shard
+  /// after another.
   [[nodiscard]] Result<std::uint64_t> find_generation(std::string_view account, std::string_view table) const;
-  /// Of the table's entities, as the rows of one shard say; kTableNotFound as find().
+  /// Returns the generation of the table's entities by the rows of one shard; kTableNotFound like find().
   [[nodiscard]] Result<std::uint64_t> generation_on(const kv::Reader& rows, const TableShard& shard,
                                                     std::string_view account, std::string_view table) const;
-  /// What copies of the table's row have; nothing: the catalogue has no such table.
+  /// Returns the content of copies of the table's row; nothing: the catalogue has no such table.
   [[nodiscard]] Result<std::optional<CopiedTables::Copy>> copy_of(const kv::Reader& catalogue, std::string_view account,
                                                                   std::string_view table) const {
     return tables_.read(catalogue, account, table);
   }
   /// Makes a copy for this shard; false if there is no such table.
   Task<Result<bool>> bring(const TableShard& shard, std::string account, std::string_view table) const;
-  /// What changes is said of tables by their names in lower case.
+  /// Changes name tables in lower case.
   [[nodiscard]] const kv::CatalogueCopies& copies() const { return copies_; }
 
  private:

@@ -48,7 +48,7 @@ class PlacedEntities final : public kv::Reader {
     for (std::size_t shard = 0; shard < shards_.size(); ++shard) readers.push_back(&views_.of(shard));
     return readers;
   }
-  /// The one partition that the range has keys of; nothing: there may be several.
+  /// Returns the one partition that the range has keys of; nothing: there may be several.
   static std::optional<std::string> partition_in(const kv::KeyRange& range) {
     if (range.lower.size() < kEntityPrefixBytes) return std::nullopt;
     auto rest = std::string_view(range.lower).substr(kEntityPrefixBytes);

@@ -1,5 +1,5 @@
-// Switches that turn safety rules off, so that the simulation can show that it notices. Only tests may set them. They
-// are read with relaxed order on the writer.
+// Switches that turn safety rules off, to show that the simulation notices. Only tests may set them. They are read with
+// relaxed order on the writer.
 #pragma once
 #include <atomic>
 
@@ -10,7 +10,7 @@ struct TestSwitches {
   std::atomic<bool> ignore_source_version{false};
   std::atomic<bool> leave_out_notes{false};  // of changes to followed tables
   std::atomic<bool> hide_staleness{false};   // from followers
-  std::atomic<bool> prove_all{false};        // what is listed is taken for what the follower dealt with last
+  std::atomic<bool> prove_all{false};        // treat all listed entities as settled
 };
 
 inline TestSwitches& test_switches() {

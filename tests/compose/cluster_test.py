@@ -1,10 +1,10 @@
-"""compose/cluster.yaml: the stack over three PostgreSQL of which the leader is lost again and again, and with two
-processes of each store and two apis behind a proxy, of which one is lost, used from outside. What was acknowledged stays,
+"""compose/cluster.yaml, used from outside: the stack over three PostgreSQL servers whose leader is lost again and
+again, and with two processes of each store and two apis behind a proxy, one of which is lost. Acknowledged writes stay,
 nothing is applied twice, and writes come back within half a minute.
 
 Usage: cluster_test.py [unittest's arguments...]
-TIDEMARK_FAILOVERS: how often the leader is lost (2). TIDEMARK_DATABASE_IMAGE, TIDEMARK_PROXY_IMAGE: images that are
-there already.
+TIDEMARK_FAILOVERS: how often the leader is lost (2). TIDEMARK_DATABASE_IMAGE, TIDEMARK_PROXY_IMAGE: images that exist
+already.
 
 Needs a container engine; without one the test says why it is skipped (exit code 77).
 """
@@ -31,19 +31,20 @@ DATABASES = ("database1", "database2", "database3")
 FAILOVERS = int(os.environ.get("TIDEMARK_FAILOVERS", "2"))
 BACK_WITHIN_S = 30
 SETTLE_LIMIT_S = 120
-BETWEEN_WRITES_S = 0.02  # of one writer: what there is in the end is read whole
+BETWEEN_WRITES_S = 0.02  # pause of each writer, since the result is read in full at the end
 WAYS = ("killed", "without its postmaster", "standing still")
 engine = {}
 
 
 class Writer(threading.Thread):
-    """Calls write(number) with rising numbers, each once, until it is told to stop, and remembers what became of each."""
+    """Calls write(number) with rising numbers, each once, until it is told to stop, and remembers the outcome of each
+    call."""
 
     def __init__(self, write):
         super().__init__(daemon=True)
         self._write = write
         self.acknowledged, self.unknown = set(), set()
-        self.latest = time.monotonic()  # an acknowledgement
+        self.latest = time.monotonic()  # time of the latest acknowledgement
         self.stopping = threading.Event()
         self.broken = None
 
@@ -80,7 +81,7 @@ def message_writer(port, queue="acknowledged"):
 def blob_writer(port, container):
     blobs = BlobClient(port)
     blobs.timeout_s = 5
-    # Some are so large that each is a file in the folder that both blob stores reach.
+    # Some contents are so large that each becomes a file in the folder that both blob stores reach.
     return Writer(lambda number: blobs.put(container, f"{number:06}", content_of(number)))
 
 
@@ -109,7 +110,7 @@ class ClusterTest(ProjectTest):
         cls.api = TokenApi(cls.project.ports["API"], cls.project.token)
 
     def leader(self):
-        """Of those that say so; None while there is none."""
+        """Returns the name of the database that says that it is the leader, or None while there is none."""
         for name in DATABASES:
             containers = self.project.containers(name)
             if containers and answers("docker", "exec", containers[0], "curl", "-fsS", "-o", "/dev/null", "--max-time", "2",
@@ -118,7 +119,7 @@ class ClusterTest(ProjectTest):
         return None
 
     def await_leader_with_standby(self):
-        """A leader, and another one that has all that it acknowledges."""
+        """Waits for a leader and a standby that has everything the leader acknowledges."""
         def look():
             name = self.leader()
             if name is None:
@@ -128,7 +129,7 @@ class ClusterTest(ProjectTest):
         return wait_until(look, "a leader and its standby", SETTLE_LIMIT_S, interval_s=0.5)
 
     def lose(self, name, turn):
-        """In one of WAYS. Returns what brings it back."""
+        """Loses the leader in one of WAYS. Returns a function that brings it back."""
         container = self.project.container(name)
         if turn % 3 == 0:
             run("docker", "kill", container)
@@ -136,7 +137,7 @@ class ClusterTest(ProjectTest):
         if turn % 3 == 1:
             self.project.execute(name, "bash", "-c", "kill -KILL $(head -n 1 /database/data/postmaster.pid)")
             return lambda: None
-        # On a busy machine the kernel may not freeze all of it at once.
+        # On a busy machine the kernel may not freeze the whole container at once.
         wait_until(lambda: answers("docker", "pause", container), "the container standing still", interval_s=0.2)
         return lambda: run("docker", "unpause", container)
 
@@ -170,7 +171,8 @@ class ClusterTest(ProjectTest):
             writer.join(60)
             self.assertFalse(writer.is_alive())
             self.assertIsNone(writer.broken)
-        # A former leader that has come back may not know yet that it is none: better refused than the past.
+        # A former leader that has come back may not know yet that it is no longer the leader: refusing is better than
+        # stale data.
         stored = patiently(self.tables.scan, "Acknowledged", limit_s=SETTLE_LIMIT_S)
         for name, writer in of_entities.items():
             self.check(writer, [row["Number"] for (partition, _), row in stored.items() if partition == name])
@@ -180,7 +182,7 @@ class ClusterTest(ProjectTest):
             self.assertEqual(self.api.job(job)["state"], "succeeded")
 
     def shared(self, api):
-        """Whether each process has half of the shards of its store."""
+        """Tells whether each process has half of the shards of its store."""
         try:
             stores = {store["store"]: store for store in api.call("GET", "/v1/shards")["stores"]}
         except (HttpFailure, OSError, http.client.HTTPException):
@@ -192,7 +194,7 @@ class ClusterTest(ProjectTest):
         wait_until(lambda: self.shared(api), "a share of the shards for each", SETTLE_LIMIT_S, interval_s=0.5)
 
     def test_one_of_two_is_lost(self):
-        """First the process of the second machine, then that of the first. Clients know the proxy alone."""
+        """Loses first the process of the second machine, then that of the first. Clients know only the proxy."""
         self.await_leader_with_standby()
         ports = self.project.ports
         queues = QueueClient(ports["PROXY_QUEUE"])

@@ -1,5 +1,5 @@
-"""The stack as containers, used from outside only: hardening, health, jobs and poison messages across kills, scaling, the
-command inside, the profiles, TLS and accounts.
+"""The stack as containers, used only from outside: hardening, health, jobs and poison messages across kills, scaling,
+the command inside, the profiles, TLS and accounts.
 
 Usage: compose_test.py [--from-source] [unittest's arguments...]
     --from-source   test the image that compose/Dockerfile compiles, not one of the programs under TIDEMARK_BIN
@@ -32,7 +32,7 @@ engine = {}
 
 
 def entities_of(partitions, rows):
-    """Every tenth is not to be archived."""
+    """Makes entities of which every tenth is not to be archived."""
     return [{"PartitionKey": f"p{p:05}", "RowKey": f"r{r}", "Number": p * rows + r, "Color": f"c{r}",
              "Keep": (p * rows + r) % 10 == 9} for p in range(partitions) for r in range(rows)]
 
@@ -54,7 +54,7 @@ class ComposeTest(ProjectTest):
 
     @classmethod
     def setUpClass(cls):
-        # Short leases: what is measured is the outcome, not the wait for it.
+        # Short leases, since the test checks the outcome and not the wait for it.
         cls.project = Project(engine["compose"], TIDEMARK_LEASE_S="2")
         engine["project"] = cls.project
         try:
@@ -75,11 +75,11 @@ class ComposeTest(ProjectTest):
             return job if ended(job) else None
         return wait_until(look, f"the end of job {job_id}", limit_s, interval_s=0.1)
 
-    # Looking a container up takes as long as a good part of a job: a killer is prepared before, and strikes at once.
-    # What it returns brings the service back.
+    # Looking a container up takes as long as a good part of a job, so a killer is prepared in advance and strikes at
+    # once. It returns a function that brings the service back.
 
     def process_killer(self, service, number=0):
-        """The process dies as by the kernel's hand: the restart policy must bring it back."""
+        """The process dies as if the kernel had killed it: the restart policy must bring it back."""
         state = self.project.inspect(service, number)
         pid, restarts = state["State"]["Pid"], state["RestartCount"]
         if not self.is_visible(pid, state["Path"]):
@@ -100,7 +100,8 @@ class ComposeTest(ProjectTest):
             return False
 
     def container_killer(self, service, number=0):
-        """To the engine `docker kill` is a person's wish, which its restart policy respects: start it again."""
+        """The engine takes `docker kill` for a user's decision, which its restart policy respects, so the test starts
+        it again."""
         container = self.project.container(service, number)
 
         def kill():
@@ -191,7 +192,7 @@ class ComposeTest(ProjectTest):
     def test_5_poison(self):
         job_id = self.api.submit({"kind": "archive", "source": "Late", "destination": "LateArchive", "filter": ""})
         self.assertEqual(self.await_end(job_id)["state"], "poisoned")
-        # The record says so before its message is there.
+        # The record says that the job is poisoned before its message is in the poison queue.
         def of_job():
             return [p for p in self.api.poison() if p["jobId"] == job_id]
         wait_until(of_job, "the message of the poisoned job")
@@ -227,7 +228,7 @@ class ComposeTest(ProjectTest):
         self.assertEqual(patiently(self.api.jobs), jobs)
 
     def worker_names(self):
-        """As each names itself: after its container, whose short id is its host's name."""
+        """Returns the workers' names: each is named after its container, whose short id is its host name."""
         return {f"worker-{container[:12]}-1" for container in self.project.containers("worker")}
 
     def test_7_scale(self):
@@ -254,7 +255,7 @@ class ComposeTest(ProjectTest):
         self.project.await_healthy(*SERVICES)
 
     def test_backup_and_restore(self):
-        """As compose/README.md has it."""
+        """Follows compose/README.md."""
         self.tables.create_table("Kept")
         self.assertIn("/backups/tidemark-", self.project.tidemark("backup", "/backups", "--keep", "2"))
         name = json.loads(self.project.tidemark("--json", "backup", "list", "/backups"))["backups"][-1]["name"]
@@ -269,7 +270,7 @@ class ComposeTest(ProjectTest):
         self.assertNotIn("Later", tables)
 
     def test_monitoring(self):
-        """The profile's Prometheus finds every process, as many workers as there are, and has the rules."""
+        """The profile's Prometheus finds every process and all workers, and has the rules."""
         image = self.project.image + "-prometheus"
         with tempfile.TemporaryDirectory(prefix="tmimage") as context:
             run("docker", "build", "-f", os.path.join(SOURCE, "compose", "prometheus.Dockerfile"), "-t", image, context)
@@ -294,7 +295,7 @@ class ComposeTest(ProjectTest):
         self.assertIn("TidemarkDown", rules)
 
     def test_beyond_loopback_with_tls(self):
-        """An account with a key of its own, HTTPS, and health that is true of it."""
+        """The stack has an account with a key of its own, HTTPS, and health checks that tell the truth about it."""
         with tempfile.TemporaryDirectory(prefix="tmtls") as folder:
             make_certificate(folder)
             settings = {"TIDEMARK_BIND": "0.0.0.0", "TIDEMARK_TLS_DIRECTORY": folder}
@@ -315,7 +316,7 @@ class ComposeTest(ProjectTest):
 
 
 def make_certificate(folder):
-    """For the names that the processes have among themselves; its own authority."""
+    """Makes a certificate for the names by which the processes reach each other, and its own authority."""
     run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api",
         "-addext", "subjectAltName=DNS:api,DNS:table_store,DNS:localhost", "-keyout", f"{folder}/key.pem",
         "-out", f"{folder}/certificate.pem")
@@ -332,7 +333,7 @@ def main():
         return SKIPPED
     engine["build"] = build_image_from_source if FROM_SOURCE in sys.argv else build_image
     arguments = [a for a in sys.argv if a != FROM_SOURCE]
-    # Whatever ends the test, an interruption too, its containers and their data go with it.
+    # However the test ends, even if it is interrupted, its containers and their data are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return 0 if unittest.main(argv=arguments, verbosity=2, exit=False).result.wasSuccessful() else 1

@@ -1,7 +1,8 @@
-"""The container engine: found, the image built, one compose project brought up and always removed.
+"""Finds the container engine, builds the image, brings one compose project up and always removes it.
 
-The image is built from the programs under TIDEMARK_BIN, with a build context that holds only what the Dockerfiles
-copy, or, when asked, as a user builds it: everything compiled in the container. Ports are free ones; the project's name is its own, so that a stack of the person who tests stays untouched.
+The image is built from the programs under TIDEMARK_BIN, with a build context that holds only the files that the
+Dockerfiles copy, or, on request, as a user builds it: everything compiled in the container. Ports are free ones, and
+the project has a name of its own, so that a developer's own stack stays untouched.
 """
 import json
 import os
@@ -23,7 +24,7 @@ WORKERS = 2
 
 
 class NoEngine(Exception):
-    """Why there is no container engine here."""
+    """Says why there is no container engine here."""
 
 
 def run(*command, environment=None, limit_s=600, check=True):
@@ -49,7 +50,7 @@ def compose_command():
 
 
 def find_engine():
-    """The compose command."""
+    """Returns the compose command."""
     if not answers("docker", "info"):
         raise NoEngine("`docker info` fails: no engine runs here, or this user may not use it")
     command = compose_command()
@@ -59,7 +60,7 @@ def find_engine():
 
 
 def build_image(tag):
-    """As compose/prebuilt.Dockerfile says it; the runtime stage stays cached for the next run."""
+    """Builds the image by compose/prebuilt.Dockerfile; the runtime stage stays cached for the next run."""
     with tempfile.TemporaryDirectory(prefix="tmimage") as context:
         os.mkdir(os.path.join(context, "scripts"))
         os.mkdir(os.path.join(context, "bin"))
@@ -75,19 +76,19 @@ def build_image(tag):
 
 
 def build_image_from_source(tag):
-    """As compose/Dockerfile says it: about 25 minutes of one processor."""
+    """Builds the image by compose/Dockerfile, which takes about 25 minutes on one processor."""
     run("docker", "build", "-f", os.path.join(SOURCE, "compose", "Dockerfile"), "-t", tag, SOURCE, limit_s=7200)
 
 
 def build_database_image(tag):
-    """That of compose/cluster.yaml."""
+    """Builds the database image of compose/cluster.yaml."""
     with tempfile.TemporaryDirectory(prefix="tmimage") as context:
         shutil.copytree(os.path.join(SOURCE, "compose", "database"), os.path.join(context, "compose", "database"))
         run("docker", "build", "-f", os.path.join(SOURCE, "compose", "database.Dockerfile"), "-t", tag, context)
 
 
 def build_proxy_image(tag):
-    """Likewise."""
+    """Builds the proxy image of compose/cluster.yaml."""
     with tempfile.TemporaryDirectory(prefix="tmimage") as context:
         shutil.copytree(os.path.join(SOURCE, "compose", "proxy"), os.path.join(context, "compose", "proxy"))
         run("docker", "build", "-f", os.path.join(SOURCE, "compose", "proxy.Dockerfile"), "-t", tag, context)
@@ -111,7 +112,7 @@ class TokenApi(ApiClient):
 
 
 class Project:
-    """The stack of compose/compose.yaml under a name of its own. Like a person's, it makes its secrets itself."""
+    """The stack of compose/compose.yaml under a name of its own. It makes its own secrets, as a user's stack does."""
 
     def __init__(self, compose, *more_files, **settings):
         self.name = "tidemarktest" + secrets.token_hex(4)
@@ -133,7 +134,7 @@ class Project:
         self.await_healthy(*SERVICES)
 
     def down(self):
-        """Needs nothing that `up` was told."""
+        """Needs none of the settings that `up` was given."""
         run(*self._compose, "down", "-v", "-t", "30", check=False)
         run("docker", "image", "rm", "-f", self.image, check=False)
 
@@ -154,7 +155,7 @@ class Project:
         return run("docker", "exec", self.container(service), *command, check=check)
 
     def tidemark(self, *arguments, check=True):
-        """As `docker compose exec api tidemark ...`."""
+        """Runs the command like `docker compose exec api tidemark ...`."""
         return self.compose("exec", "-T", "api", "tidemark", *arguments, check=check)
 
     def await_healthy(self, *services, limit_s=90):
@@ -168,7 +169,7 @@ class Project:
 
 
 class ProjectTest(unittest.TestCase):
-    """Whoever fails shows the logs of its `project`."""
+    """Shows the logs of its `project` when a test fails."""
     project = None
 
     def run(self, result=None):

@@ -1,15 +1,15 @@
-// One chromium over one stack: pages, who is signed in, and what everything in a view is called.
+// One chromium over one stack: pages, the signed-in user, and the name of everything in a view.
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import { token, until } from "./stack.mjs";
 
 const waitMs = 60_000;
 
-/// What is looked for in a page, as a person would name it.
+/// Finds elements of a page by the names that a user would give them.
 export class Sight {
   constructor(page, stack) { Object.assign(this, { page, stack }); }
 
-  /// A change of the machine's network interfaces makes chromium drop a load: it is repeated.
+  /// Chromium drops a load when the machine's network interfaces change, so the load is repeated.
   async open(target) {
     for (let round = 1; ; round += 1) {
       await this.page.goto(this.stack.url + target).catch((error) => { if (round === 5) throw error; });
@@ -19,13 +19,13 @@ export class Sight {
     }
   }
 
-  /// Open, and all there that was asked for.
+  /// Opens the page and waits until everything that it asked for is there.
   async see(target) {
     await this.open(target);
     await this.whole(target);
   }
 
-  /// As see(), by the way that a link of the page itself takes.
+  /// Like see(), but navigates as a link of the page does.
   async go(target) {
     await this.page.evaluate((to) => {
       history.pushState(null, "", to);
@@ -65,7 +65,7 @@ export class Browser {
     return this;
   }
 
-  /// As another person would have it: with cookies of its own.
+  /// Opens a page as another user would have it: with cookies of its own.
   async page(options = {}) {
     const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(waitMs);
@@ -78,9 +78,9 @@ export class Browser {
 
   async close() { await this.chromium?.close(); }
 
-  /// No error, no refusal of the policy, no request elsewhere.
+  /// Checks that there was no error, no refusal by the policy and no request to another host.
   nothingComplained() { assert.deepEqual(this.complaints, []); }
 }
 
-/// When a job is in this state.
+/// Waits until a job is in this state.
 export const inState = (stack, id, wanted) => until(async () => (await stack.call("GET", `/v1/jobs/${id}`)).state === wanted, `${id} is ${wanted}`);

@@ -1,5 +1,6 @@
-// Sending back and deleting very many poison messages from the page: they are counted first, go at a pace, a redrive
-// behind canaries, and can be stopped in the middle; one entry of the trail tells of it.
+// Sending back and deleting very many poison messages from the page: they are counted first and handled at a limited
+// rate, a redrive sends canaries first, both can be stopped in the middle, and one entry of the audit trail records
+// each.
 //   TIDEMARK_CONSOLE_MESSAGES=99995 TIDEMARK_CONSOLE_PACE=1000     with five others, as many as are counted
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -8,7 +9,7 @@ import { Stack, until } from "./stack.mjs";
 
 const messages = Number(process.env.TIDEMARK_CONSOLE_MESSAGES || 300);
 const pace = Number(process.env.TIDEMARK_CONSOLE_PACE || 20);
-const few = messages / 50;  // a second: there is time to say stop, however slow the machine is
+const few = messages / 50;  // per second: there is time to stop it, however slow the machine is
 const canaries = 3;
 const patienceMs = 60_000 + messages * 10;
 const some = messages.toLocaleString("en");
@@ -18,7 +19,7 @@ let stack, browser, sight, page, sent;
 const figures = (queue) => stack.call("GET", `/v1/queues/${queue}`);
 const poisoned = async () => Number((await figures("tidemark-jobs-poison")).messages);
 
-/// Jobs that fail as long as their table is missing.
+/// Submits jobs that fail as long as their table is missing.
 async function poison(source, count) {
   const already = await poisoned();
   for (let from = 0; from < count; from += 1000) {
@@ -31,7 +32,7 @@ async function poison(source, count) {
 async function actOnAll(verb, source, { perSecond, reason, count }) {
   const dialog = sight.dialog();
   await sight.see("/poison");
-  await page.getByRole("row", { name: new RegExp(source) }).getByRole("button", { name: `${verb} all…` }).click({ timeout: patienceMs });  // of very many, groups are counted now and then
+  await page.getByRole("row", { name: new RegExp(source) }).getByRole("button", { name: `${verb} all…` }).click({ timeout: patienceMs });  // groups of very many messages are counted only now and then
   await dialog.getByLabel("Messages a second").fill(String(perSecond));
   if (verb === "Redrive") await dialog.getByLabel("Canaries first").fill(String(canaries));
   await sight.button("Count what matches", dialog).click();
@@ -43,7 +44,7 @@ async function actOnAll(verb, source, { perSecond, reason, count }) {
   return page.url().split("/").at(-1);
 }
 
-/// From the page of a job; tells how much it did, once its worker has heard of it.
+/// Cancels a job from its page; returns how much it had done when its worker learnt of the cancellation.
 async function cancel(id, reason) {
   await sight.button("Cancel…").click();
   await sight.dialog().getByLabel("Reason").fill(reason);
@@ -90,7 +91,7 @@ describe("all that match", () => {
       job = await stack.call("GET", `/v1/jobs/${id}`);
       return job.progress.done >= messages / 10;
     }, "a tenth is sent", patienceMs);
-    // Since it began; a worker sends what a quarter of a second may have at once.
+    // The rate since the job began; a worker may send a quarter of a second's worth at once.
     const seconds = (Date.now() - Date.parse(job.startedAt)) / 1000;
     sent = await cancel(id, "enough for now");
     await until(async () => Number((await figures("tidemark-jobs")).messages) === 0, "what was sent is done", patienceMs);

@@ -1,4 +1,4 @@
-# The console in a browser over a real stack, each test file with a stack of its own.
+# The console in a browser over a real stack. Each test file has a stack of its own.
 function(tidemark_console_test part)
   tidemark_add_test(console_${part} LABEL console TIMEOUT 1500 ${ARGN}
     COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_console_tests.sh ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${part})

@@ -1,4 +1,4 @@
-// Whatever text others have stored: it is shown as text, stays one line's neighbour, and breaks nothing.
+// Text that others have stored is shown as text, stays on its line and breaks nothing, however hostile it is.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Browser, inState } from "./browser.mjs";
@@ -8,9 +8,9 @@ const markup = `"><img src=x onerror="window.hurt=1"><script>window.hurt=1</scri
 const url = "javascript:window.hurt=1";
 const bidi = "abc\u202egpj.exe\u2066\u0007\u200b";
 const template = "${window.hurt=1} {{hurt}} <%= hurt %> \\u003cscript\\u003e";
-const long = "x".repeat(32_000);  // of two bytes each in a table: all that a property may have
+const long = "x".repeat(32_000);  // two bytes each in a table: the most that a property may hold
 const wide = "漢".repeat(300);
-/// Looks like a number that had to be kept exact, and is none.
+/// Looks like a number that had to be kept exact, but is none.
 const marked = "\u0001integer:DELETE";
 const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 const texts = { Markup: markup, Url: url, Bidi: bidi, Template: template, Wide: wide, Marked: marked, Proto: "__proto__", Empty: "", Spaces: "   ", Lines: "a\r\nb\n\n\nc\t", Deep: deep.slice(0, 30_000), Json: '{"a":', Surrogate: "half 𝒳 pair" };
@@ -33,7 +33,7 @@ after(async () => {
   await stack?.down();
 });
 
-/// The view is there, nothing of it was run, and it is as wide as the screen.
+/// Checks that the view is there, that nothing in it was executed, and that it is as wide as the screen.
 async function isHarmless(target) {
   await sight.see(target);
   const found = await page.evaluate(() => ({ hurt: window.hurt, images: document.images.length, frames: document.querySelectorAll("iframe, object, embed").length,
@@ -139,7 +139,7 @@ describe("names and specs", () => {
     const poison = await stack.submit({ kind: "archive", source: "NotThere", destination: "Old", partitionKey: '"><img src=x onerror=hurt()>', rowKey: "<script>hurt()" });
     await stack.call("PUT", "/v1/schedules/hostile", { cron: "@daily", job: { kind: "delete", source: "Orders", filter: `A eq '${markup.replaceAll("'", "''")}'` } }, { "If-None-Match": "*" });
     await inState(stack, poison.id, "poisoned");
-    // The record says so a moment before the message is there.
+    // The record says that the job is poisoned a moment before the message is there.
     const { id: message } = await until(() => stack.call("GET", `/v1/poison/${poison.id}`).catch(() => null), "its message is poison");
     for (const target of ["/jobs", `/jobs/${job.id}`, `/poison/${message}`, "/schedules", "/schedules/hostile", "/limits", "/audit"]) await isHarmless(target);
   });

@@ -1,5 +1,5 @@
-// A page that is left open: what it holds does not grow over the events and the questions of an hour, and it costs the api
-// next to nothing. Time is the page's own and goes fast: an hour of its timers passes in a minute or so.
+// A page that is left open: its memory does not grow over the events and requests of an hour, and it costs the api next
+// to nothing. The page has its own clock, which runs fast: an hour of its timers passes in a minute or so.
 //   TIDEMARK_CONSOLE_HOURS=1     a whole hour instead of some minutes of it
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -8,12 +8,12 @@ import { Browser } from "./browser.mjs";
 import { Stack, until } from "./stack.mjs";
 
 const hours = Number(process.env.TIDEMARK_CONSOLE_HOURS || 0.1);
-const stepMs = 5_000;  // the overview asks so often
+const stepMs = 5_000;  // how often the overview asks
 const rounds = Math.round((hours * 3_600_000) / stepMs);
 
 let stack, browser;
 
-/// Bytes that are in use when all that can be is freed, elements and listeners.
+/// Returns the bytes in use after a garbage collection, the elements and the listeners.
 async function held(page) {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("HeapProfiler.enable");
@@ -31,7 +31,8 @@ function staysFlat(before_, after_, what) {
   assert.ok(after_.listeners < before_.listeners * 1.5 + 100, `${what}: listeners`);
 }
 
-/// A page whose clock goes as fast as it is told to; how many questions it has asked and how many are open is known.
+/// Opens a page whose clock runs as fast as the test lets it, and which counts its requests and how many of them are
+/// open.
 async function hastyPage() {
   const sight = await browser.page();
   await sight.page.addInitScript(() => {
@@ -48,7 +49,7 @@ async function hastyPage() {
   await sight.page.clock.install();
   return sight;
 }
-/// How long answers take is measured by the real clock: while they are under way, that of the page stands.
+/// The page measures how long answers take by the real clock: its own clock stands still while they are under way.
 async function at(sight, target) {
   await sight.see(target);
   await sight.page.evaluate(() => { performance.now = window.realNow; });
@@ -56,7 +57,7 @@ async function at(sight, target) {
 const traffic = (page) => page.evaluate(() => window.traffic);
 const idle = (page) => until(async () => (await traffic(page)).open === 0, "all is answered");
 
-/// The page's clock goes on by steps, and what it asks for in each is answered before the next.
+/// Advances the page's clock by steps; the page's requests in each step are answered before the next.
 async function pass(page, steps) {
   for (let i = 0; i < steps; i += 1) {
     await page.clock.runFor(stepMs);
@@ -100,7 +101,7 @@ describe("an hour", () => {
     const events = Math.round(hours * 18_000);  // one every 200 ms
     let told = 0;
     const record = await stack.call("GET", `/v1/jobs/${job.id}`);
-    // As the api writes them; several thousand in one answer are several thousand to the page.
+    // Events as the api writes them, several thousand in one answer to the page.
     await sight.page.route(`**/v1/jobs/${job.id}/events`, (route) => {
       const from = told;
       told += Math.min(1_000, Math.max(0, events - told));
@@ -117,7 +118,7 @@ describe("an hour", () => {
 });
 
 describe("what it costs the api", () => {
-  /// Seconds of processor time of a program so far.
+  /// Returns the seconds of processor time that a program has used so far.
   const used = (program) => {
     const fields = readFileSync(`/proc/${stack.children.get(program).pid}/stat`, "utf8").split(") ")[1].split(" ");
     return (Number(fields[11]) + Number(fields[12])) / 100;

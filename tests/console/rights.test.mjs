@@ -1,4 +1,5 @@
-// Who may do what: tokens with roles, their sessions, a second person with fewer rights beside one with all, the trail.
+// Access rights: tokens with roles, their sessions, a second user with fewer rights beside one with all, the audit
+// trail.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
@@ -10,7 +11,7 @@ const tokens = { viewer: "the-token-of-a-viewer", operator: "the-token-of-an-ope
 
 let stack, browser, admin, operator, viewer;
 
-/// The file that the api has its tokens from; it must be nobody else's business.
+/// Writes the file that the api reads its tokens from; only its owner may read it.
 function writeTokens(roles) {
   const file = path.join(stack.data, "tokens.json");
   writeFileSync(file, JSON.stringify({ tokens: roles.map((role) => ({ name: `some.${role}`, role, token: tokens[role] })) }), { mode: 0o600 });
@@ -19,7 +20,7 @@ function writeTokens(roles) {
 
 async function poisonOf(source, rowKey) {
   const job = await stack.submit({ kind: "archive", source, destination: "Old", partitionKey: "p", rowKey });
-  // The record tells of it a little before the message is where it goes.
+  // The record says that the job is poisoned a little before the message is in the poison queue.
   await until(() => stack.call("GET", `/v1/poison/${job.id}`).catch(() => null), `the message of ${job.id}`);
   return job;
 }

@@ -14,14 +14,14 @@ export class Stack {
   children = new Map();
   ports = {};
 
-  /// `api`: more arguments of the api.
+  /// `api`: further arguments of the api.
   async up(...api) {
     for (const store of ["table_store", "queue_service", "blob_store"]) await this.start(store);
     await this.start("api", ...api);
     await this.start("worker", "--name", "worker-1", "--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5");
   }
 
-  /// Started again, a program keeps its port.
+  /// A program that is started again keeps its port.
   async start(program, ...more) {
     if (program !== "worker") this.ports[program] ??= await freePort();
     const port = program === "worker" ? [] : ["--port", String(this.ports[program])];
@@ -60,9 +60,10 @@ export class Stack {
       { input: entities.map((each) => JSON.stringify(each)).join("\n"), env: { ...process.env, TIDEMARK_TOKEN: token } });
   }
 
-  /// Of one's own queues, by the public protocol and a signature that the api makes.
+  /// Sends a request to one of the account's own queues, by the public protocol and with a signature that the api
+  /// makes.
   ofQueue(method, queue, ending, body) { return this.signed("q", "queue_service", method, `${queue}${ending}`, body); }
-  /// Likewise of one's own blobs.
+  /// Sends a request to one of the account's own blobs in the same way.
   ofBlob(method, blob, body, headers) { return this.signed("b", "blob_store", method, blob, body, { "x-ms-version": "2023-11-03", ...headers }); }
   async signed(services, store, method, target, body, headers = {}) {
     const { token: signature } = await this.call("POST", "/v1/sas", { kind: "account", services, resourceTypes: "sco", permissions: "rwdlacupt", expiresIn: 3600 });
@@ -82,7 +83,7 @@ export class Stack {
   submit(spec) { return this.call("POST", "/v1/jobs", spec); }
 }
 
-/// Waits until it holds.
+/// Waits until the condition holds.
 export async function until(condition, what, withinMs = 60_000) {
   const end = Date.now() + withinMs;
   for (;;) {

@@ -14,7 +14,7 @@ const markup = `"><img src=x onerror="window.hurt=1"><script>window.hurt=1</scri
 
 let stack, browser, sight, page;
 
-/// A fresh browser, as another person has it; gives back the way to the one before.
+/// Opens a fresh browser context, as another user has it; returns a function that goes back to the previous one.
 async function newPage(options = {}) {
   const before_ = sight;
   sight = await browser.page(options);
@@ -33,7 +33,7 @@ const state = (id, wanted) => inState(stack, id, wanted);
 
 async function poisonOf(source, rowKey) {
   const job = await stack.submit({ kind: "archive", source, destination: "Old", partitionKey: "p", rowKey });
-  // The record tells of it a little before the message is where it goes.
+  // The record says that the job is poisoned a little before the message is in the poison queue.
   await until(async () => (await stack.call("GET", "/v1/poison?limit=1000")).poison.some((each) => each.jobId === job.id), `the message of ${job.id}`);
   return job;
 }
@@ -106,7 +106,7 @@ describe("signing in", () => {
 });
 
 describe("poison", () => {
-  let group;  // that was sent back, in vain
+  let group;  // its jobs were sent back, in vain
 
   before(async () => {
     for (let i = 0; i < 4; i += 1) await poisonOf("Missing", `m${i}`);
@@ -379,7 +379,7 @@ describe("jobs", () => {
     await signIn();
     let pages = 0;
     const told = [];
-    // As the api answers where little is found: short pages that say how much was looked through.
+    // Answers as the api does where little is found: short pages that say how much was searched.
     await page.route(/\/v1\/jobs\?.*state=cancelled/, async (route) => {
       pages += 1;
       if (pages > 1) told.push(await page.locator(".more").innerText());
@@ -588,7 +588,7 @@ describe("indexes and data", () => {
     await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");
   });
 
-  /// As far as the button that saves it.
+  /// Edits up to the button that saves.
   const edit = async (before, after, reason) => {
     await button("Edit…").click();
     const text = dialog().getByLabel("Properties");
@@ -955,7 +955,7 @@ describe("what others need", () => {
     const found = await page.evaluate((how) => window.axe.run(document, { resultTypes: ["violations"], ...how }), options);
     return found.violations.map((each) => `${what}: ${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.any[0]?.message || ""}`).join(" | ")}`);
   };
-  /// The themes differ in their colours only.
+  /// The themes differ only in their colours.
   const wrongs = async (what) => {
     if (!(await page.evaluate(() => window.axe))) await page.evaluate(axe);
     const light = await run(what);
@@ -966,7 +966,7 @@ describe("what others need", () => {
     await page.locator("[data-theme=light]").waitFor();
     return [...light, ...dark];
   };
-  /// Where a dialog is, and what opens it.
+  /// The page of each dialog, and the button that opens it.
   const dialogs = [["/poison", "Redrive all…"], ["/poison", "Delete all…"], ["/limits", "Limit…"], ["/schedules", "New schedule…"], ["/indexes", "Declare an index…"], ["/containers/pictures", "Upload…"], ["/tables/Orders?partitionKey=p1&rowKey=001", "Edit…"], ["/", "Keys ?"]];
   before(() => poisonOf("Seen", "one"));
 
@@ -1051,7 +1051,7 @@ describe("a list that changes while somebody goes through it", () => {
     await shown(["five", "four"]);
     names.unshift("begun", "eight");
     held = true;
-    await page.clock.runFor(15_000);  // the first page is asked for again
+    await page.clock.runFor(15_000);  // the first page is requested again
     await until(() => typeof held === "function", "that is under way");
     const answer = held;
     held = undefined;
@@ -1097,7 +1097,7 @@ describe("the api goes and comes", () => {
     await stack.kill("api");
     await page.getByText("The api does not answer").waitFor();
     await stack.start("api");
-    // Sessions are kept in memory: whoever signed in by one is asked again, at the same address.
+    // Sessions are kept in memory, so a user who signed in with one is asked again, at the same address.
     await page.getByLabel("Token").waitFor({ timeout: 60_000 });
     assert.match(page.url(), /\/workers$/);
     await page.getByLabel("Token").fill(token);

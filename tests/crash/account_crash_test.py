@@ -1,5 +1,5 @@
-"""Archives in another account, and their undo, while workers and stores die: every entity ends in exactly one of the two
-accounts, the figures are exact, and a worker that wakes after the job's end writes in neither."""
+"""Archives in another account, and their undo, while workers and stores die: every entity ends in exactly one of the
+two accounts, the counts are exact, and a worker that wakes after the end of the job writes in neither account."""
 import base64
 import os
 import subprocess
@@ -77,7 +77,8 @@ class AccountCrashTest(archive_crash_test.CrashTest):
             print(f"{point}: {time.monotonic() - begun:.1f} s", flush=True)
 
     def die_at(self, point, spec):
-        """The job whose worker has died there; the first delivery opens nothing where it counts."""
+        """Submits a job whose worker dies at the point. Points of "open" need a delivery before it, which another
+        worker takes."""
         first = self.worker("first", fail_point="move.copy.before") if point.startswith("open.") else None
         dying = None if first else self.worker("dying", fail_point=point)
         job_id = self.api.submit(spec)
@@ -135,7 +136,7 @@ class AccountCrashTest(archive_crash_test.CrashTest):
             raise
 
     def test_a_sleeper_wakes_after_the_end(self):
-        """It has read the entities and must not write them into the other account any more."""
+        """The sleeper has read the entities and must no longer write them into the other account."""
         entities = entities_of(300, 3)
         source, destination = self.fill(entities)
         sleeper = self.worker("sleeper")

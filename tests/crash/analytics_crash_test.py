@@ -1,7 +1,7 @@
-"""Stores and workers die on the way of request logs and metrics to where users find them.
+"""Stores and workers die while request logs and metrics are on their way to where users find them.
 
-What a store had made durable arrives whole and once: each request is in one line of one log, and the row of the hour has
-it once. What only was in the memory of a store that was killed may be lost.
+Records that a store had made durable arrive whole and once: each request is in one line of one log, and the row of the
+hour counts it once. Only records that were still in the memory of a killed store may be lost.
 """
 import base64
 import itertools
@@ -41,7 +41,7 @@ class AnalyticsCrashTest(unittest.TestCase):
         self.numbers = itertools.count()
 
     def put_blobs(self):
-        """Each is a request of its own: their names."""
+        """Makes requests, one for each name; returns the names."""
         container = self.service.get_container_client("box")
         if not container.exists():
             container.create_container()
@@ -51,7 +51,7 @@ class AnalyticsCrashTest(unittest.TestCase):
         return names
 
     def logged(self):
-        """The blobs that logs tell of, one for each line, and how many are counted."""
+        """Returns the blobs that the logs mention, one for each line, and how many requests are counted."""
         logs = self.service.get_container_client("$logs")
         names = []
         try:
@@ -89,7 +89,7 @@ class AnalyticsCrashTest(unittest.TestCase):
         self.await_all(names)
 
     def dying_store(self, point):
-        """The store ends well, which loses nothing, and starts again to die."""
+        """Ends the store in order, which loses nothing, and starts it again with a fail point."""
         self.assertEqual(self.stack.children["blob_store"].terminate(), 0)
         return self.stack.restart_to_die("blob_store", point).await_ready()
 

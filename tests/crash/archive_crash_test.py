@@ -1,8 +1,9 @@
 """Kills and pauses the real processes in the middle of jobs and checks the outcome from outside, over HTTP only.
 
-What must hold however they die: every entity ends in exactly one of source and destination with the properties it had,
-the record's count is the number moved, every job has one end, the queue is empty. Run by hand with --points PREFIX for
-some of the fail points. Kills at random are in random_kill_test.py, pairs of fail points in fail_point_pairs_test.py.
+However they die: every entity ends in exactly one of source and destination with the properties it had, the record's
+count is the number of moved entities, every job has one end, and the queue is empty. Run it by hand with --points
+PREFIX for some of the fail points. random_kill_test.py kills at random, fail_point_pairs_test.py tries pairs of fail
+points.
 """
 import json
 import os
@@ -18,14 +19,14 @@ from clients import ApiClient, QueueClient, TableClient, ended, job_if_known, pa
 from stack import Stack, program, wait_until  # noqa: E402
 
 JOB_QUEUE = "tidemark-jobs"
-# Short leases and retries: what is measured is the end, not the wait for it.
+# Short leases and retries, since the test checks the end and not the wait for it.
 WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "500")
 JOB_LIMIT_S = 90.0
 OPTIONS = {"points": ""}
 
 
 def entities_of(partitions, rows, seed=0):
-    """A mix of types and sizes; every tenth is not to be archived."""
+    """Makes entities of various types and sizes; every tenth is not to be archived."""
     made = []
     for p in range(partitions):
         for r in range(rows):
@@ -40,7 +41,7 @@ def by_key(entities):
 
 
 def minutes_of_yesterday(count):
-    """Due times that are past, a cron expression of these and no others within a year, and a time before them."""
+    """Returns past due times, a cron expression that has these and no others within a year, and a time before them."""
     midnight = (int(time.time()) // 86400 - 1) * 86400
     shown = lambda t: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))  # noqa: E731
     cron = time.strftime(f"0-{count - 1} 0 %-d %-m *", time.gmtime(midnight))
@@ -48,7 +49,7 @@ def minutes_of_yesterday(count):
 
 
 def index_content(pieces):
-    """{value: [key, ...]} of an index table."""
+    """Returns {value: [key, ...]} of an index table."""
     content = {}
     for piece in pieces.values():
         keys = [tuple(k) for name in sorted(piece) if name.startswith("Keys") for k in json.loads(piece[name])]
@@ -79,7 +80,7 @@ class CrashTest(unittest.TestCase):
             self.stack.children.pop(name).kill()
 
     def fill(self, entities):
-        """A new source table with these entities, and the name for its destination."""
+        """Makes a new source table with these entities; returns it and a name for its destination."""
         number = next(self.numbers)
         source, destination = f"Source{number}", f"Archive{number}"
         self.tables.create_table(source)
@@ -113,7 +114,7 @@ class CrashTest(unittest.TestCase):
         self.assertEqual(job["progress"]["skipped"], 0, job)
 
     def await_progress(self, destination, entities):
-        """Until the copy of an entity well inside is there: the job is in the middle."""
+        """Waits until the copy of an entity well inside is there: the job is in the middle."""
         keys = sorted(by_key(e for e in entities if not e["Keep"]))
         key = keys[len(keys) // 10]
         wait_until(lambda: self.tables.get(destination, *key), "progress of the job", interval_s=0.0)
@@ -124,7 +125,7 @@ class FailPointTest(CrashTest):
 
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
-        # Those of the libraries below it have tests of their own.
+        # Fail points of the libraries below the worker have tests of their own.
         others = ("adopt", "analytics", "blob", "callback", "discard", "ending", "file", "follow", "http", "kv", "object", "offload",
                   "orphans", "queue", "rpc", "schedule", "table")
         points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
@@ -138,7 +139,7 @@ class FailPointTest(CrashTest):
                 print(f"{point}: {time.monotonic() - begun:.1f} s", flush=True)
 
     def cases(self, family):
-        """The jobs that pass the points of a family."""
+        """Returns the jobs that pass the points of a family."""
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
@@ -152,7 +153,7 @@ class FailPointTest(CrashTest):
         self.assertEqual(worker.wait(60), -signal.SIGKILL, f"the fail point was not reached; {worker.log()}")
 
     def finish(self, job_id):
-        """A clean worker brings the job to its end."""
+        """Starts a worker without a fail point, which brings the job to its end."""
         worker = self.worker("clean")
         job = self.await_end(job_id)
         self.await_empty_queue()
@@ -162,7 +163,7 @@ class FailPointTest(CrashTest):
     def archive_case(self, point):
         entities = entities_of(5, 6)
         source, destination = self.fill(entities)
-        # The first delivery opens nothing: an earlier one must have died.
+        # The first delivery does not pass the points of "open": an earlier worker must have died.
         first = self.worker("first", fail_point="claim.after") if point.startswith("open.") else None
         dying = None if first else self.worker("dying", fail_point=point)
         job_id = self.api.submit(self.archive(source, destination))
@@ -190,7 +191,7 @@ class FailPointTest(CrashTest):
         self.assertEqual(worker.terminate(), 0, worker.log())
 
     def rivals_case(self, point):
-        """A job to another destination is faster: each entity ends in one of them."""
+        """A job to another destination overtakes: each entity ends in one of the destinations."""
         entities = [dict(e, Keep=False) for e in entities_of(2, 4)]
         source, destination = self.fill(entities)
         slow = self.worker("slow", fail_point="move.erase.before")
@@ -208,7 +209,7 @@ class FailPointTest(CrashTest):
         self.assertEqual(self.tables.scan(destination + "B"), by_key(entities))
 
     def batch_case(self, point):
-        """Jobs of one entity each, which a worker carries out together."""
+        """Tests jobs of one entity each, which a worker carries out together."""
         entities = [dict(e, Keep=False) for e in entities_of(4, 5)]
         source, destination = self.fill(entities)
         self.tables.create_table(destination)
@@ -235,7 +236,7 @@ class FailPointTest(CrashTest):
         spec = {"kind": "index", "source": source, "property": "Color", "destination": destination, "maxAttempts": 100}
         first = self.finish(self.api.submit(spec))
         self.assertEqual(first["state"], "succeeded", first)
-        # A value that goes, so that the second run has something to remove, and one that comes.
+        # One value disappears, so that the second run has something to remove, and a new one appears.
         for entity in [e for e in entities if e["Color"] == "c1"]:
             self.tables.delete(source, entity["PartitionKey"], entity["RowKey"])
         entities = [e for e in entities if e["Color"] != "c1"]
@@ -264,7 +265,7 @@ class FailPointTest(CrashTest):
         self.restore_case(point, lambda _s, _d, archived: {"kind": "undo", "job": archived, "maxAttempts": 100})
 
     def restore_case(self, point, spec):
-        """Everything archived comes back, except what was created anew meanwhile."""
+        """Every archived entity comes back, except those that were created anew meanwhile."""
         entities = entities_of(5, 6)
         source, destination = self.fill(entities)
         archived = self.finish(self.api.submit(self.archive(source, destination)))
@@ -294,7 +295,7 @@ class FailPointTest(CrashTest):
         self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
 
     def drop_case(self, point):
-        """A table that is created again right after it went must not be taken too."""
+        """A table that is created again right after the first was dropped must not be dropped too."""
         entities = entities_of(2, 3)
         source, _ = self.fill(entities)
         dying = self.worker("dying", fail_point=point)
@@ -339,7 +340,7 @@ class FailPointTest(CrashTest):
                 for e in entities]
 
     def check_nothing_lost_to_new_keys(self, source, entities):
-        """At every moment each entity is under one of its keys at least."""
+        """Checks that each entity is under at least one of its keys at every moment."""
         there = self.tables.scan(source)
         for old, new in zip(entities, self.rekeyed(entities)):
             keys = [(e["PartitionKey"], e["RowKey"]) for e in (old, new)]
@@ -358,7 +359,7 @@ class FailPointTest(CrashTest):
         self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (sum(not e["Keep"] for e in entities), 0), job)
 
     def rekey_again_case(self, point):
-        """What a dead worker put is taken back. Meanwhile one entity has changed, and one is gone."""
+        """Undo takes back the copies of a dead worker. Meanwhile one entity has changed, and one is gone."""
         entities = entities_of(5, 6)
         source, _ = self.fill(entities)
         first = self.worker("first", fail_point="move.erase.before")
@@ -388,7 +389,7 @@ class FailPointTest(CrashTest):
                          by_key(e if e["Keep"] else dict(e, Keep=True, Color="x") for e in entities))
 
     def then_case(self, point):
-        """The job that follows is there once, and so is the one after that."""
+        """The following job is there once, and so is the one after that."""
         entities = entities_of(5, 6)
         source, destination = self.fill(entities)
         drop = {"kind": "delete", "source": destination, "wholeTable": True, "maxAttempts": 100}
@@ -435,7 +436,7 @@ class FailPointTest(CrashTest):
     def purge_case(self, point):
         """Messages that a dead worker may have deleted are counted once."""
         if point.startswith("sweep.canary"):
-            return  # a redrive alone has canaries
+            return  # only a redrive has canaries
         queue = f"given-up{next(self.numbers)}"
         self.queues.create(queue + "-poison")
         for number in range(6):
@@ -448,7 +449,7 @@ class FailPointTest(CrashTest):
         self.assertEqual(self.api.call("GET", f"/v1/poison?queue={queue}"), {"poison": []})
 
     def schedule_case(self, point):
-        """Each due time has its job once, whoever dies while submitting it."""
+        """Each due time has its job once, even if a worker dies while submitting it."""
         source, name = f"Gone{next(self.numbers)}", f"schedule{next(self.numbers)}"
         self.tables.create_table(source)
         due, cron, start = minutes_of_yesterday(3)
@@ -483,7 +484,7 @@ class FailPointTest(CrashTest):
         self.assertIn("NoSuchTable", poison[0]["reason"])
 
     def retry_case(self, point):
-        """The table store dies while a worker waits for its answer: an error that may pass."""
+        """The table store dies while a worker waits for its answer: a transient error."""
         dying = self.worker("dying", fail_point=point)
         jobs = []
         for _ in range(10):
@@ -491,7 +492,7 @@ class FailPointTest(CrashTest):
             source, destination = self.fill(entities)
             store = self.stack.children["table_store"]
             store.pause()
-            # Written as any SDK would; the api could not store a record now.
+            # Written as any SDK would write it, since the api could not store a record now.
             message = self.queues.put(JOB_QUEUE, json.dumps(self.archive(source, destination)))
             jobs.append((message, entities, source, destination))
             self.await_open_calls(dying)
@@ -507,7 +508,7 @@ class FailPointTest(CrashTest):
         self.assertEqual(worker.terminate(), 0, worker.log())
 
     def await_open_calls(self, worker):
-        """Until the worker has taken the message: it then asks the table store, which does not answer."""
+        """Waits until the worker has taken the message: it then asks the table store, which does not answer."""
         wait_until(lambda: self.queues.visible(JOB_QUEUE) == 0 or not worker.alive(), "the message being taken")
 
     def ended_job_of(self, message):
@@ -526,7 +527,8 @@ class ProcessDeathTest(CrashTest):
 
     @staticmethod
     def archive(source, destination):
-        """At a pace at which whoever is to be met in the middle of it is still there, however late a look comes."""
+        """Returns an archive job slow enough that the processes in the middle of it are still there, even if the test
+        looks late."""
         return dict(CrashTest.archive(source, destination), maxPerSecond=900)
 
     def test_table_store_killed(self):
@@ -558,7 +560,8 @@ class ProcessDeathTest(CrashTest):
         self.check_archived(job, self.ENTITIES, source, destination)
 
     def test_worker_of_a_queue_killed(self):
-        """Another that takes from the queue goes on; one that does not leaves the job alone, however free it is."""
+        """Another worker of the queue goes on; a worker that does not take from the queue leaves the job alone, even if
+        it is idle."""
         source, destination = self.fill(self.ENTITIES)
         self.worker("idle")
         heavy = self.worker("heavy-1", *WORKER, "--queues", "heavy")
@@ -577,11 +580,11 @@ class ProcessDeathTest(CrashTest):
         wait_until(lambda: patiently(self.queues.length, "tidemark-jobs-heavy") == 0, "an empty queue")
 
     def test_worker_killed_while_it_waits(self):
-        """A long poll that nobody listens to any more must not keep a job for the length of a lease."""
+        """A long poll whose client has gone must not keep a job for the length of a lease."""
         entities = entities_of(2, 3)
         for end in ("kill", "terminate"):
             with self.subTest(end=end):
-                # One job, so that it surely waits for the next.
+                # One job, so that the worker surely waits for the next.
                 gone = self.worker("gone-" + end, "--lease-s", "3600")
                 self.await_end(self.api.submit(self.archive(*self.fill(entities))))
                 self.await_empty_queue()
@@ -602,7 +605,7 @@ class ProcessDeathTest(CrashTest):
         self.worker("other")
         job = self.await_end(job_id)
         self.check_archived(job, self.ENTITIES, source, destination)
-        # Everything that was moved comes back under its old keys: a late removal would hit one of them.
+        # Every moved entity comes back under its old key: a late removal would hit one of them.
         returned = [dict(e, Text="again") for e in self.ENTITIES if not e["Keep"]]
         self.tables.put_many(source, returned)
         archived, current = self.tables.scan(destination), self.tables.scan(source)

@@ -1,9 +1,9 @@
 """Kills the blob store with SIGKILL, at every fail point and at random, under clients that write names of their own:
 whole blobs small and large, blocks, snapshots, copies, appends, pages, tags and deletions.
 
-The oracle is what the clients were told; it lives in this process. What must hold however the store dies: a blob is
-whole what it was or whole what it became, byte for byte; an acknowledged write is there, and an append once; in the
-end, when all is deleted, no file is left.
+The oracle is the answers that the clients got; it lives in this process. However the store dies, a blob is whole and
+either as it was or as it became, byte for byte; an acknowledged write is there, and an append once; in the end, when
+everything is deleted, no file is left.
 """
 import contextlib
 import http.client
@@ -27,14 +27,14 @@ SIZES = (0, 10, 1000, 100_000, 400_000, 1_500_000)
 
 
 class Writer:
-    """The only client of its names, so it knows what each must be: content, or nothing."""
+    """The only client of its names, so it knows what each name must have: content, or nothing."""
 
     def __init__(self, port, number, seed):
         self.client = BlobClient(port)
         self.choice = random.Random(seed * 100 + number)
         self.number = number
         self.known = {f"w{number}-{n}": None for n in range(3)}
-        self.snapshots = {}   # (name, time) to content
+        self.snapshots = {}   # by (name, time)
         self.done = {"acknowledged": 0, "unanswered": 0}
         self.made = 0
 
@@ -59,7 +59,7 @@ class Writer:
             self.done["unanswered"] += 1
 
     def written(self, name, before, after, call):
-        """What nobody answered happened as a whole or not at all."""
+        """A write without an answer happened as a whole or not at all."""
         try:
             call()
         except (HttpFailure, *UNANSWERED) as failure:
@@ -117,7 +117,7 @@ class Writer:
         self.snapshots = {key: content for key, content in self.snapshots.items() if key[0] != name}
 
     def append(self, _):
-        """The position says whether one that nobody answered was done."""
+        """The append position tells whether an append without an answer was done."""
         name = f"log{self.number}"
         path = f"/{CONTAINER}/{name}"
         before = self.known.setdefault(name, None)
@@ -129,7 +129,7 @@ class Writer:
         self.written(name, before, before + block, lambda: self.client.call("PUT", path, "comp=appendblock", block, extensions=at))
 
     def pages(self, _):
-        """Small and large writes and clears, also of what snapshots have as well."""
+        """Small and large writes and clears, including ranges that snapshots share."""
         name = f"disk{self.number}"
         path = f"/{CONTAINER}/{name}"
         before = self.known.setdefault(name, None)
@@ -185,7 +185,7 @@ class Traffic:
 
 class BlobCrashTest(StoreCrashTest):
     program = "blob_store"
-    # Reached by workers, when a container goes, when something deleted expires, or when somebody asks for it: not by this traffic.
+    # Workers, the deletion of a container, expiry or an explicit request reach these, but this traffic does not.
     rare = ("rpc.", "kv.erase_range", "kv.drop_faded", "blob.collect_generation", "blob.purge", "blob.delete_container", "blob.change_container",
             "blob.settle_kept", "blob.lease", "blob.undelete", "blob.set_service_properties", "blob.set_tier", "blob.change_blob", "blob.seal",
             "blob.create_container", "blob.abandon", "catalogue.")
@@ -218,7 +218,8 @@ class FailPointTest(BlobCrashTest):
 
 
 class SnapshotsTest(BlobCrashTest):
-    """More snapshots than one transaction removes go at once for whoever looks, wherever the store dies meanwhile."""
+    """More snapshots than one transaction removes disappear at once for every reader, wherever the store dies
+    meanwhile."""
     count = 700
 
     def test_death_while_many_snapshots_go(self):
@@ -248,7 +249,7 @@ class SnapshotsTest(BlobCrashTest):
 
     @staticmethod
     def delete_once(client):
-        """It may be gone, if nobody answered before."""
+        """The blob may be gone if an earlier deletion had no answer."""
         try:
             client.call("DELETE", f"/{CONTAINER}/many", extensions={"x-ms-delete-snapshots": "include"})
         except HttpFailure as failure:
@@ -257,8 +258,8 @@ class SnapshotsTest(BlobCrashTest):
 
 
 class DeletionTest(BlobCrashTest):
-    """Wherever the store dies while a container is deleted, the container is there with all its blobs or gone with all of
-    them; it can be deleted again and made again, and no file is left."""
+    """Wherever the store dies while a container is deleted, the container is either there with all its blobs or gone
+    with all of them; it can be deleted again and made again, and no file is left."""
     one_shard = ("blob.delete_container.before", "blob.delete_container.after")
     several = ("catalogue.copy.before", "catalogue.copy.after", "catalogue.end.before", "catalogue.end.after")
 
@@ -284,7 +285,7 @@ class DeletionTest(BlobCrashTest):
         self.nothing_is_left()
 
     def whole_or_gone(self, client, blobs, point):
-        """A deletion that goes on may end while it is looked at: then all is gone."""
+        """A deletion that goes on may end while the test looks: then everything is gone."""
         if client.objects(CONTAINER) != blobs:
             wait_until(lambda: not client.objects(CONTAINER), f"the end of the container after {point}")
             self.assertEqual([client.get(CONTAINER, name) for name in blobs], [None] * len(blobs), point)

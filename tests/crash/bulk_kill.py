@@ -4,10 +4,10 @@
 
 The oracle is arithmetic and lives in this process: entity n's key and properties follow from n. At the end both tables
 are read through the table protocol, and each n must be in exactly one of them, once, unchanged: in the source if
-something was in its way in the destination, else in the destination. While the job runs its progress must only rise and
-never claim more than what has left the source; what it lags behind is reported. So is the memory of each process: beyond
-the caches and write buffers that a store is configured to have, and says it has (/metrics), it must stay what it was
-before there was anything to do. Nothing may grow with the number of entities.
+another entity was in its way in the destination, else in the destination. While the job runs, its progress must only
+rise and never claim more than has left the source; the lag is reported. So is the memory of each process: beyond the
+caches and write buffers that a store is configured to have, and says it has (/metrics), it must stay as it was before
+there was anything to do. Nothing may grow with the number of entities.
 """
 import argparse
 import concurrent.futures
@@ -26,14 +26,14 @@ from clients import ApiClient, HttpClient, TableClient, ended, patiently  # noqa
 from stack import Stack, wait_until  # noqa: E402
 
 SOURCE, DESTINATION = "Bulk", "BulkArchive"
-PARTITIONS = (1, 100, 7, 250, 142)  # sizes, again and again
+PARTITIONS = (1, 100, 7, 250, 142)  # sizes, in turn
 BLOCK = sum(PARTITIONS)
-IN_THE_WAY = 997  # every so many entities meet another in the destination and stay
-PAGE = 1000       # most entities that a job has under way
+IN_THE_WAY = 997  # every 997th entity meets another one in the destination and stays
+PAGE = 1000       # the most entities that a job has under way
 WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "500")
-# What a process may take beyond what it had when it was idle and empty, and beyond a store's cache and write buffers:
-# requests under way, and what the allocator keeps of memory that was freed. With a million entities, fifty bytes kept
-# for each would be too many.
+# The most that a process may take beyond its memory when it was idle and empty, and beyond a store's cache and write
+# buffers: requests under way, and freed memory that the allocator keeps. With a million entities, fifty bytes kept for
+# each would be too many.
 SLACK_MB = {"table_store": 48, "queue_service": 24, "api": 16, "worker": 16}
 CONFIGURED_MB = 256 + 3 * 64  # a store's default cache and write buffers
 STUCK_S = 180.0
@@ -86,7 +86,7 @@ def resident_mb(pid):
 
 
 class Memory:
-    """The peaks of each process; of a store, of what is neither cache nor write buffer too."""
+    """The memory peaks of each process; for a store also those without cache and write buffers."""
 
     def __init__(self, ports):
         self.metrics = {name: HttpClient(port) for name, port in ports.items() if name != "api"}
@@ -114,7 +114,7 @@ class Memory:
                   f"buffers {self.configured[name]:.1f} MB at most, all else {self.other[name]:.1f} MB at most")
         for name, peak in self.peaks.items():
             assert self.configured[name] <= CONFIGURED_MB, f"{name} does not keep to its cache and write buffers"
-            # Write buffers that were handed on may not be back with the system yet when the next ones fill.
+            # The system may not have freed write buffers that were handed on when the next ones fill.
             limit = self.empty[name] + self.configured[name] + SLACK_MB[name]
             assert peak <= limit, f"{name} took {peak:.1f} MB, more than {limit:.1f} MB"
 
@@ -147,11 +147,11 @@ class Run:
         print(f"{count} entities written in {time.monotonic() - begun:.1f} s", flush=True)
 
     def start_worker(self):
-        """Under a new name: a record that names a dead one must not seem to name this."""
+        """Starts a worker under a new name: a record that names a dead worker must not seem to name this one."""
         self.stack.start_worker(f"w-{next(self.numbers)}", *WORKER)
 
     def work(self):
-        """The job from submission to end, under kills. The job as the api tells it."""
+        """Runs the job from submission to end, under kills. Returns the job as the api shows it."""
         spec = {"kind": "archive", "source": SOURCE, "destination": DESTINATION, "filter": "",
 
                 "maxAffected": self.options.entities}
@@ -182,7 +182,7 @@ class Run:
         return job
 
     def kill_one(self, job):
-        """The worker that has the job, if there is one; now and then another."""
+        """Kills the worker that has the job, if there is one; now and then another."""
         if self.done == 0 and "worker" not in job:
             return
         workers = [name for name in self.stack.children if name.startswith("w-")]
@@ -200,7 +200,8 @@ class Run:
         assert progress["done"] >= self.done, f"done went down from {self.done}: {job}"
         self.done = progress["done"]
         self.memory.look(self.stack.children)
-        # Asked after the job was: by now at least what it claims has left, and all but a page in order of keys.
+        # The frontier is read after the job: by now at least the claimed entities have left, and all but a page in
+        # order of keys.
         self.find_frontier()
         moved = self.frontier - staying_below(self.frontier)
         assert self.done <= moved + PAGE, f"{self.done} done are claimed, only {moved} have left the source in order"
@@ -208,7 +209,7 @@ class Run:
         self.looks += 1
 
     def find_frontier(self):
-        """The first entity that is still to be moved, from the protocol's own order."""
+        """Finds the first entity that is still to be moved, by the protocol's own order."""
         from_partition = key_of(self.frontier)[0]
         marker = {}
         while True:
@@ -242,7 +243,7 @@ class Run:
         assert self.api.poison() == []
 
     def read_all(self, table, expected):
-        """How often each entity is there; each must be what is expected."""
+        """Counts how often each entity is there; each must be as expected."""
         found, marker = bytearray(self.options.entities), {}
         while True:
             entities, marker = self.tables.query_page(table, urlencode(marker))

@@ -1,7 +1,7 @@
-"""Callbacks, and what tells of ends, while workers and the api die at each of their fail points and at random.
+"""Callbacks, and jobs that tell of ends, while workers and the api die at each of their fail points and at random.
 
-What must hold however they die: a job that was accepted ends once, its endpoint hears of each end under one id, and of a
-group's end under one id, once all its members have ended. The oracle is the endpoint, which is outside of everything.
+However they die: a job that was accepted ends once, its endpoint hears of each end under one id, and of a group's end
+under one id, once all its members have ended. The oracle is the endpoint, which is outside the stack.
 """
 import itertools
 import json
@@ -47,7 +47,7 @@ class CallbackCrashTest(unittest.TestCase):
     def run(self, result=None):
         before = len(result.failures) + len(result.errors)
         super().run(result)
-        # Not earlier: the logs go with the stack.
+        # Not earlier: the logs are removed with the stack.
         if len(result.failures) + len(result.errors) > before:
             self.stack.show_logs()
         self.stack.close()
@@ -62,7 +62,7 @@ class CallbackCrashTest(unittest.TestCase):
         return wait_until(look, f"the end of job {job_id}", LIMIT_S)
 
     def group_of(self, name):
-        """Members that succeed, become poison and are callbacks themselves; each tells of its end."""
+        """Submits members that succeed, become poison and are callbacks themselves; each tells of its end."""
         path = f"/{name}"
 
         def on_end(n):
@@ -80,7 +80,7 @@ class CallbackCrashTest(unittest.TestCase):
         return [r["job"]["id"] for r in results]
 
     def check(self, name, members):
-        """Once all is quiet: every end was told under one id, and by one job."""
+        """Checks, once everything is quiet, that every end was told under one id, and by one job."""
         wanted = ["succeeded", "poisoned", "succeeded", "cancelled"]
         jobs = [self.await_end(member) for member in members]
         self.assertEqual([job["state"] for job in jobs], wanted, jobs)
@@ -110,7 +110,7 @@ class CallbackCrashTest(unittest.TestCase):
                 self.assertEqual((told["type"], told["data"]["id"]), ("job." + wanted[n], members[n]))
 
     def check_jobs(self, groups):
-        """No job beside the members and those that tell."""
+        """Checks that there is no job beside the members and those that tell of ends."""
         wait_until(lambda: patiently(self.queues.length, "tidemark-jobs") == 0, "all messages gone, that of the cancelled job too")
         self.assertEqual(len(patiently(self.api.jobs)), groups * 9)
 
@@ -125,7 +125,7 @@ class CallbackCrashTest(unittest.TestCase):
             with self.subTest(fail_point=point):
                 members = self.submit(f"g{n}")
                 patiently(self.api.call, "POST", f"/v1/jobs/{members[3]}/cancel")
-                # Last, so that the group's end is its work; it may die before it can say that it is ready.
+                # Started last, so that the group's end is its work; it may die before it can say that it is ready.
                 dying = self.stack.launch(f"w-dying{n}", "worker", "--name", f"w-dying{n}", *WORKER,
                                           environment={"TIDEMARK_FAIL_POINT": point})
                 self.assertEqual(dying.wait(), -signal.SIGKILL, f"the fail point was not reached; {dying.log()}")
@@ -152,7 +152,7 @@ class CallbackCrashTest(unittest.TestCase):
                     pass
                 self.assertEqual(dying.wait(), -signal.SIGKILL, f"the fail point was not reached; {dying.log()}")
                 self.stack.start("api")
-                # Whoever asked had no answer, and asks again.
+                # The client had no answer, so it asks again.
                 patiently(self.api.call, "POST", f"/v1/jobs/{members[3]}/cancel")
                 self.check(f"g{n}", members)
         self.check_jobs(len(points))

@@ -1,4 +1,5 @@
-# The real programs against kill -9 and SIGSTOP (README.md). Where a script is entered class by class, each has a stack of its own.
+# The real programs against kill -9 and SIGSTOP (README.md). A script that is listed class by class has a stack for each
+# class.
 function(tidemark_crash_test name script)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "CASES")
   if(NOT ARG_CASES)
@@ -34,16 +35,16 @@ tidemark_crash_test(schedule schedule_crash_test.py)
 # One bulk job against kill -9 of its workers; a million entities by hand, see bulk_kill.py.
 set(bulk_kill_size --entities 30000 --per-second 3000 --kill-every 2)
 if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
-  list(APPEND bulk_kill_size --any-memory)  # a sanitizer keeps what is freed
+  list(APPEND bulk_kill_size --any-memory)  # a sanitizer keeps freed memory
 endif()
 tidemark_python_test(crash_bulk_kill LABEL crash TIMEOUT 400 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/bulk_kill.py ARGS ${bulk_kill_size})
 
-# Indexes: at each step, at random for as long as one likes, and under Debian's package index.
+# Indexes: at each step, at random for as long as one likes, and over Debian's package index.
 tidemark_crash_test(index_points index_crash_test.py)
 tidemark_crash_test(index_kill index_kill_test.py)
 tidemark_crash_test(package_index package_index_test.py)
 
-# Everything at random while jobs of all kinds run, and the same while the disks fail, by the library of tests/faults.
+# Everything at random while jobs of all kinds run, and the same while the disks fail, with the library of tests/faults.
 tidemark_crash_test(random_kill random_kill_test.py)
 if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
   tidemark_python_test(crash_random_disk LABEL crash TIMEOUT 600 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/random_kill_test.py ARGS --disk)

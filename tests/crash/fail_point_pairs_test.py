@@ -1,5 +1,5 @@
-"""A worker dies at one fail point, the one that takes over dies at another while it recovers, a third brings the job to
-its end: for a sample of all pairs, with the jobs and oracles of archive_crash_test.py.
+"""A worker dies at one fail point, the worker that takes over dies at another while it recovers, and a third brings the
+job to its end: for a sample of all pairs, with the jobs and oracles of archive_crash_test.py.
 
     tests/crash/fail_point_pairs_test.py --rounds 100
 """
@@ -21,14 +21,14 @@ from stack import program, wait_until  # noqa: E402
 from store_crashes import OPTIONS, main  # noqa: E402
 
 PAIRS_A_ROUND = 4
-# What a job passes wherever it is taken up, and what only jobs of the same kind pass.
+# The points that every job passes wherever it is taken up, unlike those that only jobs of one kind pass.
 COMMON = ("claim", "open", "close", "finish", "renew")
-# The oracle of these looks at one death: a third worker would not know what the second had seen.
+# The oracle of these looks at one death: a third worker would not know the second worker's observations.
 NOT_TWICE = ("retry", "drop")
 
 
 class FailPointPairTest(archive_crash_test.FailPointTest):
-    second = None  # the point at which whoever takes over dies
+    second = None  # the point at which the worker that takes over dies
 
     def test_every_fail_point(self):
         self.skipTest("archive_crash_test.py does that")
@@ -60,7 +60,7 @@ class FailPointPairTest(archive_crash_test.FailPointTest):
         self.assertGreater(deaths, 0, "no second death: nothing was tested")
 
     def finish(self, job_id):
-        """With a second death first, if the job passes its point."""
+        """Lets a second worker die first, if the job passes its point."""
         second = self.worker("second", fail_point=self.second)
         wait_until(lambda: not second.alive() or ended(patiently(self.api.job, job_id)), "the second death, or the end",
                    archive_crash_test.JOB_LIMIT_S)

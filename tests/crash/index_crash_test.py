@@ -1,7 +1,7 @@
-"""Whoever keeps an index dies at each of its steps, and so does the table store at each step of following a table.
+"""The owner of an index dies at each of its steps, and so does the table store at each step of following a table.
 
-In the end the rows of every index are what this process computes from the table. Kills at random are in
-index_kill_test.py.
+In the end the rows of every index are those that this process computes from the table. index_kill_test.py kills at
+random.
 """
 import os
 import random
@@ -116,7 +116,7 @@ class IndexCrashTest(unittest.TestCase):
             with self.subTest(fail_point=point):
                 dying = self.stack.restart_to_die("table_store", point)
                 while dying.alive():
-                    # An index that comes and goes follows and leaves the table.
+                    # Declaring and dropping an index starts and stops following the table.
                     self.come_and_go(dying)
                 self.assertEqual(dying.wait(), -signal.SIGKILL, dying.log())
                 self.stack.restart("table_store")

@@ -1,13 +1,13 @@
-"""Indexes follow every write while everything that keeps them is killed and frozen at random.
+"""Indexes follow every write while all processes that keep them are killed and frozen at random.
 
     tests/crash/index_kill_test.py --seconds 600 --seed 1
 
 Writers insert, replace, merge, move values, delete and create again, alone and in entity group transactions, each on
-keys of its own, so each knows what it was told. It also asks for its entities by a filter, which may go by the lists of an
-index: however far that is behind, the answer must be what the writer knows. Meanwhile stores and workers are killed (kill -9) and workers frozen
-beyond the time after which another takes over; indexes are paused, built again, and the table is dropped once. In the
-end the faults stop. Then what was acknowledged must be there, and the rows of every index must be what this process
-computes from the table as it is.
+keys of its own, so each knows the answers it got. It also queries its entities by a filter, which may use the lists of
+an index: however far that is behind, the answer must match the writer's knowledge. Meanwhile stores and workers are
+killed (kill -9), and workers are frozen beyond the time after which another takes over; indexes are paused and built
+again, and the table is dropped once. In the end the faults stop. Then every acknowledged write must be there, and the
+rows of every index must be those that this process computes from the table as it is.
 """
 import argparse
 import collections
@@ -28,13 +28,13 @@ from stack import Stack, wait_until  # noqa: E402
 TABLE = "Things"
 WRITERS = 4
 PARTITIONS = 6
-KEPT = ("PartitionKey", "RowKey", "ColourRank")  # what writers do not say
+KEPT = ("PartitionKey", "RowKey", "ColourRank")  # properties that writers do not set
 COLOURS = ["red", "red", "red", "red", "green", "blue", "yellow", None]
 FREEZE_S = 7.0  # longer than the time after which a keeper counts as lost
 
 
 def properties(choice):
-    """A common value, a rare one, none; numbers and no numbers."""
+    """Values: a common one, a rare one, none; numbers and no numbers."""
     found = {"Host": f"h{choice.randrange(40)}", "Section": choice.choice(SECTIONS)}
     colour = choice.choice(COLOURS)
     if colour:
@@ -45,7 +45,8 @@ def properties(choice):
 
 
 class Writer(threading.Thread):
-    """Changes its own rows of every partition. `known`: what each must be; a list where an answer was lost."""
+    """Changes its own rows of every partition. `known`: the entity of each key, or a list of candidates where an answer
+    was lost."""
 
     def __init__(self, number, stack, seed, run):
         super().__init__(daemon=True)
@@ -75,7 +76,7 @@ class Writer(threading.Thread):
             time.sleep(0.02)
 
     def query(self):
-        """Only the keys that nobody else writes, and of them those of which no answer was lost."""
+        """Queries only the keys that no other writer writes, and compares those of which no answer was lost."""
         colour = self.choice.choice([each for each in COLOURS if each])
         places = [f"Colour eq '{colour}'", f"RowKey ge 'w{self.number}_'", f"RowKey lt 'w{self.number}a'"]
         if self.choice.random() < 0.5:
@@ -137,7 +138,8 @@ class Writer(threading.Thread):
         except (HttpFailure, OSError, Exception) as error:  # noqa: BLE001
             if isinstance(error, HttpFailure) and error.status < 500 and error.status != 404:
                 raise
-            # It has taken effect or not. A request that waits in a socket of the store may even come later.
+            # The write may have taken effect or not. A request that waits in a socket of the store may even take effect
+            # later.
             self.lost += 1
             for key, entity in outcome.items():
                 self.known[key] = self.known[key] + [entity]
@@ -200,7 +202,7 @@ class Run:
                 self.stack.children.pop(name).terminate()
 
     def drop_the_table(self, writers):
-        """Nobody writes meanwhile: a request that waits would bring an entity back."""
+        """Drops the table while nobody writes: a waiting request would bring an entity back."""
         self.may_write.clear()
         time.sleep(0.5)
         patiently(lambda: self.tables.delete_table(TABLE))
@@ -295,7 +297,7 @@ def main():
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     if options.seed % 2 == 0:
-        del INDEXES["inside"]  # no query goes by lists where an index has whole copies in the table itself
+        del INDEXES["inside"]  # no query uses lists where an index has whole copies in the table itself
     with Stack() as stack:
         stack.up()
         stack.start("blob_store")

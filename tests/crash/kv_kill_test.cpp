@@ -1,5 +1,5 @@
 // Kills a process that writes, again and again over the same database; every acknowledged key must be found. This
-// program is also that process, when started with --write.
+// program is also that process, when it is started with --write.
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 #include <sys/wait.h>
@@ -79,7 +79,7 @@ Child start_child(const std::filesystem::path& path, unsigned round) {
   return {pid, ends[0]};
 }
 
-/// Kills once `kill_after` keys are acknowledged; returns all that were acknowledged before it died.
+/// Kills the child once `kill_after` keys are acknowledged; returns all that were acknowledged before it died.
 std::vector<Ack> acknowledged_until_kill(const Child& child, std::size_t kill_after) {
   std::vector<Ack> acks;
   bool killed = false;
@@ -100,7 +100,7 @@ std::vector<Ack> acknowledged_until_kill(const Child& child, std::size_t kill_af
   return acks;
 }
 
-/// Both halves of a transaction, or neither.
+/// Expects both halves of a transaction, or neither.
 void expect_whole_transactions(const Reader& reader) {
   std::map<std::string, unsigned> halves;
   auto cursor = reader.scan({});
@@ -116,7 +116,7 @@ TEST(KillTest, EveryAcknowledgedKeyIsFoundAfterKill9) {
   std::mt19937 random(seed);
   std::vector<std::pair<unsigned, Ack>> all;
   for (unsigned round = 0; round < kRounds; ++round) {
-    // The first rounds fall into opening and the very first writes.
+    // The first rounds kill during opening and the very first writes.
     const std::size_t kill_after = round < 3 ? round : random() % 1500;
     for (const auto& ack : acknowledged_until_kill(start_child(dir.path() / "db", round), kill_after)) {
       all.emplace_back(round, ack);

@@ -1,7 +1,7 @@
 """Kills workers and the blob store in the middle of archive jobs whose archive is a container or a directory.
 
 The oracle reads the archive with Debian's Azure SDK, or from disk: however they die, each entity ends in exactly one of
-table and archive with the properties it had, and nothing half written is ever there. With --points PREFIX for some of
+table and archive with the properties it had, and nothing half written is ever there. --points PREFIX runs only some of
 the fail points.
 """
 import json
@@ -41,7 +41,7 @@ class ObjectCrashTest(CrashTest):
                               "--collect-every-s", "1", "--archive-grace-s", "0", fail_point=fail_point)
 
     def place(self, form):
-        """A new archive of this form, as jobs name it."""
+        """Returns a new archive of this form, as jobs name it."""
         number = next(self.numbers)
         store = {"directory": "nas", "prefix": f"a{number}/"} if "files" in form else {"container": f"archive{number}"}
         lines = {"format": "lines", "per": "day" if "days" in form else "partition", "gzip": "gzip" in form}
@@ -57,12 +57,12 @@ class ObjectCrashTest(CrashTest):
                 "maxAttempts": 100}
 
     def check_whole(self, place):
-        """Every object that is there can be read to its end."""
+        """Checks that every object can be read to its end."""
         return {(e["PartitionKey"], e["RowKey"]) for content in self.objects(place).values()
                 for e in entities_in(content)}
 
     def await_archived(self, place, wanted):
-        """Files of the dead are collected a little later."""
+        """Waits, since the files of dead workers are collected a little later."""
         def look():
             try:
                 return archived(self.objects(place)) == wanted
@@ -111,7 +111,7 @@ class FailPointTest(ObjectCrashTest):
         self.assertEqual(self.tables.scan(source), kept)
         self.await_archived(place, moved)
         self.assertEqual(worker.terminate(), 0, worker.log())
-        # A note is for what may change: parts do not, and a page of them is removed at once.
+        # Only objects that may change have a note: parts do not, and a page of them is removed at once.
         if "documents" not in form and (point.startswith("move.plan") or point.startswith("object.put")
                                         or point.startswith("file.r")):
             return
@@ -147,7 +147,7 @@ class FailPointTest(ObjectCrashTest):
 
 
 class AdoptTest(FailPointTest):
-    """A worker dies at each point of making a lost catalog again, and of stamping and collecting."""
+    """A worker dies at each point of rebuilding a lost catalog, and of stamping and collecting."""
 
     test_documents = test_parts = test_documents_in_files = test_parts_in_files = None
 
@@ -180,7 +180,7 @@ class AdoptTest(FailPointTest):
                 os.mkdir(self.directory)
                 entities = entities_of(2, 4)
                 source, _ = self.fill(entities)
-                # Another name, so that it is nobody's.
+                # Another name, so that the directory belongs to nobody.
                 place = {"directory": point.replace(".", "-")}
                 spec = self.archive_spec(source, place)
                 self.worker_directory = place["directory"]
@@ -197,7 +197,7 @@ class OffloadTest(FailPointTest):
     test_documents = test_parts = test_documents_in_files = test_parts_in_files = None
 
     def check_linked(self, source, container, entities):
-        """Every entity has its value behind its link, and no blob is without a link."""
+        """Checks that every entity has its value behind its link, and that no blob is without a link."""
         blobs, linked = self.blobs.objects(container), set()
         found = self.tables.scan(source)
         for key, entity in by_key(entities).items():
@@ -238,7 +238,7 @@ class DiscardTest(FailPointTest):
     test_documents = test_parts = test_documents_in_files = test_parts_in_files = None
 
     def fill_with_blobs(self):
-        """Entities that point to blobs, and as many blobs that nothing points to."""
+        """Makes entities that point to blobs, and as many blobs that nothing points to."""
         container = f"photos{next(self.numbers)}"
         entities = [dict(e, photo=f"people/{e['PartitionKey']}/{e['RowKey']}") for e in entities_of(3, 4)]
         blobs = self.blobs.service.get_container_client(container)
@@ -310,7 +310,7 @@ class ProcessDeathTest(ObjectCrashTest):
         self.worker("a")
         self.worker("b")
         job_id = self.api.submit(self.archive_spec(source, place))
-        for _ in range(3):  # the job may be faster than whoever reads thousands of objects
+        for _ in range(3):  # the job may be faster than the test, which reads thousands of objects
             before = 0 if self.succeeded(job_id) else len(patiently(self.objects, place))
             wait_until(lambda: self.succeeded(job_id) or len(patiently(self.objects, place)) > before,
                        "progress of the job", 60)
@@ -347,7 +347,7 @@ class ProcessDeathTest(ObjectCrashTest):
         self.run_and_kill("parts files", self.kill_workers)
 
     def test_a_sleeper_publishes_nothing(self):
-        """Its file or part, renamed or sent after the job is over, is not there in the end."""
+        """The file or part of a worker that renames or sends it after the job is over is not there in the end."""
         for form in ("documents", "parts", "parts files"):
             with self.subTest(form=form):
                 source, _ = self.fill(self.ENTITIES)

@@ -1,12 +1,12 @@
-"""Debian's package index with three indexes at once, which stay true while everything that keeps them is killed.
+"""Debian's package index with three indexes at once, which stay correct while all processes that keep them are killed.
 
     tests/crash/package_index_test.py --packages 0 --writes 100000      # all of it
 
-The package index of this machine (`apt-cache dumpavail`; without one, packages that are made up) is imported: lists by
+The package index of this machine (`apt-cache dumpavail`; without one, made-up packages) is imported: lists by
 Maintainer, copies by the host of Homepage, a summary of InstalledSize by Section. Then writers change random packages:
 new values, removals, packages that come back, transactions of several, and jobs archive sections and bring them back.
-Meanwhile the table store, the queue service and the workers are killed. In the end each index must be what a full scan
-gives.
+Meanwhile the table store, the queue service and the workers are killed. In the end each index must be equal to the
+result of a full scan.
 """
 import argparse
 import collections
@@ -44,7 +44,7 @@ def made_up(count):
 
 
 def package_index(count):
-    """Of the first packages; 0: of all."""
+    """Returns the first `count` packages of the index; 0: all."""
     try:
         text = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
@@ -55,7 +55,7 @@ def package_index(count):
     return "\n\n".join(each.strip("\n") for each in packages[:count or None]) + "\n\n"
 
 
-# What the rows must be, from docs/indexes.md alone.
+# The expected rows, from docs/indexes.md alone.
 
 def escaped(text, more=""):
     forbidden = re.compile(rf"[%/\\#?\x00-\x1f\x7f-\x9f{more}]")
@@ -108,7 +108,7 @@ class Writer(threading.Thread):
             raise
 
     def changed(self, package):
-        """With another's maintainer, host and size, or without some of them."""
+        """Returns the package with another package's maintainer, host and size, or without some of them."""
         other = self.choice.choice(self.state.packages)
         out = {name: value for name, value in package.items() if name in ("Version", "Section")}
         for name in ("Maintainer", "HomepageHost"):
@@ -185,7 +185,7 @@ class Run:
             self.counts["kills of workers"] += 1
 
     def archive(self):
-        """A section leaves the table and comes back; what was written since stays."""
+        """A section leaves the table and comes back; entities that were written meanwhile stay."""
         section = self.choice.choice(sorted(self.sections)).replace("'", "''")
         selected = {"filter": f"PartitionKey eq '{section}'", "maxAttempts": 100}
         back = {"kind": "unarchive", "source": "Archived", "destination": TABLE, **selected}

@@ -1,8 +1,8 @@
 // Puts, takes, completes, moves and redrives messages over the internal link while the service is being killed, and
-// tells on stdout what was answered: the crash test's oracle reads it. One line a call, fields separated by tabs:
+// prints the answers on stdout, which the crash test's oracle reads. One line a call, fields separated by tabs:
 //   operation  begin_ns  end_ns  outcome  queue  message id  epoch  text
-// Times are of the machine's monotonic clock. The outcome is "ok", "refused" (it did not happen) or "unknown".
-//   queue_crash_client DATA NAME SEED POISON      until SIGTERM; POISON: the queue for what failed
+// Times are those of the machine's monotonic clock. The outcome is "ok", "refused" (it did not happen) or "unknown".
+//   queue_crash_client DATA NAME SEED POISON      until SIGTERM; POISON: the queue for failed messages
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -53,7 +53,7 @@ struct Line {
   }
 };
 
-/// One loop of calls, one after another.
+/// A loop that makes calls one after another.
 class Loop {
  public:
   Loop(QueueClient& client, Clock& clock, std::string name, std::uint64_t seed, std::string poison)
@@ -83,11 +83,12 @@ class Loop {
 
   Task<void> withdraw(MessageName name) {
     const Line line{"remove", kJobs, name.id, {}};
-    // Of queues on several shards, a withdrawal is a transaction for each, between which others may move the message.
+    // A withdrawal from queues on several shards is a transaction for each, and others may move the message between
+    // them.
     std::vector<std::string> queues{kJobs};
     if (poison_ == poison_queue_of(kJobs)) queues.push_back(poison_);
     auto withdrawn = co_await client_.withdraw(std::move(queues), std::move(name));
-    if (withdrawn && !*withdrawn) co_return;  // somebody has it, or is done with it
+    if (withdrawn && !*withdrawn) co_return;  // a consumer has it, or has finished it
     line.tell(withdrawn);
   }
 
@@ -105,7 +106,7 @@ class Loop {
     co_return true;
   }
 
-  /// What a worker may do with a message that it holds.
+  /// Does one of the things that a worker may do with a message that it holds.
   Task<void> finish(Lease lease) {
     const auto what = generator_() % 20;
     if (what == 0) co_return;  // forgets it: the lease runs out

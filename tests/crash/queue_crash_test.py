@@ -1,8 +1,8 @@
 """Kills the queue service with SIGKILL, at every fail point and at random, under producers and consumers of both faces.
 
-The oracle is what the clients were told; it lives in this process. What must hold however the service dies: every
-acknowledged put is delivered or still there; what was acknowledged as deleted never comes back; a message is in one
-queue, once, and in the poison queue exactly if its last move says so; no delivery has the epoch of an earlier one.
+The oracle is the answers that the clients got; it lives in this process. However the service dies: every acknowledged
+put is delivered or still there; a message whose deletion was acknowledged never comes back; a message is in one queue,
+once, and in the poison queue exactly if its last move says so; no delivery has the epoch of an earlier one.
 """
 import collections
 import http.client
@@ -22,20 +22,20 @@ from stack import program, wait_until  # noqa: E402
 from store_crashes import StoreCrashTest, main  # noqa: E402
 
 JOBS, CHORES, SPREAD = "jobs", "chores", "spread"
-# Messages that expire: where a peek meets them, and where only the upkeep does.
+# Queues of messages that expire: one where a peek meets them, one where only the upkeep does.
 GLANCED, FORGOTTEN = "glanced", "forgotten"
 ONCE_A_SECOND = ("queue.sweep", "queue.drop_keys")
-# With this traffic nobody comes there: the first makes 10,000 messages ready that are due, the second forgets what
-# somebody began ten minutes ago.
+# This traffic does not reach these: the first needs 10,000 due messages to make ready, the second forgets operations
+# that began ten minutes ago.
 NOT_REACHED = ("queue.settle", "queue.forget_parts")
 BETWEEN_SHARDS = ("queue.arrive", "queue.forget_departed", "queue.note_parts", "queue.make_part", "queue.drop_part")
-PARTS = 4 if shards.COUNT else None  # of the queue of jobs
+PARTS = 4 if shards.COUNT else None  # parts of the queue of jobs
 
 Event = collections.namedtuple("Event", "operation begin end outcome queue id epoch text")
 
 
 class Traffic:
-    """Clients that run until stopped, and everything they were told."""
+    """Clients that run until stopped, and every answer they got."""
 
     def __init__(self, stack, poison, seed):
         self.port = stack.ports["queue_service"]
@@ -46,14 +46,14 @@ class Traffic:
                          for n, role in enumerate((self._produce, self._consume, self._consume, self._do_chores))]
         self._log_path = os.path.join(stack.directory, "rpc-client.events")
         self._rpc_log = open(self._log_path, "wb")
-        # Its lines go to a file: a pipe that is not read would stop it.
+        # Its output goes to a file: a pipe that is not read would stop it.
         self._rpc = subprocess.Popen([program("queue_crash_client"), stack.data, "rpc", str(seed), poison],
                                      stdin=subprocess.DEVNULL, stdout=self._rpc_log)
         for thread in self._threads:
             thread.start()
 
     def stop(self):
-        """All events, once the last answer is in."""
+        """Returns all events, once the last answer is in."""
         self.stopping.set()
         for thread in self._threads:
             thread.join()
@@ -80,7 +80,7 @@ class Traffic:
             self.errors.append(error)
 
     def _logged(self, log, operation, queue, call, *arguments, id="", text="", **parameters):
-        """The answer, or None: refused, or nobody knows."""
+        """Returns the answer, or None if the call was refused or its outcome is unknown."""
         begin = time.monotonic_ns()
         answer, outcome = None, "ok"
         try:
@@ -123,7 +123,7 @@ class Traffic:
                     self._logged(log, "delete", JOBS, client.delete, JOBS, message, id=message["MessageId"])
 
     def _do_chores(self, *_):
-        """Everything else the service writes, so that each of its fail points is reached; on queues of its own."""
+        """Makes the service's other writes, so that each of its fail points is reached; on queues of its own."""
         client, unheard = QueueClient(self.port), []
         while not self.stopping.is_set():
             for call, *arguments in (
@@ -140,7 +140,7 @@ class Traffic:
 
 
 class Oracle:
-    """Judges what the clients were told, and what is there at the end: {queue: [message, ...]}."""
+    """Judges the clients' answers, and the messages left at the end: {queue: [message, ...]}."""
 
     ENDS = ("complete", "delete", "remove")
 
@@ -158,8 +158,8 @@ class Oracle:
         yield from self.one_id_for_each_text()
         places = {m["MessageId"]: queue for queue, messages in self.remaining.items() for m in messages}
         for id, events in self.by_id.items():
-            # What a call did happened before its end, what it saw was so after its begin. Once a message is gone, nobody
-            # does anything else with it, so whatever began before the end of that came first.
+            # The effect of a call came before its end, and its observation was true after its begin. Once a message is
+            # gone, nobody does anything else with it, so any call that began before the end of that call came first.
             events.sort(key=lambda e: e.end if e.operation in ("take", *self.ENDS) else e.begin)
             yield from self.one_story(id, events, places.get(id))
             yield from self.new_epochs(id, events)
@@ -171,7 +171,7 @@ class Oracle:
                 yield f"{id} is there {times} times"
 
     def one_id_for_each_text(self):
-        """No client repeats a put, so a text under two ids was doubled by the service."""
+        """No client repeats a put, so the service doubled a text that is there under two ids."""
         ids = collections.defaultdict(set)
         for event in self.events:
             if event.operation in ("put", "take") and event.id:
@@ -184,11 +184,11 @@ class Oracle:
                 yield f"{text!r} was put once and is {sorted(those)}"
 
     def one_story(self, id, events, place):
-        """Where it may be, step by step; None stands for nowhere."""
+        """Follows the places where the message may be, step by step; None stands for nowhere."""
         possible, since, earlier = {None, JOBS}, 0, set()
         for event in events:
             if event.operation == "take":
-                # It was there at some moment of the call; perhaps the client was slow to note the answer.
+                # The message was there at some moment of the call; perhaps the client was slow to note the answer.
                 overlaps = event.begin < since
                 if JOBS not in possible and not (overlaps and JOBS in earlier):
                     yield f"{id} was delivered, but it could only be in {possible}; {events}"
@@ -248,7 +248,7 @@ class CrashTest(StoreCrashTest):
         self.assertEqual(violations[:5], [], f"{len(violations)} violations")
 
     def drain(self, queue, length):
-        """Takes everything for good, waiting for leases to run out."""
+        """Takes all messages for good, waiting for leases to run out."""
         taken = []
 
         def all_taken():
@@ -265,7 +265,7 @@ class FailPointTest(CrashTest):
     def make_poison_queue(self):
         if not shards.COUNT:
             return super().make_poison_queue()
-        queue = shards.poison_queue_elsewhere(self.stack.data, JOBS)  # so that what is poisoned travels
+        queue = shards.poison_queue_elsewhere(self.stack.data, JOBS)  # so that poisoned messages travel between shards
         self.client.create(queue)
         return queue
 

@@ -1,9 +1,10 @@
 """Kills the queue service with SIGKILL at random under clients of its extensions over REST: groups, idempotency keys,
 leases, long polls and a maximum dequeue count, all on one queue.
 
-The oracle is what the clients were told. However the service dies: a key is one message; of a group the next message
-is delivered only once the one before it was deleted or is poison; nothing is delivered more often than the queue allows;
-what was acknowledged as deleted never comes back; at the end every message was deleted or is in the poison queue.
+The oracle is the answers that the clients got. However the service dies: a key is one message; the next message of a
+group is delivered only once the one before it was deleted or is poison; nothing is delivered more often than the queue
+allows; a message whose deletion was acknowledged never comes back; at the end every message was deleted or is in the
+poison queue.
 """
 import collections
 import http.client
@@ -23,7 +24,7 @@ from store_crashes import StoreCrashTest, main  # noqa: E402
 QUEUE, POISON = "groups", "groups-poison"
 GROUPS, CONSUMERS, MAX_DEQUEUE_COUNT, LEASE_S = 6, 4, 3, 2
 EXTENSION = "x-ms-tidemark-"
-BACKLOG = 60  # of a group only one is worked on at a time: more would take long to finish
+BACKLOG = 60  # only one message of a group is worked on at a time, so more would take long to finish
 BROKEN = (OSError, http.client.HTTPException)
 
 Event = collections.namedtuple("Event", "operation begin end outcome text id count")
@@ -54,7 +55,7 @@ class Traffic:
         self.full, self.stopping = threading.Event(), threading.Event()
         self.events, self.errors = [], []
         self.put = collections.Counter()
-        self.finished = 0  # about: of several threads
+        self.finished = 0  # approximate, since several threads count
         self._threads = [threading.Thread(target=self._guarded, args=(self._produce, random.Random(seed)))]
         self._threads += [threading.Thread(target=self._guarded, args=(self._consume, random.Random(seed + n)))
                           for n in range(1, CONSUMERS + 1)]
@@ -62,7 +63,7 @@ class Traffic:
             thread.start()
 
     def stop(self):
-        """Everything told. No more is put; the consumers go on until nothing is left."""
+        """Returns every answer. Producers stop; the consumers go on until nothing is left."""
         self.full.set()
         client = Client(self.port)
         wait_until(lambda: self.errors or patiently(client.length, QUEUE) == 0, "the end of all messages", 90.0, 0.1)
@@ -76,7 +77,7 @@ class Traffic:
     def _guarded(self, role, choice):
         try:
             role(Client(self.port), choice)
-        except Exception as error:  # told to the test's own thread
+        except Exception as error:  # reported to the test's own thread
             self.errors.append(error)
 
     def _note(self, operation, begin, outcome, text, message):

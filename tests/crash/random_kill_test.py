@@ -1,15 +1,15 @@
-"""Kills every process at random while jobs of all kinds run; the oracle is what was put in and what was answered.
+"""Kills every process at random while jobs of all kinds run; the oracle is the input and the answers.
 
     tests/crash/random_kill_test.py --seconds 600
 
-Workers, table store, queue service, blob store and api are killed with SIGKILL: at any time, at an armed fail point (and
-then perhaps at another while they recover), several at once, or all; workers also sleep beyond their leases. Meanwhile
-the scenarios run side by side, and users write entities, messages and blobs. When the time is up everything is
-restarted, all stories come to their ends, and the whole is judged: every job has one end, everything acknowledged is
-there, queues are empty, no poison is left. --seed N repeats the choices of a run, not its timing.
+Workers, table store, queue service, blob store and api are killed with SIGKILL: at any time, at an armed fail point
+(and then perhaps at another while they recover), several at once, or all; workers also sleep beyond their leases.
+Meanwhile the scenarios run side by side, and users write entities, messages and blobs. When the time is up, everything
+is restarted, all stories come to their ends, and the result is judged: every job has one end, every acknowledged write
+is there, queues are empty, no poison is left. --seed N repeats the choices of a run, not its timing.
 
-With --disk the disks of the stores fail as well: full, read-only or broken, for writes, syncs and reads, each call or
-one of many, for up to two seconds; a store that cannot even open its database then may end, and is started again.
+With --disk the disks of the stores fail as well: full, read-only or broken, for writes, syncs and reads, for each call
+or one of many, for up to two seconds; a store that cannot even open its database may then end, and is started again.
 """
 import collections
 import itertools
@@ -34,7 +34,7 @@ from stack import Stack, program, wait_until  # noqa: E402
 from store_crashes import OPTIONS, read_options  # noqa: E402
 
 WORKER = (*WORKER, *HOSTS, "--callback-secrets", SECRET)
-PROGRAM_FOLDER = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}  # of the data directory
+PROGRAM_FOLDER = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}  # in the data directory
 STORES = tuple(PROGRAM_FOLDER)
 WORKERS = ("w-a", "w-b", "w-c")
 PROGRAM_OF = {**{name: name for name in (*STORES, "api")}, **{name: "worker" for name in WORKERS}}
@@ -45,7 +45,7 @@ CALM_LIMIT_S = 240.0
 
 
 class FailingDisk:
-    """What a store's calls for files below its own directory answer."""
+    """The results of a store's calls for files below its own directory."""
 
     def __init__(self, stack, name):
         self.control = os.path.join(stack.directory, name + ".faults")
@@ -62,15 +62,15 @@ class FailingDisk:
         os.replace(self.control + ".new", self.control)
 
     def may_have_ended(self, child):
-        """A store may end that finds its database impossible to open, and says so; and Debian's RocksDB, which has its
-        assertions on, aborts at times when a file that it writes in the background fails."""
+        """A store may end if it finds its database impossible to open and says so; and Debian's RocksDB, whose
+        assertions are enabled, sometimes aborts when a file that it writes in the background fails."""
         code = child.wait()
         aborted = code == -signal.SIGABRT and "rocksdb::" in child.log() and "Assertion" in child.log()
         return (code in (1, 2) or aborted) and time.monotonic() - self.failed_at < 30
 
 
 class World:
-    """The stack, the scenarios that run on it, and what is known of both."""
+    """The stack, the scenarios that run on it, and everything known about both."""
 
     def __init__(self, stack, seed):
         self.stack = stack
@@ -82,7 +82,7 @@ class World:
         self.blobs = BlobClient(stack.ports["blob_store"])
         self.api = ApiClient(stack.ports["api"])
         self.endpoint = Receiver(self.answer_callback)
-        self.progress = {}         # of each job that was submitted: what it told last
+        self.progress = {}         # last progress that each submitted job reported
         self.put_by_hand = set()   # texts of messages that were no submissions
         self.entities, self.texts, self.contents = {}, set(), {}  # acknowledged
         self.points = {name: self._list_points(name) for name in set(PROGRAM_OF.values())}
@@ -95,10 +95,10 @@ class World:
         listed = subprocess.run([program(name), "--list-fail-points"], capture_output=True, check=True, text=True)
         return listed.stdout.split()
 
-    # What scenarios call.
+    # The functions that scenarios call.
 
     def call(self, function, *arguments):
-        """Repeated until it is answered; whoever died meanwhile is started again."""
+        """Repeats the call until it is answered; starts processes that died meanwhile."""
         return patiently(function, *arguments, meanwhile=self.revive)
 
     def ensure_table(self, name):
@@ -119,7 +119,7 @@ class World:
         try:
             self.call(self.api.call, "DELETE", f"/v1/schedules/{name}")
         except HttpFailure as failure:
-            if failure.status != 404:  # removed before its answer was lost
+            if failure.status != 404:  # removed by an attempt whose answer was lost
                 raise
 
     def submit(self, spec):
@@ -140,7 +140,7 @@ class World:
         return job
 
     def look_if_known(self, job_id):
-        """A job that another has made: None until a worker has taken it."""
+        """Looks at a job that another job has made: None until a worker has taken it."""
         self.progress.setdefault(job_id, {"done": 0, "skipped": 0})
         return self.look(job_id) if self.call(job_if_known, self.api, job_id) else None
 
@@ -149,11 +149,11 @@ class World:
             self.progress[job_id] = {"done": 0, "skipped": 0}
 
     def answer_callback(self, request):
-        """What is called /busy is refused the first time it is tried. On a thread of the receiver."""
+        """Refuses paths that begin with /busy the first time. Runs on a thread of the receiver."""
         tried = [r for r in list(self.endpoint.got) if r["webhook-id"] == request["webhook-id"]]
         return (503 if request["path"].startswith("/busy") and len(tried) == 1 else 204), {}, b""
 
-    # Users who are not interested in jobs.
+    # Users who do not use jobs.
 
     def write_something(self):
         for _ in range(self.choice.randrange(6)):
@@ -183,7 +183,7 @@ class World:
     # Faults.
 
     def revive(self):
-        """Starts again what has died at a fail point, every other time to die again; wakes who has slept enough."""
+        """Restarts processes that died at a fail point, sometimes to die again; wakes those that have slept enough."""
         for name in list(self.armed):
             child = self.stack.children[name]
             if child.alive():
@@ -208,13 +208,13 @@ class World:
                 del self.asleep[name]
 
     def must_have_a_reason(self, name, child):
-        """For having ended: its fail point, or its disk."""
+        """The process must have ended by kill -9, its fail point, or its disk."""
         code = child.wait()
         if code != -signal.SIGKILL and not (name in self.disks and self.disks[name].may_have_ended(child)):
             raise AssertionError(f"{name}, armed with {self.armed.get(name)}, ended with {code}; it wrote:\n{child.log()}")
 
     def start(self, name, arm):
-        """Does not wait until it is ready: what it needs may be down."""
+        """Does not wait until the process is ready: the stores that it needs may be down."""
         point = None
         self.armed.pop(name, None)
         if arm:
@@ -295,7 +295,7 @@ class Run:
         self.planned = []
 
     def begin_one(self):
-        """Every kind of story once before any comes twice."""
+        """Begins every kind of story once before any comes twice."""
         alone = {story.__name__ for story in scenarios.ONE_AT_A_TIME} & {name for name, _ in self.stories}
         if not any(story.__name__ not in alone for story in self.planned):
             self.planned += self.world.choice.sample(scenarios.ALL, len(scenarios.ALL))
@@ -304,7 +304,7 @@ class Run:
         self.stories.append((story.__name__, story(self.world)))
 
     def step(self):
-        """One step of every story."""
+        """Makes one step of every story."""
         for entry in list(self.stories):
             name, story = entry
             try:
@@ -328,7 +328,7 @@ class Run:
 
     def until_quiet(self):
         self.world.calm_down()
-        # What has not had its turn has it now: a short run, too, tells every story.
+        # Stories that have not had their turn have it now: a short run tells every story too.
         told = set(self.finished) | {name for name, _ in self.stories}
         self.stories += [(s.__name__, s(self.world)) for s in scenarios.ALL if s.__name__ not in told]
 
@@ -378,7 +378,8 @@ class Run:
 
 def main():
     read_options(sys.argv[1:])
-    # Who waits for an answer revives nobody: an api that starts must not have to wait for its stores until it gives up.
+    # A test that waits for an answer restarts no process: an api that starts must not wait for its stores until it
+    # gives up.
     HttpClient.timeout_s = 10.0
     seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else sizes.seed()
     print(f"repeat with --seed {seed}", flush=True)

@@ -1,7 +1,7 @@
-"""What goes on while everything is killed at random: one generator per story, with jobs of every kind.
+"""The stories that run while everything is killed at random: one generator per story, with jobs of every kind.
 
-A scenario submits jobs, yields whenever it has to wait, and asserts what must hold in the meantime and at the end; the
-world (random_kill_test.py) kills between two of its steps. All calls go through the world, which repeats them until the
+A scenario submits jobs, yields whenever it has to wait, and checks its conditions meanwhile and at the end; the world
+(random_kill_test.py) kills between two of its steps. All calls go through the world, which repeats them until the
 service is back. New kinds of job belong here: write a story and add it to ALL.
 """
 import json
@@ -15,7 +15,7 @@ EVERY = 100  # attempts: deaths of workers count as attempts, and there are many
 
 
 def run_job(world, spec, during=lambda: None, state="succeeded"):
-    """Submits the job, and waits for its end."""
+    """Submits the job and waits for its end."""
     job_id = world.submit(spec)
     return (yield from ended_job(world, job_id, during, state))
 
@@ -31,7 +31,7 @@ def ended_job(world, job_id, during=lambda: None, state="succeeded"):
 
 
 class Tables:
-    """A new source table with entities and the name of an empty destination."""
+    """A new source table with entities, and the name of an empty destination."""
 
     def __init__(self, world, partitions=100, rows=3):
         number = next(world.numbers)
@@ -40,7 +40,7 @@ class Tables:
         self.entities = entities_of(partitions, rows, seed=number)
         self.chosen = [e for e in self.entities if not e["Keep"]]
         self.kept = [e for e in self.entities if e["Keep"]]
-        # Repeated until they are acknowledged, so both may find themselves done.
+        # Both are repeated until they are acknowledged, so both may find themselves done.
         world.ensure_table(self.source)
         world.call(world.tables.put_many, self.source, self.entities)
 
@@ -48,7 +48,8 @@ class Tables:
         return {"kind": "archive", "source": self.source, "destination": self.destination, "filter": "Keep eq false"}
 
     def scan_both(self, back=False):
-        """Source and destination. First that which is left, or `back`: what is gone from there is in the other by then."""
+        """Scans source and destination. The table that entities leave comes first (the source, or the destination if
+        `back`): those missing there are in the other by then."""
         scan = lambda table: self.world.call(self.world.tables.scan, table)  # noqa: E731
         if back:
             there = scan(self.destination)
@@ -94,7 +95,7 @@ def archive_and_unarchive(world):
 
 
 def archive_and_undo(world):
-    """Twice: the undo of an undo archives again."""
+    """Undoes twice: the undo of an undo archives again."""
     tables = Tables(world)
     job = yield from run_job(world, tables.archive(), tables.check_nothing_lost)
     tables.check(tables.kept, tables.chosen)
@@ -107,7 +108,7 @@ def archive_and_undo(world):
 
 
 def archive_under_changes(world):
-    """A user writes what is being archived: the last thing written is what stays, in one table or the other."""
+    """A user writes the entities that are being archived: the last write stays, in one table or the other."""
     tables = Tables(world)
     last = by_key(tables.entities)
 
@@ -120,7 +121,7 @@ def archive_under_changes(world):
     here, there = tables.scan_both()
     assert set(here) | set(there) == set(last)
     for key, entity in last.items():
-        # Written again after it had been archived, it is a new one in the source.
+        # An entity that was written again after it had been archived is a new one in the source.
         assert (here.get(key) or there[key]) == entity, f"{key} is {here.get(key)} and {there.get(key)}, not {entity}"
 
 
@@ -140,7 +141,7 @@ def archive_one_by_one(world):
 
 
 def archive_and_cancel(world):
-    """Wherever it stops: nothing is lost, and what was done can be taken back."""
+    """Wherever the job stops, nothing is lost, and its changes can be undone."""
     tables = Tables(world, partitions=300)
     job_id = world.submit(dict(tables.archive(), maxPerSecond=400))
     while world.look(job_id)["progress"]["done"] == 0:
@@ -184,7 +185,8 @@ def rekey_and_merge(world):
     moved = [dict(e, PartitionKey=key_of(e)[0], RowKey=key_of(e)[1], Text="moved") for e in tables.chosen]
 
     def check_nothing_lost():
-        # What the first look finds neither there nor here moved meanwhile: the second one finds it there.
+        # An entity that the first scan finds under neither key moved meanwhile: the second scan finds it under the new
+        # one.
         found = set().union(*(world.call(world.tables.scan, tables.source) for _ in range(2)))
         for old, new in zip(tables.chosen, moved):
             keys = {(e["PartitionKey"], e["RowKey"]) for e in (old, new)}
@@ -218,7 +220,7 @@ def one_after_another(world):
 
 
 def drop_table(world):
-    """And not the next one of that name."""
+    """Drops a table, but not the next one of that name."""
     tables = Tables(world, partitions=3)
     job = yield from run_job(world, {"kind": "delete", "source": tables.source, "wholeTable": True})
     check_counts(job, 1)
@@ -229,7 +231,7 @@ def drop_table(world):
 
 
 def index_twice(world):
-    """Two jobs at once, and once more after changes."""
+    """Two jobs run at once, and once more after changes."""
     tables = Tables(world, partitions=30)
     spec = {"kind": "index", "source": tables.source, "property": "Color", "destination": tables.destination}
     entities = tables.entities
@@ -253,12 +255,13 @@ def index_twice(world):
 
 
 def poison_and_redrive(world):
-    """The only story that makes poison, so it counts what it finds; one at a time."""
+    """The only story that makes poison, so it counts the poison it finds; only one runs at a time."""
     source = f"Later{next(world.numbers)}"
     failed = [world.submit({"kind": "delete", "source": source, "filter": ""}) for _ in range(6)]
     for job_id in failed:
         yield from ended_job(world, job_id, state="poisoned")
-    # A record says poisoned a moment before its message is in the poison queue, or longer if the worker dies in between.
+    # A record says poisoned a moment before its message is in the poison queue, or longer if the worker dies in
+    # between.
     while True:
         found = [poison["jobId"] for poison in world.call(world.api.poison)]
         assert len(found) == len(set(found)) and set(found) <= set(failed), (found, failed)
@@ -270,14 +273,15 @@ def poison_and_redrive(world):
     check_counts(job, len(failed))
     world.sent_again(failed)
     for job_id in failed:
-        # Poisoned, if the redrive died before it noted that it had sent the job, and no worker has taken it yet.
+        # It is still poisoned if the redrive died before noting that it had sent the job, and no worker has taken it
+        # yet.
         while world.look(job_id)["state"] != "succeeded":
             yield
     assert world.call(world.api.poison) == []
 
 
 def by_hand(world):
-    """A message as any SDK writes it. A lost answer makes two of it: the second finds nothing."""
+    """A message as any SDK writes it. A lost answer makes it two messages: the second finds nothing to do."""
     tables = Tables(world, partitions=4)
     text = json.dumps(dict(tables.archive(), maxAttempts=EVERY))
     message = world.call(world.queues.put, JOB_QUEUE, text)
@@ -293,7 +297,7 @@ def by_hand(world):
 
 
 def through_objects(world, form, partitions):
-    """Into a container and back: at each moment every entity is in the table or in a whole object."""
+    """Archives into a container and back: at each moment every entity is in the table or in a whole object."""
     tables = Tables(world, partitions)
     place = {"container": f"archive{next(world.numbers)}", **form}
     looks = iter(range(1_000_000))
@@ -333,7 +337,8 @@ def through_parts(world):
 
 
 def callbacks(world):
-    """The endpoint hears of each, under one id however often; and of the end of a job under that of the one that tells."""
+    """The endpoint hears of each callback under one id, however often, and of the end of a job under the id of the job
+    that tells of it."""
     number = next(world.numbers)
     paths = [f"/{world.choice.choice(('busy', 'ready'))}/{number}/{n}" for n in range(4)]
     jobs = [world.submit({"kind": "callback", "url": world.endpoint.url(path)}) for path in paths[:3]]
@@ -354,7 +359,7 @@ def callbacks(world):
 
 
 def schedule_every_minute(world):
-    """Ten minutes that are past and those that come: each has its job, once, whoever submitted it."""
+    """Ten past minutes and the coming ones: each has its job, once, no matter which worker submitted it."""
     name, table = f"schedule{next(world.numbers)}", f"Scheduled{next(world.numbers)}"
     world.ensure_table(table)
     first = int(time.time()) // 60 * 60 - 9 * 60

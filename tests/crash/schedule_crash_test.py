@@ -1,4 +1,4 @@
-"""Kills the worker that submits a schedule's jobs at each step of it, and the stores beside it."""
+"""Kills the worker that submits a schedule's jobs at each of its steps, and the stores as well."""
 import os
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from stack import program, wait_until  # noqa: E402
 
 
 class ScheduleTest(archive.FailPointTest):
-    """Each due time has its job once, whoever dies while submitting it."""
+    """Each due time has its job once, even if a worker dies while submitting it."""
 
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
@@ -22,7 +22,8 @@ class ScheduleTest(archive.FailPointTest):
                 self.schedule_case(point)
 
     def put(self, times):
-        """A schedule with so many times to catch up, at most 60, and none to come for a year: its name, and those times."""
+        """Makes a schedule with `count` times to catch up, at most 60, and none to come for a year; returns its name
+        and those times."""
         source, name = f"Gone{next(self.numbers)}", f"schedule{next(self.numbers)}"
         self.tables.create_table(source)
         due, cron, start = archive.minutes_of_yesterday(times)

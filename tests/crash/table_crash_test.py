@@ -1,9 +1,9 @@
 """Kills the table store with SIGKILL, at every fail point and at random, under clients that write one partition each.
 
-The oracle is what the clients were told; it lives in this process. What must hold however the store dies: everything
-acknowledged is there, byte for byte and under the ETag of its answer; a write that nobody answered happened as a whole
-or not at all, an entity group transaction too; versions only rise; small archive jobs, which write over the internal
-link, end with every entity moved.
+The oracle is the answers that the clients got; it lives in this process. However the store dies: every acknowledged
+write is there, byte for byte and under the ETag of its answer; a write without an answer happened as a whole or not at
+all, an entity group transaction too; versions only rise; small archive jobs, which write over the internal link, end
+with every entity moved.
 """
 import http.client
 import os
@@ -23,23 +23,23 @@ from store_crashes import StoreCrashTest, main  # noqa: E402
 TABLE = "Kept"
 WRITERS = 4
 WORKER = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "200")
-# Steps of those who follow a table, of whom there are none here (index_crash_test.py, feed_test.py).
+# Steps that clients who follow a table reach; there are none here (index_crash_test.py, feed_test.py).
 FOLLOWING = ("table.follow", "table.unfollow", "table.acknowledge", "table.trim_log", "table.mutate_all",
              "table.put_feed", "table.drop_feed", "table.let_changes_go")
 BETWEEN_SHARDS = ("catalogue.",)
-# Over shards, what a small job moves is hardly ever on one: the worker copies and removes it.
+# Over shards, source and destination of a small job are hardly ever on one shard: the worker copies and removes.
 ON_ONE_SHARD = ("table.move",)
 UNANSWERED = (OSError, http.client.HTTPException)
 
 
 def version_of(etag):
-    """The time in it, with all seven digits that trailing zeros are left out of, so that it sorts as text."""
+    """Returns the time in the ETag with all seven digits (the ETag omits trailing zeros), so that it sorts as text."""
     second, fraction = re.fullmatch(r"W/\"datetime'([^.]*)(?:\.(\d+))?Z'\"", unquote(etag)).groups()
     return f"{second}.{(fraction or '').ljust(7, '0')}"
 
 
 class Writer:
-    """The only client that writes its partition, so it knows what must be there: {row: (properties, etag)}."""
+    """The only client that writes its partition, so it knows the expected content: {row: (properties, etag)}."""
 
     def __init__(self, port, number, seed):
         self.client = TableClient(port)
@@ -70,7 +70,7 @@ class Writer:
                 self.check(self.read())
 
     def _plan(self):
-        """[(method, row, properties or None, etag or None)], one or a group; rows are not repeated."""
+        """Returns [(method, row, properties or None, etag or None)], one or a group; rows are not repeated."""
         self._stamp += 1
         rows = self.choice.sample([f"r{n:02}" for n in range(40)], self.choice.choice((1, 1, 1, 2, 5, 20)))
         return [self._plan_one(row) for row in rows]
@@ -89,7 +89,7 @@ class Writer:
         return self.client.change(method, TABLE, self.partition, row, properties, etag)
 
     def _applied(self, changes, etags):
-        """What is there once the changes happened."""
+        """Returns the rows after the changes."""
         after = dict(self.known)
         for (method, row, properties, _), etag in zip(changes, etags):
             if method == "DELETE":
@@ -107,7 +107,7 @@ class Writer:
         self.known = self._applied(changes, etags)
 
     def _learn(self, changes):
-        """Nobody answered: all of it happened, or nothing."""
+        """The call had no answer: all of it happened, or nothing."""
         self.done["unanswered"] += 1
         found = self.read()
         if found == self.known:
@@ -129,7 +129,7 @@ class Writer:
 
 
 class Traffic:
-    """Writers, chores and archive jobs until stopped."""
+    """Writers, chores and archive jobs that run until stopped."""
 
     def __init__(self, stack, seed):
         self.stack = stack
@@ -161,7 +161,7 @@ class Traffic:
             writer.step()
 
     def _do_chores(self):
-        """What else the store writes, so that each of its fail points is reached; on a table of its own."""
+        """Makes the store's other writes, so that each of its fail points is reached; on a table of its own."""
         client = TableClient(self.port)
         while not self.stopping.is_set():
             for call, *arguments in ((client.create_table, "Chores"), (client.set_acl, "Chores"),
@@ -181,7 +181,7 @@ class Traffic:
             partition = f"job{number}"
             for row in range(3):
                 patiently(tables.put, "Source", {"PartitionKey": partition, "RowKey": str(row), "Value": number})
-            # In turn a job for all of them, and one for each, which the worker carries out another way.
+            # In turn one job for all of them, and one for each, which the worker carries out in another way.
             selections = ([{"filter": f"PartitionKey eq '{partition}'"}] if number % 2 else
                           [{"partitionKey": partition, "rowKey": str(row)} for row in range(3)])
             for selection in selections:

@@ -1,5 +1,5 @@
-"""Flipped bits in every kind of file that the stores have: fsck finds each of them, and none is ever served as if it were
-what somebody wrote."""
+"""Flipped bits in every kind of file that the stores have: fsck finds each of them, and none is ever served as if it
+were data that a client wrote."""
 import glob
 import json
 import os
@@ -54,7 +54,7 @@ class BitFlipsTest(unittest.TestCase):
         blobs.create_container("files")
         blobs.put("files", "large", LARGE)
         blobs.put("files", "small", SMALL)
-        # A start writes what is in the log to files; what comes then is in the log.
+        # A start writes the log to files; later writes are in the log.
         for name in STORES:
             cls.stack.children[name].terminate()
             cls.stack.start(name)
@@ -89,7 +89,7 @@ class BitFlipsTest(unittest.TestCase):
                 kind = "manifest"
             else:
                 kind = {".sst": "rows", ".log": "log", ".blob": "values"}.get(os.path.splitext(name)[1], name)
-            # Of the rest, nothing is read: RocksDB's own notes, and the lock.
+            # The other files, RocksDB's own notes and the lock, are not read.
             if kind in ("payload", "manifest", "rows", "log", "values", "CURRENT", "tidemark.json"):
                 found.setdefault(kind, []).append(path)
         return found
@@ -135,7 +135,7 @@ class BitFlipsTest(unittest.TestCase):
                         self.setUp()
 
     def read_all(self, folder, port):
-        """Each answer is right, or says that it is none."""
+        """Each answer is right, or is an error."""
         def right_or_refused(call, *wanted):
             try:
                 self.assertIn(call(), wanted)

@@ -1,7 +1,8 @@
-// A disk that fails, for LD_PRELOAD. TIDEMARK_DISK_FAULTS names a file that a test writes at any time, with a word for
+// A failing disk, for LD_PRELOAD. TIDEMARK_DISK_FAULTS names a file that a test writes at any time, with a word for
 // each kind of call that is to fail: "write ENOSPC", "sync EIO", "read EIO", one a line, each perhaps followed by the
 // number of calls between two failures (0: all fail). "sync SLOW" lets it succeed, after a second and a half. Only
-// regular files below TIDEMARK_DISK_FAULTS_BELOW are meant. "space MIB" fails nothing: no more than that is free then.
+// regular files below TIDEMARK_DISK_FAULTS_BELOW are affected. "space MIB" fails nothing: no more than that is reported
+// free.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,7 +33,7 @@ constexpr long kUnbounded = -1;
 struct Faults {
   Kind write, sync, read;
   std::atomic<long> free_mib{kUnbounded};
-  std::atomic<long> seen{-1};  // which file was read last
+  std::atomic<long> seen{-1};  // identifies the file that was read last
 };
 
 Faults& faults() {
@@ -53,7 +54,7 @@ int number_of(std::string_view name) {
 void load(const char* path) {
   struct stat status{};
   if (::stat(path, &status) != 0) return;
-  // Times are coarse; a file that takes another's place has its own number, and no faults are fewer bytes.
+  // File times are coarse; a file that replaces another has an inode of its own, and a file without faults is shorter.
   const long changed = status.st_mtim.tv_sec * 1'000'000'000L + status.st_mtim.tv_nsec +
                        static_cast<long>(status.st_ino) * 1'000 + status.st_size;
   if (faults().seen.exchange(changed) == changed) return;
@@ -88,14 +89,14 @@ bool is_meant(int fd) {
   return length > 0 && std::string_view(path, static_cast<std::size_t>(length)).starts_with(below);
 }
 
-/// What the test wants by now; false if no test is there.
+/// Reads the faults that the test wants now; false if no test is there.
 bool look() {
   static const char* control = std::getenv("TIDEMARK_DISK_FAULTS");
   if (control != nullptr) load(control);
   return control != nullptr;
 }
 
-/// True if this call is to fail; errno says how.
+/// Returns true if this call is to fail; errno tells why.
 bool fails(Kind Faults::* kind, int fd) {
   if (!look()) return false;
   auto& meant = faults().*kind;

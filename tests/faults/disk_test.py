@@ -1,4 +1,4 @@
-"""Disks that fail: what was acknowledged stays, reads go on, nobody restarts anything, and no job loses an attempt."""
+"""Failing disks: acknowledged writes stay, reads go on, nobody restarts anything, and no job loses an attempt."""
 import http.client
 import os
 import sys
@@ -43,7 +43,8 @@ class DiskTest(unittest.TestCase):
         return {"PartitionKey": "p", "RowKey": f"r{number:04}", "N": number}
 
     def heals(self, *faults):
-        """Writes fail while the disk does, without a restart they go on when it does, and what was told is true."""
+        """Writes fail while the disk fails, go on without a restart when it works again, and the acknowledgements were
+        true."""
         tables = self.start_table_store()
         tables.create_table("Things")
         kept = [self.row(number) for number in range(200)]
@@ -62,7 +63,7 @@ class DiskTest(unittest.TestCase):
         self.assertIn(("p", "r1002"), found)
         self.assertTrue(self.stack.children["table_store"].alive())
         self.assertIn("the disk failed a write", self.stack.children["table_store"].log(100_000))
-        # What it holds now is on the disk.
+        # Everything the store holds now is on the disk.
         self.stack.children["table_store"].kill()
         tables = self.start_table_store()
         self.assertEqual(tables.scan("Things"), found)
@@ -112,7 +113,7 @@ class DiskTest(unittest.TestCase):
         self.assertEqual(len(tables.scan("Things")), 500)
 
     def test_little_space_refuses_writes_and_no_reads(self):
-        # More than any disk has.
+        # A limit that is more than any disk has.
         tables = self.start_table_store()
         tables.create_table("Things")
         tables.put("Things", self.row(0))
@@ -125,7 +126,7 @@ class DiskTest(unittest.TestCase):
         self.assertTrue(self.stack.children["table_store"].alive())
 
     def upload_that_meets(self, fault, blobs, is_seen=lambda: True):
-        """Half of a large blob travels before the disk fails, half of it after; the status of the answer."""
+        """Sends half of a large blob before the disk fails and half of it after; returns the status of the answer."""
         size = 8 << 20
         upload = http.client.HTTPConnection("127.0.0.1", blobs.port, timeout=60)
         upload.putrequest("PUT", f"/{ACCOUNT}/box/large?{account_sas(services='b')}")

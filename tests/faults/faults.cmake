@@ -1,4 +1,4 @@
-# The real programs on a disk that fails: a library that is loaded before libc refuses their calls.
+# The real programs on a failing disk: a library that is loaded before libc refuses their calls.
 if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
   add_library(disk_faults MODULE ${CMAKE_CURRENT_LIST_DIR}/disk_faults.cpp)
   target_link_libraries(disk_faults PRIVATE ${CMAKE_DL_LIBS})

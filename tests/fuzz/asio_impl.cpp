@@ -1,2 +1,2 @@
-// The bodies of Asio: every error holds on to its categories.
+// The implementation of Asio, which every error needs for its categories.
 #include <boost/asio/impl/src.hpp>

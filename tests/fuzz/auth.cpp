@@ -1,5 +1,5 @@
-// Authentication of a whole request: host, path, query, then headers, a line each. Nobody gets in: the key is not one
-// that an input could know.
+// Authentication of a whole request: host, path, query, then headers, a line each. No input may be authenticated, since
+// none can know the key.
 #include "common/auth/authenticator.h"
 #include "tests/fuzz/fuzz.h"
 

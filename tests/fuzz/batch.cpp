@@ -1,5 +1,5 @@
-// Batches: the first line is the Content-Type, the rest the body, read as the table store and as the blob store do.
-// Parts lie within the body.
+// Batches: the first line is the Content-Type, the rest the body, parsed as the table store and as the blob store parse
+// it. Parts lie within the body.
 #include "table_store/odata/table_url.h"
 #include "table_store/rest/batch_mime.h"
 #include "tests/fuzz/fuzz.h"

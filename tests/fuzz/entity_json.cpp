@@ -1,4 +1,4 @@
-// Entity JSON: what is accepted has a stored form that reads back as the same properties.
+// Entity JSON: an accepted entity has a stored form that reads back as the same properties.
 #include "table_store/model/entity_view.h"
 #include "table_store/model/limits.h"
 #include "table_store/odata/odata_json.h"

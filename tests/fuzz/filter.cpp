@@ -1,4 +1,4 @@
-// $filter: whatever the text, the plan is in order, and it never loses an entity that the filter accepts.
+// $filter: for any text, the plan is in order, and it never loses an entity that the filter accepts.
 #include "table_store/model/filter.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// What the fuzzers share: the input as text, and a claim that must hold for every input.
+// Shared by the fuzzers: the input as text, and a claim that must hold for every input.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +17,7 @@ inline void require(bool holds, const char* claim) {
   std::abort();
 }
 
-/// Takes everything before the first `mark` off the front; the whole rest if there is none.
+/// Takes everything before the first `mark` off the front, or the whole rest if there is none.
 inline std::string_view take_until(std::string_view& rest, char mark) {
   const auto at = rest.find(mark);
   const auto head = rest.substr(0, at);

@@ -1,4 +1,5 @@
-// Stored bytes, as a damaged disk would hand them back: no reading past the end, and what reads is written the same.
+// Stored bytes, as a damaged disk would return them: no reading past the end, and a record that is read is written back
+// the same.
 #include "common/base/operation_ledger.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/stored_entities.h"

@@ -1,5 +1,5 @@
-// Index tags: a letter for the kind of text, then the text. An expression is read as tags are, without order, and what
-// a search finds must hold term by term.
+// Index tags: a letter for the kind of text, then the text. An expression reads tags in any order, and the results of a
+// search must match term by term.
 #include "blob_store/model/tags.h"
 #include "blob_store/model/tag_query.h"
 #include "tests/fuzz/fuzz.h"

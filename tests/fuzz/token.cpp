@@ -1,5 +1,5 @@
-// Bearer tokens and key sets. The first byte says what follows: t a token, k a key set, c the claims of a token whose
-// signature is not checked. No token is accepted: the private key was thrown away when the public one was made.
+// Bearer tokens and key sets. The first byte tells the kind of input: t a token, k a key set, c the claims of a token
+// whose signature is not checked. No token is accepted: the private key was thrown away when the public one was made.
 #include "common/auth/token_check.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-// A traceparent, and in the second line a tracestate.
+// A traceparent, and a tracestate in the second line.
 #include "common/base/trace_context.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,5 @@
-// The XML bodies of the three services; the first byte says whose. What is accepted is rendered and read again.
+// The XML bodies of the three services; the first byte tells which document it is. An accepted body is rendered and
+// read again.
 #include "common/protocol/xml.h"
 #include "blob_store/rest/blob_xml.h"
 #include "common/protocol/service_properties.h"
@@ -6,7 +7,7 @@
 #include "queue_service/rest/queue_xml.h"
 #include "tests/fuzz/fuzz.h"
 
-// Rendering taken messages is in the same file as the parsers but not under test; this part of it needs all of HTTP.
+// Rendering taken messages is in the same file as the parsers but not under test; this function needs all of HTTP.
 namespace tidemark::queue_service::rest {
 [[gnu::weak]] std::string lease_token(const Message& message);
 std::string lease_token(const Message&) { return {}; }

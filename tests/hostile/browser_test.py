@@ -1,5 +1,6 @@
-"""What a web page of anybody can make a browser do on the machine where the stack runs: requests to loopback, under names of
-its own (DNS rebinding), of its own origin, with bodies that need no permission (text/plain); and who may read /metrics."""
+"""Attacks that any web page can make a browser carry out on the machine where the stack runs: requests to loopback,
+under names of its own (DNS rebinding), from its own origin, with bodies that need no permission (text/plain); and
+access to /metrics."""
 import http.client
 import json
 import os
@@ -29,7 +30,7 @@ class BrowserTest(unittest.TestCase):
         cls.stack.up()
 
     def api(self, *arguments, environment=None, name="another"):
-        """One more api; its port."""
+        """Starts one more api; returns its port."""
         child = self.stack.launch(name, "api", "--name", name, "--port", "0", *arguments, environment=environment)
         self.addCleanup(child.kill)
         return int(child.await_ready().ready["port"])
@@ -87,7 +88,7 @@ class BrowserTest(unittest.TestCase):
         for host in ("localhost", f"localhost:{port}", f"127.0.0.1:{port}", "127.1.2.3", f"[::1]:{port}", "jobs.example.org",
                      "Jobs.Example.org:443", "other"):
             self.assertEqual(client.send("GET", "/v1/kinds", {"Host": host})[0], 200, host)
-        # Its own pages, also behind a terminator.
+        # The api's own pages, also behind a TLS terminator.
         for host, origin in ((f"127.0.0.1:{port}", f"http://127.0.0.1:{port}"), ("jobs.example.org", "https://jobs.example.org")):
             self.assertEqual(client.send("GET", "/v1/kinds", {"Host": host, "Origin": origin})[0], 200, origin)
         page = {"Origin": "https://console.example.org:8443"}
@@ -123,7 +124,7 @@ class BrowserTest(unittest.TestCase):
         self.assertIn("DATA/run/token", self.answer(plain, "GET", "/v1/jobs", {})[1]["detail"])
         self.assertEqual(plain.send("GET", "/v1/jobs", {"Authorization": "Bearer " + token})[0], 200)
         self.assertEqual(plain.send("GET", "/healthz")[0], 200)
-        # It is kept, and another api has the same.
+        # The token is kept, and another api has the same.
         again = self.api(environment=OPEN, name="third")
         self.assertEqual(HttpClient(again).send("GET", "/v1/jobs", {"Authorization": "Bearer " + token})[0], 200)
         for name in ("another", "third"):
@@ -140,13 +141,13 @@ class BrowserTest(unittest.TestCase):
         tidemark(TIDEMARK_API=here, TIDEMARK_DATA=self.stack.data)
         tidemark("--api", here, "--token", token)
         self.assertIn("--data", tidemark("--api", here, code=1))
-        # What is given wins.
+        # A token that is given explicitly takes precedence.
         self.assertIn("not the bearer token", tidemark("--api", here, "--data", self.stack.data, "--token", "other", code=1))
         self.assertIn("not the bearer token", tidemark(TIDEMARK_API=here, TIDEMARK_DATA=self.stack.data, TIDEMARK_TOKEN="other",
                                                        code=1))
 
     def test_the_token_of_this_machine_is_told_to_nobody_else(self):
-        """An api elsewhere gets no token that it was not meant to have. 0.0.0.0 stands for elsewhere."""
+        """An api elsewhere gets no token that was not meant for it. 0.0.0.0 stands for elsewhere."""
         token = os.path.join(self.stack.data, "run", "token")
         self.api(environment=OPEN)
         wait_until(lambda: os.path.exists(token), "the token")
@@ -181,7 +182,8 @@ class BrowserTest(unittest.TestCase):
                 self.assertIn("remove it", ran.stderr)
 
     def test_a_page_that_knows_the_development_key(self):
-        """What needs no preflight: a form's POST, with a signature in the URL; and what takes messages by a GET."""
+        """Requests that need no preflight: a form's POST, with a signature in the URL, and a GET that takes
+        messages."""
         queues, tables = QueueClient(self.stack.ports["queue_service"]), TableClient(self.stack.ports["table_store"])
         queues.create("paged")
         tables.create_table("Paged")
@@ -204,11 +206,11 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual([m["MessageText"] for m in queues.peek("paged")], ["mine"])
         self.assertEqual(tables.scan("Paged"), {})
         self.assertEqual(tables.scan("Theirs"), {})
-        # Under a name of its own, a page would even see what it asks for.
+        # Under a name of its own, a page could even read the answers.
         for target in ("Paged", "Tables"):
             self.assertEqual(HttpClient(tables.port).send("GET", f"/devstoreaccount1/{target}?{account_sas()}",
                                                           {"Host": "evil.example"})[0], 403)
-        # Programs, pages of the same origin, and pictures in pages of others.
+        # Allowed: programs, pages of the same origin, and pictures in pages of other origins.
         for headers in ({}, {"Host": "store:10002"}, {"Host": "devstoreaccount1.table.localhost"}, {"Sec-Fetch-Site": "none"},
                         {"Host": "localhost:9", "Origin": "http://localhost:9"}):
             target = "/Tables" if "devstoreaccount1" in headers.get("Host", "") else "/devstoreaccount1/Tables"

@@ -1,5 +1,5 @@
-"""Names and values that no store takes from its own clients, and the doors of the api by which each could come in. What all
-is refused is what unit tests of the rules say; here are a few of each, to see that every door has the rule."""
+"""Names and values that no store takes from its own clients, and the routes of the api by which each could come in.
+Unit tests of the rules list all refused values; a few of each here check that every route applies the rule."""
 import json
 from urllib.parse import quote
 
@@ -111,7 +111,7 @@ DOORS = {"queue": queue_doors, "container": container_doors, "blob": blob_doors,
 
 
 def requests():
-    """What it is, method, target, headers, body, and the codes that tell what is wrong."""
+    """Yields the kind, method, target, headers, body, and the codes of the refusal."""
     for what, values in VALUES.items():
         for value in values:
             for method, target, headers, body, codes in DOORS[what](value, quote(value, safe="")):

@@ -1,4 +1,5 @@
-"""HTTP that is meant to hold or to break a server: bytes without end, drop by drop, and connections beyond number."""
+"""HTTP that is meant to hold up or break a server: bytes without end, one byte at a time, and connections without
+number."""
 import http.client
 import os
 import re
@@ -30,7 +31,7 @@ class NotRead(Exception):
 
 
 class NeverReads(TableClient):
-    """Sends its request and leaves the answer where it is."""
+    """Sends its request and does not read the answer."""
 
     def send(self, method, target, headers=None, body=None):
         self.waiting = http.client.HTTPConnection("127.0.0.1", self.port)
@@ -93,7 +94,7 @@ class HttpTest(unittest.TestCase):
         self.start("--max-connections-of-address", "10")
         for _ in range(9):
             connection = self.connect()
-            connection.sendall(b"GET / HTTP/1.1\r\n")  # and nothing more: not idle
+            connection.sendall(b"GET / HTTP/1.1\r\n")  # and no more, so it is not idle
 
         def refused():
             connection = self.connect()
@@ -101,7 +102,7 @@ class HttpTest(unittest.TestCase):
             try:
                 return connection.recv(100).startswith(b"HTTP/1.1 503")
             except TimeoutError:
-                return False  # it was taken, before all those before it were
+                return False  # it was accepted, before all earlier ones were
 
         wait_until(refused, "the next ones are refused")
         for connection in self.connections:
@@ -137,7 +138,7 @@ class HttpTest(unittest.TestCase):
                 reader.query_page("Things", "")
         for _ in range(20):
             self.connect().sendall(b"GET /devstoreaccount1/Things HTTP/1.1\r\n")
-        for _ in range(50):  # who waited for the others would not be answered at all
+        for _ in range(50):  # a client that waited for the others would not be answered at all
             self.assertEqual(self.tables.get("Things", "p", "0001")["T"], "x" * 30_000)
         self.assertLess(memory_mib(pid) - before, 200)  # 20 answers of 3 MB wait
 

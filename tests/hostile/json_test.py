@@ -1,4 +1,4 @@
-"""JSON that is meant to break who reads it: nested without end, with members given twice, with numbers beyond bounds."""
+"""JSON that is meant to break its reader: nested without end, with members given twice, with numbers out of range."""
 import os
 import sys
 import unittest

@@ -1,5 +1,5 @@
-"""Who asks for too much is told so before anything is done, others are not held up, and the service's own targets can be
-imposed. Event streams are bounded, and whoever does not read one costs no memory."""
+"""Clients that ask for too much are told so before anything is done, others are not held up, and the service's own
+targets can be imposed. Event streams are bounded, and a client that does not read its stream costs no memory."""
 import concurrent.futures
 import http.client
 import itertools
@@ -44,7 +44,7 @@ class LimitsTest(unittest.TestCase):
         self.assertEqual(failure.headers.get_all("Retry-After"), ["1"])
 
     def exhaust(self, message, call, most=1000):
-        """Calls until it is refused; how often it was not."""
+        """Calls until a call is refused; returns how many were not."""
         for done in range(most):
             try:
                 call(done)
@@ -57,7 +57,8 @@ class LimitsTest(unittest.TestCase):
         raise AssertionError(f"never refused: {message}")
 
     def exhaust_together(self, message, client_of, call, limit_s=60.0):
-        """The same with clients side by side, where much is needed in a second; how many calls were not refused."""
+        """The same with parallel clients, for limits that need many calls in a second; returns how many calls were not
+        refused."""
         refused, done = threading.Event(), itertools.count()
         until = time.monotonic() + limit_s
 
@@ -87,7 +88,7 @@ class LimitsTest(unittest.TestCase):
         self.assertGreaterEqual(done, 4)
         store = self.stack.children["table_store"]
         wait_until(lambda: "devstoreaccount1 is over max_requests_per_s_of_account" in store.log(), "the line of the log")
-        # The next second has room again, and nothing of what was refused was done.
+        # The next second has room again, and nothing of the refused calls was done.
         found = wait_until(lambda: self.patiently(tables.scan, "Things"), "its turn")
         self.assertEqual(len(found), done)
         self.assertGreaterEqual(refusals(port)["account_requests"], 1)
@@ -125,7 +126,7 @@ class LimitsTest(unittest.TestCase):
                 self.assertIn(b"over the limit of an address", body)
                 if name == "api":
                     self.assertEqual(json.loads(body)["code"], "ServerBusy")
-                # Health and metrics go on; another address is not concerned.
+                # Health and metrics go on; another address is not affected.
                 self.assertEqual(HttpClient(port).send("GET", "/healthz")[0], 200)
                 self.assertGreater(refusals(port)["address_requests"], 0)
                 other = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=("127.0.0.2", 0))
@@ -163,12 +164,12 @@ class LimitsTest(unittest.TestCase):
         def batch(client, number):
             client.put_many("Things", rows[number % 10 * 100:number % 10 * 100 + 100])
         done = self.exhaust_together("The server is busy.", lambda: TableClient(port), batch)
-        # 2,000 at once and 2,000 a second, and a batch is not half done.
+        # 2,000 at once and 2,000 a second, and no batch is half done.
         self.assertGreaterEqual(done, 19)
         self.assertLessEqual(done * 100, 2100 + 2000 * (time.monotonic() - began))
         # Another partition has room.
         tables.put("Things", {**ROW, "PartitionKey": "q", "RowKey": "r"})
-        # What a query reads counts, not what it finds.
+        # A query counts the entities that it reads, not those that it finds.
         wait_until(lambda: self.patiently(tables.get, "Things", "p", "0001"), "the partition's turn")
 
         def scan(_):
@@ -188,7 +189,7 @@ class LimitsTest(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             outcomes = [future.exception() for future in [pool.submit(fill, worker) for worker in range(16)]]
         busy = [str(error) for error in outcomes if error]
-        if busy:  # a slow machine never gets there
+        if busy:  # a slow machine never reaches the limit
             self.assertIn("Operations per second is over the account limit.", busy[0])
 
     def test_the_targets_of_the_service_for_queues(self):
@@ -241,7 +242,7 @@ class StreamsTest(unittest.TestCase):
             self.assertEqual((status, headers["Retry-After"]), (503, "1"))
             self.assertIn("max_event_streams", json.loads(body)["detail"])
             self.assertEqual(api.job(job_id)["state"], "queued")
-            # Nobody reads them, and somebody goes: its place is free soon.
+            # Nobody reads these streams. One client leaves, and its place is soon free.
             open_ones[0].close()
 
             def taken():

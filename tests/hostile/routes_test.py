@@ -1,5 +1,5 @@
-"""Every route of every process, for somebody who may not: without credentials, with wrong, expired, early and too narrow
-ones; and for names and headers that lead elsewhere. Each is refused as the protocol says, and nothing is done."""
+"""Every route of every process without permission: without credentials, with wrong, expired, early and too narrow ones;
+and with names and headers that lead elsewhere. Each is refused as the protocol says, and nothing is done."""
 import base64
 import hashlib
 import json
@@ -38,7 +38,8 @@ BLOB_BATCH = ("--b\r\nContent-Type: application/http\r\nContent-Transfer-Encodin
 LEASE = {"x-ms-lease-id": GUID, "x-ms-proposed-lease-id": GUID, "x-ms-lease-duration": "15"}
 LEASE_ACTIONS = ("acquire", "renew", "change", "release", "break")
 
-# Method, target behind the account, type of resource, a letter that does not suffice, headers, body. None: no SAS suffices.
+# Method, target below the account, type of resource, a letter that does not suffice, headers, body. None: no SAS
+# suffices.
 ACCOUNT_ROUTES = [
     ("GET", "/?restype=service&comp=properties", "s", "l", {}, None),
     ("PUT", "/?restype=service&comp=properties", "s", "r", {}, PROPERTIES),
@@ -165,7 +166,7 @@ class RoutesTest(unittest.TestCase):
         cls.signatures = set()
 
     def state(self):
-        """All that somebody could have changed."""
+        """Reads everything that a request could have changed."""
         def ask(client, method, target):
             return re.sub(rb"<Date>.*?</Date>|(?i:<LastSyncTime>.*?</LastSyncTime>)", b"",
                           client._ask(method, *target.split("?"))[1])
@@ -259,7 +260,8 @@ class RoutesTest(unittest.TestCase):
                 with self.subTest(service=service, method=route[0], target=route[1]):
                     self.expect(service, route, 403, refused, of_other[service])
                     if route[2] != "o":
-                        # Nor for the account, nor for the table, queue or container itself (but for its list of blobs).
+                        # They grant nothing for the account, nor for the table, queue or container itself (except for
+                        # its list of blobs).
                         if "comp=list" not in route[1] and "comp=metadata" not in route[1] and "restype=account" not in route[1]:
                             self.expect(service, route, 403, refused, of_this[service](everything[service]))
                         continue
@@ -269,13 +271,13 @@ class RoutesTest(unittest.TestCase):
                                 of_this[service](everything[service], starts=at(1)),
                                 of_this[service](everything[service], key=OTHER_KEY)):
                         self.expect(service, route, 403, ["AuthenticationFailed"], sas)
-        # A blob's is for that blob; a container's is not for the table of that name.
+        # A SAS of a blob is for that blob only; that of a container is not for the table of that name.
         blob = service_sas("blob", "things/other", "rwcd", kind="b")
         self.assertEqual(self.send("blob", "GET", "/things/mine", sas=blob)[0], 403)
         self.assertEqual(self.send("blob", "GET", "/things/mine", sas=of_this["queue"]("r"))[0], 403)
         self.assertEqual(self.send("queue", "GET", "/things/messages?peekonly=true", sas=of_this["blob"]("r"))[0], 403)
         self.assertEqual(self.state(), before)
-        # The routes are right: whoever may, gets in.
+        # The routes themselves are right: a client with the rights gets in.
         for service, routes in ROUTES.items():
             for route in routes:
                 if route[0] in ("GET", "HEAD") and route[3] and "messages" not in route[1]:
@@ -293,7 +295,7 @@ class RoutesTest(unittest.TestCase):
         body = json.dumps({"kind": "delete", "source": "Things", "filter": ""})
         for method, path in routes:
             if path in ("/openapi.json", "/healthz", "/readyz", "/metrics") or (method, path) == ("POST", "/v1/session"):
-                continue  # who logs in has no token yet
+                continue  # a client that logs in has no token yet
             with self.subTest(method=method, path=path):
                 for headers in ({}, {"Authorization": "Bearer " + TOKEN[:-1]}, {"Authorization": f"Bearer {TOKEN}x"},
                                 {"Authorization": f"Bearer {TOKEN} {TOKEN}"}, {"Authorization": "Bearer"},
@@ -308,7 +310,7 @@ class RoutesTest(unittest.TestCase):
         self.assertEqual((self.state(), self.state_of_jobs()), before)
 
     def test_names_that_lead_elsewhere(self):
-        """With all rights: what is a name in one place is a name there, and never a path."""
+        """With all rights: a name is a name everywhere, and never a path."""
         files = self.files()
         before = self.state()
         names = ["..", "%2e%2e", "%2E%2E%2f%2E%2E%2fetc", "..%2f..%2fetc%2fpasswd", "%00", "a%00b", "..%5c..%5cx", "%5c", "a%5cb",
@@ -326,7 +328,7 @@ class RoutesTest(unittest.TestCase):
                     status, _ = self.send(service, method, target, headers, body, account_sas())
                     self.assertTrue(400 <= status < 500, status)
         self.assertEqual(self.state(), before)
-        # Blobs may have almost any name; it is what was sent, and stays in its container.
+        # Blobs may have almost any name; the name stays as it was sent, and the blob in its container.
         for name in names:
             status, _ = self.send("blob", "PUT", f"/things/{name}", BLOCK, "theirs", account_sas())
             self.assertIn(status, (201, 400), name)
@@ -353,7 +355,7 @@ class RoutesTest(unittest.TestCase):
         self.answer_all()
 
     def test_what_no_store_takes_comes_in_by_no_door_of_the_api(self):
-        self.api.call("POST", "/v1/queues/things/resume", {})  # the audit trail's table is there from now on
+        self.api.call("POST", "/v1/queues/things/resume", {})  # the audit trail's table exists from now on
         before, jobs = self.state(), self.state_of_jobs()
         for what, method, target, headers, body, codes in doors.requests():
             with self.subTest(what=what, method=method, target=target, body=body):
@@ -377,7 +379,7 @@ class RoutesTest(unittest.TestCase):
                     raw = self.raw(program, f"{target} HTTP/1.1", line, f"Authorization: Bearer {TOKEN}" if program == "api" else "")
                     self.assertNotIn(b"\nx-injected", raw.lower().replace(b"\r", b"\n"))
                     self.assertRegex(raw, rb"^HTTP/1\.1 (4\d\d|200|204) ")
-        # Smuggled: two lengths, a length and chunks.
+        # Request smuggling: two lengths, a length and chunks.
         for lines in (("Content-Length: 0", "Content-Length: 30"), ("Content-Length: 5", "Transfer-Encoding: chunked"),
                       ("Transfer-Encoding: chunked, identity",), ("Content-Length: +5",), ("Content-Length: 5, 5",)):
             for program in (*PROGRAMS.values(), "api"):
@@ -402,7 +404,7 @@ class RoutesTest(unittest.TestCase):
         sas = account_sas()
         for program, target in (("table_store", f"/{ACCOUNT}/Tables?{sas}"), ("queue_service", f"/{ACCOUNT}/things?comp=metadata&{sas}"),
                                 ("blob_store", f"/{ACCOUNT}/things/mine?{sas}"), ("api", "/v1/jobs")):
-            for host, status in ((b"localhost", b"200"), (b"evil.example", b"403")):  # beside Host: localhost
+            for host, status in ((b"localhost", b"200"), (b"evil.example", b"403")):  # in addition to Host: localhost
                 with self.subTest(program=program, host=host):
                     raw = self.raw(program, f"GET http://{host.decode()}{target} HTTP/1.1", f"Authorization: Bearer {TOKEN}" if program == "api" else "")
                     self.assertRegex(raw, rb"^HTTP/1\.1 " + status)
@@ -421,7 +423,7 @@ class RoutesTest(unittest.TestCase):
             return answer
 
     def files(self):
-        """What is in the data directory and around it, but for what databases and logs make themselves."""
+        """Lists the files in and around the data directory, without those that databases and logs make themselves."""
         found = set()
         for directory, folders, names in os.walk(self.stack.directory):
             found |= {os.path.join(directory, name) for name in (*folders, *names)
@@ -450,7 +452,7 @@ class RoutesTest(unittest.TestCase):
                         while connection.recv(65536):
                             pass
                     except OSError:
-                        pass  # it was hung up on
+                        pass  # the server closed the connection
         self.answer_all()
         self.api.call("GET", "/v1/queues")
 

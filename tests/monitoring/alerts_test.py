@@ -1,5 +1,5 @@
-"""A real Prometheus with the files of monitoring/ beside a real stack: what goes wrong is told, and not any more once it is
-put right. Rules that only a disk or memory of a production machine can break are in alerts.test.yaml alone."""
+"""A real Prometheus with the files of monitoring/ beside a real stack: faults raise alerts, which end once the faults
+are mended. Rules that need the disk or memory of a production machine are only in alerts.test.yaml."""
 import json
 import os
 import re
@@ -19,15 +19,15 @@ HOSTS = ("--callback-hosts", LOCAL, "--callback-http-hosts", LOCAL, "--callback-
 WORKER = (*HOSTS, "--metrics", "--poll-s", "1", "--callback-secrets", SECRET)
 LOGGING = b"""<?xml version="1.0"?><StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>true</Read>
 <Write>true</Write><RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></Logging></StorageServiceProperties>"""
-# Nothing here can bring about these: see alerts.test.yaml.
+# Nothing here can provoke these: see alerts.test.yaml.
 NOT_PROVOKED = {"TidemarkWritesStalled", "TidemarkCompactionBehind", "TidemarkWriterBusy", "TidemarkMemory"}
-FAULTS = os.path.abspath(os.path.join(BIN, "disk_faults.so"))  # not in builds with sanitizers
+FAULTS = os.path.abspath(os.path.join(BIN, "disk_faults.so"))  # missing in builds with sanitizers
 MOST_QUEUES = 20
 NOWHERE = "http://127.0.0.1:9"
 
 
 class Traffic:
-    """Does something again and again in a thread, whatever comes of it, until it is stopped."""
+    """Does something again and again in a thread, whether it succeeds or not, until it is stopped."""
 
     def __init__(self, work, pause_s=0.05):
         self._stop = threading.Event()
@@ -74,7 +74,7 @@ class AlertsTest(unittest.TestCase):
 
     @classmethod
     def fail_calls(cls, *kinds):
-        """From now on, the calls of the blob store to its disk."""
+        """Makes these calls of the blob store to its disk fail from now on."""
         with open(cls.faults + ".new", "w", encoding="utf-8") as file:
             file.write("\n".join(kinds))
         os.replace(cls.faults + ".new", cls.faults)
@@ -106,7 +106,7 @@ class AlertsTest(unittest.TestCase):
 
     @classmethod
     def one_of_everything(cls):
-        """What makes all series move, with clients of the thread's own."""
+        """Makes all series move, with clients of the thread's own."""
         tables, queues = TableClient(cls.tables.port), QueueClient(cls.queues.port)
         tables.put("People", {"PartitionKey": "p", "RowKey": "r", "Name": "ann"})
         tables.get("People", "p", "r")
@@ -117,7 +117,7 @@ class AlertsTest(unittest.TestCase):
         ApiClient(cls.api.port).submit({"kind": "delete", "source": "People", "partitionKey": "p", "rowKey": "r"})
 
     def firing(self, *alerts, limit_s=120):
-        """Waits until all of them fire; their labels."""
+        """Waits until all of them fire; returns their labels."""
         seen = {}
 
         def look():
@@ -161,7 +161,8 @@ class AlertsTest(unittest.TestCase):
         self.none_fires()
 
     def test_2_what_a_worker_meets(self):
-        """A job without a source, a change that nobody takes, somebody else's row where one of an index should be."""
+        """A job without a source, a change that no endpoint accepts, and a foreign row in the place of an index's
+        row."""
         endpoint = Receiver(lambda request: (400, {}, b"no"))
         self.addCleanup(endpoint.close)
         self.api.call("PUT", "/v1/tables/People/onChange/refused", {"webhook": {"url": endpoint.url()}})
@@ -176,9 +177,9 @@ class AlertsTest(unittest.TestCase):
         self.api.call("POST", "/v1/tables/People/onChange/refused/resume", {})
         self.tables.delete("ByName", "bob", "r2")
         self.tables.put("People", {"PartitionKey": "p", "RowKey": "r2", "Name": "bob", "Again": True})
-        # The poison message stays and must not be taken for a job that waits.
+        # The poison message stays and must not count as a waiting job.
         self.none_fires()
-        self.api.call("DELETE", "/v1/tables/People/onChange/refused")  # its endpoint goes
+        self.api.call("DELETE", "/v1/tables/People/onChange/refused")  # its endpoint goes away
 
     def queues_of_the_account(self):
         text = HttpClient(self.queues.port).ask("GET", "/metrics")[1].decode()
@@ -202,7 +203,8 @@ class AlertsTest(unittest.TestCase):
         self.none_fires()
 
     def test_4_a_store_that_takes_nothing(self):
-        """Its disk is full, it admits few requests and calls, and neither its logs nor its spans get anywhere."""
+        """The disk of the blob store is full, it admits few requests and calls, and it can deliver neither its logs nor
+        its spans."""
         self.stack.children["blob_store"].kill()
         self.start_blob_store("--min-free-mib", "1048576", "--max-requests-per-s-of-account", "20",
                               "--max-internal-calls", "1", "--analytics-buffer-mib", "1", "--analytics-flush-s", "600",

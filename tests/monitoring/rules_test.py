@@ -1,4 +1,5 @@
-"""The alert rules of monitoring/ as promtool tests them, with made-up series; and that these tests would notice."""
+"""The alert rules of monitoring/ as promtool tests them, with made-up series; and a check that these tests would notice
+a fault."""
 import os
 import re
 import subprocess
@@ -34,7 +35,7 @@ class RulesTest(unittest.TestCase):
                                   timeout=60)
 
     def failed(self, rules):
-        """The alerts of which a case fails with these rules."""
+        """Returns the alerts that have a failing case under these rules."""
         done = self.promtool(rules)
         return set(re.findall(r"alertname: ?(\w+), time:", done.stdout + done.stderr))
 

@@ -1,4 +1,4 @@
-// Says whether a mutant is the one that this run tries; tests/mutants/run puts it where MUTANT stands.
+// Tells whether a mutant is the one that this run tries; tests/mutants/run puts it in the place of MUTANT.
 #pragma once
 #include <cstdlib>
 #include <cstring>

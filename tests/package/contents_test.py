@@ -1,4 +1,4 @@
-"""What is in the Debian package: programs, units, settings, manuals, and what it depends on."""
+"""The contents of the Debian package: programs, units, settings, manuals, and its dependencies."""
 import gzip
 import json
 import os
@@ -54,7 +54,7 @@ class ContentsTest(unittest.TestCase):
         said = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *(
             os.path.join(units, unit) for unit in UNITS)], capture_output=True, text=True, timeout=60, check=False,
             env=clean_environment({"SYSTEMD_UNIT_PATH": units + ":"})).stderr
-        # The programs and the user are not on this machine.
+        # The programs and the user do not exist on this machine.
         wrong = [line for line in said.splitlines() if "tidemark" in line and "is not executable" not in line]
         self.assertEqual(wrong, [])
 
@@ -79,7 +79,7 @@ class ContentsTest(unittest.TestCase):
             for name in names:
                 with self.subTest(name=name):
                     text = self.read(f"usr/share/man/man{section}/{name}.{section}.gz")
-                    # Each long option that the program tells is in it.
+                    # Each long option in the program's help is in its manual.
                     told = set(re.findall(r"(?m)^  (--[a-z-]+)", run(program(name), "--help")))
                     self.assertEqual({o for o in told if o.replace("-", "\\-") not in text}, set())
                     self.assertTrue(text.startswith(f".TH {name.upper()} {section} "))

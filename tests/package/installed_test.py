@@ -28,7 +28,7 @@ RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq 
 STOPSIGNAL SIGRTMIN+3
 CMD ["/lib/systemd/systemd"]
 """
-# What systemd needs, from the most that an engine may give to the least with which it was seen to start.
+# The rights that systemd may need, from the most that an engine may give to the least with which it was seen to start.
 RIGHTS = (["--privileged"], ["--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined"])
 machine = {}
 
@@ -77,7 +77,7 @@ def await_active():
 
 
 class InstalledTest(unittest.TestCase):
-    """One life of an installation, in this order."""
+    """One life of an installation, in the order of the tests."""
 
     def run(self, result=None):
         before = len(result.failures) + len(result.errors)
@@ -149,7 +149,7 @@ class InstalledTest(unittest.TestCase):
         self.assertIn('"lease_s": 7', sh("cat /etc/tidemark/tidemark.json"), "what a person changed stays")
 
     def test_6_backup_and_restore(self):
-        """As the manual has it."""
+        """Follows the manual."""
         with open(os.path.join(HERE, "..", "..", "docs", "operating.md"), encoding="utf-8") as manual:
             blocks = re.findall(r"(?:^    .*\n)+", manual.read().partition("### With the package\n")[2].partition("\n### ")[0], re.MULTILINE)
         backup, restore = (block.replace("sudo ", "") for block in blocks)
@@ -164,7 +164,7 @@ class InstalledTest(unittest.TestCase):
         sh("rm -r /etc/systemd/system/tidemark-.service.d; systemctl daemon-reload")
 
     def test_6_what_was_removed_comes_back_running(self):
-        """Its settings and secrets are still there, so for dpkg it is no first installation."""
+        """Its settings and secrets are still there, so dpkg does not treat it as a first installation."""
         secret = sh("cat /etc/tidemark/secrets.env")
         sh("apt-get remove -y -qq tidemark 2>&1")
         install(machine["package"])
@@ -172,7 +172,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(sh("systemctl is-enabled tidemark.target").strip(), "enabled")
         self.assertEqual(sh("cat /etc/tidemark/secrets.env"), secret)
         self.assertEqual(sh("ls -A /etc/tidemark").split(), ["secrets.env", "tidemark.json"])
-        # Whoever has disabled it finds it disabled after an upgrade.
+        # A target that an administrator has disabled stays disabled after an upgrade.
         sh("systemctl disable --quiet --now tidemark.target")
         self.configure_again()
         self.assertEqual(sh("systemctl is-enabled tidemark.target", check=False).strip(), "disabled")
@@ -181,13 +181,13 @@ class InstalledTest(unittest.TestCase):
 
     @staticmethod
     def configure_again():
-        """As an upgrade does."""
+        """Configures the package as an upgrade does."""
         sh("timeout 60 /var/lib/dpkg/info/tidemark.postinst configure \"$(dpkg-query -W -f '${Version}' tidemark)\"")
 
     def test_6_a_store_that_cannot_start_holds_up_nobody(self):
         sh("mkdir -p /run/systemd/system/tidemark-table-store.service.d; printf '[Service]\nEnvironment=TIDEMARK_PORT=none\n' "
            "> /run/systemd/system/tidemark-table-store.service.d/wrong.conf; systemctl daemon-reload")
-        sh("systemctl stop tidemark.target; timeout 120 systemctl start tidemark.target")  # as a boot does
+        sh("systemctl stop tidemark.target; timeout 120 systemctl start tidemark.target")  # as at boot
         self.configure_again()
         sh("rm -r /run/systemd/system/tidemark-table-store.service.d; systemctl daemon-reload; systemctl start tidemark.target")
         await_active()

@@ -1,4 +1,4 @@
-"""Makes the package from the build that TIDEMARK_BIN belongs to; nothing is compiled."""
+"""Makes the package from the build that TIDEMARK_BIN belongs to; compiles nothing."""
 import os
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from stack import BIN, clean_environment
 
 
 class NoTools(Exception):
-    """What is missing here to make a package."""
+    """Names the tools that are missing here to make a package."""
 
 
 def run(*command, cwd=None, check=True, limit_s=600):
@@ -19,7 +19,7 @@ def run(*command, cwd=None, check=True, limit_s=600):
 
 
 def make(folder):
-    """Path of the .deb."""
+    """Returns the path of the .deb."""
     for tool in ("cpack", "dpkg-deb", "dpkg-shlibdeps", "file"):
         if shutil.which(tool) is None:
             raise NoTools(f"{tool} is not installed")
@@ -29,7 +29,7 @@ def make(folder):
 
 
 def older(package, folder, version="0.0.1"):
-    """The same package as of a version before."""
+    """Makes the same package with an older version."""
     tree = os.path.join(folder, "older")
     run("dpkg-deb", "-R", package, tree)
     control = os.path.join(tree, "DEBIAN", "control")

@@ -1,4 +1,4 @@
-# The stores' own suites with their rows in PostgreSQL: a part of them. README.md says how to run all.
+# A part of the stores' own suites with their rows in PostgreSQL. README.md describes how to run all.
 function(tidemark_postgres_test name)
   tidemark_add_test(postgres_${name} LABEL postgres TIMEOUT 400
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../support/postgres.py ${ARGN})

@@ -1,4 +1,4 @@
-"""The api as its users see it: every answer is what /openapi.json says, every operation is asked."""
+"""The api as its users see it: every answer conforms to /openapi.json, and every operation is called."""
 import http.client
 import json
 import os
@@ -35,7 +35,7 @@ class ApiTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        # They succeed where there are shards: shard_tools_test.py.
+        # These succeed where there are shards: shard_tools_test.py.
         elsewhere = {("POST", "/v1/shards/{store}/{shard}/move"), ("POST", "/v1/queues/{id}/spread")}
         missing = cls.api.operations() - elsewhere - {(method, path) for method, path, status in cls.api.seen if status < 400}
         if missing:
@@ -222,7 +222,8 @@ class ApiTest(unittest.TestCase):
         self.assertTrue(self.api.call("PATCH", "/v1/kinds/index", {"paused": True})["paused"])
 
         def waits():
-            """A job that stays queued although the worker has seen it; the worker reads the settings now and then."""
+            """Submits a job that stays queued although the worker has seen it; the worker reads the settings now and
+            then."""
             job_id = self.api.submit({"kind": "index", "source": "Waiting", "property": "Number",
                                       "destination": "ByNumber"})
             self.finish({"kind": "delete", "source": "Waiting", "partitionKey": "p0", "rowKey": "0"})
@@ -249,7 +250,7 @@ class ApiTest(unittest.TestCase):
                       limits)
         rows = [line.split() for line in self.command("limit", "list")[1].splitlines()]
         self.assertIn(["table", "Slow", "no", "limit", "20"], rows)
-        # The worker reads the limits now and then: once it has noticed, 30 entities take more than a second.
+        # The worker reads the limits now and then: once it has noticed them, 30 entities take more than a second.
         def seconds():
             self.tables.put_many("Slow", ENTITIES)
             job = self.finish({"kind": "delete", "source": "Slow", "filter": ""})
@@ -271,7 +272,7 @@ class ApiTest(unittest.TestCase):
         self.queues._ask("PUT", "/orders", extensions={"x-ms-tidemark-max-dequeue-count": "2"})
         self.assertEqual(self.api.call("GET", "/v1/poison?queue=orders"), {"poison": []})
         ids = [self.queues.put("orders", text) for text in ("bad 1", "bad 2", "bad 3")]
-        for _ in range(3):  # at the third time they go to orders-poison
+        for _ in range(3):  # the third time they go to orders-poison
             for message in self.queues.take("orders", 3, visibility_s=300):
                 self.queues.update("orders", message, 0)
         listed = self.api.call("GET", "/v1/poison?queue=orders")["poison"]
@@ -334,7 +335,7 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(len(left), 2)
 
         def rates():
-            """Something comes and something goes between any two looks."""
+            """Makes one message come and one go between any two looks."""
             self.queues.put("watched", "more")
             for message in self.queues.take("watched"):
                 self.queues.delete("watched", message)
@@ -358,7 +359,7 @@ class ApiTest(unittest.TestCase):
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/queues?kind=delete")
 
     def command(self, *arguments):
-        """Exit code and standard output of the command line tool."""
+        """Returns the exit code and standard output of the command line tool."""
         done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments],
                               env=clean_environment(), capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout
@@ -385,7 +386,8 @@ class ApiTest(unittest.TestCase):
     def test_a_schedule_from_put_to_its_jobs(self):
         self.fill("Leavers")
         job = {"kind": "archive", "source": "Leavers", "destination": "Former", "filter": "Number lt 10"}
-        # Due four times yesterday, and then not for a year: whatever the hour is, and whichever strikes meanwhile.
+        # Due four times yesterday, and then not for a year, at any hour of the day and even if midnight strikes
+        # meanwhile.
         begin = datetime.now(timezone.utc).replace(hour=0, minute=30, second=0, microsecond=0) - timedelta(days=1)
         due = 4
         spec = {"cron": begin.strftime(f"0 1-{due} %-d %-m *"), "timeZone": "UTC", "job": job, "catchUp": "all", "overlap": "wait",
@@ -473,7 +475,7 @@ class ApiTest(unittest.TestCase):
         self.refused(404, "TableNotFound", "GET", "/v1/tables/NotThere/entities")
 
     def content(self, method, container, name, body=None, ok=(200, 201), query="", **headers):
-        """Of a blob; the answer's headers and bytes."""
+        """Calls the content of a blob; returns the answer's headers and bytes."""
         if body is not None:
             headers["Content-Type"] = "application/octet-stream"
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -491,7 +493,7 @@ class ApiTest(unittest.TestCase):
         self.assertEqual((blob["name"], blob["size"], blob["contentType"], blob["etag"]), (name, len(large), "image/png", made["ETag"]))
         answered, read = self.content("GET", "looked", name)
         self.assertEqual(read, large)
-        # Whatever it says that it is: a browser saves it.
+        # A browser saves it, even if the content claims to be a page.
         self.assertEqual(answered["Content-Type"], "application/octet-stream")
         self.assertTrue(answered["Content-Disposition"].startswith("attachment; filename*=UTF-8''gr%C3%B6"))
         self.assertIn("sandbox", answered["Content-Security-Policy"])
@@ -529,7 +531,7 @@ class ApiTest(unittest.TestCase):
             with self.assertRaises(HttpFailure) as caught:
                 self.content("PUT", container, "x", b"x", If_None_Match="*")
             self.assertEqual(caught.exception.status, 403)
-        # A form of somebody else's page.
+        # A form from another site's page.
         status, _, _ = self.api.send("PUT", "/v1/containers/looked/content?name=x", {"Content-Type": "text/plain"}, b"x")
         self.assertEqual(status, 415)
         self.assertEqual(self.api.send("POST", "/v1/jobs", {"Content-Type": "application/octet-stream"}, b"{}")[0], 415)
@@ -669,7 +671,7 @@ class ApiTest(unittest.TestCase):
                          [(later, "wouldTake", "StoryArchive")])
         self.assertTrue(told["complete"])
         self.api.call("POST", f"/v1/jobs/{later}/cancel")
-        # In 2100, nightly: what left 36,000 days ago. It is due on a certain day.
+        # Nightly in 2100, for entities that left 36,000 days ago. It is due on a certain day.
         self.api.call("PUT", "/v1/schedules/story", {
             "cron": "0 3 * * *", "startAfter": "2099-12-01T00:00:00Z",
             "job": {"kind": "delete", "source": "Story", "filter": "Left lt datetime'{now-27028d}'"}})
@@ -701,7 +703,7 @@ class ApiTest(unittest.TestCase):
         one = found["poison"][0]["id"]
         shown = self.api.call("GET", f"/v1/poison/{one}")
         self.assertEqual(len(shown["attempts"]), 1)
-        # The job's id leads to its message, too; that of a job that is not poisoned to none.
+        # The id of the job leads to its message, too; the id of a job that is not poisoned leads to none.
         self.assertEqual(self.api.call("GET", f"/v1/poison/{shown['jobId']}"), shown)
         for absent in ("7fffffffffffffff-00000000", self.finish({"kind": "redrive", "fingerprint": "0" * 16})["id"]):
             self.refused(404, "PoisonNotFound", "GET", f"/v1/poison/{absent}")

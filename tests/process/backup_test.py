@@ -1,5 +1,5 @@
-"""Backups of a stack that works: made under load, restored elsewhere, and everything that was under way comes to its one
-end there. Checks, and what a data directory says about itself."""
+"""Backups of a working stack: made under load and restored elsewhere, where all operations under way come to their one
+end. Also checks, and the information that a data directory holds about itself."""
 import json
 import os
 import shutil
@@ -29,7 +29,7 @@ def tidemark(*arguments, code=0):
 
 
 class Loaded:
-    """A stack with data, and threads that go on writing."""
+    """A stack with data, and threads that keep writing."""
 
     def __init__(self, stack):
         self.stack = stack
@@ -81,7 +81,7 @@ class BackupTest(unittest.TestCase):
         return json.loads(text) if code == 0 else text
 
     def restored(self, name):
-        """Another stack, not started, with what is in the backup."""
+        """Restores the backup into another stack, which is not started."""
         other = self.other
         tidemark("--data", other.data, "restore", os.path.join(self.backups, name))
         return other
@@ -133,7 +133,7 @@ class BackupTest(unittest.TestCase):
         self.assertIn("nothing is wrong", tidemark("--api", url, "fsck"))
 
     def test_a_store_that_does_not_see_the_directory_makes_none(self):
-        """As one does that runs in another container, or with a /tmp of its own."""
+        """The store runs in another container, or with a /tmp of its own."""
         os.makedirs(self.backups)
         line = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {self.backups} && exec \"$0\" \"$@\""]
         if os.getuid() != 0:

@@ -1,4 +1,5 @@
-"""The benchmarks' harness: it judges by the figures, starts from what it says, stops what it pauses, and counts failures."""
+"""The benchmarks' harness: it judges by the figures, starts from the state that it states, stops the processes that it
+pauses, and counts failures."""
 import json
 import os
 import pathlib

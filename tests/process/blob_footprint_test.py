@@ -1,4 +1,4 @@
-"""What the blob store has resident at the most while many clients put, in the size of which it holds the most at once."""
+"""The peak resident memory of the blob store while many clients put blobs of the sizes that take most memory."""
 import concurrent.futures
 import os
 import random
@@ -17,7 +17,7 @@ KIB = 1 << 10
 ROW = 256 * KIB  # the largest content that is a row: each put has it in a group, in the log and in a write buffer
 FILE = 3072 * KIB  # content that goes to a file in several pieces
 KEPT = (256 if sizes.FACTOR == 1 else 512) << 20  # content of all names together: more than the limit
-TIMES = 2 if sizes.FACTOR == 1 else 4  # that each name is written
+TIMES = 2 if sizes.FACTOR == 1 else 4  # writes of each name
 LIMIT_MIB = 200e6 / 2**20
 
 
@@ -34,7 +34,7 @@ class BlobFootprintTest(unittest.TestCase):
             return int(re.search(r"VmHWM:\s*(\d+)", file.read()).group(1)) / 1024
 
     def put_many(self, size):
-        """Over names that are there already after a while, so that space is given back meanwhile too."""
+        """Writes names that soon exist already, so that space is given back meanwhile too."""
         content = random.Random(size).randbytes(size)
         names = KEPT // size // CLIENTS
 

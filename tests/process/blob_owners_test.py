@@ -1,5 +1,6 @@
-"""Several blob stores that share the shards of one PostgreSQL database and one folder of payload files: what is passed on,
-and what becomes of acknowledged blobs when owners are killed, frozen, stopped and started (support/owners.py).
+"""Several blob stores that share the shards of one PostgreSQL database and one folder of payload files: which calls are
+passed on, and whether acknowledged blobs survive when owners are killed, frozen, stopped and started
+(support/owners.py).
 """
 import hashlib
 import http.client
@@ -32,7 +33,7 @@ class Client(BlobClient):
 
 
 def content_of(name, number, size):
-    """Says which one it is, from its beginning to its end."""
+    """Content that identifies itself from its beginning to its end."""
     line = f"{name} {number} {hashlib.sha256(f'{name} {number}'.encode()).hexdigest()}\n".encode()
     return (line * (size // len(line) + 1))[:size]
 
@@ -42,7 +43,7 @@ def block(number):
 
 
 class Repeated:
-    """A body: a piece again and again."""
+    """A body that repeats a piece."""
 
     def __init__(self, piece, total):
         self.piece, self.left = piece, total
@@ -54,7 +55,7 @@ class Repeated:
 
 
 class Unsent(BlobClient):
-    """Keeps the text of a request, as a part of a batch has it."""
+    """Keeps the text of a request, as a part of a batch contains it."""
 
     def send(self, method, target, headers=None, body=None):
         self.text = "".join([f"{method} {target} HTTP/1.1\r\n", *(f"{k}: {v}\r\n" for k, v in headers.items()), "\r\n"])
@@ -62,7 +63,7 @@ class Unsent(BlobClient):
 
 
 class Downloader(BlobClient):
-    """Compares what it gets with a piece that is repeated; the body that it returns is its size."""
+    """Compares the answer with a piece that is repeated; the body that it returns is its size."""
     timeout_s = 300.0
 
     def __init__(self, port, piece):
@@ -83,9 +84,9 @@ class Downloader(BlobClient):
 
 
 class Blobs(Load):
-    """Blobs whose content is replaced again and again, and blobs to which blocks are appended, on every shard. Each change
-    names the state that it replaces, so that one that arrives late does nothing, and one whose answer was lost is settled
-    by a look at the blob. Meanwhile a reader asks every process for what was acknowledged before."""
+    """Blobs whose content is replaced again and again, and blobs to which blocks are appended, on every shard. Each
+    change names the state that it replaces, so that a late one does nothing, and one whose answer was lost is settled
+    by a look at the blob. Meanwhile a reader asks every process for the content that was acknowledged before."""
 
     def __init__(self, test):
         name = uuid.uuid4().hex[:6]
@@ -98,7 +99,7 @@ class Blobs(Load):
         self.etags[place] = ask(lambda client: self.change(client, place, number))
 
     def change(self, client, place, number):
-        """The new ETag."""
+        """Makes the change; returns the new ETag."""
         try:
             return self.send(client, place, number)
         except HttpFailure as failure:
@@ -123,7 +124,7 @@ class Blobs(Load):
         return headers["ETag"]
 
     def expected(self, place, number):
-        """The whole blob after this change."""
+        """Returns the whole blob after this change."""
         if self.kinds[place] == "append":
             return b"".join(block(each) for each in range(1, number + 1))
         return content_of(place, number, KINDS[self.kinds[place]])
@@ -152,12 +153,13 @@ class Blobs(Load):
                 if not any(content == self.expected(place, each) for each in range(before, latest + 1)):
                     raise AssertionError(f"{place}: {content[:80]!r} is none of {before} to {latest}")
                 self.reads += 1
-        except Exception as failure:  # told by whoever waits for the load
+        except Exception as failure:  # raised by the test that waits for the load
             self.failed.append(failure)
 
 
 class Containers(Load):
-    """Containers that come and go. Of one that was deleted nothing is left once it is made again, whoever dies in between."""
+    """Containers that are made and deleted. Nothing of a deleted one is left when it is made again, even if a process
+    dies meanwhile."""
     BLOBS = [f"blob-{number}" for number in range(6)]  # on several shards
 
     def __init__(self, test):
@@ -176,7 +178,7 @@ class Containers(Load):
 
     @staticmethod
     def make(client, place):
-        """Its ETag. Whoever is told that it is there already had made it, and not been told."""
+        """Returns the container's ETag. A client that is told that it exists had made it already, and not been told."""
         try:
             return client.call("PUT", f"/{place}", "restype=container")[0]["ETag"]
         except HttpFailure as failure:
@@ -186,7 +188,7 @@ class Containers(Load):
 
     @staticmethod
     def remove(client, place, etag):
-        """A deletion that arrives late, when there is another one, does nothing."""
+        """A deletion that arrives late, when there is another container, does nothing."""
         try:
             client.call("DELETE", f"/{place}", "restype=container", None, {"If-Match": etag})
         except HttpFailure as failure:
@@ -225,7 +227,7 @@ class BlobOwnersTest(OwnersCase):
         self.eventually(make)
 
     def name_on(self, shard, kind):
-        """A name of a blob of this shard that was never used: the rows of one that is put say where it is."""
+        """Returns an unused name of a blob on this shard: the rows of a blob that is put tell where it is."""
         client = self.client(sorted(self.stacks)[0])
         while True:
             self._names += 1
@@ -247,7 +249,7 @@ class BlobOwnersTest(OwnersCase):
         return Blobs(self)
 
     def check_load(self, load):
-        """Everything that was acknowledged is there, at each process; nothing else takes space."""
+        """Every acknowledged blob is there, at each process; nothing else takes space."""
         for process in sorted(self.stacks):
             for place in load.places:
                 content = self.eventually(lambda: self.client(process).get(BOX, place))
@@ -271,7 +273,7 @@ class BlobOwnersTest(OwnersCase):
         return self.client(name).get(BOX, self.marks[shard]).decode()
 
     def listed(self, process):
-        """{name: size}"""
+        """Returns {name: size}."""
         _, body = self.client(process).call("GET", f"/{BOX}", "comp=list&restype=container")
         found = re.findall(r"<Blob><Name>([^<]+)</Name>.*?<Content-Length>(\d+)</Content-Length>", body.decode())
         return {name: int(size) for name, size in found}
@@ -410,7 +412,8 @@ class BlobOwnersTest(OwnersCase):
         print(f"containers that came and went: {load.done}", file=sys.stderr)
 
     def test_jobs_archive_to_owners_that_die(self):
-        """Workers and the api are at `a`. Each entity becomes a document, written under the fence of the job on its shard."""
+        """Workers and the api are at `a`. Each entity becomes a document, written under the fence of the job on its
+        shard."""
         self.start_two()
         stack = self.stacks["a"]
         for store in ("queue_service", "table_store"):
@@ -441,7 +444,7 @@ class BlobOwnersTest(OwnersCase):
             self.assertEqual(done["progress"]["done"], len(entities), "each is counted once")
 
     def archived(self, box):
-        """{(PartitionKey, RowKey): N of it}, as both processes have it."""
+        """Returns {(PartitionKey, RowKey): its N}, as both processes show it."""
         found = {}
         for name in ("a", "b"):
             objects = self.eventually(lambda: self.client(name).objects(box))
@@ -457,7 +460,7 @@ class BlobOwnersTest(OwnersCase):
         self.start_two()
         blob = self.name_on(self.served("b")[0], "huge")
         piece = os.urandom(1 << 20)
-        total = sizes.scaled(192) << 20  # several times what a process may hold of it
+        total = sizes.scaled(192) << 20  # several times the memory that a process may use for it
         before = self.peak("a"), self.peak("b")
         client = BlobClient(self.port("a"))
         client.timeout_s = 300
@@ -474,7 +477,7 @@ class BlobOwnersTest(OwnersCase):
         print(f"{total >> 20} MiB up {total / up / 1e6:.0f} MB/s, down {total / down / 1e6:.0f} MB/s", file=sys.stderr)
 
     def peak(self, name):
-        """MiB of memory that it has had at most."""
+        """Returns the most MiB of memory that the process has had."""
         with open(f"/proc/{self.child(name).pid}/status", encoding="ascii") as file:
             return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) >> 10
 

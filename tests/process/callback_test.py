@@ -29,7 +29,7 @@ class CallbackTest(unittest.TestCase):
         cls.ca, cls.certificate = make_certificates(cls.stack.directory)
         cls.stack.start("table_store")
         cls.stack.start("queue_service")
-        # The api lets more through than the workers do.
+        # The api allows more hosts than the workers do.
         cls.stack.start("api", *HOSTS, "--callback-private-hosts", LOCAL)
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
@@ -93,7 +93,7 @@ class CallbackTest(unittest.TestCase):
         self.assertEqual((job["state"], job["attempts"]), ("poisoned", 2), job)
         self.assertIn("certificate", job["error"])
         self.assertEqual(endpoint.got, [])
-        # Nor one for another name.
+        # Nor is a certificate for another name accepted.
         wrong = self.receiver(certificate=self.certificate)
         job = self.finish(wrong.url(host="127.0.0.1"), maxAttempts=1)
         self.assertEqual((job["state"], wrong.got), ("poisoned", []), job)
@@ -150,12 +150,12 @@ class CallbackTest(unittest.TestCase):
         self.assertEqual(len(problems), 2)
 
     def test_the_worker_asks_for_the_address_it_connects_to(self):
-        # This address is not among the worker's, although its api lets it through.
+        # The worker does not allow this address, although its api does.
         endpoint = self.receiver()
         job = self.finish(endpoint.url(host="127.0.0.2"))
         self.assertEqual(job["state"], "poisoned", job)
         self.assertIn("callback_private_hosts", job["error"])
-        # And where the name is allowed but must be public, what it resolves to decides.
+        # Where the name is allowed but must be public, the address that it resolves to decides.
         self.assertEqual(self.stack.children["worker"].terminate(), 0)
         strict = self.stack.start_worker("strict", *WORKER, *HOSTS)
         try:
@@ -224,7 +224,7 @@ class CallbackTest(unittest.TestCase):
         self.assertEqual(caught.exception.status, 404)
 
     def test_a_job_of_one_entity_tells_of_its_end_too(self):
-        # Such jobs are carried out many at a time, unless somebody wants to hear of them.
+        # Such jobs are carried out many at a time, unless somebody is to be told of their end.
         endpoint = self.receiver()
         self.tables.create_table("Single")
         self.tables.create_table("SingleArchive")

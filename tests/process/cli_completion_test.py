@@ -1,5 +1,4 @@
-"""The completion scripts of the command line, each in its own shell: bash, zsh, fish. A shell that is not installed is
-skipped."""
+"""The completion scripts of the command line, each in its own shell: bash, zsh, fish. A missing shell is skipped."""
 import os
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from stack import clean_environment, program  # noqa: E402
 BASH = ('source "$2"; read -ra COMP_WORDS <<< "$1"; [[ $1 == *" " ]] && COMP_WORDS+=("");'
         'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_WORDS[0]="$0"; compopt() { echo @files; }; _tidemark;'
         'printf "%s\\n" "${COMPREPLY[@]}"')
-# What the completion system would do with the outcome is its own business: here it is printed if it fits the word.
+# The completion system's handling of the result is not tested: a candidate is printed if it fits the word.
 ZSH = ('compdef() {}; source "$2"; words=(${(s: :)1}); [[ $1 == *" " ]] && words+=(""); CURRENT=${#words}; words[1]=$0;'
        'compadd() { shift; for each in "$@"; do [[ $each == ${words[CURRENT]}* ]] && print -r -- $each; done };'
        '_files() { print @files }; _tidemark')
@@ -36,7 +35,7 @@ class InEachShell:
         cls.addClassCleanup(os.remove, file.name)
 
     def completions(self, line):
-        """What is offered for the last word of the line."""
+        """Returns the candidates for the last word of the line."""
         where = os.path.dirname(os.path.abspath(program("tidemark")))
         environment = {**clean_environment(self.environment), "PATH": where + ":" + os.environ["PATH"], "HOME": "/nonexistent"}
         done = subprocess.run(self.call(line), capture_output=True, text=True, env=environment, timeout=60)

@@ -1,4 +1,4 @@
-"""What the command line says to somebody who has made a mistake, and that it does nothing then."""
+"""The command line's answers to a user's mistakes, and a check that it then does nothing."""
 import json
 import os
 import sys

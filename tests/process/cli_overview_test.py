@@ -1,4 +1,4 @@
-"""`tidemark overview` tells what the console's overview tells of: jobs that are poisoned, workers, indexes, kinds."""
+"""`tidemark overview` shows the same as the console's overview: poisoned jobs, workers, indexes, kinds."""
 import os
 import sys
 import unittest

@@ -1,4 +1,4 @@
-"""Poison messages by the command line: looked at, edited, sent back and deleted, one by one and many at once."""
+"""Poison messages by the command line: viewed, edited, sent back and deleted, one by one and many at once."""
 import base64
 import json
 import os
@@ -20,17 +20,17 @@ class PoisonTest(StackCase):
         self.addCleanup(self.command, "poison", "delete", "--all", "--yes", "--wait")
 
     def poisoned(self, table, count=1):
-        """Ids of jobs that failed because the table is not there."""
+        """Returns the ids of jobs that failed because their table is missing."""
         ids = [self.api.submit({"kind": "delete", "source": table, "filter": ""}) for _ in range(count)]
         self.await_messages(ids)
         return ids
 
     def await_messages(self, ids):
-        """Records tell of a failure a little before the messages are where they go."""
+        """Waits for the messages: records tell of a failure a little before the messages are in the poison queue."""
         wait_until(lambda: {p["jobId"] for p in self.api.poison()} >= set(ids), "the poison messages")
 
     def editor(self, script):
-        """A program that changes the file it is given."""
+        """Makes a program that changes the file it is given."""
         with tempfile.NamedTemporaryFile("w", prefix="editor", delete=False) as file:
             file.write(f"#!/usr/bin/python3\nimport sys\npath = sys.argv[1]\ntext = open(path).read()\n{script}\n"
                        "open(path, 'w').write(text)\n")
@@ -171,7 +171,7 @@ class PoisonTest(StackCase):
         self.assertEqual(len(self.queues.peek("orders")), 2)
 
     def letter(self, text):
-        """A poison message of a queue: how to edit it, and how to read it."""
+        """A poison message of a queue: how it is edited and read."""
         self.queues.create("letters-poison")
         which = (self.queues.put("letters-poison", text), "--queue", "letters")
         return (lambda *arguments, **how: self.command("poison", "edit", *which, *arguments, **how),

@@ -1,4 +1,5 @@
-"""What the command line shows to people: on a terminal, about jobs that wait, while something is away, in its help."""
+"""The output of the command line for people: on a terminal, about waiting jobs, while a process is down, in its
+help."""
 import os
 import signal
 import subprocess
@@ -31,7 +32,7 @@ class TerminalTest(StackCase):
         ids = [self.submit("--not-before", "2126-01-01") for _ in range(3)]
         shown = self.shown("job", "list", "--limit", "3", columns=70).splitlines()
         self.assertTrue(all(len(line) <= 70 for line in shown), shown)
-        # What there is no room for stands below its row, and nothing that a line has room for is cut.
+        # Columns that have no room are shown below their row; nothing that fits is cut.
         self.assertEqual(self.rows(shown[0])[0], ["job", "kind", "state", "queue", "done", "skipped", "attempts"])
         self.assertRegex(shown[2], r"^  submitted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S*$")
         self.assertEqual(shown[3], "  waiting: it begins at 2126-01-01T00:00:00Z")
@@ -98,7 +99,7 @@ class TerminalTest(StackCase):
         self.fill("Slow")
         self.command("limit", "table", "Slow", "--max-running", "1")
         self.addCleanup(self.command, "limit", "table", "Slow", "--max-running", "0")
-        # A worker that runs already may begin both jobs before it reads the limit, once a second.
+        # A running worker may begin both jobs before it reads the limit, once a second.
         self.addCleanup(self.stack.start_worker("slow", "--poll-s", "2", "--lease-s", "5").terminate)
         jobs = [self.api.submit({"kind": "delete", "source": "Slow", "filter": "", "maxPerSecond": 20}) for _ in range(2)]
         held = wait_until(lambda: [w for w in map(self.waiting, jobs) if w.get("reason") == "limit"], "the wait")
@@ -122,7 +123,7 @@ class TerminalTest(StackCase):
     def test_a_store_that_is_away_is_named_at_once(self):
         self.stack.children["table_store"].kill()
         try:
-            told = self.command("job", "list", code=1).stderr  # and not that there was no answer, after all that a call may take
+            told = self.command("job", "list", code=1).stderr  # and not after a call's whole time without an answer
             self.assertRegex(told, r"^error: The table store at \S+table\.sock cannot be reached\. Is it running\?")
             self.assertIn("table store", self.command("queue", "pause", "tidemark-jobs", code=1).stderr)
             self.assertEqual(self.api.send("GET", "/readyz")[0], 503)

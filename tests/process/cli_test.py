@@ -1,4 +1,5 @@
-"""The command line as people and scripts use it: every operation of the api has a command, what it prints, how it ends."""
+"""The command line as people and scripts use it: every operation of the api has a command; its output and its exit
+code."""
 import json
 import os
 import pty
@@ -20,15 +21,14 @@ from command_line import StackCase, tidemark  # noqa: E402
 from receiver import Receiver, make_certificates  # noqa: E402
 from stack import SOURCE, clean_environment, program, wait_until  # noqa: E402
 
-# Of the processes, not of a person.
-# `table list` asks the table service.
+# Operations for the processes, not for people. `table list` asks the table service.
 NOT_FOR_PEOPLE = {("GET", "/v1/tables"), ("GET", "/v1/backups/{name}"), ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"),
                   ("GET", "/openapi.json"), ("POST", "/v1/session"), ("DELETE", "/v1/session")}
 JOB = ["delete", "--source", "Abc", "--filter", ""]
 
 
 class Recorder(BaseHTTPRequestHandler):
-    """Answers everything with the same, and remembers what was asked."""
+    """Answers every request in the same way, and remembers the requests."""
     asked = None
 
     def answer(self):
@@ -50,7 +50,7 @@ class Recorder(BaseHTTPRequestHandler):
 
 
 def commands():
-    """Every command that has no subcommands, from the help."""
+    """Returns every command that has no subcommands, from the help."""
     def below(path):
         text = tidemark(*path, "--help").stdout
         section = re.search(r"^Subcommands:\n((?:  .*\n?)+)", text, re.M)
@@ -107,7 +107,7 @@ class EveryOperationTest(unittest.TestCase):
         self.assertRegex(tidemark("--version").stdout, r"^tidemark \d+\.\d+\.\d+\n$")
 
     def test_variables_from_a_file(self):
-        """As a package and containers leave it; the environment and the command line win."""
+        """The file as the package and containers write it; the environment and the command line take precedence."""
         with tempfile.NamedTemporaryFile("w", suffix=".env") as file:
             file.write("# made\nTIDEMARK_API=http://127.0.0.1:1\nPATH=/nowhere\nTIDEMARK_TOKEN=a=b\n")
             file.flush()
@@ -206,7 +206,7 @@ class TlsTest(unittest.TestCase):
                                  environment={"TIDEMARK_TOKEN": ""})
                 self.assertEqual((shown.returncode, json.loads(shown.stdout)["id"]), (0, "x"), shown.stderr)
             self.assertEqual([request.get("authorization") for request in api.got], [None, "Bearer secret"])
-            # Neither the system's authorities nor another name will do.
+            # Neither the system's authorities nor a certificate for another name will do.
             for url, arguments in ((api.url("/"), []), (api.url("/", host="127.0.0.1"), ["--ca-file", ca])):
                 refused = tidemark("--api", url, *arguments, "job", "show", "x")
                 self.assertEqual(refused.returncode, 1)
@@ -229,7 +229,7 @@ class StackTest(StackCase):
         self.assertIn("is --api right?", stranger.stderr)
 
     def test_times_are_those_of_this_place(self):
-        """Shown to the second in the local time zone, and taken so; JSON has UTC."""
+        """Times are shown to the second and read in the local time zone; JSON has UTC."""
         there = {**self.environment, "TZ": "XXX-5:30"}
         job_id = self.command("job", "submit", "delete", "--source", "Later", "--filter", "", "--not-before",
                               "2126-11-22T01:30:00Z").stdout.strip()
@@ -401,7 +401,7 @@ class StackTest(StackCase):
         line = [program("tidemark"), "--json", "job", "follow",
                 self.api.submit({"kind": "delete", "source": "Restarted", "filter": "", "maxPerSecond": 100})]
         child = subprocess.Popen(line, env=clean_environment(self.environment), stdout=subprocess.PIPE, text=True)
-        child.stdout.readline()  # it follows
+        child.stdout.readline()  # it is following
         self.stack.restart("api")
         self.api.close()
         rest = child.stdout.read()

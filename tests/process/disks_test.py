@@ -1,4 +1,4 @@
-"""The overview tells how much room the disks of the stores have, and that one is full before anything else."""
+"""The overview shows how much room the disks of the stores have, and warns of a full one before anything else."""
 import os
 import re
 import shutil

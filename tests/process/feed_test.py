@@ -1,5 +1,5 @@
 """Change feeds as their users see them: while stores and api are killed, nothing is missing and everything is in order.
-Every answer is what /openapi.json says."""
+Every answer conforms to /openapi.json."""
 import http.client
 import json
 import os
@@ -24,7 +24,7 @@ SOURCE = os.environ["TIDEMARK_SOURCE"]
 
 
 def ticks(version):
-    """With all seven digits, that trailing zeros are left out of, so that it sorts as text."""
+    """Returns the version with all seven digits (trailing zeros are omitted), so that it sorts as text."""
     second, fraction = re.fullmatch(r"([^.]*)(?:\.(\d+))?Z", version).groups()
     return f"{second}.{(fraction or '').ljust(7, '0')}"
 
@@ -34,7 +34,7 @@ def version_in(event):
 
 
 class Events:
-    """Server-sent events of a request, read by a thread of their own."""
+    """The server-sent events of a request, read by a thread of its own."""
 
     def __init__(self, port, path, headers=None):
         self.events, self.comments, self.place, self.ended = [], 0, None, False
@@ -202,7 +202,7 @@ class FeedTest(unittest.TestCase):
         self.addCleanup(again.close)
         wait_until(lambda: len(again.events) == 2, "the rest")
         self.assertEqual([version_in(each) for each in again.events], [version_in(each) for each in events.events[2:]])
-        if not shards.COUNT:  # otherwise a place says how far the other shards were read, too
+        if not shards.COUNT:  # otherwise a place tells how far the other shards were read, too
             self.assertEqual([each["id"] for each in again.events], [each["id"] for each in events.events[2:]])
         self.api.call("DELETE", self.path("feed"))
         wait_until(lambda: events.ended and again.ended, "both end")
@@ -224,7 +224,7 @@ class FeedTest(unittest.TestCase):
         self.assertEqual([json.loads(each["data"])["rowKey"] for each in again.events], ["meanwhile"])
 
     def answering(self, operation):
-        """How long requests of this operation took so far, in seconds."""
+        """Returns the seconds that requests of this operation have taken so far."""
         _, _, metrics = self.api.send("GET", "/metrics")
         pattern = rf'tidemark_http_request_duration_seconds_sum{{operation="{re.escape(operation)}",status="2xx"}} (\S+)'
         return sum(float(each) for each in re.findall(pattern, metrics.decode()))
@@ -235,7 +235,7 @@ class FeedTest(unittest.TestCase):
         routes = "GET v1/tables/*/changes", "POST v1/tables/*/consumers/*/read"
 
         def answered():
-            """What each answer took without its wait: never less than that, if the wait counts."""
+            """Returns the seconds that each answer took without its wait: never less than that, if the wait counts."""
             before = [self.answering(each) for each in routes]
             self.changes(after="now", wait=3)
             self.api.call("POST", self.path("consumers/g/read"), {"reader": "a", "wait": 3})

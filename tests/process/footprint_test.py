@@ -1,4 +1,4 @@
-"""What an empty stack costs: memory, processor time when idle, time to start. scripts/stack is what starts it."""
+"""The cost of an empty stack: memory, processor time when idle, time to start. scripts/stack starts it."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ from stack import BIN, SOURCE, clean_environment, free_port_base  # noqa: E402
 
 MEMORY_LIMIT_MB = 150
 IDLE_S = 2.0
-# Of all processes together, in IDLE_S: one percent of one core.
+# The limit for all processes together, in IDLE_S: one percent of one core.
 IDLE_CPU_LIMIT_S = 0.02 * IDLE_S / 2
 SETTLED_LIMIT_S = 60.0
 
@@ -67,9 +67,9 @@ class FootprintTest(unittest.TestCase):
     def test_idle_costs_nothing(self):
         def measure():
             before = {name: cpu_s(pid) for name, pid in self.pids.items()}
-            time.sleep(IDLE_S)  # not a wait for something: the time over which it is measured
+            time.sleep(IDLE_S)  # not a wait for a condition: the time over which it is measured
             return {name: cpu_s(pid) - before[name] for name, pid in self.pids.items()}
-        # The first seconds after the start are not idle, however many these are: who never rests is never within the limit.
+        # The first seconds after the start are not idle. A stack that never rests is never within the limit.
         used, until = measure(), time.monotonic() + SETTLED_LIMIT_S
         while sum(used.values()) > IDLE_CPU_LIMIT_S and time.monotonic() < until:
             used = measure()

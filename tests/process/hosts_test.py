@@ -1,7 +1,7 @@
 """Stores on one machine, workers and the api on another: keys, refusals, and a network that is cut and slow.
 
-The two machines of the last tests are network namespaces that nothing outlives: a test moves itself into one, with the
-stores, and holds another one for the worker and the api. That needs root.
+The two machines of the last tests are network namespaces that disappear with their processes: a test moves itself into
+one, with the stores, and keeps another one for the worker and the api. That needs root.
 """
 import json
 import os
@@ -33,7 +33,7 @@ class HostsCase(unittest.TestCase):
         self.stack = Stack()
         self.addCleanup(self.stack.close)
         self.directory = self.stack.directory
-        self.elsewhere = os.path.join(self.directory, "e")  # what the other machine has instead of the data directory
+        self.elsewhere = os.path.join(self.directory, "e")  # stands for the data directory on the other machine
         self.stores_key = self.make_key("stores")
         self.keys = {name: self.make_key(name) for name in ("api", "worker")}
         self.allow(*self.keys.values())
@@ -43,7 +43,7 @@ class HostsCase(unittest.TestCase):
         return os.path.join(self.directory, name)
 
     def make_key(self, name):
-        """Its public half."""
+        """Makes a key; returns its public half."""
         done = tidemark("--json", "keys", "make", self.path(name + ".key"))
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)[0]["publicKey"]
@@ -60,7 +60,7 @@ class HostsCase(unittest.TestCase):
             self.addresses += [f"--{kind}-address", store.ready["internal"]]
 
     def launch(self, name, *arguments, prefix=(), called=None):
-        """The api or a worker of the other machine."""
+        """Starts the api or a worker on the other machine."""
         line = [*prefix, program(name), "--data", self.elsewhere, "--internal-key-file", self.path(name + ".key"),
                 "--stores-key", self.stores_key, *self.addresses, *arguments]
         child = Child(called or name, line, self.path((called or name) + ".log"))
@@ -68,7 +68,7 @@ class HostsCase(unittest.TestCase):
         return child
 
     def metric(self, store, name):
-        """Of a store, from its /metrics."""
+        """Reads a metric of a store from its /metrics."""
         with socket.create_connection(("127.0.0.1", self.stack.ports[store]), timeout=60) as connection:
             connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
@@ -129,7 +129,7 @@ class OverTcp(HostsCase):
         self.assertEqual(self.metric("table_store", "tidemark_internal_connections"), 2)
         self.assertEqual(api.call("GET", "/v1/workers")["workers"][0]["pid"], worker.pid)
 
-        # Strangers: a key that is not allowed, and bytes that are no protocol at all.
+        # Strangers: a key that is not allowed, and bytes that follow no protocol at all.
         self.make_key("stranger")
         os.replace(self.path("stranger.key"), self.path("worker.key"))
         stranger = self.launch("worker", "--name", "stranger", called="stranger")
@@ -142,7 +142,7 @@ class OverTcp(HostsCase):
         wait_until(lambda: "whose key is not allowed" in self.stack.children["table_store"].log(), "the store says it too")
         stranger.terminate()
 
-        # The api's key is taken off the list: it is not answered any more, though its connection is there.
+        # The api's key is taken off the list: it gets no more answers, though its connection is still open.
         self.allow(self.keys["worker"])
         for store in STORES:
             self.stack.children[store].signal(signal.SIGHUP)
@@ -155,7 +155,7 @@ class OverTcp(HostsCase):
         wait_until(lambda: api.send("GET", "/v1/jobs")[0] == 200, "it is answered again", interval_s=0.5)
 
     def reload_keys(self, *keys):
-        """The list has these from now on, in every store."""
+        """Puts these keys on the list of every store from now on."""
         self.allow(*keys)
         for store in STORES:
             child = self.stack.children[store]
@@ -164,7 +164,7 @@ class OverTcp(HostsCase):
             wait_until(lambda: child.log(1 << 20).count("allowed keys was read again") > before, "the list is read")
 
     def test_the_key_of_a_worker_is_replaced(self):
-        """As docs/operating.md says: the new one beside the old one, restart the worker, take the old one away."""
+        """Follows docs/operating.md: put the new key beside the old one, restart the worker, take the old one away."""
         self.start_stores()
         api = ApiClient(int(self.launch("api", "--port", "0").await_ready().ready["port"]))
         worker = self.launch("worker").await_ready()
@@ -193,7 +193,7 @@ class OverTcp(HostsCase):
         for name in STORES:
             self.stack.children[name].terminate()
         self.start_stores()
-        # Whoever has not been told talks to nobody, and says so.
+        # A worker that does not know the new key talks to nobody, and says so.
         self.stack.children["worker"].terminate()
         new, self.stores_key = self.stores_key, before
         untold = self.launch("worker", "--name", "untold", called="untold")
@@ -220,7 +220,7 @@ class OverTcp(HostsCase):
 
 @unittest.skipUnless(networks.can_make_networks("iptables", "tc"), "needs root, `ip`, `tc` and `iptables` to make network namespaces: the test of two networks is skipped")
 class TwoNetworks(HostsCase):
-    """The first link is the one between the machines, which suffers; by the second the test reaches the api."""
+    """The first link connects the machines and is disturbed; by the second the test reaches the api."""
     ENTITIES = 2_000
 
     def setUp(self):
@@ -229,7 +229,7 @@ class TwoNetworks(HostsCase):
         self.other = networks.OtherMachine(self, links=(1, 2))
 
     def slow(self, rate):
-        """Both ways; with a delay where the system has netem."""
+        """Slows both directions; adds a delay where the system has netem."""
         for prefix in ((), self.other.prefix):
             networks.run(*prefix, "tc", "qdisc", "del", "dev", "link1", "root")
             if rate is None:
@@ -260,7 +260,7 @@ class TwoNetworks(HostsCase):
         self.tables.put_many("Source", list(self.entities.values()))
 
     def submit(self, api):
-        """A bulk job for each of 20 partitions, slow enough to be met by what happens to the link."""
+        """Submits a bulk job for each of 20 partitions, slow enough to be still running when the link is disturbed."""
         return [api.submit({"kind": "archive", "source": "Source", "destination": "Archive", "maxAttempts": 100,
                             "filter": f"PartitionKey eq 'p{n:02}'", "maxPerSecond": 60}) for n in range(20)]
 
@@ -270,7 +270,7 @@ class TwoNetworks(HostsCase):
             return states if all(state["state"] in ENDS for state in states) else None
         jobs = wait_until(all_ended, "every job ends", limit_s=120, interval_s=0.5)
         self.assertEqual({job["state"] for job in jobs}, {"succeeded"}, jobs)
-        # Each exactly once: what the records count is what there was, and nothing is left, lost or doubled.
+        # Each exactly once: the records count every entity, and nothing is left, lost or doubled.
         self.assertEqual(sum(job["progress"]["done"] for job in jobs), self.ENTITIES)
         self.assertEqual(self.tables.scan("Source"), {})
         self.assertEqual(self.tables.scan("Archive"), self.entities)
@@ -286,7 +286,7 @@ class TwoNetworks(HostsCase):
         self.fill()
         ids = self.submit(api)
         wait_until(lambda: self.done_so_far() > 50, "jobs are under way")
-        # Nobody is told: packets vanish until both ends have given the connections up.
+        # Neither end is notified: packets vanish until both ends have given the connections up.
         self.other.cut(1)
         wait_until(lambda: self.metric("table_store", "tidemark_internal_connections") == 0,
                    "the store notices that the link is cut")
@@ -300,7 +300,7 @@ class TwoNetworks(HostsCase):
         for step in range(1, 6):
             wait_until(lambda: self.done_so_far() > 100 * step, "jobs go on")
             self.assertEqual(networks.run("iptables", "-I", "INPUT", "-i", "link1", "-j", "DROP").returncode, 0)
-            until = time.monotonic() + 0.7 * step  # some cuts are shorter than what tcp forgives, and some are not
+            until = time.monotonic() + 0.7 * step  # some cuts are shorter than tcp tolerates, and some are longer
             wait_until(lambda: time.monotonic() > until, "the cut lasts")
             self.assertEqual(networks.run("iptables", "-D", "INPUT", "-i", "link1", "-j", "DROP").returncode, 0)
         self.check_ends(api, ids)

@@ -1,5 +1,5 @@
-"""Indexes as their users see them: declared with the command line, kept by real workers, asked over HTTP. Every answer is
-what /openapi.json says."""
+"""Indexes as their users see them: declared with the command line, kept by real workers, asked over HTTP. Every answer
+conforms to /openapi.json."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
-BEHIND_S = 3  # an owner that does not rest is sooner there, on a slow machine too
+BEHIND_S = 3  # an owner that does not rest gets there sooner, on a slow machine too
 STAFF = [{"PartitionKey": f"dept{i % 3}", "RowKey": f"{i:03}", "Name": f"name{i % 7}", "Mail": f"m{i}@example.org",
           "Grade": i % 5, "Pay": 100 + i} for i in range(60)]
 
@@ -65,7 +65,7 @@ class IndexTest(unittest.TestCase):
                    f"{name} is gone")
 
     def write(self, entity):
-        """Gives the version, as an ETag."""
+        """Writes the entity; returns its version as an ETag."""
         properties = {name: value for name, value in entity.items() if name not in ("PartitionKey", "RowKey")}
         return self.tables.change("PUT", self.table, entity["PartitionKey"], entity["RowKey"], properties, None)
 
@@ -103,7 +103,7 @@ class IndexTest(unittest.TestCase):
         answer = self.lookup("names", prefix="name", select="keys", top=1000, maxLag=5)
         self.assertEqual(len(answer["keys"]), 58)
         self.assertEqual((answer["state"], answer["leftOut"]), ("ready", 0))
-        # The log hears of it a little after the rows are there.
+        # The log records this a little after the rows are there.
         wait_until(lambda: self.lookup("names", value="name3")["lag"]["changes"] == 0, "nothing waits")
 
     def test_pages_join_to_the_whole(self):
@@ -139,7 +139,7 @@ class IndexTest(unittest.TestCase):
         cities = ["New_York", "New_0", "New_00", "New_York_City"] + 12 * ["New"]
         for number, city in enumerate(cities):
             self.write({"PartitionKey": "p", "RowKey": f"c{number:02}", "City": city})
-            # One after the other: together they would be dealt with as one.
+            # One after the other: together they would be handled as one.
             wait_until(lambda: ("p", f"c{number:02}") in self.rows("alike", partition="p", value=city), "its row")
         for city in set(cities):
             wanted = [("p", f"c{number:02}") for number, each in enumerate(cities) if each == city]
@@ -273,7 +273,7 @@ class IndexTest(unittest.TestCase):
         self.assertEqual(self.by, {"answers"})
         page = self.api.call("GET", f"/v1/tables/{self.table}/entities?filter=" + quote("Name eq 'name3'"))
         self.assertEqual((page["index"], page["searched"]), ("answers", len(page["entities"])))
-        # A write is in the next answer, though the index waits.
+        # The next answer includes a write, although the index is paused.
         self.tidemark("index", "pause", "answers")
         self.write({**STAFF[3], "Name": "other"})
         self.write({**STAFF[4], "Name": "name3"})
@@ -285,7 +285,7 @@ class IndexTest(unittest.TestCase):
                       "--wait")
         self.assertEqual([each["Grade"] for each in entities_of("Name eq 'other'")], [9])
         self.tidemark("index", "resume", "answers")
-        # It can be taken back, and nothing else can be changed.
+        # The pause can be taken back, and nothing else can be changed.
         self.put("answers", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
         wait_until(lambda: named("other") and not self.by, "queries go by no index")
         other = self.tidemark("index", "put", "answers", "--source", self.table, "--kind", "lists", "--by", "Grade",
@@ -298,7 +298,7 @@ class IndexTest(unittest.TestCase):
     def test_a_pause_shows_how_far_it_is_behind(self):
         self.put("paused", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
         self.assertTrue(self.api.call("POST", "/v1/indexes/paused/pause")["paused"])
-        # Its owner hears of that a little later.
+        # The index's owner learns of that a little later.
         number = iter(range(10**6))
 
         def falls_behind():
@@ -325,7 +325,7 @@ class IndexTest(unittest.TestCase):
         wait_until(lambda: metric("lag_seconds") == 0, "nothing waits")
         self.api.call("POST", "/v1/indexes/measured/pause")
 
-        def falls_behind():  # once its owner has heard of the pause
+        def falls_behind():  # once its owner knows of the pause
             if metric("waiting_changes") == 0:
                 self.tables.put(self.table, {**STAFF[1], "Name": "changed"})
             return metric("lag_seconds") > BEHIND_S

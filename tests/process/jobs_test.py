@@ -1,4 +1,4 @@
-"""What jobs do about entities that they did not write, and what their records tell: with the real programs."""
+"""How jobs treat entities that they did not write, and the contents of their records: with the real programs."""
 import base64
 import calendar
 import json
@@ -34,7 +34,7 @@ class JobsTest(unittest.TestCase):
         cls.tables = TableClient(cls.stack.ports["table_store"])
 
     def table(self, suffix="", entities=()):
-        """A table of this test's own."""
+        """Makes a table for this test alone."""
         name = "T" + self._testMethodName.replace("_", "")[4:40] + suffix
         self.tables.create_table(name)
         self.tables.put_many(name, entities)
@@ -44,13 +44,13 @@ class JobsTest(unittest.TestCase):
         return wait_until(lambda: (job := job_if_known(self.api, job_id)) and ended(job) and job, "the job's end")
 
     def run_job(self, kind, source, destination, **members):
-        """The record of the job after its success."""
+        """Runs the job; returns its record after its success."""
         job = self.ended(self.api.submit({"kind": kind, "source": source, "destination": destination, **members}))
         self.assertEqual(job["state"], "succeeded", job)
         return job
 
     def there_and_back(self, *entities):
-        """A table whose entities were archived and restored."""
+        """Makes a table whose entities were archived and restored."""
         source, archive = self.table("", entities), self.table("Archive")
         self.run_job("archive", source, archive, filter="")
         self.run_job("unarchive", archive, source, filter="")
@@ -80,7 +80,7 @@ class JobsTest(unittest.TestCase):
 
     def test_an_archive_leaves_what_somebody_wrote(self):
         archive = self.table("Archive", [row("a", Note="mine")])
-        source = self.table("", [row("a", N=1), row("b", N=2)])  # a is younger than its namesake
+        source = self.table("", [row("a", N=1), row("b", N=2)])  # a is younger than the archived entity of the same key
         job = self.run_job("archive", source, archive, filter="")
         self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (1, 1), job)
         self.assertEqual(self.tables.get(archive, "p", "a"), row("a", Note="mine"))
@@ -122,7 +122,7 @@ class JobsTest(unittest.TestCase):
         self.assertEqual((job["state"], job["progress"]["done"], job["spec"]["rowKey"]), ("succeeded", 1, "r\uffff"), job)
         self.assertEqual(self.ended(job["thenJob"])["progress"]["done"], 1)
         self.assertEqual(self.tables.scan(source), {("p\ufffe", "r\ufffd"): {**odd[1], "N": 2}})
-        # Who looks at the messages can read them, too.
+        # A user who may look at the messages may read them, too.
         failed = self.api.submit({"kind": "delete", "source": "Nowhere", "filter": "PartitionKey eq '\uffff'"})
         self.assertEqual(self.ended(failed)["state"], "poisoned")
         queues = QueueClient(self.stack.ports["queue_service"])
@@ -144,7 +144,7 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(self.tables.scan(archive), {("p", "a"): row("a", N=1)})
 
     def follower(self, job):
-        """The job that this one's success began, once it has ended."""
+        """Returns the job that this one's success began, once it has ended."""
         return wait_until(lambda: (found := job_if_known(self.api, job["thenJob"])) and ended(found) and found,
                           "the job that follows")
 
@@ -277,7 +277,7 @@ class AccountsTest(unittest.TestCase):
 
 
 class QueuesTest(unittest.TestCase):
-    """Jobs on a queue of its own naming, and the workers that take from it."""
+    """Jobs on queues that the test names, and the workers that take from them."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,5 @@
-"""Lists that are searched: an answer says how much it looked at whatever it has found, and is gone on from exactly there."""
+"""Lists that are searched: an answer tells how much it searched even if it found nothing, and the next continues
+exactly there."""
 import json
 import os
 import sys
@@ -14,7 +15,7 @@ ROWS = 60_000
 
 
 class SearchTest(StackCase):
-    """Over a stack."""
+    """Lists of a real stack."""
     workers = 0
 
     @classmethod
@@ -25,7 +26,7 @@ class SearchTest(StackCase):
         assert done.returncode == 0, done.stderr
 
     def pages(self, path, member):
-        """All items, how much was searched in all, and by how many answers."""
+        """Returns all items, how much was searched altogether, and the number of answers."""
         items, searched, continuation, answers = [], 0, "", 0
         while continuation or not answers:
             page = self.api.call("GET", path + (f"&continuation={quote(continuation)}" if continuation else ""))
@@ -65,7 +66,7 @@ class SearchTest(StackCase):
 
 
 class CommandLineTest(unittest.TestCase):
-    """Over an api that finds one in 400,000 and would go on for ever."""
+    """Lists of an api that finds one in 400,000 and would go on for ever."""
 
     def setUp(self):
         def answer(request):

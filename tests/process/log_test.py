@@ -1,4 +1,4 @@
-"""What goes wrong leaves one line in a log that leads to its cause; secrets are in none."""
+"""Each fault leaves one line in a log that leads to its cause; no log contains secrets."""
 import json
 import os
 import re
@@ -23,7 +23,7 @@ class LogTest(unittest.TestCase):
         return self.stack.children[name].log(1 << 20)
 
     def line(self, name, *words):
-        """The line of a log that has these words, as soon as there is one."""
+        """Returns the line of a log that has these words, as soon as there is one."""
         def found():
             return next((text for text in self.log(name).splitlines() if all(word in text for word in words)), None)
         return wait_until(found, f"a line of {name} with {words}, in:\n{self.log(name)}")

@@ -1,4 +1,4 @@
-"""What the processes measure: each metric is documented, and monitoring/ uses none that is not there."""
+"""The metrics of the processes: each one is documented, and monitoring/ uses none that does not exist."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ from clients import ApiClient, BlobClient, HttpClient, QueueClient, TableClient,
 from stack import SOURCE, Stack, wait_until  # noqa: E402
 
 MONITORING = os.path.join(SOURCE, "monitoring")
-PROMETHEUS_OWN = {"up"}  # what Prometheus says of a target
+PROMETHEUS_OWN = {"up"}  # series that Prometheus itself makes for a target
 NAME = re.compile(r"\b(?:tidemark|process)_[a-z0-9_]+\b")
 
 
@@ -23,7 +23,8 @@ def read(*path):
 
 
 def names_in(expression):
-    """Metrics that an expression of PromQL names: words before a selector or an operator, without label names."""
+    """Returns the metrics that a PromQL expression names: words before a selector or an operator, without label
+    names."""
     without_labels = re.sub(r"\{[^}]*\}", "", re.sub(r'"[^"]*"', '""', expression))
     without_labels = re.sub(r"\b(by|without|on|ignoring)\s*\([^)]*\)", "", without_labels)
     return set(NAME.findall(without_labels))
@@ -77,12 +78,12 @@ class MetricsTest(unittest.TestCase):
         return self.metrics_of(program)
 
     def all_types(self):
-        """Type of each metric by its name."""
+        """Returns the type of each metric by its name."""
         return {name: kind for program in self.ports
                 for name, kind in re.findall(r"(?m)^# TYPE (\S+) (\S+)$", self.text(program))}
 
     def series(self, types):
-        """The names that a query may use."""
+        """Returns the names that a query may use."""
         out = set()
         for name, kind in types.items():
             out |= {f"{name}_{part}" for part in ("bucket", "sum", "count")} if kind == "histogram" else {name}

@@ -1,5 +1,5 @@
 """Archives in containers and directories, and properties in blobs, as a user meets them: submitted with the command
-line, planned and answered by the api as /openapi.json says, read with Debian's Azure SDK for Python."""
+line, planned and answered by the api as /openapi.json describes, read with Debian's Azure SDK for Python."""
 import gzip
 import json
 import os
@@ -58,7 +58,8 @@ class ObjectsTest(unittest.TestCase):
         return self.tables.scan(table)
 
     def explained(self, table, partition, row):
-        """Where else the entity is, by a check of its own against /openapi.json and by the command line."""
+        """Returns the other places of the entity, by a check of its own against /openapi.json and by the command
+        line."""
         told = self.api.call("GET", f"/v1/explain?table={table}&partitionKey={quote(partition)}&rowKey={quote(row)}")
         self.assertEqual(self.tidemark("explain", table, partition, row), told)
         self.assertEqual((told["places"][0]["name"], told["places"][0]["present"], told["complete"]),

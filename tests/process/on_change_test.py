@@ -1,4 +1,4 @@
-"""Webhooks and messages for the changes of a table, told by real workers that are killed."""
+"""Webhooks and messages for the changes of a table, delivered by real workers that are killed."""
 import json
 import os
 import subprocess

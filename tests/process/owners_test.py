@@ -1,5 +1,6 @@
-"""Several queue services that share the shards of one PostgreSQL database: who has what, what is passed on, and what
-becomes of acknowledged messages when owners are killed, frozen, stopped and started (support/owners.py).
+"""Several queue services that share the shards of one PostgreSQL database: which process owns each shard, which calls
+are passed on, and whether acknowledged messages survive when owners are killed, frozen, stopped and started
+(support/owners.py).
 """
 import ctypes
 import os
@@ -26,8 +27,8 @@ class Client(QueueClient):
 
 
 class Messages(Load):
-    """Puts numbered messages into queues. One that was not acknowledged is repeated under its key, so that it is there
-    once whatever became of the first try."""
+    """Puts numbered messages into queues. A put without an acknowledgement is repeated under its key, so that the
+    message is there once even if the first try took effect."""
 
     def __init__(self, test, queues):
         super().__init__(test, queues, Client)
@@ -49,7 +50,7 @@ class OwnersTest(OwnersCase):
         return QueueClient(self.port(name))
 
     def queue_on(self, shard):
-        """A queue on each shard is made by its owner: the rows say where it is."""
+        """Makes a queue on each shard: the rows tell where it is."""
         if not hasattr(self, "_queues"):
             self._queues = {}
             for number in range(200):
@@ -66,7 +67,7 @@ class OwnersTest(OwnersCase):
         return [self.queue_on(shard) for shard in range(SHARDS)]
 
     def drained(self, queue):
-        """The texts of all messages, in order; takes them away."""
+        """Takes all messages; returns their texts in order."""
         texts = []
         client = self.client(sorted(self.stacks)[0])
         while True:
@@ -76,12 +77,13 @@ class OwnersTest(OwnersCase):
             texts += [message["MessageText"] for message in taken]
 
     def new_load(self):
-        """On a queue of each shard, and on one that is spread over all."""
+        """Uses a queue on each shard, and one that is spread over all."""
         self.eventually(lambda: self.client(sorted(self.stacks)[0]).create(SPREAD, SHARDS))
         return Messages(self, [*self.all_queues(), SPREAD])
 
     def check_load(self, load):
-        """Everything that was acknowledged is there once, in its order, of which parts of a queue have each its own."""
+        """Every acknowledged message is there once, in its order; each part of a spread queue has an order of its
+        own."""
         for queue in load.places:
             self.assertGreater(load.done[queue], 0)
             order = sorted if queue == SPREAD else list
@@ -160,7 +162,7 @@ class OwnersTest(OwnersCase):
         return self._directory.name
 
     def make_key(self, name):
-        """A key file and the public key in it, as `tidemark keys` makes them."""
+        """Makes a key file and returns its public key, as `tidemark keys` does."""
         secret, public = os.urandom(32), ctypes.create_string_buffer(32)
         ctypes.CDLL("libsodium.so.23").crypto_scalarmult_curve25519_base(public, secret)
         path = os.path.join(self.directory(), name + ".key")

@@ -1,4 +1,4 @@
-"""`tidemark table past`: a table as it was at a moment, while it is written to, and back again by import."""
+"""`tidemark table past`: a table as it was at a moment, while it is being written to, and restored by import."""
 import json
 import os
 import random
@@ -42,14 +42,14 @@ class PastTest(unittest.TestCase):
         self.tables.put(table, {"PartitionKey": f"p{row % 3}", "RowKey": str(row), **properties})
 
     def moment(self, table):
-        """The time of a write that comes after all that were made."""
+        """Returns the time of a write that comes after all earlier ones."""
         self.write(table, 9_999, Marker=True)
         shown = self.tidemark("--json", "table", "query", table, "--filter", "PartitionKey eq 'p0' and RowKey eq '9999'")
         return json.loads(shown)["Timestamp"]
 
     @staticmethod
     def read(text):
-        """By key, each once or with the same values; without what says when it was written."""
+        """Returns the entities by key, each once or with the same values, without their write times."""
         found = {}
         for line in text.splitlines():
             entity = {name: value for name, value in json.loads(line).items() if not name.startswith(("odata.", "Timestamp"))}

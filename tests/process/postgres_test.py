@@ -1,4 +1,5 @@
-"""Stores that keep their rows in PostgreSQL: settings, stamps, owners that fence each other, a database that is away."""
+"""Stores that keep their rows in PostgreSQL: settings, stamps, owners that fence each other, a database that is
+down."""
 import os
 import signal
 import subprocess
@@ -20,7 +21,7 @@ def setUpModule():
 
 
 def ready(stack, name):
-    """Status and text of /readyz."""
+    """Returns the status and text of /readyz."""
     status, _, text = HttpClient(stack.ports[name]).send("GET", "/readyz")
     return status, text.decode()
 
@@ -101,7 +102,7 @@ class PostgresTest(unittest.TestCase):
         in_database = ("--engine", "postgres", "--database", self.database)
         self.refuse(*in_database, name="queue_service", stack=other, says=["engine rocksdb", "setting engine says postgres"])
         self.refuse(*in_database, stack=other, says=["the schema tidemark_table of the database has the rows of the stack"])
-        # A directory that has no owner yet, on another machine, becomes one of the stack that the database belongs to.
+        # A directory without an owner, on another machine, becomes part of the stack that the database belongs to.
         host = self.new_stack()
         self.start("table_store", stack=host)
         with open(os.path.join(self.stack.data, "owner"), encoding="utf-8") as mine, \

@@ -1,4 +1,5 @@
-"""A store with more work than it takes: workers slow down, no attempt of a job is counted, and all of it is done."""
+"""A store with more work than it accepts: workers slow down, no attempt of a job is counted, and all of the work is
+done."""
 import os
 import re
 import sys
@@ -43,7 +44,7 @@ class PressureTest(unittest.TestCase):
         return found if len(found) == JOBS and all(ended(job) for job in found.values()) else None
 
     def submit_all(self):
-        """Each job moves a partition, and has no attempt to lose."""
+        """Submits jobs that each move a partition and have no attempt to spare."""
         self.tables.create_table("Source")
         for job in range(JOBS):
             self.tables.put_many("Source", [{"PartitionKey": f"p{job}", "RowKey": f"r{row}", "N": row}
@@ -59,7 +60,7 @@ class PressureTest(unittest.TestCase):
         for name in ("one", "two"):
             self.stack.start_worker(name, *WORKER)
         wait_until(lambda: self.refused() > 50, "the store is overloaded")
-        # The pressure does not end by itself before the work does: two calls at once have to do for 30 jobs.
+        # The pressure does not end before the work does: two calls at once have to suffice for 30 jobs.
         ends = wait_until(self.all_ended, "all jobs have ended", limit_s=120)
         self.assertEqual(set(ends), set(jobs))
         for job in ends.values():

@@ -1,4 +1,4 @@
-# The programs as processes: start, refusal, limits, stop, and what they cost.
+# The programs as processes: start, refusal, limits, stop, and cost.
 foreach(suite api backup callback cli cli_completion cli_mistakes cli_overview cli_poison cli_terminal disks feed hosts index jobs lists log
               metrics objects on_change past pressure quotas recovery rights seed shards startup stack_script tls trace)
   tidemark_python_test(process_${suite} LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
@@ -7,9 +7,9 @@ endforeach()
 foreach(suite blob_owners owners postgres shard_tools table_owners)
   tidemark_python_test(process_${suite} LABEL process TIMEOUT 400 COST 150 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
 endforeach()
-# These measure what an idle process costs, so nothing else runs meanwhile.
+# These measure the cost of an idle process, so nothing else runs meanwhile.
 foreach(suite footprint blob_footprint)
   tidemark_python_test(process_${suite} LABEL process SERIAL SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
 endforeach()
-# What the benchmarks' figures rest on: verdicts, pauses, and tables that hold what they should.
+# The foundations of the benchmarks' figures: verdicts, pauses, and tables with the right contents.
 tidemark_python_test(process_bench_harness LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/bench_harness_test.py)

@@ -1,5 +1,5 @@
-"""What accounts may have: bounds from the file of accounts, refusals in all three stores, what operators are told, bounds
-that change while the stack runs, and what a kill leaves of it."""
+"""Quotas of accounts: bounds from the file of accounts, refusals in all three stores, the operators' view, bounds that
+change while the stack runs, and usage after a kill."""
 import base64
 import json
 import os
@@ -56,7 +56,7 @@ class QuotasTest(unittest.TestCase):
                     if (each["account"], each["store"], each["of"]) == (ACCOUNT, store, of))
 
     def fill(self):
-        """Entities until the store refuses one; how many there were."""
+        """Inserts entities until the store refuses one; returns how many it took."""
         for number in range(1000):
             try:
                 self.tables.put("Filled", {"PartitionKey": "p", "RowKey": f"{number:04}", "Text": TEXT})
@@ -73,7 +73,7 @@ class QuotasTest(unittest.TestCase):
                     make(f"{first}{number}")
             self.assertEqual(raised.exception.status, 403, str(raised.exception))
             self.assertIn(CODE, str(raised.exception))
-        # The stack makes tables and queues of its own as well, also after these.
+        # The stack makes tables and queues of its own as well, and more of them later.
         self.assertGreaterEqual(self.use("table", "tables")["used"], 20)
         self.assertGreaterEqual(self.use("queue", "queues")["used"], 8)
         self.assertEqual(self.use("blob", "containers"), {"account": ACCOUNT, "store": "blob", "of": "containers",

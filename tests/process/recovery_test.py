@@ -1,4 +1,4 @@
-"""What docs/operating.md tells people to do after a failure, done as it says, with the commands that it names."""
+"""The recovery steps of docs/operating.md, carried out as written, with the commands that it names."""
 import json
 import os
 import shutil
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import ApiClient, BlobClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from stack import BIN, SOURCE, Stack, clean_environment, free_port_base, program, wait_until  # noqa: E402
 
-LARGE = 1 << 20  # a file of its own in DATA/blob/payloads
+LARGE = 1 << 20  # each blob has a file of its own in DATA/blob/payloads
 
 
 class RecoveryTest(unittest.TestCase):
@@ -43,7 +43,7 @@ class RecoveryTest(unittest.TestCase):
         return done.stdout
 
     def back_up(self, directory):
-        """A machine that has too much to do would hold writes for too long: then a backup gives up and says so."""
+        """Repeats the backup: on a busy machine it would hold writes for too long, so it gives up and says so."""
         def backed_up():
             done = self.run_tidemark("backup", directory)
             if done.returncode != 0:
@@ -66,7 +66,7 @@ class RecoveryTest(unittest.TestCase):
         self.blobs.create_container("pictures")
         content = os.urandom(LARGE)
         self.blobs.put("pictures", "large", content)
-        # On another file system a backup has copies; on the same one it would have the damage too.
+        # On another file system a backup consists of copies; on the same one it would have the damage too.
         elsewhere = tempfile.mkdtemp(prefix="tm", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, elsewhere)
         self.assertNotEqual(os.stat(elsewhere).st_dev, os.stat(self.stack.data).st_dev)
@@ -103,7 +103,8 @@ class RecoveryTest(unittest.TestCase):
         self.tidemark("fsck")
 
     def test_a_table_that_was_dropped_comes_out_of_a_backup(self):
-        """Out of a second stack, on what was restored beside the first, which works on."""
+        """The table comes from a second stack, which runs on the restored backup beside the first, while the first
+        works on."""
         self.start(workers=0)
         self.tables.create_table("Kept")
         for number in range(20):
@@ -139,7 +140,7 @@ class RecoveryTest(unittest.TestCase):
         self.tidemark("fsck")
 
     def test_the_folder_of_the_tables_is_moved_away(self):
-        """The other stores keep what they have, and jobs run again."""
+        """The other stores keep their data, and jobs run again."""
         self.start()
         self.tables.create_table("Source")
         self.run_one_job()

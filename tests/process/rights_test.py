@@ -1,4 +1,4 @@
-"""Who may call the api: every operation with every role, the audit trail, sessions of browsers, and keys and tokens that
+"""Access to the api: every operation with every role, the audit trail, sessions of browsers, and keys and tokens that
 change while the stack runs."""
 import base64
 import hashlib
@@ -68,7 +68,7 @@ class RightsTest(unittest.TestCase):
             self.stack.show_logs()
 
     def send(self, method, path, headers, body=None):
-        """Status, headers and the answer's JSON."""
+        """Returns the status, the headers and the answer's JSON."""
         if body is not None:
             headers = {**JSON, **headers}
         status, answered, content = self.http.send(method, path, headers, None if body is None else json.dumps(body))
@@ -84,7 +84,7 @@ class RightsTest(unittest.TestCase):
         return found[0]
 
     def reload(self, name, said):
-        """SIGHUP, until the process says so."""
+        """Sends SIGHUP and waits until the process confirms it."""
         child = self.stack.children[name]
         before = child.log(1 << 20).count(said)
         child.signal(signal.SIGHUP)
@@ -98,7 +98,8 @@ class RightsTest(unittest.TestCase):
                     yield method.upper(), path, item[method]["x-tidemark-role"]
 
     def test_every_operation_with_every_role(self):
-        """What a role may not do is refused and entered; what it may do is let through, whatever comes of it."""
+        """An operation that a role may not call is refused and recorded; one that it may call is let through, even if
+        it then fails."""
         seen = 0
         for method, template, needed in self.operations():
             path = re.sub(r"\{[a-z]+\}", "Unknown1", template)
@@ -115,7 +116,7 @@ class RightsTest(unittest.TestCase):
                     self.assertEqual((entry["actor"], entry["role"], entry["outcome"], entry["status"], entry["code"]),
                                      (role + "-name", role, "refused", 403, answer["code"]))
                     seen += 1
-            if needed == "none" or template == "/metrics":  # which is open on loopback
+            if needed == "none" or template == "/metrics":  # /metrics is open on loopback
                 continue
             with self.subTest(operation=f"{method} {template}", role="none"):
                 self.assertEqual(self.send(method, path, bearer("the-token-of-nobody"), {})[0], 401)
@@ -157,7 +158,7 @@ class RightsTest(unittest.TestCase):
         TableClient(self.stack.ports["table_store"]).create_table("Dry")
         self.assertEqual(self.send("POST", "/v1/jobs?dryRun=true", headers, {**job, "source": "Dry"})[0], 200)
         self.assertEqual(len(self.entries()), before, "a dry run does nothing")
-        # Only an operation that has dry runs can have one.
+        # Only an operation that supports dry runs can have one.
         self.assertEqual(self.send("POST", f"/v1/jobs/{made['id']}/cancel?dryRun=true", headers)[0], 400)
         self.assertEqual(len(self.entries()), before)
         self.assertEqual(self.send("POST", f"/v1/jobs/{made['id']}/cancel", headers)[0], 200)
@@ -257,7 +258,7 @@ class RightsTest(unittest.TestCase):
         again = self.send("GET", "/v1/session", by_cookie)
         self.assertEqual((again[0], again[2]["csrfToken"], again[2]["role"]), (200, who["csrfToken"], "operator"))
         self.assertEqual(self.send("GET", "/v1/jobs", by_cookie)[0], 200)
-        # What changes something needs the CSRF token as well.
+        # A request that changes something needs the CSRF token as well.
         for wrong in ({}, {"X-CSRF-Token": "0" * 64}, {"X-CSRF-Token": ""}):
             status, answered, answer = self.send("POST", "/v1/queues/tidemark-jobs/resume", {**by_cookie, **wrong})
             self.assertEqual((status, answer["code"]), (403, "AuthorizationFailure"))
@@ -280,7 +281,7 @@ class RightsTest(unittest.TestCase):
         status, _, who = self.send("GET", "/v1/session", bearer(TOKENS["viewer"]))
         self.assertEqual((status, who), (200, {"name": "viewer-name", "role": "viewer", "via": "token"}))
         self.assertEqual(self.api.call("GET", "/v1/session"), {"name": "stack", "role": "admin", "via": "token"})
-        # A token that is wrong is not made up for by a cookie.
+        # A valid cookie does not make up for a wrong token.
         cookie = self.log_in(TOKENS["viewer"])[1].split(";")[0]
         self.assertEqual(self.send("GET", "/v1/session", {**bearer("x" * 20), "Cookie": cookie})[0], 401)
         secure = self.log_in(TOKENS["viewer"], {"X-Forwarded-Proto": "https"})[1]
@@ -301,7 +302,7 @@ class RightsTest(unittest.TestCase):
         child.kill()
 
     def test_failed_logins_are_limited(self):
-        """On an api of its own, since the address has to wait then."""
+        """Uses an api of its own, since the address has to wait afterwards."""
         child = self.stack.launch("api-logins", "api", "--name", "api-logins", "--port", "0").await_ready()
         client = HttpClient(int(child.ready["port"]))
         statuses = [client.send("POST", "/v1/session", JSON, json.dumps({"token": "wrong" * 4}))[0] for _ in range(12)]
@@ -443,7 +444,7 @@ class SignaturesTest(unittest.TestCase):
         return status, json.loads(content)
 
     def use(self, method, url, body=None, headers=None):
-        """The status of a request by a URL alone."""
+        """Returns the status of a request by a URL alone."""
         parts = urlsplit(url)
         status, _, content = HttpClient(parts.port).send(method, f"{parts.path}?{parts.query}",
                                                          {"x-ms-version": "2020-12-06", **(headers or {})}, body)
@@ -535,7 +536,7 @@ class SignaturesTest(unittest.TestCase):
 
 class InterruptedTest(unittest.TestCase):
     def test_an_action_that_the_api_did_not_outlive_has_an_entry(self):
-        """The queue service stands still, so the api is killed in the middle of what it was asked for."""
+        """The queue service stands still, so the api is killed in the middle of the action."""
         with Stack() as stack:
             stack.up()
             api, queues = ApiClient(stack.ports["api"]), stack.children["queue_service"]

@@ -1,4 +1,4 @@
-"""What a new stack begins with: the api's seed_file makes what is absent, overwrites nothing, and fails in one line."""
+"""The contents of a new stack: the api's seed_file makes absent objects, overwrites nothing, and fails in one line."""
 import json
 import os
 import subprocess
@@ -110,7 +110,7 @@ class SeedTest(unittest.TestCase):
         self.refused({"consumers": {"People": {"mailer": {"after": "AQIA"}}}}, "consumers.People.mailer: after: is now or oldest")
         self.refused({"consumers": {"People": {"mailer": 5}}}, "consumers.People.mailer: must be an object")
         self.refused({"onChange": {"People": {"told": {}}}}, "onChange.People.told: ")
-        # What only the stores know.
+        # Errors that only the stores can detect.
         self.refused({"consumers": {"People": {"mailer": {}}}}, "consumers.People.mailer: ")
         self.refused({"onChange": {"People": {"told": {"queue": "changes"}}}}, "onChange.People.told: ")
         self.refused({"tables": {"No good": []}}, "tables.No good: ")

@@ -1,4 +1,4 @@
-"""The tools for shards: what is listed of stores with one shard, with several, and with processes that share them; moves;
+"""The tools for shards: lists of stores with one shard, with several, and with processes that share them; moves;
 plans."""
 import json
 import os

@@ -1,4 +1,5 @@
-"""A store whose rows are divided over shards: the number is chosen once, and everything that looks at a store sees all."""
+"""A store whose rows are divided over shards: the number is chosen once, and every tool that looks at a store sees
+all."""
 import json
 import os
 import subprocess
@@ -41,7 +42,7 @@ class ShardsTest(unittest.TestCase):
         self.assertEqual(self.folders(), [f"shard-{n}" for n in range(4)])
         self.stop()
         self.assertIn("was made with shards=4, and the setting says 2", self.refusal("queue_service", "--shards", "2"))
-        self.start("--log-level", "info")  # none is named: as many as it has
+        self.start("--log-level", "info")  # no number is given: the store keeps its own
         client = QueueClient(self.stack.ports["queue_service"])
         self.assertEqual([client.take(f"queue-{n:02}", 1, 30)[0]["MessageText"] for n in range(20)],
                          [f"text {n}" for n in range(20)])
@@ -114,7 +115,7 @@ class ShardsTest(unittest.TestCase):
         self.assertGreater(self.fsck("table_store")["found"], 0, "rows are on the shards of others")
 
     def test_indexes_follow_a_table_over_shards(self):
-        """Whatever is killed meanwhile, a lookup finds what a scan of the table says."""
+        """A lookup finds the same as a scan of the table, even while processes are killed."""
         with Stack() as stack:
             for store in ("queue_service", "blob_store"):
                 stack.start(store)

@@ -1,5 +1,5 @@
-"""scripts/stack as an operator uses it: up, status, down, again and again, side by side, what it
-remembers and prints, and what goes wrong."""
+"""scripts/stack as an operator uses it: up, status, down, again and again, side by side, its memory and output, and its
+errors."""
 import json
 import os
 import re
@@ -19,7 +19,7 @@ NAMES = ["api", "blob_store", "queue_service", "table_store", "worker-1", "worke
 
 
 def ports_of(told):
-    """Of blob, queue, table and api."""
+    """Returns the ports of blob, queue, table and api."""
     return [int(p) for p in re.findall(r"(?m)^(?:blob|queue|table|api) .*:(\d+)", told)]
 
 
@@ -41,7 +41,7 @@ class StackScriptTest(unittest.TestCase):
         return self.stack("up", *arguments, data=data, code=code)
 
     def running(self, data="d", code=0):
-        """Name to process id."""
+        """Returns process ids by name."""
         lines = self.stack("status", data=data, code=code).stdout.splitlines()
         return {line.split()[0]: int(re.search(r"pid=(\d+)", line)[1]) for line in lines if " running " in line}
 
@@ -65,7 +65,7 @@ class StackScriptTest(unittest.TestCase):
         self.assertEqual(fewer.stderr, "stack: more workers run already; down first to have fewer\n")
         self.assertEqual(self.up("--port-base", str(base), "--workers", "2").stderr, "")
         self.assertEqual(self.running(), first)
-        # What died is started again, the others go on.
+        # A dead process is started again, the others go on.
         os.kill(first["worker-2"], signal.SIGKILL)
         wait_until(lambda: "worker-2" not in self.running(code=1), "the death of worker-2", interval_s=0.1)
         self.assertIn("worker-2 dead", self.stack("status", code=1).stdout)
@@ -79,7 +79,7 @@ class StackScriptTest(unittest.TestCase):
         self.assertEqual(sorted(self.running()), NAMES[:4])
 
     def test_a_store_that_has_ended_is_missed(self):
-        """Who ends in order removes its pid file."""
+        """A process that ends in order removes its pid file."""
         self.up("--port-base", str(free_port_base()), "--workers", "0")
         os.kill(self.running()["blob_store"], signal.SIGTERM)
         wait_until(lambda: "blob_store not running\n" in self.stack("status", code=None).stdout, "the end of the blob store", interval_s=0.1)
@@ -104,7 +104,7 @@ class StackScriptTest(unittest.TestCase):
         one = free_port_base()
         self.up("--port-base", str(one), "--workers", "1")
         before = self.running()
-        # On the ports of the first: refused, nothing left behind, the first goes on.
+        # On the ports of the first stack: refused, nothing left behind, the first goes on.
         refused = self.up("--port-base", str(one), data="e", code=1)
         self.assertIn("the port is in use", refused.stderr)
         self.assertEqual(self.stack("status", data="e", code=1).stdout, "not running\n")
@@ -130,7 +130,7 @@ class StackScriptTest(unittest.TestCase):
             self.assertEqual(file.read(), token, "it is kept")
 
     def test_the_directory_remembers(self):
-        """What died comes back where it was, without being told again."""
+        """Dead processes come back with their old settings, without being given them again."""
         base = free_port_base()
         config = os.path.join(self.directory, "config.json")
         with open(config, "w", encoding="utf-8") as file:
@@ -169,7 +169,7 @@ class StackScriptTest(unittest.TestCase):
 
     def test_the_ports_of_a_configuration_file(self):
         base = free_port_base()
-        ports = [base + 3, base + 2, base + 1, base]  # not as a base of them would be
+        ports = [base + 3, base + 2, base + 1, base]  # not those that a base would give
         config = os.path.join(self.directory, "config.json")
         with open(config, "w", encoding="utf-8") as file:
             json.dump({name: {"port": port} for name, port in zip(("blob_store", "queue_service", "table_store", "api"), ports)}, file)
@@ -237,10 +237,11 @@ print([q.name for q in queues.list_queues()])"
         self.assertEqual(self.running(code=1), before)
 
     def test_wrong_accounts_are_told_at_once(self):
-        """With what this start failed by, and nothing of an earlier one; nobody waits for stores that will not come."""
+        """The error names the reason of this start, and none of an earlier one; nobody waits for stores that will not
+        come."""
         base = str(free_port_base())
         for accounts, says, silent in (("UPPER:AAAA", "lower-case", "base64 of"), ("mine:not-base64!", "base64 of", "lower-case")):
-            # An api that waited for the stores would do so for longer than the test waits for it.
+            # An api that waited for the stores would do so for longer than the test waits for the api.
             failed = self.stack("up", "--port-base", base, code=1,
                                 environment={"TIDEMARK_ACCOUNTS": accounts, "TIDEMARK_STARTUP_TIMEOUT_S": "600"}).stderr
             self.assertIn(says, failed)
@@ -256,7 +257,8 @@ print([q.name for q in queues.list_queues()])"
         self.assertEqual(self.stack("up", *base, environment={**accounts, "TIDEMARK_ACCOUNT": "own"}).stderr, "")
 
     def test_a_stale_process_id_is_nobody(self):
-        """After a crash of the machine its number may be anybody's: not counted, and above all not killed."""
+        """After a crash of the machine the number may belong to any process: it is not counted, and above all not
+        killed."""
         run = os.path.join(self.directory, "d", "run")
         os.makedirs(run)
         with subprocess.Popen(["sleep", "600"]) as innocent:

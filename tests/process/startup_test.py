@@ -1,4 +1,4 @@
-"""How the programs start, refuse to start, answer what they cannot serve, and stop."""
+"""How the programs start, refuse to start, answer requests that they cannot serve, and stop."""
 import email.utils
 import json
 import os
@@ -21,7 +21,7 @@ SERVERS = STORES + ("api",)
 # Root passes every permission check; without its capabilities it is like any other user.
 UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
 HANG_S = 60.0
-# Who waited at its end for what does not end would do so for longer than the test waits for it.
+# A process that waited at its end for work that never ends would do so for longer than the test waits for it.
 PATIENT_STORE, PATIENT_WORKER = ("--shutdown-grace-s", "600"), ("--drain-s", "600")
 
 
@@ -32,7 +32,7 @@ class StartupTest(unittest.TestCase):
         os.mkdir(self.stack.data)
 
     def refuse(self, name, *arguments, says, environment=None, data=None, prefix=(), code=2):
-        """Starts a program that must refuse: exit code, one line on stderr that says why."""
+        """Starts a program that must refuse: exit code, and one line on stderr that gives the reason."""
         line = [*prefix, program(name), "--data", data or self.stack.data, *arguments]
         if not any(a == "--port" for a in arguments) and name in SERVERS:
             line += ["--port", "0"]
@@ -127,7 +127,7 @@ class StartupTest(unittest.TestCase):
                 HttpClient(self.stack.ports[name]).ask("GET", "/readyz")
 
     def test_name_in_use(self):
-        """Neither is told apart from the first by its records, or by whoever stops the stack."""
+        """Neither its records nor the script that stops the stack could tell it from the first."""
         self.stack.up(1)
         for name in ("api", "worker"):
             with self.subTest(program=name):
@@ -173,7 +173,7 @@ class StartupTest(unittest.TestCase):
             self.assertEqual(waiting.recv(100), b"READY=1\nSTATUS=ready")
 
     def test_too_long_a_path_for_sockets(self):
-        """The stores have begun their work in the background by then: it ends in order."""
+        """The stores have begun their background work by then: it ends in order."""
         for name in STORES:
             with self.subTest(program=name):
                 self.refuse(name, data=os.path.join(self.stack.data, "x" * 110), says=["107", "shorter"])
@@ -241,7 +241,7 @@ class StartupTest(unittest.TestCase):
         for name in SERVERS + ("worker",):
             with self.subTest(program=name):
                 shown = subprocess.run([program(name), "--help"], capture_output=True, text=True, check=True).stdout
-                # The line at start lists them all; the api and the worker may then wait for the stores.
+                # The line at start lists all settings; the api and the worker may then wait for the stores.
                 child = self.stack.launch(name, name, *(["--port", "0"] if name in SERVERS else []))
                 line = wait_until(lambda: "\n" in (rest := child.log().partition("starting ")[2]) and rest.partition("\n")[0],
                                   "the line at start")
@@ -264,7 +264,7 @@ class ServingTest(unittest.TestCase):
         cls.stack.up()
 
     def raw(self, name, data):
-        """Sends bytes and reads the answer's status line and the rest, until the server closes or answers."""
+        """Sends bytes; returns the answer's status line and the rest, read until the server closes or has answered."""
         with socket.create_connection(("127.0.0.1", self.stack.ports[name]), timeout=HANG_S) as connection:
             connection.sendall(data)
             answer = b""
@@ -361,7 +361,7 @@ class ServingTest(unittest.TestCase):
                 self.assertRegex(metrics, r"(?m)^process_resident_memory_bytes [1-9]")
                 self.assertRegex(metrics, r"(?m)^process_cpu_seconds_total \d")
                 if name in SERVERS:
-                    # Health and metrics are not counted; what is refused is.
+                    # Health and metrics are not counted; refused requests are.
                     before = int(re.search(r'(?m)^tidemark_http_requests_total\{status="4xx"\} (\d+)$', metrics)[1])
                     self.failure(client.ask, "GET", "/nothing")
                     metrics = client.ask("GET", "/metrics")[1].decode()
@@ -375,7 +375,7 @@ class ShutdownTest(unittest.TestCase):
         self.assertEqual(child.terminate(HANG_S), 0, child.log())
 
     def test_sigterm_with_waiting_workers(self):
-        """A store has a long poll open, a client an idle connection: neither holds it up."""
+        """A store has a long poll open, and a client an idle connection: neither delays its end."""
         for first in ("queue_service", "table_store", "api", "w1"):
             with self.subTest(first=first), Stack() as stack:
                 for name in STORES:
@@ -395,7 +395,7 @@ class ShutdownTest(unittest.TestCase):
                 self.assertEqual([f for f in os.listdir(os.path.join(stack.data, "run")) if f.endswith(".pid")], [])
 
     def test_a_reload_while_it_stops(self):
-        """What is in progress is answered, whatever else is asked of the process meanwhile."""
+        """Requests in progress are answered, even while other requests arrive."""
         with Stack() as stack:
             store = stack.start("queue_service")
             port = stack.ports["queue_service"]

@@ -1,5 +1,5 @@
-"""Several table stores that share the shards of one PostgreSQL database: what is passed on, and what becomes of
-acknowledged entities, tables and jobs when owners are killed, frozen, stopped and started (support/owners.py).
+"""Several table stores that share the shards of one PostgreSQL database: which calls are passed on, and whether
+acknowledged entities, tables and jobs survive when owners are killed, frozen, stopped and started (support/owners.py).
 """
 import os
 import random
@@ -29,7 +29,7 @@ class Client(TableClient):
 
 
 class Entities(Load):
-    """One writer for each partition, so it knows what must be there: after number n, the row `last` has n, the row
+    """One writer for each partition, so it knows the expected content: after number n, the row `last` has n, the row
     `chain` was merged n times under its ETags, and a transaction has set all of ROWS to n, inserted the row n and
     removed the one before. It could not be done twice."""
 
@@ -48,7 +48,7 @@ class Entities(Load):
         ask(lambda client: self.transact(client, place, number))
 
     def merge(self, client, place, number):
-        """The new ETag. The first try may have been made though nobody said so."""
+        """Makes the change; returns the new ETag. The first try may have succeeded without an answer."""
         try:
             if number == 1:
                 return client.change("POST", self.table, place, "chain", {"N": 1}, None)
@@ -87,7 +87,7 @@ class TableOwnersTest(OwnersCase):
         return shards.shard_of(stack.data, "table", ACCOUNT, table.lower(), partition)
 
     def partitions(self, table):
-        """One on each shard, by shard."""
+        """Returns one partition on each shard, by shard."""
         found = {}
         for number in range(200):
             found.setdefault(self.shard_of(table, f"p{number}"), f"p{number}")
@@ -100,7 +100,7 @@ class TableOwnersTest(OwnersCase):
         return Entities(self, self.partitions(table), table)
 
     def check_load(self, load):
-        """Every process tells the same of every partition: what was acknowledged, and nothing else."""
+        """Every process shows the same of every partition: the acknowledged state, and nothing else."""
         for name in self.stacks:
             for place in load.places:
                 self.assertGreater(load.done[place], 0)
@@ -222,7 +222,7 @@ class TableOwnersTest(OwnersCase):
         self.assertIn(b'"applied":"9"', operation("b", "GET", 1))
 
     def test_tables_come_and_go_while_owners_die(self):
-        """Of a table that was dropped nothing is left once it is made again, whoever dies in between."""
+        """Nothing of a dropped table is left once it is made again, even if a process dies meanwhile."""
         names = ("a", "b", "c")
         for name in names:
             self.start(name)
@@ -256,7 +256,7 @@ class TableOwnersTest(OwnersCase):
             try:
                 while not stop.is_set():
                     generation = made[table] + 1
-                    # Whoever is told that it is there already had made it, and not been told.
+                    # A client that is told that the table exists had made it already, and not been told.
                     ask(lambda client: client.create_table(table), 409)
                     self.assertEqual(ask(lambda client: client.scan(table)), {}, f"{table} {generation}")
                     for place in places:
@@ -266,7 +266,7 @@ class TableOwnersTest(OwnersCase):
                         self.assertEqual(ask(lambda client: client.get(table, place, "r"))["N"], generation)
                     ask(lambda client: client.delete_table(table), 404)
                     made[table] = generation
-            except Exception as failure:  # told below
+            except Exception as failure:  # reported below
                 failures.append(failure)
 
         threads = [threading.Thread(target=come_and_go, args=each) for each in zip(made, range(3))]
@@ -292,7 +292,7 @@ class TableOwnersTest(OwnersCase):
         print(f"tables that came and went: {made}", file=sys.stderr)
 
     def start_workers(self):
-        """With the api, at `a`, whose table store has some of the shards."""
+        """Adds the api, at `a`, whose table store has some of the shards."""
         stack = self.stacks["a"]
         for store in ("queue_service", "blob_store"):
             stack.start(store)
@@ -302,7 +302,7 @@ class TableOwnersTest(OwnersCase):
         return ApiClient(stack.ports["api"])
 
     def write_things(self, choice, count):
-        """Through one process or the other, again and again until it is acknowledged."""
+        """Calls one process or the other, again and again, until one acknowledges."""
         def client():
             return self.client(choice.choice(sorted(self.stacks)))
 
@@ -356,7 +356,7 @@ class TableOwnersTest(OwnersCase):
         self.assertEqual(self.told(api), {key: things[key].get("Host") for key in things})
 
     def told(self, api):
-        """What the feed says that there is, of its changes in their order."""
+        """Returns the contents that follow from the feed's changes in their order."""
         found, place = {}, "oldest"
         while True:
             page = api.call("GET", f"/v1/tables/{indexes.SOURCE}/changes?after={place}&new=true&limit=1000")

@@ -1,4 +1,4 @@
-"""The stores and the api over HTTPS: certificates at start and while they run, and what scripts/stack makes of them."""
+"""The stores and the api over HTTPS: certificates at start and while they run, and their handling by scripts/stack."""
 import base64
 import http.client
 import json
@@ -27,7 +27,7 @@ class TlsCase(unittest.TestCase):
         self.ca, self.leaf = self.make("first")
 
     def make(self, name):
-        """A new authority, and a certificate for localhost by it."""
+        """Makes a new authority, and a certificate for localhost by it."""
         where = os.path.join(self.directory, name)
         os.mkdir(where)
         return make_certificates(where)
@@ -36,7 +36,7 @@ class TlsCase(unittest.TestCase):
         return ["--tls-certificate-file", self.leaf + ".pem", "--tls-key-file", self.leaf + ".key"]
 
     def install(self, leaf):
-        """In the place of the files that the programs were started with."""
+        """Replaces the files that the programs were started with."""
         for ending in (".pem", ".key"):
             shutil.copy(leaf + ending, self.leaf + ending)
 
@@ -91,7 +91,7 @@ class TlsTest(TlsCase):
             with self.assertRaises(ssl.SSLCertVerificationError):
                 self.connect(port, self.ca)
             self.assertTrue(self.is_alive(before), "an open connection goes on")
-            # What cannot be used changes nothing, and one line says so.
+            # An unusable certificate changes nothing, and one line says so.
             with open(self.leaf + ".pem", "w") as file:
                 file.write("garbage")
             store.signal(signal.SIGHUP)
@@ -150,7 +150,7 @@ class TlsTest(TlsCase):
 
 
     def test_keys_of_a_token_issuer_that_cannot_be_read_any_more(self):
-        """The old ones stay in force until SIGHUP finds others."""
+        """The old keys stay in force until SIGHUP finds others."""
         key = os.path.join(self.directory, "issuer.pem")
         subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
         modulus = subprocess.run(["openssl", "rsa", "-in", key, "-noout", "-modulus"], check=True, capture_output=True,
@@ -188,8 +188,8 @@ class StackScriptTest(TlsCase):
             self.assertIn(words, told)
         with self.connect(base + 2, self.ca) as connection:
             self.assertTrue(self.is_alive(connection))
-        # What it prints for the shell is enough for the command line.
-        exports = "\n".join(line for line in told.splitlines() if line.startswith("export ")).replace("127.0.0.1", "localhost")  # as the certificate has it
+        # The output for the shell is enough for the command line.
+        exports = "\n".join(line for line in told.splitlines() if line.startswith("export ")).replace("127.0.0.1", "localhost")  # as in the certificate
         listed = subprocess.run(["bash", "-ec", f"{exports}\n{os.path.join(os.path.abspath(BIN), 'tidemark')} queue list"],
                                 capture_output=True, text=True, timeout=60, env=clean_environment())
         self.assertEqual((listed.returncode, listed.stderr), (0, ""))

@@ -1,4 +1,4 @@
-"""W3C trace context over all ports, and the spans that a collector gets: a small one, which is all that OTLP needs."""
+"""W3C trace context over all ports, and the spans that a collector gets: a small one, which suffices for OTLP."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ def parent(trace=TRACE, span=SPAN, sampled=True):
 
 
 class Collector(Receiver):
-    """Spans by name."""
+    """Keeps spans by name."""
 
     def __init__(self, answer=None):
         super().__init__(answer or (lambda request: (200, {"Content-Type": "application/json"}, b"{}")))
@@ -97,7 +97,7 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(shown["spec"]["traceparent"], parent(span=request["spanId"]))
 
     def calls_below(self, span):
-        """The spans of the stores' internal calls, and which store it was."""
+        """Returns the spans of the stores' internal calls, with the store of each."""
         return {(each["service"], each["name"]) for each in self.collector.spans() if each["parentSpanId"] == span["spanId"]
                 and each["service"] in ("table_store", "queue_service", "blob_store")}
 

@@ -1,6 +1,6 @@
 // stores: table queue blob worker
 // Storage analytics as users see it: the settings of the three services, the logs in $logs and the rows of the metrics
-// tables, read by the SDKs, and what users cannot do to them.
+// tables, read by the SDKs, and the operations on them that users are refused.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { TableClient, TableServiceClient, AzureNamedKeyCredential } from "@azure/data-tables";
@@ -51,7 +51,7 @@ const wanted = (version) => ({
   minuteMetrics: { version: "1.0", enabled: true, includeAPIs: false, retentionPolicy },
 });
 
-/// The fields of a line: between semicolons that are not in quotes.
+/// Splits a line into its fields, at semicolons that are not in quotes.
 const fieldsOf = (line) => {
   const fields = [""];
   let quoted = false;
@@ -62,7 +62,7 @@ const fieldsOf = (line) => {
   }
   return fields;
 };
-/// The records of a service, as arrays of fields.
+/// Returns the records of a service, as arrays of fields.
 const records = async (service) => {
   const out = [];
   if (!(await logs.exists())) return out;
@@ -189,7 +189,7 @@ describe("metrics", () => {
   test("are there by the minute, and of capacity", async () => {
     const minute = table("$MetricsMinutePrimaryTransactionsQueue");
     await eventually("rows of minutes", async () => (await total(minute, "All")) >= 4);
-    assert.equal(await total(minute, "PutMessage"), 0);  // not asked for
+    assert.equal(await total(minute, "PutMessage"), 0);  // not requested
     const capacity = await eventually("capacity", async () => {
       const found = await rows(table("$MetricsCapacityBlob"));
       return found.length >= 2 && found;

@@ -1,5 +1,5 @@
 // stores: table queue blob https bearer
-// Bearer tokens of an issuer that runs here, their roles, and SAS by user delegation keys.
+// Bearer tokens of an issuer that runs here, their roles, and SAS signed with user delegation keys.
 import assert from "node:assert/strict";
 import { createSign, generateKeyPairSync, sign as signRaw } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -30,7 +30,7 @@ function tokenOf(roles, { signer = Object.values(keys)[0], ...claims } = {}) {
     : signRaw("sha256", Buffer.from(text), { key: signer.privateKey, dsaEncoding: "ieee-p1363" });
   return `${text}.${signature.toString("base64url")}`;
 }
-/// What @azure/identity gives a client.
+/// A credential as @azure/identity gives it to a client.
 const bearing = (roles, options) => ({ getToken: async () => ({ token: tokenOf(roles, options), expiresOnTimestamp: Date.now() + 3_600_000 }) });
 const blobsAs = (...roles) => new BlobServiceClient(urls.blob, bearing(roles));
 const refused = (promise, statusCode, code) =>

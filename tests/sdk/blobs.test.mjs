@@ -23,7 +23,7 @@ const blob = (name) => container.getBlockBlobClient(name);
 const blockId = (n) => Buffer.from(String(n).padStart(8, "0")).toString("base64");
 const put = (name, text, options) => blob(name).upload(text, Buffer.byteLength(text), options);
 const text = async (name) => (await blob(name).downloadToBuffer()).toString();
-/// A request below the SDK, signed by an account SAS.
+/// Sends a request below the SDK, signed by an account SAS.
 const wire = (method, target, { headers = {}, body = "", secondary = false } = {}) => {
   const sas = generateAccountSASQueryParameters({ permissions: AccountSASPermissions.parse("rwdlac"), expiresOn: inOneHour(),
     services: AccountSASServices.parse("b").toString(), resourceTypes: AccountSASResourceTypes.parse("sco").toString() }, credential);
@@ -231,7 +231,7 @@ test("list: flat with metadata, in pages", async () => {
 
 test("list: a blob whose headers are no UTF-8 does not spoil it", { azurite: "blob-header-bytes" }, async () => {
   const dirty = { "x-ms-blob-type": "BlockBlob", "x-ms-blob-content-disposition": "inline; filename=\u00e9.txt" };
-  // With a body of bytes Node sends the headers as Latin-1.
+  // If the body is bytes, Node sends the headers as Latin-1.
   assert.equal((await wire("PUT", "/dirty/one", { headers: dirty, body: Buffer.from("x") })).status, 201);
   const [item] = await collect(container.listBlobsFlat({ prefix: "dirty/" }));
   assert.equal(item.properties.contentDisposition, "inline; filename=\u00e9.txt");

@@ -1,4 +1,4 @@
-// What containers let anybody read, and what whoever may only create does.
+// Anonymous reads that containers allow, and clients that may only create.
 import assert from "node:assert/strict";
 import { BlobServiceClient, ContainerSASPermissions, generateBlobSASQueryParameters } from "@azure/storage-blob";
 import { accountSas, anonymous, credential, isRefused, refused, service, url, wire } from "./blobs_support.mjs";

@@ -58,7 +58,7 @@ describe("wire", () => {
   const end = `--${boundary}--\r\n`;
   const date = () => new Date().toUTCString();
   const sent = (target, body) => wire("POST", target, { headers: type, body });
-  /// As Debian's Python client writes it: without the account, with a stray question mark.
+  /// A part as Debian's Python client writes it: without the account, with a stray question mark.
   const pythonPart = (id, path, when = date()) => {
     const text = `DELETE\n\n\n\n\n\n\n\n\n\n\n\nx-ms-date:${when}\n/${account}${path}`;
     const signature = createHmac("sha256", Buffer.from(key, "base64")).update(text).digest("base64");

@@ -1,4 +1,4 @@
-// MD5 and CRC-64 of what travels: checked, and told back.
+// MD5 and CRC-64 of transferred content: checked, and returned.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { accountSas, isRefused, refused, service, wire } from "./blobs_support.mjs";

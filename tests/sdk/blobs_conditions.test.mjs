@@ -12,7 +12,7 @@ const tags = { color: "blue" };
 const page = Buffer.alloc(512, "p");
 const id = Buffer.from("block-01").toString("base64");
 
-// What makes the blob that an operation works on.
+// Makes the blob that an operation works on.
 const made = {
   block: async (name) => {
     const client = container.getBlockBlobClient(name);
@@ -92,7 +92,8 @@ const conditions = {
   "If-Modified-Since tomorrow": { of: () => ({ ifModifiedSince: tomorrow() }), then: unchanged },
   "If-Unmodified-Since yesterday": { of: () => ({ ifUnmodifiedSince: yesterday() }), then: unmet },
   "If-Unmodified-Since tomorrow": { of: () => ({ ifUnmodifiedSince: tomorrow() }), then: ok },
-  // Reads want both of the first pair, and one of the second one; to writes the versions count more than the dates.
+  // Reads need both conditions of the first pair and one of the second; for writes the versions count more than the
+  // dates.
   "If-Match of its version, If-Unmodified-Since yesterday": {
     of: (etag) => ({ ifMatch: etag, ifUnmodifiedSince: yesterday() }),
     then: ({ reads }) => (reads ? [412, "ConditionNotMet"] : undefined),
@@ -109,7 +110,7 @@ const conditions = {
   "tags that it does not have": { of: () => ({ tagConditions: "color = 'red'" }), then: unmet, tags: true },
 };
 
-// What Azurite does otherwise; it checks a snapshot's conditions as those of a read.
+// Differences of Azurite, which checks a snapshot's conditions as those of a read.
 const snapshotDiffers = ["If-Match of its version, If-Unmodified-Since yesterday", "If-Modified-Since tomorrow", "If-None-Match of its version",
   "If-None-Match of its version, If-Modified-Since yesterday", "If-None-Match of any version"];
 const azuriteDiffers = (name, what) => {
@@ -124,7 +125,7 @@ let count = 0;
 for (const [name, operation] of Object.entries(operations)) {
   describe(name, () => {
     for (const [what, condition] of Object.entries(conditions)) {
-      if (condition.tags && operation.tagless) continue;  // the SDK has no way to say it
+      if (condition.tags && operation.tagless) continue;  // the SDK has no way to send it
       test(what, { azurite: azuriteDiffers(name, what) }, async () => {
         const [blob, { etag }] = await made[operation.kind](`blob-${(count += 1)}`);
         const expected = condition.then(operation);

@@ -216,7 +216,7 @@ test("copy: the MD5 that the request declares is that of the source", { azurite:
   const content = randomBytes(600_000);
   const block = Buffer.from("1").toString("base64");
   await blob("summed").stageBlock(block, content, content.length);
-  await blob("summed").commitBlockList([block], { blobHTTPHeaders: { blobContentMD5: new Uint8Array(16) } });  // as nobody checks
+  await blob("summed").commitBlockList([block], { blobHTTPHeaders: { blobContentMD5: new Uint8Array(16) } });  // since nobody checks it
   const from = `${blob("summed").url}?${readSas("summed")}`;
   const target = blob("summed-copy");
   const right = createHash("md5").update(content).digest();

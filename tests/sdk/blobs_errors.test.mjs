@@ -1,5 +1,5 @@
-// Every refusal that a client can cause, as the service words it: status, code in the header and in the body, and that
-// nothing was changed by it. A table of requests below the SDK, with a case for each.
+// Every refusal that a client can cause, as the service words it: status, code in the header and in the body, and a
+// check that it changed nothing. A table of requests below the SDK, with a case for each.
 import assert from "node:assert/strict";
 import { describe, test } from "./support.mjs";
 import { accountSas, anonymous, isRefused, makeContainer, service, wire } from "./blobs_support.mjs";
@@ -40,7 +40,7 @@ const tagSet = (...tags) =>
   `<Tags><TagSet>${tags.map(([key, value]) => `<Tag><Key>${key}</Key><Value>${value}</Value></Tag>`).join("")}</TagSet></Tags>`;
 const lease = (action, more = {}) => ({ "x-ms-lease-action": action, ...more });
 
-// [what, method, target below the container, headers, body, status, code, the id of what Azurite does otherwise]
+// [what, method, target below the container, headers, body, status, code, the id of Azurite's difference]
 const cases = {
   "requests that are none": [
     ["an unknown comp", "PUT", "/block?comp=nonsense", {}, "", 400, "InvalidQueryParameterValue", "blob-error-codes"],

@@ -1,4 +1,4 @@
-// What the blob suites share: clients, requests below the SDK, and refusals.
+// Shared by the blob suites: clients, requests below the SDK, and refusals.
 import assert from "node:assert/strict";
 import {
   AccountSASPermissions,
@@ -23,7 +23,7 @@ export const accountSas = (permissions = "rwdlacuptf") =>
 /// A request below the SDK, signed by an account SAS; `target` begins behind the account.
 export const wire = (method, target, { headers = {}, body = "" } = {}) =>
   request(`${url}${target}${target.includes("?") ? "&" : "?"}${accountSas()}`, { method, headers, body });
-/// The same by nobody.
+/// The same without credentials.
 export const anonymous = (method, target, { headers = {}, body = "" } = {}) => request(`${url}${target}`, { method, headers, body });
 
 export const isRefused = (answer, status, code) => assert.deepEqual([answer.status, answer.headers["x-ms-error-code"]], [status, code]);
@@ -33,7 +33,7 @@ export const refused = (promise, statusCode, code) =>
     if (code) assert.equal(error.code ?? error.details?.errorCode, code);
     return true;
   });
-/// A container of its own for each file of tests.
+/// Makes a container for one file of tests.
 export const makeContainer = async (name) => {
   const container = service.getContainerClient(name);
   await container.createIfNotExists();

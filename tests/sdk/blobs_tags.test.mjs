@@ -1,4 +1,4 @@
-// Index tags, conditions on them, the search by them, and access tiers.
+// Index tags, conditions on them, searches by them, and access tiers.
 import assert from "node:assert/strict";
 import { accountSas, isRefused, refused, service, wire } from "./blobs_support.mjs";
 import { all as collect, before, describe, test } from "./support.mjs";

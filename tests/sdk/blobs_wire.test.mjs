@@ -1,4 +1,4 @@
-// Answers to the letter: texts, headers, and what becomes of names.
+// Answers to the letter: texts, headers, and the treatment of names.
 import assert from "node:assert/strict";
 import { BlobSASPermissions, generateBlobSASQueryParameters } from "@azure/storage-blob";
 import { accountSas, credential, isRefused, service, url, wire } from "./blobs_support.mjs";

@@ -1,5 +1,6 @@
 // stores: table queue blob
-// The JavaScript program of docs/clients.md, taken out of the page: it prints what the page says, and again the next time.
+// The JavaScript program of docs/clients.md, taken out of the page: its output is the one on the page, also the next
+// time.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 // stores: table
-// The fences of docs/fences.md, through the unmodified @azure/data-tables client. The functions under test are the text of
-// that page: what readers copy is what runs here.
+// The fences of docs/fences.md, through the unmodified @azure/data-tables client. The functions under test are the text
+// of that page: the code that readers copy is the code that runs here.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -57,7 +57,7 @@ async function isGone(client) {
   await assert.rejects(client.getEntity("p", "r"), { statusCode: 404 });
 }
 
-/// Holds the first matching request back until release() is called; reached resolves when it is held.
+/// Holds the first matching request back until release() is called; `reached` resolves when it is held.
 function gate(method) {
   let release, arrived;
   const released = new Promise((resolve) => (release = resolve));
@@ -151,7 +151,7 @@ describe("the archive worker of docs/fences.md", () => {
     const copy = await destination.getEntity("p", "r");
     assert.equal(copy.n, 1);
     assert.equal(copy.big, 5n);
-    // A second delivery finds it done, and leaves a new entity of the same key alone.
+    // A second delivery finds the move done, and leaves a new entity of the same key alone.
     await source.createEntity({ ...key1, n: 2 });
     assert.equal(await archive(source, destination, operation, work(2, id)), true);
     assert.equal((await source.getEntity("p", "r")).n, 2);

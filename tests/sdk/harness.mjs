@@ -1,10 +1,13 @@
 // Starts the stores that a test file needs on free ports with a temporary data directory, runs the file (*.test.mjs with
 // node's test runner, python/*_test.py with Debian's python3, which has Debian's Azure SDK), and stops the stores again.
-// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" (in Python "# stores: ...") overrides that and may name api and worker, too.
-// With "https" among them they speak HTTPS, by a certificate for localhost whose authority the file's process trusts (TIDEMARK_CA_FILE).
-// With "bearer" too they take tokens of the issuer TIDEMARK_ISSUER, whose keys they ask for at TIDEMARK_ISSUER_KEYS: the file runs it, with
-// the same certificate (TIDEMARK_CA_FILE, TIDEMARK_TLS_KEY_FILE). Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL, _API_URL;
-// TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs is set already, that store is taken as running.
+// The file's name tells which stores it needs (tables, queues, blobs); a first line "// stores: table queue" (in Python
+// "# stores: ...") overrides that and may name api and worker, too.
+// With "https" among them they speak HTTPS, by a certificate for localhost whose authority the file's process trusts
+// (TIDEMARK_CA_FILE).
+// With "bearer" too they accept tokens of the issuer TIDEMARK_ISSUER, whose keys they request at TIDEMARK_ISSUER_KEYS:
+// the file runs it, with the same certificate (TIDEMARK_CA_FILE, TIDEMARK_TLS_KEY_FILE). Endpoints reach the tests as
+// TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL, _API_URL; TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs
+// is set already, that store is assumed to be running.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +22,7 @@ const programs = {
   queue: { program: "queue_service", variable: "TIDEMARK_QUEUE_URL" },
   blob: { program: "blob_store", variable: "TIDEMARK_BLOB_URL" },
 };
-// What a file names beside the stores.
+// Programs that a file may name in addition to the stores.
 const others = {
   api: { program: "api", variable: "TIDEMARK_API_URL" },
   worker: { program: "worker", arguments: ["--poll-s", "2", "--analytics-collect-s", "1"] },
@@ -37,7 +40,7 @@ function storesFor(file) {
   return wanted.length > 0 ? wanted : Object.keys(programs);
 }
 
-// A certificate for localhost, and what makes a client trust it.
+// Makes a certificate for localhost, and the settings with which a client trusts it.
 function makeCertificate(directory) {
   const files = { certificate: path.join(directory, "tls.pem"), key: path.join(directory, "tls.key") };
   execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
@@ -49,14 +52,14 @@ function makeCertificate(directory) {
   };
 }
 
-// Where the rows are to be in PostgreSQL, in a database of their own there (tests/support/postgres.py).
+// Settings for rows in PostgreSQL, in a database of their own (tests/support/postgres.py).
 function engineSettings() {
   if (!process.env.TIDEMARK_TEST_POSTGRES) return {};
   const code = "import json, postgres; print(json.dumps(postgres.stack_settings()))";
   return JSON.parse(execFileSync("/usr/bin/python3", ["-B", "-c", code], { cwd: path.join(here, "..", "support") }));
 }
 
-// Where the file will run its token issuer.
+// Finds the address at which the file will run its token issuer.
 async function placeIssuer(tls) {
   const origin = `https://localhost:${await freePort()}`;
   const keys = `${origin}/keys`;
@@ -64,13 +67,13 @@ async function placeIssuer(tls) {
   Object.assign(tls.environment, { TIDEMARK_ISSUER: `${origin}/tenant/v2.0`, TIDEMARK_ISSUER_KEYS: keys });
 }
 
-// Stores whose rows are divided, as in tests/support/shards.py.
+// Settings for stores whose rows are divided over shards, as in tests/support/shards.py.
 function shardsOf(name) {
   const count = process.env.TIDEMARK_TEST_SHARDS;
   return count && ["queue", "blob", "table"].includes(name) ? ["--shards", count] : [];
 }
 
-// Resolves when the program printed its ready line, with its port if it has one.
+// Resolves when the program has printed its ready line, with its port if it has one.
 function startStore(bin, name, data, tls, engine) {
   const { program, arguments: line = ["--port", "0", ...(programs[name] ? ["--analytics-flush-s", "1"] : []), ...shardsOf(name), ...(tls?.arguments ?? [])] } = programs[name] ?? others[name];
   const child = spawn(path.join(bin, program), ["--data", data, ...line], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...engine } });

@@ -1,5 +1,5 @@
 // stores: table queue blob https
-// The three stores over HTTPS, with a certificate that the clients trust, and what a signature says about the protocol.
+// The three stores over HTTPS, with a certificate that the clients trust, and signatures that name the protocol.
 import assert from "node:assert/strict";
 import https from "node:https";
 import tls from "node:tls";

@@ -1,6 +1,6 @@
 // stores: table queue
-// The JavaScript programs of docs/own-workers.md, taken out of the page and driven: a worker that is late, a message that
-// can never be done, and a receiver that is lied to.
+// The JavaScript programs of docs/own-workers.md, taken out of the page and driven: a late worker, a message that can
+// never be done, and a receiver that gets false requests.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ describe("the worker of own-workers.md", () => {
     await order("late", [1, 1]);
     await ask("late");
     const first = await worker.take();
-    await worker.queue.updateMessage(first.messageId, first.popReceipt, first.messageText, 0); // its time is over
+    await worker.queue.updateMessage(first.messageId, first.popReceipt, first.messageText, 0); // its lease is over
     const second = await worker.take();
     assert.deepEqual([second.messageId, second.dequeueCount], [first.messageId, 2]);
     await worker.work(second);
@@ -67,7 +67,7 @@ describe("the worker of own-workers.md", () => {
     await ask("twice");
     await worker.work(await worker.take());
     assert.equal(await total("twice"), 2);
-    // The early one had read before the change.
+    // The early worker had read before the change.
     let outcome;
     await worker.totals.upsertEntity({ partitionKey: "p", rowKey: "twice", total: 1 }, "Replace", {
       requestOptions: { customHeaders: { "x-ms-tidemark-operation-id": early.messageId, "x-ms-tidemark-epoch": "1",

@@ -1,5 +1,5 @@
 // stores: queue
-// Runs the snippets of docs/queue-extensions.md, in their order, as the page promises; and what they cannot show.
+// Runs the snippets of docs/queue-extensions.md in their order, as the page promises, and tests the rest of the page.
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ test("the snippets of docs/queue-extensions.md run", async () => {
   });
   if (count < 10) throw new Error(`only ${count} snippets were found`);
   if (process.env.TIDEMARK_TEST_SHARDS) process.env.TIDEMARK_SHARDS = process.env.TIDEMARK_TEST_SHARDS;
-  // Beside this file, so that imports find node_modules.
+  // In the folder of this file, so that imports find node_modules.
   const file = new URL(`.queue-extensions-${process.pid}.mjs`, import.meta.url);
   writeFileSync(file, parts.join("\n"));
   try {

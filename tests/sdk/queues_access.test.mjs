@@ -1,4 +1,4 @@
-// Who may do what: keys, SAS of queues and of the account, stored policies.
+// Access rights: keys, SAS of queues and of the account, stored policies.
 import assert from "node:assert/strict";
 import {
   AccountSASPermissions, AccountSASResourceTypes, AccountSASServices, QueueSASPermissions, SASProtocol,
@@ -24,7 +24,7 @@ describe("keys", () => {
 });
 
 describe("queue SAS", () => {
-  // What each permission allows, and that the others do not.
+  // The operations that each permission allows; the others are refused.
   const operations = {
     r: (guest) => guest.peekMessages(),
     a: (guest) => guest.sendMessage("from a guest"),

@@ -4,7 +4,7 @@ import { fails, parts, peek, queue, receive, service } from "./queues_support.mj
 import { describe, test } from "./support.mjs";
 
 describe("texts", () => {
-  // This SDK takes line feeds out of a text before it sends it; queues_wire has them.
+  // This SDK removes line feeds from a text before it sends it; queues_wire tests them.
   for (const [what, text] of [["empty", ""], ["a blank", " "], ["blanks around", "  lead and trail  "], ["markup", "<b>&\"' ]]></b>"],
     ["many scripts", "é 漢 😀 \u{10FFFF}"], ["a tab", "tab\there"], ["base64", Buffer.from("bytes").toString("base64")], ["64 KiB", "x".repeat(65536)],
     ["many bytes in UTF-8", "é漢😀".repeat(1000)]]) {
@@ -308,7 +308,7 @@ test("the poison convention of Azure Functions", async () => {
       await client.updateMessage(got.messageId, got.popReceipt, undefined, 0);
       continue;
     }
-    // That of a spread queue was made with it.
+    // The poison queue of a spread queue was made with it.
     if (!parts) await fails(service.getQueueClient(poison).sendMessage(got.messageText), 404, "QueueNotFound");
     await service.getQueueClient(poison).createIfNotExists();
     await service.getQueueClient(poison).sendMessage(got.messageText);

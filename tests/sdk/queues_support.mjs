@@ -1,4 +1,4 @@
-// What the queue suites share: the service, fresh queues, refusals, and requests below the SDK.
+// Shared by the queue suites: the service, fresh queues, refusals, and requests below the SDK.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { AnonymousCredential, QueueClient, QueueServiceClient, StorageSharedKeyCredential } from "@azure/storage-queue";
@@ -36,7 +36,7 @@ export async function peek(client, options) {
   return (await client.peekMessages(options)).peekedMessageItems;
 }
 
-/// A signed request with exactly this path and query, which begins with "/" or "?".
+/// Sends a signed request with exactly this path and query, which begins with "/" or "?".
 export function wire(method, target, { body = "", version = "2021-02-12", headers = {}, signal, secondary = false } = {}) {
   const date = new Date().toUTCString();
   const [path, query = ""] = target.split("?", 2);

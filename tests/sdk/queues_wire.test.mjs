@@ -1,4 +1,4 @@
-// What clients see below the SDK: XML as it is sent, request bodies of other clients, errors with their fields.
+// The protocol below the SDK: XML as it is sent, request bodies of other clients, errors with their fields.
 import assert from "node:assert/strict";
 import { element, queue, wire } from "./queues_support.mjs";
 import { describe, test } from "./support.mjs";
@@ -32,7 +32,7 @@ describe("put", () => {
   test("keeps line feeds and carriage returns", async () => {
     const client = await queue();
     await wire("POST", `/${client.name}/messages`, { body: message("a\nb&#13;c&#xD;&#xA;d\n") });
-    // Carriage returns go back escaped: an XML parser would make line feeds of bare ones.
+    // Carriage returns are sent back escaped, since an XML parser would turn bare ones into line feeds.
     const text = element((await wire("GET", `/${client.name}/messages?peekonly=true`)).text, "MessageText");
     assert.equal(text.replace(/&#(xD|13);/gi, "\r").replace(/&#(xA|10);/gi, "\n"), "a\nb\rc\r\nd\n");
   });

@@ -9,11 +9,12 @@ bin=$(cd "$1" && pwd)
 shift
 cd "$here"
 mkdir -p node_modules
-# The SDKs ask for Node.js 20. Where there is only an older one (Debian 12 has 18), a newer one joins the modules.
+# The SDKs need Node.js 20. Where there is only an older one (Debian 12 has 18), a newer one is installed with the
+# modules.
 node=node
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || node=$here/node_modules/node/bin/node
 (
-  # Several ctest jobs may come here at once: one installs, the others wait for it.
+  # Several ctest jobs may get here at once: one installs, the others wait for it.
   flock 9
   if ! cmp -s package.json node_modules/.installed-package.json; then
     npm install --package-lock=false --no-audit --no-fund --loglevel=error

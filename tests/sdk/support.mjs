@@ -1,5 +1,5 @@
-// What the SDK test files share: cases that can be compared with another implementation, requests below the SDK, and
-// small assertions. A case may carry { azurite: "id" }: Azurite is known to answer otherwise, for the reason that
+// Shared by the SDK tests: cases that can be compared with another implementation, requests below the SDK, and small
+// assertions. A case may carry { azurite: "id" }: Azurite is known to answer otherwise, for the reason that
 // docs/compatibility.md gives under that id; tests/sdk/compare checks that it still does. With TIDEMARK_OUTCOMES=FILE
 // every case appends one JSON line to FILE with its outcome.
 import { createHmac } from "node:crypto";
@@ -45,7 +45,7 @@ export function test(name, options, body) {
   });
 }
 
-/// A request below the SDK; header names of the answer are lower case. Nothing is added but Host and Content-Length.
+/// Sends a request below the SDK; header names of the answer are lower case. Adds nothing but Host and Content-Length.
 export function request(url, { method = "GET", headers = {}, body = "", signal } = {}) {
   const { hostname, port } = new URL(url);
   const target = url.slice(url.indexOf("/", url.indexOf("//") + 2));  // as it is written: no normalization

@@ -1,6 +1,7 @@
 // Entities that a client encrypted before it sent them (the scheme of the Azure clients, version 1 of the protocol):
-// encrypted properties are Binary, how to open them stands in two metadata properties. All of it has to come back byte
-// for byte, or the client cannot open it. The Python suite does the same with a client that has the scheme built in.
+// encrypted properties are Binary, and two metadata properties tell how to decrypt them. All of it has to come back
+// byte for byte, or the client cannot decrypt it. The Python suite does the same with a client that implements the
+// scheme.
 import assert from "node:assert/strict";
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { before, describe, test } from "./support.mjs";

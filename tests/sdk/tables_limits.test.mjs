@@ -1,4 +1,4 @@
-// Limits: what just fits is stored whole, one more is refused with its own code.
+// Limits: the largest allowed value is stored whole, and one more is refused with its own code.
 import assert from "node:assert/strict";
 import { before, describe, test } from "./support.mjs";
 import { codeOf, failsWith, freshTable, raw } from "./tables_support.mjs";
@@ -17,7 +17,7 @@ const refused = (properties, code, status = 400) => async () => {
   await assert.rejects(client.createEntity(entity(properties)), failsWith(status, code));
 };
 const numbered = (count) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, i]));
-/// Entities of an exact size by the service's rule: 4 + 2 * keys, and 8 + 2 * name + 2 * characters + 4 a string.
+/// Makes entities of an exact size by the service's rule: 4 + 2 * keys, and 8 + 2 * name + 2 * characters + 4 a string.
 const sized = (bytes, { partitionKey, rowKey }) => {
   const properties = {};
   let left = bytes - 4 - 2 * (partitionKey.length + rowKey.length);

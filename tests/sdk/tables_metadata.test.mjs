@@ -1,4 +1,4 @@
-// What the SDK hides: metadata levels, content types and headers of answers.
+// The parts that the SDK hides: metadata levels, content types and headers of answers.
 import assert from "node:assert/strict";
 import { before, describe, test } from "./support.mjs";
 import { codeOf, endpoint, freshName, freshTable, raw } from "./tables_support.mjs";

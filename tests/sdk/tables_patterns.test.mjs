@@ -1,6 +1,6 @@
 // stores: table blob queue api worker
-// The programs in docs/table-patterns.md: each is taken out of the document, run against the stores, and has to print
-// what the document says it prints.
+// The programs in docs/table-patterns.md: each is taken out of the document, run against the stores, and must print the
+// output that the document shows.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// $filter, $select, paging: the grammar, how values compare, and that pages together are the whole.
+// $filter, $select, paging: the grammar, how values compare, and that the pages together contain everything.
 import assert from "node:assert/strict";
 import { odata } from "@azure/data-tables";
 import { all, before, describe, test } from "./support.mjs";
@@ -8,7 +8,7 @@ let client;
 const guid = "0d391d16-97f1-4b9a-be68-4cc871f90001";
 before(async () => {
   client = await freshTable();
-  // One row a type; the row's key says what it is.
+  // One row for each type; the row key names the type.
   await client.submitTransaction([
     ["create", { partitionKey: "v", rowKey: "int", n: 5 }],
     ["create", { partitionKey: "v", rowKey: "long", n: 5n }],

@@ -23,10 +23,10 @@ export async function freshTable() {
 export const query = (client, filter, more = {}) => all(client.listEntities({ queryOptions: { filter, ...more } }));
 export const rows = async (client, filter) => (await query(client, filter)).map((entity) => entity.rowKey);
 
-/// The code in an error's body: JSON as the table service answers, or XML.
+/// Returns the code in an error's body: JSON as the table service answers, or XML.
 const codeIn = (text) => (text.startsWith("<") ? /<(?:m:)?code>(\w+)</i.exec(text)?.[1] : JSON.parse(text)["odata.error"].code);
 
-/// For assert.rejects: the service refused with this status and, when given, this code and message.
+/// For assert.rejects: expects a refusal with this status and, when given, this code and message.
 export const failsWith = (status, code, message) => (error) => {
   assert.equal(error.statusCode, status, `${error.statusCode} ${error.code}: ${error.message}`);
   const body = error.response?.bodyAsText ?? "";
@@ -35,7 +35,7 @@ export const failsWith = (status, code, message) => (error) => {
   return true;
 };
 
-/// A signed request (SharedKeyLite) to a path below the account, as it goes over the wire.
+/// Sends a signed request (SharedKeyLite) to a path below the account, exactly as written.
 export function raw(method, target, { headers = {}, body = "", level = "minimalmetadata", secondary = false } = {}) {
   const url = `${endpoint}${secondary ? "-secondary" : ""}${target}`;
   const [wire, parameters = ""] = url.slice(url.indexOf("/", url.indexOf("//") + 2)).split("?", 2);
@@ -52,10 +52,10 @@ export function raw(method, target, { headers = {}, body = "", level = "minimalm
   return request(url, { method, headers: sent, body: text });
 }
 
-/// The code of an error answer to raw().
+/// Returns the code of an error answer to raw().
 export const codeOf = (answer) => codeIn(answer.text);
 
-/// An ETag as text that sorts by time: its fraction has all seven digits, which the service trims.
+/// Returns an ETag as text that sorts by time: its fraction has all seven digits, which the service trims.
 export function versionOf(etag) {
   const [, seconds, fraction = ""] = /^W\/"datetime'([^.Z]+)(?:\.(\d+))?Z'"$/.exec(decodeURIComponent(etag));
   return `${seconds}.${fraction.padEnd(7, "0")}`;

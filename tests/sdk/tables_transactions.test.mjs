@@ -12,7 +12,7 @@ const partition = () => `p${counter++}`;
 const rowsOf = (partitionKey) => rows(client, `PartitionKey eq '${partitionKey}'`);
 const creates = (partitionKey, keys, more = {}) => keys.map((rowKey) => ["create", { partitionKey, rowKey, ...more }]);
 const numbers = (count) => Array.from({ length: count }, (_, i) => String(i).padStart(3, "0"));
-/// Nothing of the transaction was applied, and the error says which operation was to blame.
+/// Checks that nothing of the transaction was applied, and that the error names the failing operation.
 async function rollsBack(partitionKey, actions, status, code, index) {
   const earlier = await query(client, `PartitionKey eq '${partitionKey}'`);
   await assert.rejects(client.submitTransaction(actions), failsWith(status, code, new RegExp(`^${index}:`)));

@@ -1,4 +1,4 @@
-// Every EDM type: what goes in through the SDK or the wire comes back, exactly, or is refused.
+// Every EDM type: a value sent through the SDK or the wire comes back exactly, or is refused.
 import assert from "node:assert/strict";
 import { before, describe, test } from "./support.mjs";
 import { codeOf, freshTable, raw } from "./tables_support.mjs";
@@ -7,7 +7,7 @@ let client;
 let rowNumber = 0;
 before(async () => { client = await freshTable(); });
 
-/// Through the SDK, read back without conversion: the value as text with its type.
+/// Stores through the SDK, and reads back without conversion: the value as text with its type.
 async function stored(value) {
   const rowKey = `${rowNumber++}`;
   await client.createEntity({ partitionKey: "p", rowKey, v: value });

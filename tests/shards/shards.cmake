@@ -29,7 +29,7 @@ endforeach()
 foreach(case FailPointTest ProcessDeathTest)
   tidemark_shards_python_test(crash_object_${case} crash/object_crash_test.py ${case} NIGHT)
 endforeach()
-# Backups without the cases that look into the files of a database in one shard.
+# Backups, without the cases that look into the files of a database in one shard.
 tidemark_shards_python_test(process_backup process/backup_test.py
   BackupTest.test_what_is_under_way_converges_after_a_restore BackupTest.test_a_second_backup_shares_files_with_the_first
   BackupTest.test_a_kill_in_the_middle_leaves_nothing_that_looks_complete)

@@ -1,11 +1,11 @@
 """Indexes of a large table are built while workers and the table store are killed every few seconds; no worker may need
-more memory than for a page.
+more memory than for one page.
 
     tests/soak/backfill_test.py --entities 5000000
 
-Lists, copies and a summary are declared, and an index job is submitted besides. Meanwhile the resident memory of each
-worker is sampled. In the end the rows must be what a full scan gives; they are compared by their number and a sum of
-hashes, so that this program needs little memory either.
+Lists, copies and a summary are declared, and an index job is submitted as well. Meanwhile the resident memory of each
+worker is sampled. In the end the rows must be equal to a full scan; they are compared by their number and a sum of
+hashes, so that this program needs little memory too.
 """
 import argparse
 import collections

@@ -1,10 +1,10 @@
-"""Hours in minutes: a mixed load that keeps as much as it removes, and then nothing may have grown.
+"""Hours in minutes: a mixed load that removes as much as it adds, after which nothing may have grown.
 
     tests/soak/soak_test.py --minutes 30
 
-Users write, replace, read and delete entities, messages and blobs over names that repeat, connections come and go, event
-streams are followed, and jobs archive a table, restore it, copy and delete. Meanwhile memory, open files, threads and
-disk of each process are sampled. The second third of the time is compared with the last one.
+Users write, replace, read and delete entities, messages and blobs over names that repeat, connections are opened and
+closed, event streams are followed, and jobs archive a table, restore it, copy and delete. Meanwhile memory, open files,
+threads and disk of each process are sampled. The second third of the time is compared with the last one.
 """
 import collections
 import json
@@ -27,7 +27,7 @@ SMALL = ("--block-cache-mib", "16")  # so that caches are full long before the c
 KEYS = 5_000
 BLOBS = 100
 SAMPLE_S = 1.0
-BETWEEN_S = 0.02  # between two doings of a user: a machine with two cores is not at its limit
+BETWEEN_S = 0.02  # between two actions of a user: a machine with two cores is not at its limit
 
 
 def status_of(pid, field):
@@ -47,7 +47,7 @@ def bytes_below(directory):
 
 
 class Users:
-    """Each method of a user is one small thing that somebody does; all of them for one thread."""
+    """Each method of a user is one small action; all of them are for one thread."""
 
     def __init__(self, stack, number):
         self.choice = random.Random(number)
@@ -105,7 +105,7 @@ class Users:
 
 
 class Operator:
-    """Jobs, one after the other: what they move they move back."""
+    """Jobs, one after the other, which move everything there and back."""
 
     def __init__(self, stack):
         self.stack = stack
@@ -133,7 +133,7 @@ class Operator:
                 self.done[job["kind"]] += 1
 
     def follow(self, job_id):
-        """Until the stream of events ends, or a while."""
+        """Reads the stream of events until it ends, or for a while."""
         with socket.create_connection(("127.0.0.1", self.stack.ports["api"]), timeout=20) as connection:
             connection.sendall(f"GET /v1/jobs/{job_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                                f"Authorization: Bearer {TOKEN}\r\n\r\n".encode())
@@ -159,7 +159,8 @@ class Samples:
     ALLOWED = {"memory MiB": (1.10, 12), "threads": (1.0, 1), "files": (1.2, 20), "disk MiB": (1.25, 150)}
 
     def growth(self, filling_mib):
-        """(process, what, before, after) of what grew by more than chance, and caches that fill."""
+        """Returns (process, what, before, after) for everything that grew by more than chance; allows caches to
+        fill."""
         grown = []
         for (name, what), values in self.taken.items():
             third = len(values) // 3
@@ -173,7 +174,7 @@ class Samples:
 
 
 def together(seconds, stack, people):
-    """Runs all of them and samples meanwhile; the first failure of any of them ends it."""
+    """Runs all users and takes samples meanwhile; the first failure ends the run."""
     stop, failures = threading.Event(), []
 
     def guarded(run):

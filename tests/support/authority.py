@@ -1,4 +1,5 @@
-"""An issuer of bearer tokens that a test runs: it signs tokens, publishes its keys, and gives tokens to who has its secret.
+"""An issuer of bearer tokens that a test runs: it signs tokens, publishes its keys, and gives tokens to clients with
+its secret.
 
 It speaks HTTPS. Clients log in as they do at AD FS: the authority is URL/adfs, by the flow of client credentials.
 """
@@ -69,7 +70,7 @@ class Authority:
                     "issuer": self.issuer, "authorization_endpoint": self.url + "/adfs/oauth2/authorize",
                     "token_endpoint": self.url + "/adfs/oauth2/token",
                     "device_authorization_endpoint": self.url + "/adfs/oauth2/devicecode"},
-                "/subscriptions": {"value": []}}  # azure-cli asks which there are
+                "/subscriptions": {"value": []}}  # azure-cli asks for the subscriptions
 
     def token(self, *roles):
         now = int(time.time())

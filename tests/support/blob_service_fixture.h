@@ -1,4 +1,4 @@
-// The blob service on the memory engine, in one shard or in several, and what tests ask of its rows and files.
+// The blob service on the memory engine, in one shard or in several, and the tests' queries of its rows and files.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace tidemark::blob_store {
 class BlobServiceTest : public ::testing::Test, protected TaskRunner {
  protected:
   using Engines = std::vector<std::unique_ptr<kv::Engine>>;
-  /// As many shards as engines.
+  /// Makes as many shards as there are engines.
   explicit BlobServiceTest(std::uint64_t seed = 7, Engines engines = kv::make_memory_engines(1))
       : engines_(std::move(engines)), random_(make_seeded_random(seed)) {}
 
@@ -28,7 +28,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
     service_.abandon(payload);
     run_background();
   }
-  /// For a blob of one shard, whatever its name.
+  /// Uploads content for a blob of one shard, with any name.
   WrittenPayload upload(const std::string& content) { return upload_for("", content); }
   WrittenPayload upload_for(const std::string& name, const std::string& content) {
     auto writer = service_.new_payload(ref(name));
@@ -46,7 +46,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
   void append(const std::string& name, const std::string& content) {
     EXPECT_TRUE(run(service_.append_block(ref(name), upload_for(name, content), {}, {})));
   }
-  /// From now on, what is deleted is retained for so many days; 0: not at all.
+  /// Deleted blobs are retained for so many days from now on; 0: not at all.
   void retain(int days) {
     const auto change = [days](const std::string&) -> Result<std::string> {
       const auto policy = days > 0 ? "<Enabled>true</Enabled><Days>" + std::to_string(days) + "</Days>"
@@ -76,7 +76,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
     auto opened = TRY(service_.open_blob(ref(name), {}));
     return drain(opened.read(offset, length.value_or(opened.blob.size - offset)));
   }
-  /// Of all shards.
+  /// Returns the keys of this kind on all shards.
   std::set<std::string> keys_of(char kind) {
     std::set<std::string> found;
     for (const auto& engine : engines_) {
@@ -86,7 +86,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
     }
     return found;
   }
-  /// One pass of each shard's collector.
+  /// Makes one pass of each shard's collector.
   void collect() {
     for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
       ASSERT_TRUE(run(service_.collector(shard).collect()));

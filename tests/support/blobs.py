@@ -1,4 +1,5 @@
-"""What is in a container or a directory, read without the product: with Debian's Azure SDK for Python, and from disk.
+"""Reads the content of a container or a directory without the product: with Debian's Azure SDK for Python, and from
+disk.
 
 Archived entities are returned as the table endpoint shows them, without annotations, so that an oracle can compare.
 """
@@ -22,7 +23,7 @@ class BlobReader:
                                          retry_policy=LinearRetry(backoff=1, retry_total=30))
 
     def objects(self, container):
-        """{name: bytes}; a blob that goes while it is read is left out."""
+        """Returns {name: bytes}; a blob that is deleted while it is read is left out."""
         client = self.service.get_container_client(container)
         found = {}
         try:
@@ -38,7 +39,7 @@ class BlobReader:
 
 
 def files(directory):
-    """{path below: bytes} of every file that is no temporary one."""
+    """Returns {path below: bytes} of every file that is not temporary."""
     found = {}
     for folder, _, names in os.walk(directory):
         if ".tidemark" in folder.split(os.sep):
@@ -54,7 +55,7 @@ def files(directory):
 
 
 def entities_in(content):
-    """The entities of a document or a part."""
+    """Returns the entities of a document or a part."""
     if content.startswith(b"\x1f\x8b"):
         content = gzip.decompress(content)
     return [json.loads(line) for line in content.decode().splitlines()]
@@ -65,7 +66,7 @@ def bare(entity):
 
 
 def archived(objects):
-    """{(PartitionKey, RowKey): entity} of all objects; a key that is there twice is an error."""
+    """Returns {(PartitionKey, RowKey): entity} of all objects; a key that is there twice is an error."""
     found = {}
     for name, content in objects.items():
         for entity in entities_in(content):

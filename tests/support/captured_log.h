@@ -1,4 +1,4 @@
-// What the code under test writes to the log, as lines; restores the logger that was there before.
+// Captures the log of the code under test, as lines; restores the previous logger.
 #pragma once
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>

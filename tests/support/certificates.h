@@ -1,4 +1,4 @@
-// Certificates that a test makes for itself, signed by nobody but themselves.
+// Self-signed certificates that a test makes.
 #pragma once
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -15,7 +15,7 @@ struct MadeCertificate {
   std::string certificate, key;  // PEM
 };
 
-/// For localhost, from so many days to so many days from now.
+/// Makes a certificate for localhost, valid from so many days to so many days from now.
 inline MadeCertificate make_certificate(long serial, int from_days = -1, int to_days = 1) {
   constexpr long kDay = 86'400;
   const auto text_of = [](auto write) {

@@ -32,7 +32,7 @@ class HttpFailure(Exception):
 
     @property
     def code(self):
-        """The error's name, in whichever form this service gives it."""
+        """The error's name, in any of the forms that the services use."""
         if self.headers.get("x-ms-error-code"):
             return self.headers["x-ms-error-code"]
         try:
@@ -59,9 +59,9 @@ class HttpClient:
         self._connection = None
 
     def send(self, method, target, headers=None, body=None):
-        """One request; status, headers and body of whatever the answer is."""
+        """Sends one request; returns status, headers and body of any answer."""
         if self._connection and self._connection.sock and select.select([self._connection.sock], [], [], 0)[0]:
-            self.close()  # nothing is owed, so what there is to read is the end: the service was restarted
+            self.close()  # no answer is due, so the only thing to read is the end: the service was restarted
         if self._connection is None:
             self._connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout_s)
         try:
@@ -81,7 +81,7 @@ class HttpClient:
 
 
 def patiently(call, *arguments, limit_s=RETRY_LIMIT_S, meanwhile=lambda: None):
-    """Repeats a call that may be repeated while the service is being killed and restarted."""
+    """Repeats an idempotent call while the service is being killed and restarted."""
     deadline = time.monotonic() + limit_s
     while True:
         meanwhile()
@@ -105,7 +105,7 @@ def key_path(text):
 
 
 class TableClient(HttpClient):
-    """Entities are dicts with PartitionKey and RowKey; answers without metadata and Timestamp."""
+    """Entities are dicts with PartitionKey and RowKey; answers come without metadata and Timestamp."""
     account, key = ACCOUNT, KEY
 
     def _ask(self, method, path, query="", body=None, headers=None, **expected):
@@ -125,7 +125,7 @@ class TableClient(HttpClient):
         self._ask("POST", "/Tables", body=json.dumps({"TableName": name}), headers={"Prefer": "return-no-content"})
 
     def put(self, table, entity):
-        """Insert or replace."""
+        """Inserts or replaces."""
         self._ask("PUT", self._path(table, entity["PartitionKey"], entity["RowKey"]), body=json.dumps(entity))
 
     def get(self, table, partition_key, row_key):
@@ -141,7 +141,7 @@ class TableClient(HttpClient):
         self._ask("DELETE", self._path(table, partition_key, row_key), headers={"If-Match": "*"})
 
     def put_many(self, table, entities):
-        """Insert or replace in entity group transactions: all entities of one partition, at most 100 at once."""
+        """Inserts or replaces in entity group transactions: all entities of one partition, at most 100 at once."""
         groups = {}
         for entity in entities:
             groups.setdefault(entity["PartitionKey"], []).append(entity)
@@ -165,7 +165,8 @@ class TableClient(HttpClient):
             raise HttpFailure(202, {}, body)
 
     def change(self, method, table, partition_key, row_key, properties, etag):
-        """PUT, POST, MERGE or DELETE of one entity; guarded, if an etag is given. The new etag, None for DELETE."""
+        """Sends PUT, POST, MERGE or DELETE of one entity; guarded, if an etag is given. Returns the new etag, None for
+        DELETE."""
         headers, path = self._guards(method, etag), self._path(table, partition_key, row_key)
         body = None
         if properties is not None:
@@ -176,7 +177,8 @@ class TableClient(HttpClient):
         return answered.get("ETag")
 
     def change_group(self, table, partition_key, changes):
-        """(method, row key, properties, etag) each, as one transaction; the new etags, None for DELETE."""
+        """Sends (method, row key, properties, etag) each, as one transaction; returns the new etags, None for
+        DELETE."""
         batch, change = f"batch_{uuid.uuid4()}", f"changeset_{uuid.uuid4()}"
         lines = [f"--{batch}", f"Content-Type: multipart/mixed; boundary={change}", ""]
         for method, row_key, properties, etag in changes:
@@ -208,7 +210,7 @@ class TableClient(HttpClient):
         return {"If-Match": etag} if etag else {}
 
     def read_partition(self, table, partition_key):
-        """{row key: (properties, etag)}."""
+        """Returns {row key: (properties, etag)}."""
         found, marker = {}, {}
         while True:
             query = urlencode({"$filter": f"PartitionKey eq '{partition_key}'", **marker})
@@ -234,7 +236,7 @@ class TableClient(HttpClient):
                   {"Content-Type": "application/xml"})
 
     def scan(self, table):
-        """Every entity: {(PartitionKey, RowKey): entity}; empty for a table that does not exist."""
+        """Returns every entity: {(PartitionKey, RowKey): entity}; empty for a table that does not exist."""
         found, marker = {}, {}
         while True:
             try:
@@ -252,7 +254,7 @@ class TableClient(HttpClient):
                 return found
 
     def query(self, table, text):
-        """Entities that a filter finds, and the indexes that the answers went by."""
+        """Returns the entities that a filter finds, and the indexes that the answers used."""
         found, indexes, marker = [], set(), {}
         while True:
             headers, entities, marker = self._page(table, urlencode({"$filter": text, **marker}))
@@ -262,7 +264,7 @@ class TableClient(HttpClient):
                 return found, indexes - {None}
 
     def query_page(self, table, query):
-        """The entities of one answer, and the parameters that ask for the rest; none: there is no more."""
+        """Returns the entities of one answer, and the parameters that request the rest; none: there is no more."""
         return self._page(table, query)[1:]
 
     def _page(self, table, query):
@@ -281,7 +283,7 @@ class TableClient(HttpClient):
 
 
 class SharedKeyClient(HttpClient):
-    """Signs as the queue and blob services want it."""
+    """Signs as the queue and blob services require."""
 
     def _ask(self, method, path, query="", body=None, extensions=None, content_type="application/xml"):
         comp = "?" + query.split("&")[0] if query.startswith("comp=") else ""
@@ -299,7 +301,7 @@ class BlobClient(SharedKeyClient):
     """Block blobs; names are taken as they are."""
 
     def call(self, method, path, query="", body=None, extensions=None):
-        """Any operation; headers and body of the answer."""
+        """Calls any operation; returns headers and body of the answer."""
         return self._ask(method, path, query, body, extensions)
 
     def create_container(self, name):
@@ -326,7 +328,8 @@ class BlobClient(SharedKeyClient):
             raise
 
     def objects(self, container):
-        """{name: content} of a container, none if there is no such; what goes while it is read is left out."""
+        """Returns {name: content} of a container, empty if there is none; a blob that is deleted while it is read is
+        left out."""
         found, marker = {}, ""
         while True:
             query = urlencode({"comp": "list", "restype": "container", "marker": marker})
@@ -364,12 +367,12 @@ class QueueClient(SharedKeyClient):
                 for message in xml.etree.ElementTree.fromstring(body.decode("utf-8-sig"))]
 
     def put(self, queue, text, **parameters):
-        """The message's id. Parameters: visibilitytimeout, messagettl."""
+        """Puts a message; returns its id. Parameters: visibilitytimeout, messagettl."""
         _, body = self._ask("POST", f"/{queue}/messages", urlencode(parameters), self._message(text))
         return self._messages(body)[0]["MessageId"]
 
     def put_once(self, queue, text, key, retention_s):
-        """The same key again gives the same message, for a while."""
+        """Puts a message; the same key again gives the same message, for a while."""
         extensions = {"x-ms-tidemark-idempotency-key": key, "x-ms-tidemark-idempotency-retention": str(retention_s)}
         self._ask("POST", f"/{queue}/messages", "messagettl=1", self._message(text), extensions)
 
@@ -389,7 +392,7 @@ class QueueClient(SharedKeyClient):
         return self._messages(body)
 
     def update(self, queue, message, visibility_s, text=None):
-        """The message with its new receipt."""
+        """Updates the message; returns it with its new receipt."""
         query = urlencode({"popreceipt": message["PopReceipt"], "visibilitytimeout": visibility_s})
         body = None if text is None else self._message(text)
         headers, _ = self._ask("PUT", f"/{queue}/messages/{message['MessageId']}", query, body)
@@ -418,12 +421,12 @@ class QueueClient(SharedKeyClient):
         self._ask("PUT", "/", "comp=properties&restype=service", b"<StorageServiceProperties/>")
 
     def length(self, queue):
-        """All messages, also those that are leased or delayed."""
+        """Counts all messages, also those that are leased or delayed."""
         headers, _ = self._ask("GET", f"/{queue}", "comp=metadata")
         return int(headers["x-ms-approximate-messages-count"])
 
     def visible(self, queue):
-        """How many messages wait to be taken, 32 at most."""
+        """Counts the messages that wait to be taken, 32 at most."""
         return len(self.peek(queue))
 
 
@@ -437,7 +440,7 @@ class ApiClient(HttpClient):
         return json.loads(content) if content else None
 
     def submit(self, spec):
-        """The job's id. With an idempotency key in the spec it may be repeated."""
+        """Submits a job; returns its id. With an idempotency key in the spec it may be repeated."""
         return self.call("POST", "/v1/jobs", spec)["id"]
 
     def job(self, job_id):
@@ -463,7 +466,7 @@ class ApiClient(HttpClient):
 
 
 def job_if_known(api, job_id):
-    """None as long as there is no record: of a job that tells of an end, the first delivery makes it."""
+    """Returns None as long as there is no record: the first delivery makes that of a job that tells of an end."""
     try:
         return api.job(job_id)
     except HttpFailure as failure:

@@ -1,4 +1,4 @@
-"""The command line for tests: run as a script runs it, or on a terminal, against a stack of its own."""
+"""The command line for tests: run as a script runs it, or on a terminal, against a stack that it starts."""
 import fcntl
 import os
 import pty
@@ -20,7 +20,8 @@ def tidemark(*arguments, environment=None, stdin=None):
 
 
 def on_terminal(*arguments, environment=None, answer="", columns=80):
-    """What is shown on a terminal of that width, with line ends as a file has them, and the exit code."""
+    """Runs the command on a terminal of that width; returns its output, with line ends as in a file, and its exit
+    code."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
     child = subprocess.Popen([program("tidemark"), *arguments], env=clean_environment(environment), stdin=slave, stdout=slave,
@@ -41,7 +42,7 @@ def on_terminal(*arguments, environment=None, answer="", columns=80):
 
 
 class StackCase(unittest.TestCase):
-    """With one stack for all tests of a class."""
+    """Has one stack for all tests of a class."""
     workers = 1
 
     @classmethod
@@ -71,5 +72,5 @@ class StackCase(unittest.TestCase):
 
     @staticmethod
     def rows(text):
-        """The lines of an aligned table as lists of cells."""
+        """Returns the lines of an aligned table as lists of cells."""
         return [re.split(r" {2,}", line.strip()) for line in text.splitlines()]

@@ -1,4 +1,4 @@
-// Damage to the rows of an engine, and what a check tells of it. For tests of the checks.
+// Damages rows of an engine, and reads a check's report. For tests of the checks.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 namespace tidemark::kv {
 
-/// No row of any kind.
+/// Not a row of any kind.
 inline const std::string kGarbage = "\x7fgarbage of ten";
 
 inline void change_rows(Engine& engine, const std::function<void(Transaction&)>& change) {
@@ -46,7 +46,7 @@ inline std::vector<std::string> keys_under(const Engine& engine, const std::stri
   return keys;
 }
 
-/// "kind: what", sorted, without repeats.
+/// Returns "kind: what" of each finding, sorted, without repeats.
 inline std::vector<std::string> told(const CheckReport& report) {
   std::vector<std::string> out;
   for (const auto& finding : report.findings) out.push_back(finding.kind + ": " + finding.what);

@@ -1,5 +1,5 @@
-// How a random test is repeated and made longer from outside. TIDEMARK_SEED repeats a run; scripts/test takes it from
-// the commit. TIDEMARK_TEST_FACTOR multiplies the sizes; it is 1 in the gate, and scripts/test --all sets 10.
+// Settings that repeat a random test or make it longer. TIDEMARK_SEED repeats a run; scripts/test takes it from the
+// commit. TIDEMARK_TEST_FACTOR multiplies the sizes; it is 1 in the gate, and scripts/test --all sets 10.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::uint64_t test_seed() {
   return text == nullptr ? std::random_device()() : std::strtoull(text, nullptr, 10);
 }
 
-/// How many steps a random test takes that usually takes this many.
+/// Returns the number of steps of a random test that takes this many in the gate.
 inline std::uint64_t test_size(std::uint64_t usual) {
   const char* text = std::getenv("TIDEMARK_TEST_FACTOR");
   const double factor = text == nullptr ? 1.0 : std::strtod(text, nullptr);

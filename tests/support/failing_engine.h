@@ -1,4 +1,4 @@
-// An engine in memory that refuses transactions from some moment on, as a disk does that fails while several shards are
+// An engine in memory that refuses transactions from some moment on, like a disk that fails while several shards are
 // being changed.
 #pragma once
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tidemark::kv {
 
-/// How many more transactions several engines run between them; nothing: all.
+/// The number of transactions that several engines may still run altogether; nothing: no limit.
 using Allowance = std::shared_ptr<std::optional<std::size_t>>;
 
 class FailingEngine final : public Engine {

@@ -1,4 +1,4 @@
-"""Indexes of every kind over a table of things, and what their rows must be: computed from the documentation alone.
+"""Indexes of every kind over a table of things, and their expected rows: computed from the documentation alone.
 
 Keys of the things begin with "w"; their values need no escaping. Some sections begin like others.
 """
@@ -12,7 +12,7 @@ SOURCE = "Things"
 SECTIONS = ("s1", "s1_0", "s1_New", "s1_New_York")
 REFERRED = "Colours"  # ("colours", COLOUR) has the rank of the colour
 
-# That of kind denormalised is the first: what it writes into things is what the others follow.
+# The index of kind denormalised is the first: the others follow the values that it writes into things.
 INDEXES = {
     "ranks": {"kind": "denormalised", "source": REFERRED, "destination": SOURCE, "partitionKey": "colours",
               "rowKey": "{Colour}", "properties": {"ColourRank": "Rank"}},
@@ -40,14 +40,14 @@ def caught_up(api, name):
 
 
 def following(table_port):
-    """The names of the indexes that follow a table."""
+    """Returns the names of the indexes that follow a table."""
     _, text = HttpClient(table_port).ask("GET", "/metrics")
     ids = re.findall(r'tidemark_follower_waiting_changes\{[^}]*follower="([^"]*)"', text.decode())
     return {each[:-len("-00000000-0000-0000-0000-000000000000")] for each in ids}
 
 
 def listed_in_blobs(blobs, definition):
-    """Every blob counts: when nothing waits, none is there that is not a piece as it is now."""
+    """Reads the blobs of lists. Every blob counts: when nothing waits, each must be a current piece."""
     found = {}
     for name, content in blobs.objects(definition["container"]).items():
         assert name.startswith(definition["prefix"]), name
@@ -66,7 +66,7 @@ def without_repeats(name, found):
 
 
 def rows_of(tables, name, definition, blobs=None):
-    """{place: content}; of pieces, the keys of a group together, which must not repeat."""
+    """Returns {place: content}; for pieces, the keys of a group together, which must not repeat."""
     found = {}
     if definition.get("where") == "blobs":
         return listed_in_blobs(blobs, definition)
@@ -91,7 +91,7 @@ def rows_of(tables, name, definition, blobs=None):
 
 
 def change_colours(tables, choice, colours):
-    """Some colour gets another rank, or none."""
+    """Gives some colour another rank, or none."""
     colour = choice.choice([each for each in colours if each])
     if choice.random() < 0.2:
         try:
@@ -104,7 +104,7 @@ def change_colours(tables, choice, colours):
 
 
 def wanted_rows(name, definition, originals, referred):
-    """The same from the entities, and from those that they refer to."""
+    """Computes the same from the entities, and from those that they refer to."""
     del name
     found = {}
     if definition["kind"] == "denormalised":

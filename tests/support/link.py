@@ -1,5 +1,5 @@
-"""Links to a PostgreSQL cluster that can be cut: nothing comes through while one is, nobody is told, and what was sent
-meanwhile arrives when it is mended."""
+"""Links to a PostgreSQL cluster that can be cut: nothing comes through a cut link, neither end is notified, and data
+that was sent meanwhile arrives when the link is mended."""
 import os
 import random
 import shutil
@@ -16,11 +16,11 @@ READ_AT_ONCE = 65536
 
 
 class Link:
-    """A socket in a directory, behind which a thread carries everything on, or waits. `late_s`: each answer is held back
-    for up to so long."""
+    """A socket in a directory, behind which a thread passes everything on, or waits. `late_s`: each answer is held back
+    by up to this time."""
 
     def __init__(self, cluster, late_s=0.0):
-        self._directory = tempfile.mkdtemp(prefix="tmlk")  # short: it is part of a socket's path
+        self._directory = tempfile.mkdtemp(prefix="tmlk")  # short, since it is part of a socket's path
         self._whole = threading.Event()
         self._whole.set()
         listener = socket.socket(socket.AF_UNIX)
@@ -32,7 +32,7 @@ class Link:
         self._relay = Relay(listener, cluster, self._whole.wait, hold_back)
 
     def database(self, database):
-        """The connection string of a database of the cluster, over this link."""
+        """Returns the connection string of a database of the cluster, over this link."""
         return with_host(database, self._directory)
 
     def cut(self):
@@ -48,7 +48,7 @@ class Link:
 
 
 class NetworkLink:
-    """A link to another machine (networks.py), at whose end the cluster is."""
+    """A link to another machine (networks.py), which the cluster is on."""
 
     def __init__(self, cluster, machine, number):
         self._machine, self._number = machine, number
@@ -74,7 +74,7 @@ def with_host(database, host):
 
 
 class Relay:
-    """Carries what comes to a listener to a cluster, each time after `pause`, and back, each time after `pause_back`."""
+    """Passes data from a listener to a cluster, each time after `pause`, and back, each time after `pause_back`."""
 
     def __init__(self, listener, cluster, pause=lambda: None, pause_back=lambda: None):
         self._there = os.path.join(cluster.directory, SOCKET)

@@ -17,8 +17,8 @@
 
 namespace tidemark::kv {
 
-/// Every key with its recent versions, so that a snapshot is only a number. Versions that no snapshot can see any more
-/// are dropped by later commits. Thread safe.
+/// Every key with its recent versions, so that a snapshot is only a number. Later commits drop versions that no
+/// snapshot can see any more. Thread safe.
 class MemoryDisk {
  public:
   using Value = std::optional<std::string>;  // nothing: erased
@@ -27,7 +27,7 @@ class MemoryDisk {
 
   /// Held while a transaction runs; taken before mutex_.
   Mutex& writer() { return writer_; }
-  /// That has its rows, in a cluster that the tests of several processes share.
+  /// The schema that has its rows, in a cluster that the tests of several processes share.
   [[nodiscard]] const std::string& schema() const { return schema_; }
 
   Version open_snapshot() {
@@ -49,7 +49,7 @@ class MemoryDisk {
     return stored == nullptr ? std::nullopt : stored->value;
   }
 
-  /// The first key at or after `from` and before `upper`.
+  /// Returns the first key at or after `from` and before `upper`.
   std::optional<std::pair<std::string, std::string>> first_from(std::string_view from, bool inclusive,
                                                                 std::string_view upper, Version version) const {
     MutexLock lock(mutex_);
@@ -61,7 +61,7 @@ class MemoryDisk {
     return std::nullopt;
   }
 
-  /// The last key before `upper` (empty: the end) that is not before `lower`.
+  /// Returns the last key before `upper` (empty: the end) that is not before `lower`.
   std::optional<std::pair<std::string, std::string>> last_before(std::string_view upper, std::string_view lower,
                                                                  Version version) const {
     MutexLock lock(mutex_);
@@ -122,7 +122,7 @@ class MemoryDisk {
   mutable Mutex mutex_;
   std::map<std::string, History, std::less<>> keys_ GUARDED_BY(mutex_);
   std::multiset<Version> snapshots_ GUARDED_BY(mutex_);
-  // Keys to look through once no snapshot is older.
+  // Keys to clean up once no older snapshot is left.
   std::deque<std::pair<Version, std::string>> superseded_ GUARDED_BY(mutex_);
   Version current_ GUARDED_BY(mutex_) = 0;
 };
@@ -189,7 +189,7 @@ class SnapshotReader final : public Reader {
   std::shared_ptr<const OpenSnapshot> snapshot_;
 };
 
-/// The transaction's own changes laid over what was committed.
+/// Walks over the committed entries with the transaction's own changes laid over them.
 class OverlayCursor final : public Cursor {
  public:
   using Changes = MemoryDisk::Changes;
@@ -222,7 +222,7 @@ class OverlayCursor final : public Cursor {
     }
   }
 
-  /// Stands on the nearer of the two sides; a change hides the base's entry of the same key.
+  /// Moves to the nearer of the two sides; a change hides the base's entry of the same key.
   void settle() {
     for (;;) {
       change_ = first_ == last_ ? nullptr : forward_ ? &*first_ : &*std::prev(last_);

@@ -1,9 +1,9 @@
 // The in-memory engine for tests and the simulation. It runs each body at once on the calling thread, and keeps
 // everything in one ordered map with copy-on-write snapshots. The contents are in a MemoryDisk, so an engine can
-// "crash" and be opened again with what was durable. Every body is run again and again (repeating_engine.h).
+// "crash" and be opened again with its durable contents. Every body is run several times (repeating_engine.h).
 //
-// Where TIDEMARK_TEST_POSTGRES names a cluster (postgres.py), a disk is a schema there, so that whatever was written
-// for this engine can be run on PostgreSQL.
+// Where TIDEMARK_TEST_POSTGRES names a cluster (postgres.py), a disk is a schema there, so that all tests that were
+// written for this engine can run on PostgreSQL.
 #pragma once
 #include <memory>
 

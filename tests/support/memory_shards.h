@@ -14,7 +14,7 @@ inline std::vector<std::unique_ptr<Engine>> make_memory_engines(std::size_t coun
   return engines;
 }
 
-/// All of one clock; which name is on which shard is always the same.
+/// All shards have one clock; the assignment of names to shards is always the same.
 inline Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages) {
   Shards shards;
   for (const auto& engine : engines) shards.all.push_back({*engine, ages});

@@ -1,4 +1,4 @@
-"""Machines of one's own, for tests: network namespaces, joined by links that can be cut, which nothing outlives. That
+"""Virtual machines for tests: network namespaces, joined by links that can be cut, which disappear with the test. That
 needs root, and `ip` and `unshare`.
 """
 import contextlib
@@ -30,7 +30,8 @@ def ip(test, *line, prefix=()):
 
 
 def leave_for_a_new_network(test):
-    """From here to its end the test, with what it starts, is on a machine that has no network but its own loopback."""
+    """Moves the test, with the processes that it starts, to a machine without a network but its own loopback, until the
+    end."""
     before = os.open(OWN, os.O_RDONLY)
     test.addCleanup(os.close, before)
     if libc.unshare(CLONE_NEWNET) != 0:
@@ -40,7 +41,7 @@ def leave_for_a_new_network(test):
 
 
 def here(link):
-    """The address of this end of a link to another machine."""
+    """Returns the address of this end of a link to another machine."""
     return f"10.77.{link}.1"
 
 
@@ -49,7 +50,7 @@ def there(link):
 
 
 class OtherMachine:
-    """Whatever is started with `prefix` runs there. Links have numbers; link N is called "linkN" at both ends."""
+    """A command with `prefix` runs on this machine. Links have numbers; link N is called "linkN" at both ends."""
 
     def __init__(self, test, links):
         self._test = test
@@ -72,7 +73,7 @@ class OtherMachine:
         ip(self._test, *line, prefix=self.prefix)
 
     def cut(self, number):
-        """Nobody is told: packets vanish."""
+        """Cuts the link without notice to either end: packets vanish."""
         self.ip("link", "set", f"link{number}", "down")
 
     def mend(self, number):
@@ -80,7 +81,7 @@ class OtherMachine:
 
     @contextlib.contextmanager
     def sockets(self):
-        """What this thread opens meanwhile is there."""
+        """Sockets that this thread opens meanwhile are on that machine."""
         with open(OWN, "rb") as here, open(self._path, "rb") as there:
             if libc.setns(there.fileno(), CLONE_NEWNET) != 0:
                 raise OSError(ctypes.get_errno(), "setns")

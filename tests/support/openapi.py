@@ -1,4 +1,4 @@
-"""A client of the api that holds every answer against the api's own description (Debian: python3-jsonschema)."""
+"""A client of the api that checks every answer against the api's own description (Debian: python3-jsonschema)."""
 import json
 import re
 from urllib.parse import urlsplit
@@ -40,7 +40,7 @@ class CheckedApiClient(ApiClient):
         template = self._template(urlsplit(target).path)
         operation = self.document["paths"].get(template, {}).get(method.lower())
         if operation is None:
-            # Outside of the description there are only refusals.
+            # Requests outside the description are only refused.
             if status not in (401, 404, 405):
                 raise UntrueDescription(f"{method} {target} is not described and answers {status}")
             answer = self.document["components"]["responses"]["Problem"]

@@ -1,10 +1,10 @@
-"""Several processes of a store that share the shards of one PostgreSQL database, and writers who remember what was
-acknowledged while owners are killed, frozen, stopped and started. For test modules:
+"""Several processes of a store that share the shards of one PostgreSQL database, and writers who remember acknowledged
+writes while owners are killed, frozen, stopped and started. For test modules:
 
     from owners import OwnersCase, setUpModule  # noqa: F401
 
-TIDEMARK_TEST_FACTOR=20 repeats each of the failures so many times. TIDEMARK_BACK_WITHIN_S=10 wants writes back as soon as
-docs/scale.md promises; use it where nothing else runs.
+TIDEMARK_TEST_FACTOR=20 repeats each of the failures 20 times. TIDEMARK_BACK_WITHIN_S=10 requires writes to be back as
+soon as docs/scale.md promises; use it where nothing else runs.
 """
 import http.client
 import os
@@ -23,11 +23,11 @@ from stack import TOKEN, Stack, wait_until
 
 ROUNDS = sizes.scaled(1)
 SHARDS = 4
-# A limit on hanging: the tests run beside others, on a machine that these slow down.
+# A limit that only catches hanging: the tests run beside others, which slow the machine down.
 BACK_WITHIN_S = float(os.environ.get("TIDEMARK_BACK_WITHIN_S") or 40)
-TRY_FOR_S = 2.5  # of one request; longer than one waits for an owner
+TRY_FOR_S = 2.5  # for one request; longer than a request waits for an owner
 HANG_S = 60.0
-PACE_S = 0.02 if sizes.FACTOR == 1 else 0.005  # between the writes of one place: leases end in seconds, and writers cost
+PACE_S = 0.02 if sizes.FACTOR == 1 else 0.005  # between writes of one place: leases take seconds, and writers cost time
 GONE = (OSError, http.client.HTTPException)
 cluster = None
 
@@ -38,15 +38,15 @@ def setUpModule():
 
 
 class Load:
-    """Writers side by side, one for each place (a queue, a partition), through one process after another. What a writer
-    was not told to be done, it does again, until it is. `client`: of a port."""
+    """Writers side by side, one for each place (a queue, a partition), through one process after another. A writer
+    repeats each operation until it is acknowledged. `client`: makes a client for a port."""
 
     def __init__(self, test, places, client):
         self.test, self.places = test, places
         self.done = {place: 0 for place in places}
         self.statuses = {}
         self.longest_gap_s = 0.0
-        self.avoid = None  # a port: as a balancer does that finds nobody there
+        self.avoid = None  # a port that no client is sent to, as by a balancer that finds it dead
         self.patient = False  # clients wait for an answer however slow the machine is
         self.failed = []
         self._client = client
@@ -54,7 +54,8 @@ class Load:
         self._threads = [threading.Thread(target=self._run, args=(place,)) for place in places]
 
     def write(self, ask, place, number):
-        """Does what the number says. `ask(operation)` calls an operation with a client until it is acknowledged."""
+        """Carries out the operation of this number. `ask(operation)` calls an operation with a client until it is
+        acknowledged."""
         raise NotImplementedError
 
     def __enter__(self):
@@ -112,13 +113,13 @@ class Load:
                 self.longest_gap_s = max(self.longest_gap_s, now - last)
                 last = now
                 time.sleep(PACE_S)
-        except Exception as failure:  # told by whoever waits for the load
+        except Exception as failure:  # raised by the test that waits for the load
             self.failed.append(failure)
 
 
 class OwnersCase(unittest.TestCase):
     store = None  # the program
-    folder = None  # of its data, and what its schema is called by
+    folder = None  # of its data; its schema has the same name
 
     def setUp(self):
         self.database = cluster.new_database()
@@ -132,7 +133,7 @@ class OwnersCase(unittest.TestCase):
                 stack.show_logs()
 
     def sharing(self, database=None):
-        """The arguments of a process."""
+        """Returns the arguments of a process."""
         return ("--engine", "postgres", "--database", database or self.database, "--shards", str(SHARDS), "--share-shards",
                 "true")
 
@@ -151,7 +152,7 @@ class OwnersCase(unittest.TestCase):
         return self.stacks[name].ports[self.store]
 
     def ports(self):
-        """Of those that have said that they are ready."""
+        """Returns the ports of the processes that have said that they are ready."""
         return [stack.ports[self.store] for _, stack in sorted(self.stacks.items()) if self.store in stack.ports]
 
     def figures(self, name, of="tidemark_shard_owned"):
@@ -163,7 +164,7 @@ class OwnersCase(unittest.TestCase):
         return sorted(shard for shard, owned in self.figures(name).items() if owned)
 
     def await_shares(self, *counts):
-        """Of the processes, whichever has which."""
+        """Waits until the processes serve these numbers of shards, in any assignment."""
         names = sorted(self.stacks)
         wait_until(lambda: sorted(len(self.served(name)) for name in names) == sorted(counts), f"shares {counts}", 60)
 
@@ -189,7 +190,7 @@ class OwnersCase(unittest.TestCase):
         return child.log()
 
     def await_writes(self, load, within_s):
-        """From now on, every place takes writes again within this time; how long it took."""
+        """Checks that every place takes writes again within this time; returns how long it took."""
         begun = time.monotonic()
         before = dict(load.done)
         wait_until(lambda: load.failed or all(load.done[place] > before[place] + 2 for place in load.places),
@@ -198,7 +199,7 @@ class OwnersCase(unittest.TestCase):
             raise load.failed[0]
         return time.monotonic() - begun
 
-    # The failures, with a load that new_load() makes and check_load() compares with what there is.
+    # The failures, with a load that new_load() makes and check_load() compares with the stored data.
 
     def kill_owners(self):
         names = ("a", "b", "c")
@@ -216,7 +217,7 @@ class OwnersCase(unittest.TestCase):
             self.check_load(load)
 
     def mark_all(self, name, served, text):
-        """What each of these shards has from now on."""
+        """Puts a new mark on each of these shards; returns the marks."""
         marks = {shard: f"{text} {shard}" for shard in served}
         for shard, mark in marks.items():
             self.eventually(lambda: self.mark(name, shard, mark))
@@ -227,7 +228,7 @@ class OwnersCase(unittest.TestCase):
             self.assertEqual(self.eventually(lambda: self.read_mark(name, shard)), mark, "a stale read")
 
     def freeze_owners(self):
-        """mark(name, shard, text) and read_mark(name, shard) write and read something on a shard by a process."""
+        """Uses mark(name, shard, text) and read_mark(name, shard), which write and read a mark on a shard through a process."""
         for name in ("a", "b"):
             self.start(name)
         self.await_shares(2, 2)
@@ -240,7 +241,7 @@ class OwnersCase(unittest.TestCase):
                 load.avoid = self.port(victim)
                 took = self.await_writes(load, BACK_WITHIN_S)
                 print(f"freeze {number}: back within {took:.1f} s", file=sys.stderr)
-                # What is read at the one that wakes up is what the other one has written.
+                # A read at the process that wakes up returns the other process's writes.
                 marks = self.mark_all(other, served, f"freeze {number}")
                 self.child(victim).resume()
                 load.avoid = None
@@ -249,7 +250,8 @@ class OwnersCase(unittest.TestCase):
             self.check_load(load)
 
     def cut_owners_off(self):
-        """From the database, not from clients or each other. mark() and read_mark() as for freeze_owners()."""
+        """Cuts the processes off from the database, not from clients or each other. mark() and read_mark() as for
+        freeze_owners()."""
         self.cut_links({name: Link(cluster) for name in ("a", "b")})
 
     def cut_owners_off_by_the_network(self):
@@ -275,7 +277,7 @@ class OwnersCase(unittest.TestCase):
                 load.avoid = self.port(victim)
                 print(f"cut {number}: back within {self.await_writes(load, BACK_WITHIN_S):.1f} s", file=sys.stderr)
                 marks = self.mark_all(other, served, f"cut {number}")
-                for shard, mark in marks.items():  # whoever is cut off does not know, and says nothing or the truth
+                for shard, mark in marks.items():  # a process that is cut off does not know it: it answers truly or not at all
                     try:
                         self.assertEqual(self.read_mark(victim, shard), mark, "a stale read")
                     except (HttpFailure, *GONE):
@@ -302,12 +304,12 @@ class OwnersCase(unittest.TestCase):
                                   f"({', '.join(map(str, self.served('b')))})").split("\n")
                 self.assertEqual(second.children[self.store].terminate(), 0)
                 del self.stacks["b"]
-                # Whoever follows need not wait for the end of a lease.
+                # The next owner need not wait for the end of a lease.
                 self.assertEqual(self.query(f"SELECT count(*) {leases} AND owner IN ({', '.join(held)})"), "0")
                 wait_until(lambda: len(self.served("a")) == SHARDS, "what was stopped in order is followed", HANG_S)
                 self.await_writes(load, HANG_S)
-            # Of the process that stops: it takes no connection any more, and ends those on which nothing is under way,
-            # even if a request is on its way there, which is not read then.
+            # The stopping process accepts no connection any more, and closes connections without a request under way,
+            # even if a request is on its way to them, which is then not read.
             not_read = ("ConnectionRefusedError", "BrokenPipeError", "ConnectionResetError", "RemoteDisconnected")
             refused = {status: count for status, count in load.statuses.items() if status not in not_read}
             self.assertEqual([status for status in refused if status != (503, "ServerBusy")], [])

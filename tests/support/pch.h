@@ -1,4 +1,4 @@
-// What nearly every unit test needs, compiled once.
+// Headers that nearly every unit test needs, compiled once.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

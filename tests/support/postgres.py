@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A PostgreSQL of one's own, for tests: a cluster in a temporary directory, reached by a socket there, which ends with
-the process. PostgreSQL refuses to run as root, so root runs it as nobody.
+"""A private PostgreSQL for tests: a cluster in a temporary directory, reached by a socket there, which ends with the
+process. PostgreSQL refuses to run as root, so root runs it as nobody.
 
 Run as a program, it runs a command whose stacks keep their rows in such a cluster, each in a database of its own:
 
@@ -25,13 +25,14 @@ PR_SET_PDEATHSIG = 1
 
 
 def programs():
-    """Where they are, of the newest version; None: nowhere. Debian keeps each version in a folder of its own."""
+    """Returns the folder of the newest version's programs, or None. Debian keeps each version in a folder of its
+    own."""
     found = glob.glob("/usr/lib/postgresql/*/bin/initdb")
     return os.path.dirname(max(found, key=lambda path: int(path.split("/")[4]))) if found else None
 
 
 def new_database(directory):
-    """Makes one in the cluster whose socket is there, and returns its connection string."""
+    """Makes a database in the cluster whose socket is there, and returns its connection string."""
     name = f"stack_{os.getpid()}_{time.monotonic_ns()}"
     subprocess.run([os.path.join(programs(), "createdb"), "-h", directory, "-U", "postgres", name], check=True,
                    stdout=subprocess.DEVNULL)
@@ -39,7 +40,7 @@ def new_database(directory):
 
 
 def stack_settings():
-    """Environment of the programs of a new stack: empty, unless it is to keep its rows in PostgreSQL."""
+    """Returns the environment of the programs of a new stack: empty, unless it is to keep its rows in PostgreSQL."""
     directory = os.environ.get(VARIABLE)
     return {"TIDEMARK_ENGINE": "postgres", "TIDEMARK_DATABASE": new_database(directory)} if directory else {}
 
@@ -49,7 +50,7 @@ class Cluster:
         """`settings`: "name=value" of postgresql.conf."""
         if programs() is None:
             raise RuntimeError(ABSENT)
-        self.directory = tempfile.mkdtemp(prefix="tmpg")  # short: it is part of a socket's path
+        self.directory = tempfile.mkdtemp(prefix="tmpg")  # short, since it is part of a socket's path
         self._user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
         if self._user:
             os.chown(self.directory, self._user.pw_uid, self._user.pw_gid)
@@ -86,7 +87,7 @@ class Cluster:
             time.sleep(0.02)
 
     def stop(self, how=signal.SIGINT):
-        """SIGINT ends its sessions; SIGQUIT is a crash."""
+        """Stops the server: SIGINT ends its sessions; SIGQUIT is a crash."""
         if self._server.poll() is None:
             self._server.send_signal(how)
         self._server.wait()
@@ -99,7 +100,8 @@ class Cluster:
         return new_database(self.directory)
 
     def query(self, database, sql):
-        """The rows as text, columns separated by |."""
+        """Returns the rows as text, columns separated by
+        ."""
         return subprocess.run([os.path.join(programs(), "psql"), "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", database,
                                "-c", sql], check=True, capture_output=True, text=True).stdout.strip()
 
@@ -109,7 +111,7 @@ class Cluster:
 
 
 def cluster_of_module():
-    """For setUpModule(): one that ends with the module's tests. They are skipped where there is no PostgreSQL."""
+    """For setUpModule(): a cluster that ends with the module's tests. They are skipped where there is no PostgreSQL."""
     if programs() is None:
         raise unittest.SkipTest(ABSENT)
     os.environ.pop(VARIABLE, None)

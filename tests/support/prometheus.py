@@ -1,5 +1,5 @@
-"""A real Prometheus with the files of monitoring/ that watches a Stack. Its clock runs faster: it looks thirty times as
-often, and all durations of the rules (ranges, "for", ages that are compared in seconds) are a thirtieth."""
+"""A real Prometheus with the files of monitoring/ that watches a Stack. Its clock runs faster: it scrapes thirty times
+as often, and all durations of the rules (ranges, "for", ages that are compared in seconds) are a thirtieth."""
 import json
 import os
 import re
@@ -32,7 +32,7 @@ def _shorter(match):
 
 
 def faster_rules(rules):
-    """Also the thresholds of ages."""
+    """Shortens the durations of the rules, also the thresholds of ages."""
     rules = re.sub(r"(\[)(\d+)([smh])(\])", _shorter, rules)
     rules = re.sub(r"(?m)^(        for: )(\d+)([smh])()$", _shorter, rules)
     rules, found = re.subn(r"(_seconds(?:\{[^}]*\})?\) > )(\d\d+)\b", lambda match: match[1] + str(int(match[2]) // FASTER),
@@ -42,7 +42,7 @@ def faster_rules(rules):
 
 
 def faster_configuration(text, ports, token_file):
-    """That of compose, whose services are found by name, with the ports of a Stack and of its worker."""
+    """Adapts the configuration of compose, which finds services by name, to the ports of a Stack and of its worker."""
     text = text.replace("15s", f"{15000 // FASTER}ms").replace("/run/tidemark/token", token_file)
     for name in ("table_store", "queue_service", "blob_store", "api"):
         text, found = re.subn(rf'"{name}:\d+"', f'"127.0.0.1:{ports[name]}"', text)
@@ -98,11 +98,11 @@ class Prometheus:
             return json.load(answer)["data"]
 
     def query(self, expression):
-        """The series that it has now."""
+        """Returns the current series."""
         return self._ask("query", query=expression)["result"]
 
     def firing(self):
-        """The labels of the alerts that fire, by name."""
+        """Returns the labels of the firing alerts, by name."""
         out = {}
         for alert in self._ask("alerts")["alerts"]:
             if alert["state"] == "firing":

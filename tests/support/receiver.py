@@ -1,5 +1,5 @@
-"""An endpoint for callbacks: answers as the test says, keeps what it got, and checks signatures by itself, from the
-specification of Standard Webhooks. With certificates of its own making (openssl) it speaks TLS.
+"""An endpoint for callbacks: answers as the test decides, keeps its requests, and checks signatures by itself, from the
+specification of Standard Webhooks. With certificates that it makes (openssl) it speaks TLS.
 """
 import base64
 import hashlib
@@ -16,7 +16,7 @@ OLD_SECRET = "whsec_" + base64.b64encode(bytes(range(100, 140))).decode()
 
 
 def signature(secret, request):
-    """What header webhook-signature must hold."""
+    """Returns the value that header webhook-signature must hold."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{request['webhook-id']}.{request['webhook-timestamp']}.".encode() + request["body"]
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
@@ -51,7 +51,7 @@ class Receiver:
                     self.end_headers()
                     self.wfile.write(body)
                 except OSError:
-                    self.close_connection = True  # the caller has heard enough, or died
+                    self.close_connection = True  # the caller has the answer, or has died
 
             do_POST = do_PUT = do_PATCH = do_DELETE = do_GET = handle_one
 
@@ -88,8 +88,8 @@ class Receiver:
 
 
 def make_certificates(directory):
-    """An authority and a certificate of it for localhost: (path of the authority's, path of the certificate without
-    its ending)."""
+    """Makes an authority and a certificate of it for localhost: (path of the authority's, path of the certificate
+    without its ending)."""
     authority, leaf = os.path.join(directory, "ca"), os.path.join(directory, "leaf")
 
     def openssl(*arguments):

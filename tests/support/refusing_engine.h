@@ -1,4 +1,4 @@
-// An engine in memory that refuses transactions while it is told to, as a shard whose disk is full.
+// An engine in memory that refuses transactions on demand, like a shard whose disk is full.
 #pragma once
 #include <functional>
 #include <memory>

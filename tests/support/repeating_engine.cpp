@@ -11,7 +11,7 @@
 namespace tidemark::kv {
 namespace {
 
-/// Of so many first reads of a body, one after another is the one that fails.
+/// One of so many first reads of a body fails, in turn.
 constexpr std::size_t kFailingReads = 5;
 constexpr std::size_t kNever = ~std::size_t{0};
 
@@ -24,7 +24,7 @@ class FailedCursor final : public Cursor {
   Result<void> status() const override { return fail(ErrorCode::kServerBusy); }
 };
 
-/// Keeps what is written to itself.
+/// Keeps writes to itself.
 class Trial final : public Transaction {
  public:
   Trial(const Reader& below, std::size_t failing_read) : below_(below), left_(failing_read) {}
@@ -74,7 +74,7 @@ std::string told(const std::string& key, const WriteOverlay::Value& value) {
   std::abort();
 }
 
-/// While a body of this thread is run again and again.
+/// State while a body of this thread is run several times.
 struct Repetition {
   Repetition() { current = this; }
   Repetition(const Repetition&) = delete;
@@ -148,7 +148,7 @@ class RepeatingEngine final : public Engine {
     return {};
   }
 
-  /// What there was when the transaction before this one was submitted.
+  /// Returns the contents at the time when the transaction before this one was submitted.
   std::shared_ptr<const Reader> before_the_latest() {
     MutexLock lock(mutex_);
     auto earlier = std::exchange(now_, engine_->snapshot());

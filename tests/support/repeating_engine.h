@@ -1,7 +1,7 @@
-// What every engine may do by the contract of TransactionBody, done to every body. Its first run is noted and thrown
-// away. Then it is run over what was there before the latest transaction, as if it had been tried too early, and with a
-// read that fails. The last run counts, and must do what the first one did. A body that does not ends the process, and
-// says what it did.
+// Does to every body everything that an engine may do by the contract of TransactionBody. The body's first run is noted
+// and thrown away. Then it is run over the contents before the latest transaction, as if it had been tried too early,
+// and with a read that fails. The last run counts, and must do the same as the first one. A body that does not ends the
+// process, with a report of the difference.
 #pragma once
 #include <memory>
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Runs one test for ctest: run_test.py NAME LIMIT_S COMMAND...
 
-Gives it a temporary directory of its own (TMPDIR), notes what it cost in TIDEMARK_TEST_COSTS/NAME.json (scripts/test-costs
-prints them), and fails it if it leaves a process behind or hangs: after its limit, which TIDEMARK_TEST_FACTOR multiplies,
-it is interrupted, so that it says where it was. The exit code is the test's own.
+Gives it a temporary directory of its own (TMPDIR), notes its cost in TIDEMARK_TEST_COSTS/NAME.json (scripts/test-costs
+prints them), and fails it if it leaves a process behind or hangs: after its limit, which TIDEMARK_TEST_FACTOR
+multiplies, it is interrupted, so that it shows where it was. The exit code is the test's own.
 """
 import ctypes
 import json
@@ -20,14 +20,14 @@ import time
 import sizes
 
 PR_SET_CHILD_SUBREAPER = 36
-SKIPPED = 77  # as ctest knows it: the last line of the output says why
+SKIPPED = 77  # the exit code that ctest knows: the last line of the output gives the reason
 LEFT_OVER_LIMIT_S = 10.0  # for processes that are ending anyway
 INTERRUPTED_LIMIT_S = 20.0  # for a test that cleans up
-CHILD_ENDED = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # a byte comes whenever a child has ended
+CHILD_ENDED = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # gets a byte whenever a child has ended
 
 
 def children():
-    """The living processes whose parent is this one: what the test left behind has been handed to it."""
+    """Returns the living processes whose parent is this one: processes that the test left behind are handed to it."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -42,7 +42,7 @@ def children():
 
 
 def reap_orphans(test=None):
-    """Takes leave of the processes that were handed to this one and have ended, so that nobody takes them for living."""
+    """Reaps the processes that were handed to this one and have ended, so that nobody takes them for living."""
     try:
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and ended.si_pid != test:
             os.waitpid(ended.si_pid, 0)
@@ -111,7 +111,7 @@ def main():
     signal.signal(signal.SIGCHLD, lambda *_: None)
     directory = tempfile.mkdtemp(prefix="tm-", dir=os.environ.get("TIDEMARK_TEST_TMP", "/tmp"))
     os.environ["TMPDIR"] = directory  # short: the path of a Unix socket has at most 107 bytes
-    os.chmod(directory, 0o755)  # PostgreSQL runs as somebody else where the tests run as root
+    os.chmod(directory, 0o755)  # PostgreSQL runs as another user where the tests run as root
     began = time.monotonic()
     try:
         code, tail = run(command, sizes.scaled(limit_s))

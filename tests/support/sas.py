@@ -11,7 +11,7 @@ VERSION = "2019-02-02"
 
 
 def at(hours):
-    """So many hours from now."""
+    """Returns the time so many hours from now."""
     return (datetime.now(timezone.utc) + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -27,7 +27,7 @@ def account_sas(services="bqt", types="sco", permissions="rwdlacup", starts="", 
 
 
 def service_sas(service, resource, permissions, starts="", expires=None, kind="", key=KEY):
-    """Of "queue", "table" or "blob"; `kind` is c or b for blobs."""
+    """Makes a SAS of "queue", "table" or "blob"; `kind` is c or b for blobs."""
     fields = {"sv": VERSION, "sp": permissions, "st": starts, "se": expires or at(1)}
     parts = [permissions, starts, fields["se"], f"/{service}/{ACCOUNT}/{resource.lower() if service == 'table' else resource}",
              "", "", "", VERSION]

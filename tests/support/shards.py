@@ -1,6 +1,6 @@
-"""Stores whose rows are divided over shards: how many, and which one a queue is on.
+"""Stores whose rows are divided over shards: their number, and the shard of a queue.
 
-TIDEMARK_TEST_SHARDS=N divides what the stacks of tests start, where it can be divided.
+TIDEMARK_TEST_SHARDS=N divides the stores that the stacks of tests start, where they can be divided.
 """
 import ctypes
 import itertools
@@ -16,7 +16,8 @@ def arguments_of(store):
 
 
 def shard_of(data, folder, *parts):
-    """As docs/scale.md says it: SipHash-2-4 of the parts of the name under the key in the stamp."""
+    """Computes the shard as docs/scale.md describes: SipHash-2-4 of the parts of the name under the key in the
+    stamp."""
     with open(os.path.join(data, folder, "tidemark.json"), encoding="utf-8") as file:
         stamp = json.load(file)
     name = b"".join(part.encode() + b"\0\1" for part in parts)
@@ -31,6 +32,6 @@ def shard_of_queue(data, queue, account="devstoreaccount1"):
 
 
 def poison_queue_elsewhere(data, queue):
-    """A poison queue on another shard than this queue."""
+    """Returns a poison queue on another shard than this queue."""
     names = (f"failed-{n}-poison" for n in itertools.count())
     return next(n for n in names if shard_of_queue(data, n) != shard_of_queue(data, queue))

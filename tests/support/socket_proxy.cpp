@@ -12,7 +12,7 @@
 namespace tidemark::testing {
 namespace {
 
-constexpr int kLookAgainMs = 20;  // whether it is to stop
+constexpr int kLookAgainMs = 20;  // how often it checks whether it is to stop
 
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
@@ -30,7 +30,7 @@ bool send_all(int to, std::string_view bytes) {
   return true;
 }
 
-/// Empty: the connection ended.
+/// Returns the received bytes; empty: the connection ended.
 std::string receive(int from) {
   std::array<char, 65536> buffer{};
   const auto got = ::recv(from, buffer.data(), buffer.size(), 0);

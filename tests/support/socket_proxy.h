@@ -1,5 +1,5 @@
-// A proxy between a client and the socket of a server in the file system, which can lose or keep back what is sent: for
-// tests of connections that end in the middle of a request.
+// A proxy between a client and the socket of a server in the file system, which can lose or keep back data: for tests
+// of connections that end in the middle of a request.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +16,7 @@ class SocketProxy {
     kNone,
     kLoseRequest,  // the next request does not arrive, and the connection ends
     kLoseReply,    // the next request arrives, its answer does not, and the connection ends for the client
-    kFreeze,       // nothing arrives, nobody is told anything: the server stands still, until release() is called
+    kFreeze,       // nothing arrives and nobody is notified: the server stands still, until release() is called
     kDelay,        // the client's connection ends; the request arrives when release() is called
     kHold,         // the next request arrives when release() is called, and its answer when it is called again
   };
@@ -27,14 +27,14 @@ class SocketProxy {
   SocketProxy(const SocketProxy&) = delete;
   SocketProxy& operator=(const SocketProxy&) = delete;
 
-  /// Happens once, to whoever sends next.
+  /// Causes the trouble once, to the next sender.
   void cause(Trouble trouble) { trouble_ = trouble; }
   /// Returns when something is kept back.
   void await_kept();
-  /// Sends on what was kept back, and returns when the server has ended its connection, or has answered, or the client
-  /// has its answer.
+  /// Sends the kept data on, and returns when the server has ended its connection, or has answered, or the client has
+  /// its answer.
   void release();
-  /// Nobody can connect, and all connections end, until it is told otherwise.
+  /// While shut, nobody can connect, and all connections end.
   void shut(bool shut);
 
  private:

@@ -1,7 +1,7 @@
 """Runs the real programs for tests: a data directory of its own, free ports, kill -9, pause, restart.
 
-Nothing waits for a fixed time: every wait polls a condition until a deadline. What a process wrote to stderr is shown
-when it did not do what was expected of it. For one thread, except where a method says otherwise.
+Nothing waits for a fixed time: every wait polls a condition until a deadline. A process's stderr is shown when it did
+not behave as expected. For one thread, except where a method says otherwise.
 """
 import os
 import random
@@ -20,7 +20,7 @@ import shards
 BIN = os.environ.get("TIDEMARK_BIN", "build/release/bin")
 SOURCE = os.environ.get("TIDEMARK_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 START_LIMIT_S = 60.0
-TOKEN = "the-token-of-all-tests"  # what the programs, the command line and ApiClient have in common
+TOKEN = "the-token-of-all-tests"  # shared by the programs, the command line and ApiClient
 
 
 def program(name):
@@ -28,7 +28,7 @@ def program(name):
 
 
 def wait_until(condition, what, limit_s=60.0, interval_s=0.02):
-    """Polls until the condition holds; returns what it returned. The limit is one on hanging, not on what is slow."""
+    """Polls until the condition holds; returns its result. The limit only catches hanging, not slowness."""
     deadline = time.monotonic() + limit_s
     while True:
         outcome = condition()
@@ -40,7 +40,8 @@ def wait_until(condition, what, limit_s=60.0, interval_s=0.02):
 
 
 def _reserve(port):
-    """For as long as this process lives, among all tests of this network: who has the UDP port has the port (also ports.mjs)."""
+    """Reserves the port for as long as this process lives, among all tests of this network: the holder of the UDP port
+    has the port (also ports.mjs)."""
     holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         holder.bind(("127.0.0.1", port))
@@ -64,12 +65,12 @@ def _are_free(ports):
             taken.close()
 
 
-# Below the ports that the system hands out: what is killed and started again finds its port as it left it.
+# Below the ports that the system hands out: a program that is killed and started again finds its port free.
 PORT_BASES = range(16_000, 31_000, 10)
 
 
 def free_port_base():
-    """Four ports in a row that are free, and that no other test gets."""
+    """Returns the first of four ports in a row that are free, and that no other test gets."""
     for base in random.sample(PORT_BASES, len(PORT_BASES)):
         if _reserve(base) and _are_free(range(base, base + 4)):
             return base
@@ -77,7 +78,7 @@ def free_port_base():
 
 
 def free_port():
-    """One that is free, and that no other test gets: between those of free_port_base()."""
+    """Returns a port that is free and that no other test gets: between those of free_port_base()."""
     for base in random.sample(PORT_BASES, len(PORT_BASES)):
         for port in range(base + 4, base + 10):
             if _reserve(port) and _are_free([port]):
@@ -86,8 +87,8 @@ def free_port():
 
 
 def clean_environment(extra=None):
-    """Without the TIDEMARK_ settings of whoever runs the tests, and of a Tidemark that is installed on this machine. An
-    empty TIDEMARK_TOKEN is as if it were not set."""
+    """Returns the environment without the TIDEMARK_ settings of the user who runs the tests, and of a Tidemark that is
+    installed on this machine. An empty TIDEMARK_TOKEN is as if it were not set."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEMARK_")}
     environment["TIDEMARK_TOKEN"] = TOKEN
     environment["TIDEMARK_ENV_FILE"] = ""
@@ -107,7 +108,8 @@ class Child:
         self.ready = {}
 
     def await_ready(self, limit_s=START_LIMIT_S, may_die=False):
-        """Reads the line "ready NAME key=value ..." and keeps its values. Who may die may do so before that line."""
+        """Reads the line "ready NAME key=value ..." and keeps its values. A process that may die may do so before that
+        line."""
         deadline = time.monotonic() + limit_s
         text = b""
         stdout = self.popen.stdout.fileno()
@@ -149,7 +151,7 @@ class Child:
         self.signal(signal.SIGCONT)
 
     def terminate(self, limit_s=60.0):
-        """SIGTERM; the exit code."""
+        """Sends SIGTERM; returns the exit code."""
         self.signal(signal.SIGTERM)
         return self.wait(limit_s)
 
@@ -201,7 +203,7 @@ class Stack:
         return child
 
     def start(self, name, *arguments):
-        """A store or the api, on a free port the first time and on the same one later."""
+        """Starts a store or the api, on a free port the first time and on the same one later."""
         self._arguments[name] = arguments or self._arguments.get(name, ())
         child = self.launch(name, name, "--port", str(self.ports.get(name) or free_port()), *shards.arguments_of(name),
                             *self._arguments[name])
@@ -210,7 +212,7 @@ class Stack:
         return child
 
     def start_worker(self, name, *arguments, fail_point=None):
-        """One with a fail point may meet it, and die, before it is ready."""
+        """Starts a worker. One with a fail point may reach it, and die, before it is ready."""
         environment = {"TIDEMARK_FAIL_POINT": fail_point} if fail_point else None
         worker = self.launch(name, "worker", "--name", name, *arguments, environment=environment)
         return worker.await_ready(may_die=fail_point is not None)
@@ -224,12 +226,13 @@ class Stack:
         return self
 
     def restart(self, name, *arguments):
-        """Kills it with SIGKILL, if it lives, and starts it again, perhaps with other arguments."""
+        """Kills the process with SIGKILL, if it lives, and starts it again, perhaps with other arguments."""
         self.children[name].kill()
         return self.start(name, *arguments)
 
     def restart_to_die(self, name, fail_point):
-        """Kills it and starts it again to die at this point: perhaps before it is ready, so nothing waits for that."""
+        """Kills the process and starts it again to die at this point: perhaps before it is ready, so nothing waits for
+        that."""
         self.children[name].kill()
         return self.launch(name, name, "--port", str(self.ports[name]), *self._arguments[name],
                            environment={"TIDEMARK_FAIL_POINT": fail_point})

@@ -1,4 +1,4 @@
-// A clock that stands until a test moves it. Nothing is called after a time.
+// A clock that stands until a test moves it. It never calls a timer's callback.
 #pragma once
 #include "common/base/async.h"
 

@@ -1,5 +1,5 @@
-"""What the crash tests of the stores share: one store dies under traffic, at each of its fail points or at random, and
-what its clients were told is judged afterwards. Run by hand with --seconds N or --rounds N for a longer run, --seed N to
+"""Shared by the crash tests of the stores: one store dies under traffic, at each of its fail points or at random, and
+afterwards its clients' answers are judged. Run by hand with --seconds N or --rounds N for a longer run, --seed N to
 repeat a choice of kills, --points PREFIX for some of the fail points.
 """
 import os
@@ -17,13 +17,14 @@ from stack import Stack, program, wait_until
 OPTIONS = {"seconds": sizes.scaled(10.0), "rounds": sizes.scaled(1), "seed": None, "points": "", "disk": False}
 REACH_LIMIT_S = 180.0  # some are reached rarely
 LEAST_KILLS = 20
-OTHER_ENGINE = ("kv.write", "kv.erase_range") if os.environ.get(postgres.VARIABLE) else ("kv.postgres",)  # the one that is not used
+OTHER_ENGINE = ("kv.write", "kv.erase_range") if os.environ.get(postgres.VARIABLE) else ("kv.postgres",)  # the engine that is not used
 
 
 class StoreCrashTest(unittest.TestCase):
-    """A subclass says which program dies, starts what it needs in prepare(), and gives start_traffic() and judge()."""
+    """A subclass names the program that dies, starts everything it needs in prepare(), and defines start_traffic() and
+    judge()."""
     program = None
-    once = ()  # points that are reached rarely: armed for the first time only
+    once = ()  # points that are reached rarely: armed only for their first time
 
     @classmethod
     def setUpClass(cls):
@@ -47,7 +48,7 @@ class StoreCrashTest(unittest.TestCase):
         try:
             kill()
         finally:
-            # Whatever is armed is disarmed; the clients end with answers.
+            # Disarms the fail points; the clients end with answers.
             self.stack.restart(self.program)
             told = traffic.stop()
         self.judge(traffic, told)
@@ -65,7 +66,7 @@ class StoreCrashTest(unittest.TestCase):
             self.choice.shuffle(points)
             for point in points:
                 begun = time.monotonic()
-                # Not always the first time: then the ones before it have left something behind.
+                # Not always the first time: then earlier passes have left something behind.
                 times = 1 if point.startswith(self.once) else self.choice.randint(1, 1 + 4 * round_number)
                 armed = f"{point}:{times}"
                 dying = self.stack.restart_to_die(self.program, armed)
@@ -88,7 +89,7 @@ class StoreCrashTest(unittest.TestCase):
 
 
 def read_options(arguments):
-    """Takes its own; the rest is for unittest."""
+    """Takes its own options; the rest is for unittest."""
     rest, arguments = [], list(arguments)
     while arguments:
         word = arguments.pop(0)

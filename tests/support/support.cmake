@@ -1,4 +1,4 @@
-# What the tests of several areas share, beyond headers.
+# Code that the tests of several areas share, apart from headers.
 tidemark_library(tidemark_memory_engine
   FOLDERS support
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/memory_engine.cpp ${CMAKE_CURRENT_LIST_DIR}/repeating_engine.cpp

@@ -13,7 +13,7 @@ namespace tidemark {
 /// A base of fixtures whose parts live on one executor.
 class TaskRunner {
  protected:
-  /// Runs a task, and all that it started, to the end.
+  /// Runs a task, and everything that it started, to the end.
   template <class T>
   T run(Task<T> task) {
     std::optional<T> out;
@@ -21,7 +21,7 @@ class TaskRunner {
     run_background();
     return std::move(*out);
   }
-  /// Runs a task to its end; what it started may go on for longer.
+  /// Runs a task to its end; work that it started may go on for longer.
   template <class T>
   T answer(Task<T> task) {
     std::optional<T> out;

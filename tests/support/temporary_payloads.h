@@ -1,4 +1,4 @@
-// Payload files in a directory of their own, which goes with them.
+// Payload files in a directory of their own, which is removed with them.
 #pragma once
 #include <stdlib.h>
 

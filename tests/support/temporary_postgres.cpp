@@ -30,7 +30,7 @@ std::string newest_programs() {
   return found.empty() ? std::string() : *std::max_element(found.begin(), found.end());
 }
 
-/// Runs a program as somebody who is not root, with its output in a file; the process ends with this one.
+/// Runs a program as a user other than root, with its output in a file; the process ends with this one.
 pid_t spawn(const std::vector<std::string>& command, const std::string& log) {
   std::vector<char*> arguments;
   for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -1,5 +1,5 @@
-// A PostgreSQL of one's own, for tests: a cluster in a temporary directory, reached by a socket there, which ends with
-// the process. PostgreSQL refuses to run as root, so root runs it as nobody.
+// A private PostgreSQL for tests: a cluster in a temporary directory, reached by a socket there, which ends with the
+// process. PostgreSQL refuses to run as root, so root runs it as nobody.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,8 +8,8 @@ namespace tidemark::testing {
 
 class TemporaryPostgres {
  public:
-  /// The one of this process, started when it is first asked for; null where PostgreSQL is not installed. Throws if it
-  /// is there and does not start.
+  /// Returns the instance of this process, started at the first call; null where PostgreSQL is not installed. Throws if
+  /// it is installed and does not start.
   static TemporaryPostgres* shared();
   static constexpr const char* kAbsent = "PostgreSQL is not installed: scripts/setup --tests installs it";
 
@@ -20,7 +20,7 @@ class TemporaryPostgres {
   [[nodiscard]] std::string url() const { return "host=" + directory_ + " user=postgres dbname=postgres"; }
   /// The path of the socket itself.
   [[nodiscard]] std::string socket() const { return directory_ + "/.s.PGSQL.5432"; }
-  /// Never the same twice.
+  /// Returns a schema name that was never returned before.
   [[nodiscard]] std::string new_schema();
 
  private:

@@ -1,4 +1,4 @@
-// Processes that share the shards of a store, all of them in this one.
+// Processes that share the shards of a store, simulated in one process.
 #pragma once
 #include <functional>
 #include <utility>
@@ -10,7 +10,7 @@ namespace tidemark::kv {
 
 class TestOwners final : public OwnerCalls {
  public:
-  /// Who serves each shard; null: nobody. Of all processes, and outlives them.
+  /// The process that serves each shard; null: nobody. Shared by all processes, and outlives them.
   using Places = std::vector<TestOwners*>;
   explicit TestOwners(Places& places) : places_(places) {}
 

@@ -1,5 +1,5 @@
-// An issuer of bearer tokens for tests: keys of its own, their JWKs, and JSON Web Tokens that it signs. Written from
-// RFC 7515 to 7518 alone.
+// An issuer of bearer tokens for tests: its own keys, their JWKs, and JSON Web Tokens that it signs. Written from RFC
+// 7515 to 7518 alone.
 #pragma once
 #include <openssl/core_names.h>
 #include <openssl/ec.h>

@@ -1,4 +1,4 @@
-// The engine on PostgreSQL for tests that were written for one that is done when submit() returns: it waits.
+// The engine on PostgreSQL for tests that expect an engine to be done when submit() returns: it waits.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tidemark::kv {
 
-/// In the cluster whose socket is in `directory`. Throws if it cannot be opened.
+/// Opens an engine in the cluster whose socket is in `directory`. Throws if it cannot be opened.
 std::unique_ptr<Engine> open_waiting_postgres(const std::string& directory, const std::string& schema);
 
 }  // namespace tidemark::kv

@@ -1,6 +1,6 @@
-// A plugin for clang-tidy: its checks look at the declarations of this project alone. Without it, each of them walks
-// through everything that the libraries' headers declare, for every file anew, which takes eleven times as long.
-// LLVM 21 does so by itself.
+// A plugin for clang-tidy: its checks look only at the declarations of this project. Without it, each check walks
+// through everything that the libraries' headers declare, for every file anew, which takes eleven times as long. LLVM
+// 21 does so by itself.
 #include <clang-tidy/ClangTidyCheck.h>
 #include <clang-tidy/ClangTidyModule.h>
 #include <clang-tidy/ClangTidyModuleRegistry.h>
@@ -12,8 +12,7 @@ namespace {
 
 using clang::ast_matchers::MatchFinder;
 
-/// Finds nothing. The unit itself is matched before what it contains is visited, so here is the time to say what that
-/// is.
+/// Finds nothing itself. The translation unit is matched before its contents are visited, so its scope can be set here.
 class ProjectScope final : public clang::tidy::ClangTidyCheck {
  public:
   using ClangTidyCheck::ClangTidyCheck;
@@ -25,7 +24,7 @@ class ProjectScope final : public clang::tidy::ClangTidyCheck {
   void check(const MatchFinder::MatchResult& result) override {
     const auto& sources = *result.SourceManager;
     std::vector<clang::Decl*> own;
-    // The precompiled header has nothing of the project, so it is not loaded.
+    // The precompiled header contains nothing of the project, so it is not loaded.
     for (auto* declared : result.Context->getTranslationUnitDecl()->noload_decls()) {
       const auto where = sources.getExpansionLoc(declared->getLocation());
       if (where.isValid() && !sources.isInSystemHeader(where)) own.push_back(declared);

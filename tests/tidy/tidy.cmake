@@ -1,8 +1,8 @@
 tidemark_python_test(tidy LABEL tidy SCRIPT ${CMAKE_CURRENT_LIST_DIR}/tidy_test.py)
 
-# clang-tidy as the build compiles the product: in a release build the sources of a folder as one, in the preset check each
-# file alone, which also shows an include that is missing. The gate reads the folders that were changed, the night all. It
-# begins first and takes what the other tests, which wait most of the time, leave of the processors.
+# clang-tidy as the build compiles the product: in a release build the sources of a folder as one, in the preset check
+# each file alone, which also shows missing includes. The gate reads the folders that were changed, the night reads all.
+# It begins first and uses the processor time that the other tests, which wait most of the time, leave.
 find_program(RUN_CLANG_TIDY run-clang-tidy-19)
 find_path(CLANG_TIDY_HEADERS clang-tidy/ClangTidyCheck.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
 find_path(LLVM_HEADERS llvm/ADT/StringRef.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)

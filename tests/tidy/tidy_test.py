@@ -1,5 +1,5 @@
-"""The house rules that a build does not check: where a library may be used, formatting. Who may include whom is the
-build's: a library finds the headers of what it links (cmake/compiler.cmake).
+"""The house rules that a build does not check: where a library may be used, and formatting. The build checks which
+headers may be included: a library finds the headers of the libraries that it links (cmake/compiler.cmake).
 """
 import os
 import pathlib

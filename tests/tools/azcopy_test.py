@@ -15,7 +15,7 @@ class AzcopyTest(ToolTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.program = shutil.copy(PACKAGED, cls.path("azcopy"))
-        os.chmod(cls.program, 0o755)  # which it is not in its package
+        os.chmod(cls.program, 0o755)  # it is not executable in its package
 
     def environment(self):
         return super().environment() | {"AZCOPY_LOG_LOCATION": self.path("log"), "AZCOPY_JOB_PLAN_LOCATION": self.path("plans"),
@@ -28,7 +28,7 @@ class AzcopyTest(ToolTest):
         return f"{self.endpoint}/{path}?{self.sas()}"
 
     def make_container(self, name):
-        # azcopy makes none at an address of numbers.
+        # azcopy makes no container at a numeric address.
         self.run_tool("curl", "-sSf", "-X", "PUT", "-H", "Content-Length: 0", f"{self.url(name)}&restype=container")
 
     def test_a_tree_there_across_and_back(self):

@@ -1,4 +1,4 @@
-"""The commands of azure-cli for queues and tables, as docs/clients.md has them."""
+"""The commands of azure-cli for queues and tables, as in docs/clients.md."""
 import json
 import os
 import re

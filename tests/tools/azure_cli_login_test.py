@@ -1,4 +1,4 @@
-"""azure-cli with --auth-mode login: it gets its tokens from an authority that runs here, and the store believes them."""
+"""azure-cli with --auth-mode login: it gets its tokens from an authority that runs here, and the store accepts them."""
 import json
 import os
 import sys

@@ -6,10 +6,10 @@ from tools_support import ACCOUNT, KEY_TEXT, ToolTest, main, read_tree, write
 
 
 class AzureCliTest(ToolTest):
-    files = 100  # it takes its time
+    files = 100  # azure-cli is slow
 
     def environment(self):
-        # What it imports from Python's own paths is Debian's.
+        # The modules that it imports from Python's own paths are Debian's.
         connection = f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY_TEXT};BlobEndpoint={self.endpoint};"
         return super().environment() | {"AZURE_STORAGE_CONNECTION_STRING": connection, "AZURE_CORE_NO_COLOR": "true",
                                         "AZURE_CORE_COLLECT_TELEMETRY": "false", "AZURE_CONFIG_DIR": self.path("azure")}

@@ -1,4 +1,5 @@
-"""restic: backs a tree up, checks what is stored by reading all of it, forgets, and restores; by rclone and by itself."""
+"""restic: backs a tree up, checks the stored data by reading all of it, forgets, and restores; by rclone and by
+itself."""
 import fcntl
 import os
 import shutil
@@ -10,7 +11,7 @@ import unittest
 
 from tools_support import ACCOUNT, KEY_TEXT, ToolTest, main, write
 
-EMULATOR_PORT = 10000  # where restic expects the emulator's account, without any choice
+EMULATOR_PORT = 10000  # restic always expects the emulator's account here
 IN_NAMESPACE = "TIDEMARK_OWN_NETWORK"
 
 
@@ -49,7 +50,7 @@ class ResticTest(ToolTest):
 
 
 class NativeResticTest(ResticTest):
-    """restic goes to port 10000 for the emulator's account: in a network of the test's own, where that is free."""
+    """restic uses port 10000 for the emulator's account: in a private network of the test, where that port is free."""
 
     test_by_rclone = None
 

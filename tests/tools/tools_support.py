@@ -1,4 +1,4 @@
-"""What the tests of tools share: a blob store, a tree of files, programs that run, and trees compared byte for byte.
+"""Shared by the tests of tools: a blob store, a tree of files, programs that run, and trees compared byte for byte.
 
 A tool that is not installed does not fail a test: it is skipped, and says so (exit code 77, which ctest shows).
 """
@@ -21,17 +21,17 @@ from stack import Stack  # noqa: E402
 SKIPPED = 77
 RUN_LIMIT_S = 400
 FILES = sizes.scaled(400)
-HEADERS = "/usr/include"  # always there where Tidemark is built, and everybody's files
+HEADERS = "/usr/include"  # always there where Tidemark is built, and readable by everybody
 KEY_TEXT = base64.b64encode(KEY).decode()
 LARGE_BYTES = 9_000_000  # more than one block for each of the tools
 
-# Names that travel badly, and sizes at the edges of what is stored in rows and in chunks.
+# Names that are hard to transfer, and sizes at the limits of content that is stored in rows and in chunks.
 ODD_FILES = {"empty": 0, "b c+d%.txt": 12, "ünïcødé/名.txt": 40, "dir/#?&=;'.bin": 5, "one-row": 262_144,
              "one-row-and-a-byte": 262_145, "deep/" + "/".join("abcdefgh"): 7, "large": LARGE_BYTES}
 
 
 def main(*programs, files=None):
-    """Runs the tests of the file that calls this, if the programs and the files ({path: where it comes from}) are there."""
+    """Runs the tests of the calling file, if the programs and the files ({path: where it comes from}) are there."""
     missing = [f"{name} is not installed: scripts/setup --tests does it" for name in programs if shutil.which(name) is None]
     missing += [f"{path} is missing: {origin}" for path, origin in (files or {}).items() if not os.path.exists(path)]
     if missing:
@@ -41,7 +41,7 @@ def main(*programs, files=None):
 
 
 def make_tree(directory, files=FILES):
-    """Some thousand files of all sizes below the directory."""
+    """Makes some thousand files of all sizes below the directory."""
     source = random.Random(7)
     for name, size in ODD_FILES.items():
         write(os.path.join(directory, "odd", name), source.randbytes(size))
@@ -68,7 +68,7 @@ def write(path, content):
 
 
 def read_tree(directory):
-    """{path below the directory: bytes}"""
+    """Returns {path below the directory: bytes}."""
     found = {}
     for folder, _, names in os.walk(directory):
         for name in names:
@@ -106,21 +106,21 @@ class ToolTest(unittest.TestCase):
         return f"http://127.0.0.1:{self.stack.ports['blob_store']}/{ACCOUNT}"
 
     def environment(self):
-        """With a home of its own, so that no tool finds or leaves anything elsewhere."""
+        """Sets a home directory of its own, so that no tool finds or leaves anything elsewhere."""
         home = self.path("home")
         os.makedirs(home, exist_ok=True)
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         return kept | {"HOME": home, "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": home}
 
     def run_tool(self, *command, code=0, stdin=None, with_log=False):
-        """What it prints, with its log if that is wanted. Fails if it exits with another code."""
+        """Runs the command; returns its output, with its log if that is wanted. Fails if it exits with another code."""
         done = subprocess.run(command, env=self.environment(), input=stdin, capture_output=True, text=True,
                               timeout=RUN_LIMIT_S, check=False)
         self.assertEqual(done.returncode, code, f"{' '.join(command)}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
         return done.stdout + done.stderr if with_log else done.stdout
 
     def assert_same_tree(self, directory, expected=None):
-        """Byte for byte, and nothing more or less."""
+        """Compares byte for byte, with nothing more or less."""
         expected = expected or self.tree
         found, wanted = read_tree(directory), read_tree(expected)
         self.assertEqual(sorted(found), sorted(wanted))

@@ -1,5 +1,5 @@
-// From a request to what a worker collects: nothing is counted twice, whatever dies in between, and all of it is
-// bounded.
+// From a request to the report that a worker collects: nothing is counted twice, even if processes die in between, and
+// everything is bounded.
 #include "tests/unit/analytics_fixture.h"
 
 namespace tidemark::analytics {
@@ -140,7 +140,7 @@ TEST_F(AnalyticsTest, AnHourWithoutRequestsHasARow) {
   want_everything();
   flush();
   const auto collected = collect();
-  EXPECT_EQ(collected.rows.size(), 2U);  // of the hour and of the minute
+  EXPECT_EQ(collected.rows.size(), 2U);  // for the hour and for the minute
   EXPECT_EQ(requests(collected, Grain::kHour, "All"), 0U);
 }
 
@@ -165,7 +165,7 @@ TEST_F(AnalyticsTest, OneCollectsAtATime) {
   flush();
   EXPECT_EQ(collect("a").logs.size(), 1U);
   EXPECT_EQ(collect("b").logs.size(), 0U);
-  clock_.time += std::chrono::seconds(31);  // nobody has heard of a
+  clock_.time += std::chrono::seconds(31);  // nobody has heard from a
   EXPECT_EQ(collect("b").logs.size(), 1U);
   EXPECT_EQ(collect("a").logs.size(), 0U);
 }
@@ -192,7 +192,7 @@ TEST_F(AnalyticsTest, MemoryIsBoundedAndWhatIsLostIsCounted) {
   std::uint64_t lines = 0;
   for (const auto& log : collected.logs) lines += lines_in(log);
   EXPECT_EQ(lines + lost, 200U);
-  EXPECT_EQ(requests(collected, Grain::kHour, "All"), 200U);  // what is counted needs no room
+  EXPECT_EQ(requests(collected, Grain::kHour, "All"), 200U);  // counted requests need no room
   EXPECT_NE(metrics_.render().find("tidemark_analytics_lost_lines_total " + std::to_string(lost)), std::string::npos);
 }
 

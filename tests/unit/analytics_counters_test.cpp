@@ -41,7 +41,7 @@ TEST(MetricsColumns, CountWhatWasAnswered) {
   EXPECT_EQ(row["TotalRequests"], 8);
   EXPECT_EQ(row["TotalIngress"], 8 * 110);
   EXPECT_EQ(row["TotalEgress"], 8 * 55);
-  EXPECT_EQ(row["TotalBillableRequests"], 6);  // without those that the server refused or failed
+  EXPECT_EQ(row["TotalBillableRequests"], 6);  // without requests that the server refused or failed
   EXPECT_DOUBLE_EQ(row["Availability"], 100.0 * 6 / 7);
   EXPECT_EQ(row["AverageE2ELatency"], 4);
   EXPECT_EQ(row["AverageServerLatency"], 2);

@@ -1,4 +1,4 @@
-// Workers take what a store has recorded to the blob store and the table store, and die on the way.
+// Workers deliver a store's records to the blob store and the table store, and die on the way.
 #include <boost/asio/thread_pool.hpp>
 
 #include "blob_store/internal/blob_dispatch.h"

@@ -1,4 +1,4 @@
-// The analytics of a store on an engine in memory, with a clock that stands.
+// The analytics of a store on an engine in memory, with a standing clock.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The lines of request logs: the service's own examples, what is quoted and escaped, and the names of logs.
+// The lines of request logs: the service's own examples, quoting and escaping, and the names of logs.
 #include "common/analytics/log_record.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::string line_of(const LogRecord& record, LogVersion version = LogVersion::k1
   return line;
 }
 
-/// What a reader of logs does: fields are between semicolons, unless they are in quotes.
+/// Parses a line as a reader of logs does: fields are between semicolons, unless they are in quotes.
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;

@@ -1,4 +1,4 @@
-// Who may do what through the api: tokens, roles, sessions, strangers, and what the audit trail calls it.
+// Access rights in the api: tokens, roles, sessions, strangers, and the names of actions in the audit trail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -222,7 +222,7 @@ TEST(AuditTrail, HasNamesOfItsOwnForAllRoutes) {
     for (const auto& route : area) {
       if (route.method == "GET") continue;
       const auto [at, fresh] = names.emplace(operation_of(route.method, route.pattern), route.pattern);
-      // To delete one of them or many is the same thing to do.
+      // Deleting one of them and deleting many are the same action.
       const bool of_one = route.pattern == std::string(at->second) + "/*";
       EXPECT_TRUE(fresh || of_one) << route.pattern << " and " << at->second << " have one name";
     }

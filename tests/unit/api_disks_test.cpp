@@ -1,4 +1,4 @@
-// What is told of the disks that stores are on.
+// The reported state of the disks that stores are on.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -52,7 +52,7 @@ TEST(Disks, RoomIsThatOfTheFullestFileSystem) {
   EXPECT_LE(here->free_bytes, here->total_bytes);
   EXPECT_EQ(here->needed_bytes, 5U);
   EXPECT_FALSE(room_of({"/nowhere/at/all"}));
-  // Nothing is free there.
+  // Nothing is free in /proc.
   const auto fullest = room_of({std::filesystem::temp_directory_path(), "/proc", "/nowhere/at/all"});
   ASSERT_TRUE(fullest);
   EXPECT_EQ(fullest->free_bytes, 0U);

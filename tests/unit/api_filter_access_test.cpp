@@ -1,4 +1,4 @@
-// What a filter makes a query read, as people are told.
+// The description, for people, of the rows that a filter makes a query read.
 #include <gtest/gtest.h>
 
 #include "api/rest/filter_access.h"

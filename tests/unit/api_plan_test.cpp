@@ -1,4 +1,4 @@
-// A plan comes soon, however large the table is.
+// A plan is made quickly, however large the table is.
 #include "jobs/plan/plan.h"
 #include "tests/support/loopback.h"
 #include "tests/unit/table_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kRows = 3000;
 
-/// Every look at it is a step later.
+/// Every reading is a step later.
 class SteppingClock : public StandingClock {
  public:
   [[nodiscard]] Time now() const override { return Time() + step * ++looks_; }

@@ -1,4 +1,4 @@
-// What a plan says of shards that are hot: what makes them so, what spreading that gives, and which moves even it out.
+// Plans for hot shards: the causes, the gain from spreading, and the moves that even the load out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ PlannedShard shard(std::size_t number, std::string process, std::optional<double
 }
 HotName queue(std::string name, double writes) { return {"acc", std::move(name), "", writes}; }
 
-/// "SHARD FROM>TO" of each move.
+/// Returns "SHARD FROM>TO" of each move.
 std::vector<std::string> moves_of(const SplitPlan& plan) {
   std::vector<std::string> moves;
   for (const auto& move : plan.moves) moves.push_back(std::to_string(move.shard) + " " + move.from + ">" + move.to);

@@ -104,7 +104,7 @@ TEST(JobAsJson, TheRateIsThatOfTheTimeInWhichItWorks) {
   auto job = queued();
   job.state = JobState::kRunning;
   job.started_at = kNow;
-  job.claimed_at = kNow + std::chrono::hours(1);  // until then, nobody worked on it
+  job.claimed_at = kNow + std::chrono::hours(1);  // nobody worked on it until then
   job.done_before = 1000;
   job.done = 1500;
   job.total = 2000;

@@ -1,4 +1,4 @@
-// The token of a stack: made once, whoever comes first, and kept.
+// The token of a stack: the first process makes it, and it is kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

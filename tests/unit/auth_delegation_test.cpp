@@ -1,4 +1,4 @@
-// User delegation SAS: what the key of a bearer may sign, and that it grants no more than the bearer's roles.
+// User delegation SAS: a bearer's key signs only certain SAS, and grants no more than the bearer's roles.
 #include "common/auth/delegation.h"
 #include "tests/unit/auth_support.h"
 

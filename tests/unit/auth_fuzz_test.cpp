@@ -4,7 +4,7 @@
 namespace tidemark::auth::testing {
 namespace {
 
-// Damages a random byte, cuts or doubles a piece of one of the request's texts.
+// Damages a random byte in one of the request's texts, or cuts or doubles a piece of it.
 void damage(Random& random, std::string& text) {
   const auto kind = random.below(4);
   const auto at_byte = text.empty() ? 0 : random.below(text.size());
@@ -65,7 +65,7 @@ TEST(Fuzz, DamagedVectorsDoNotCrash) {
     damage(*random, pick(*random, call));
     if (!run(call, sas_time(), {.check_clock_skew = false}, policy_of_t2()).has_value()) ++refused;
   }
-  EXPECT_GT(refused, 15'000U);  // the rest damaged what is not signed, such as a table's method
+  EXPECT_GT(refused, 15'000U);  // the rest damaged unsigned parts, such as a table's method
 }
 
 }  // namespace

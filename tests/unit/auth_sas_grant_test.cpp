@@ -1,4 +1,4 @@
-// Signatures that are made here are accepted here, for what they grant and nothing else.
+// Signatures that are made here are accepted here, for the rights that they grant and nothing else.
 #include "common/auth/sas_grant.h"
 #include "tests/unit/auth_support.h"
 

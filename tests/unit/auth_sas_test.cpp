@@ -24,7 +24,7 @@ std::string query_of(const Fields& fields, const std::string& text) {
   return out + "sig=" + escape(signed_with(development_key(), text));
 }
 
-// A queue SAS of version 2019-02-02 with these values, signed well.
+// Makes a queue SAS of version 2019-02-02 with these values and a valid signature.
 std::string queue_sas(const std::string& sp, const std::string& st, const std::string& se, const std::string& si = "",
                       const std::string& sip = "", const std::string& spr = "") {
   const std::string text =

@@ -1,4 +1,4 @@
-// A request that owns its text, for the tests of authentication, and the vectors they share.
+// A request that owns its text, for the tests of authentication, and the vectors that they share.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Call {
 inline Time at(const char* text) { return parse_iso8601(text).value(); }
 inline const char* const kVectorDate = "Mon, 01 Jan 2024 00:00:00 GMT";
 inline Time vector_time() { return at("2024-01-01T00:00:00Z"); }
-/// Within the validity of every SAS vector.
+/// A time within the validity of every SAS vector.
 inline Time sas_time() { return at("2026-01-01T00:00:00Z"); }
 
 inline std::vector<Account> accounts() { return {development_account(), {"other", {"secret-a", "secret-b"}}}; }
@@ -65,7 +65,7 @@ struct Vector {
 std::vector<Vector> shared_key_vectors();
 /// A1, A2, T1 to T3, Q1, Q2, B1 to B3: output of the vendor's SDK.
 std::vector<Vector> sas_vectors();
-/// T2 names a stored policy; this one gives it what it needs.
+/// T2 names a stored policy; this lookup provides it.
 PolicyLookup policy_of_t2();
 
 }  // namespace tidemark::auth::testing

@@ -1,4 +1,4 @@
-// Bearer tokens: which are accepted, every way in which one is not, and what their roles allow.
+// Bearer tokens: the accepted ones, every way in which one is refused, and the rights of their roles.
 #include "common/auth/token_check.h"
 #include "tests/support/token_issuer.h"
 #include "tests/unit/auth_support.h"
@@ -38,7 +38,7 @@ std::shared_ptr<TokenCheck> check_of(TokenRules rules = {kIssuer, {"https://stor
   return check;
 }
 
-/// Of the refusal; "accepted" if there is none.
+/// Returns the reason of the refusal; "accepted" if there is none.
 std::string reason(const Result<Bearer>& checked) {
   if (checked) return "accepted";
   EXPECT_EQ(checked.error().code, ErrorCode::kBearerTokenInvalid);
@@ -107,7 +107,7 @@ TEST(Tokens, WhatTheIssuerHasNotSignedIsRefused) {
   const TokenIssuer stranger(Kind::kRsa, "rsa");
   EXPECT_EQ(reason(stranger.token(claims())), refused);
   EXPECT_EQ(reason(TokenIssuer(Kind::kP256, "p256").token(claims())), refused);
-  // The claims of one under the signature of another.
+  // The claims of one token under the signature of another.
   const auto other = rsa().token(claims({{"roles", {"Storage Blob Data Owner"}}}));
   EXPECT_EQ(reason(other.substr(0, other.rfind('.')) + good.substr(good.rfind('.'))), refused);
   for (const std::size_t at : {good.find('.') + 5, good.rfind('.') + 9}) {
@@ -226,7 +226,7 @@ TEST(Tokens, TheChallengeNamesAuthorityAndAudience) {
             "resource_id=https://storage.azure.com");
 }
 
-/// A whole request with a token of these roles, and whether it may do this.
+/// Makes whole requests with a token of these roles, and tells whether it may do this.
 class Bearers : public ::testing::Test {
  protected:
   static Result<Identity> ask(Service service, const json& roles, bool tls = true, bool configured = true) {

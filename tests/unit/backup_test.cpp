@@ -1,4 +1,5 @@
-// Backups on the disk: what a manifest and a list of files are, what is linked and copied, what looks complete.
+// Backups on the disk: the formats of the manifest and of the list of files, linking and copying, and signs of
+// completeness.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -29,7 +30,7 @@ class BackupTest : public ::testing::Test {
   static std::string read(const fs::path& path) { return read_file(path, 1 << 20).value_or("?"); }
   static Time at(int second) { return Time(std::chrono::seconds(1'763'876'700 + second)); }
 
-  /// One of all that is in the source; the name.
+  /// Backs up everything in the source; returns the backup's name.
   std::string back_up(int second, const std::string& owner = "me", std::size_t keep = 0) {
     auto backup = NewBackup::begin(backups_, at(second));
     EXPECT_TRUE(backup.has_value());
@@ -74,7 +75,7 @@ TEST_F(BackupTest, EveryFlippedBitOfAManifestIsFound) {
 
 TEST_F(BackupTest, ANewerFormatIsRefusedAndNotMisread) {
   auto text = encode_manifest({"9", "me", at(0), {}});
-  // As a newer version would write it, with a sum that is right.
+  // As a newer version would write it, with a valid checksum.
   EXPECT_FALSE(decode_manifest(R"({"format":2,"sha256":"x"})").has_value());
   EXPECT_TRUE(decode_manifest(text).has_value());
 }
@@ -102,7 +103,7 @@ TEST_F(BackupTest, ARestoreGivesBackWhatWasThere) {
   EXPECT_FALSE(fs::exists(data_ / "table/CURRENT2"));
   EXPECT_FALSE(fs::exists(data_ / kRestoringName));
   EXPECT_NE(fs::hard_link_count(source_ / "CURRENT"), 1U);      // the backup has it by a link
-  EXPECT_EQ(fs::hard_link_count(data_ / "table/CURRENT"), 1U);  // and what was restored is a copy
+  EXPECT_EQ(fs::hard_link_count(data_ / "table/CURRENT"), 1U);  // the restored file is a copy
 }
 
 TEST_F(BackupTest, WhatIsTheSameIsNotNew) {

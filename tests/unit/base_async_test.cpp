@@ -22,7 +22,7 @@ class Async : public ::testing::Test {
 
 TEST_F(Async, SleepersWakeInTheOrderOfTheirDelays) {
   std::vector<int> order;
-  // Long enough that no pause of the machine between the two turns them around.
+  // Long enough that no pause of the machine between the two reverses their order.
   spawn(io_.get_executor(), sleep_then(*clock_, std::chrono::milliseconds(500), order, 2));
   spawn(io_.get_executor(), sleep_then(*clock_, std::chrono::milliseconds(1), order, 1));
   io_.run();

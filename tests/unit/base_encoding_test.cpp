@@ -115,7 +115,7 @@ TEST(QueryParameters, DecodesWhatIsEscapedAndPointsAtTheRest) {
   const std::string raw = "a=1%20b&c&d=x+y&&e=&sig=a+b%2Bc&%41+=%2f";
   auto parsed = QueryParameters::parse(raw);
   ASSERT_TRUE(parsed);
-  const auto moved = std::move(*parsed);  // views stay what they are
+  const auto moved = std::move(*parsed);  // views stay as they are
   const std::vector<QueryParameters::Parameter> expected{{"a", "1 b"}, {"c", ""},        {"d", "x y"},
                                                          {"e", ""},    {"sig", "a+b+c"}, {"A ", "/"}};
   EXPECT_TRUE(std::equal(moved.begin(), moved.end(), expected.begin(), expected.end()));

@@ -24,7 +24,7 @@ TEST(FailPoints, RefuseUnknownNamesAndCounts) {
     EXPECT_TRUE(arm_fail_point(text).failed_with(ErrorCode::kConfigInvalid)) << text;
   }
   EXPECT_TRUE(arm_fail_point("").has_value());
-  kStep.before.reach();  // lives
+  kStep.before.reach();  // the process lives on
 }
 
 TEST(FailPointsDeathTest, KillWhenReachedForTheNthTime) {

@@ -1,4 +1,4 @@
-// JSON from outside: what is read, and what is refused with which words.
+// JSON from outside: the accepted forms, and the messages of refusals.
 #include "common/base/json.h"
 
 #include <gtest/gtest.h>

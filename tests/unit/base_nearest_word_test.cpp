@@ -1,4 +1,4 @@
-// What is taken for a misspelt word, and what is not.
+// Words that are taken for misspelt, and words that are not.
 #include "common/base/nearest_word.h"
 
 #include <gtest/gtest.h>

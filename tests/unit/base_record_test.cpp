@@ -1,4 +1,4 @@
-// Stored records and the ledgers, byte by byte: what is on disks stays readable.
+// Stored records and the ledgers, byte by byte: data on disks stays readable.
 #include "common/base/record.h"
 
 #include <gtest/gtest.h>

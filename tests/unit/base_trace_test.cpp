@@ -1,4 +1,4 @@
-// Trace contexts as they come over the wire, histograms, and what occurs most often.
+// Trace contexts as they come over the wire, histograms, and the most frequent names.
 #include <gtest/gtest.h>
 
 #include "common/base/heavy_hitters.h"

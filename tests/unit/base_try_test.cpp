@@ -64,7 +64,7 @@ Task<Result<Counted>> doubled(std::function<int()> input, Counted extra) {
   co_return Counted(2 * value + extra.value);
 }
 
-/// Temporaries and capturing lambdas inside of awaited expressions, in a loop and in an argument list.
+/// Has temporaries and capturing lambdas inside awaited expressions, in a loop and in an argument list.
 Task<Result<int>> add_up(int rounds, int last) {
   int total = 0;
   const auto kept = std::make_shared<Counted>(1);

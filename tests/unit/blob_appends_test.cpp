@@ -1,4 +1,4 @@
-// Append blobs: conditions, concurrent appends, readers of a blob that grows, and content shared with snapshots.
+// Append blobs: conditions, concurrent appends, readers of a growing blob, and content shared with snapshots.
 #include <boost/asio/post.hpp>
 
 #include "common/base/error_codes.h"

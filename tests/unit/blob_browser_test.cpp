@@ -1,4 +1,4 @@
-// BlobBrowser against the dispatch: what people see of blobs, and uploads that are seen when they are whole.
+// BlobBrowser against the dispatch: blobs as people see them, and uploads that become visible when they are whole.
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>

@@ -1,5 +1,5 @@
-// Each kind of damage to the rows and files of a blob store is told by the check, and what is whole is not; also where
-// there is more than is looked at at once.
+// The check reports each kind of damage to the rows and files of a blob store, and no undamaged data; also where there
+// is more than it looks at in one step.
 #include "blob_store/storage/blob_check.h"
 
 #include <gmock/gmock.h>
@@ -140,7 +140,7 @@ TEST_F(BlobCheck, TellsARowOfNoKnownKind) {
   EXPECT_THAT(check(), ElementsAre("stray: is of a kind that this version does not know"));
 }
 
-/// However few references are compared at a time, the same is told, each once.
+/// The report is the same, with each finding once, however few references are compared at a time.
 TEST_F(BlobCheck, FindsTheSameInSlices) {
   for (int i = 0; i < 60; ++i) put("small" + std::to_string(i), content(100));
   for (int i = 0; i < 10; ++i) put("large" + std::to_string(i), content(300'000));
@@ -166,7 +166,7 @@ TEST_F(BlobCheck, FindsTheSameInSlices) {
   EXPECT_EQ(all_at(6), at_once);
 }
 
-/// What cannot be divided takes no room: those who have one content are counted, not listed.
+/// Indivisible work takes no room: the owners of one content are counted, not listed.
 TEST_F(BlobCheck, ManyOwnersOfOneContentAreOneEntry) {
   for (int i = 0; i < 200; ++i) snapshot("file");
   EXPECT_THAT(check(1), IsEmpty());

@@ -1,5 +1,5 @@
-// What becomes of large content when another owner claims its shard: what was pending is never published, what was
-// published is never given up, and no file is left that a former owner made late.
+// Large content when another owner claims its shard: a pending payload is never published, a published one is never
+// given up, and no file is left that a former owner made late.
 #include "tests/support/blob_service_fixture.h"
 #include "tests/support/refusing_engine.h"
 #include "tests/support/standing_clock.h"
@@ -10,7 +10,7 @@ namespace {
 class BlobClaims : public BlobServiceTest {
  protected:
   explicit BlobClaims(Engines engines = kv::make_memory_engines(1)) : BlobServiceTest(7, std::move(engines)) {}
-  /// As another process does that takes the shard over, or this one, if it comes back.
+  /// Claims the shard, like another process that takes it over, or this one when it comes back.
   void claim() {
     service_.gained(0);
     run_background();
@@ -78,7 +78,7 @@ TEST_F(BlobClaims, NothingIsCollectedWhereTheShardIsNot) {
   EXPECT_TRUE(files_.paths().empty());
 }
 
-/// Calls at once what is to be called after a time, and tells the test before.
+/// Calls timer callbacks at once, after telling the test.
 class HurryingClock : public StandingClock {
  public:
   std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> call) override {
@@ -105,7 +105,7 @@ class BlobCollector : public BlobClaims {
   }
   kv::RefusingEngine& engine() { return static_cast<kv::RefusingEngine&>(*engine_); }
 
-  /// The next pass finds it dead.
+  /// Buries the pending payload, which the next pass finds dead, and refuses transactions.
   void bury_and_refuse() {
     ASSERT_TRUE(run(engine_->transact([&](kv::Transaction& txn) { return bury_pending(txn, payload_); })));
     engine().refusing = true;

@@ -94,7 +94,7 @@ TEST_F(BlobClientTest, PiecesAppearTogetherOrNotAtAll) {
   ASSERT_TRUE(run(client_.stage("box", "b", 0, piece, write(5).fence)));
   ASSERT_TRUE(run(client_.stage("box", "b", 1, "end", write(5).fence)));
   EXPECT_EQ(content("b"), "(missing)");
-  // Another delivery of the job begins anew: what the first one staged is not part of it.
+  // Another delivery of the job begins anew: blocks that the first one staged are not part of it.
   ASSERT_TRUE(run(client_.stage("box", "b", 0, "second", write(5, 2).fence)));
   EXPECT_TRUE(run(client_.publish("box", "b", 2, {}, write(5, 2))).failed_with(ErrorCode::kInvalidBlockList));
   EXPECT_EQ(run(client_.publish("box", "b", 1, {}, write(5, 2))).value(), kApplied);

@@ -1,5 +1,5 @@
-// What is kept of a blob, when there is much of it: deleted and brought back at once for whoever looks, while the rows
-// follow in slices.
+// Many retained versions of a blob: for readers they are deleted and brought back at once, while the rows follow in
+// slices.
 #include "blob_store/storage/kept_blobs.h"
 #include "tests/support/blob_service_fixture.h"
 
@@ -51,7 +51,7 @@ class KeptBlobsTest : public BlobServiceTest {
   }
   void settle() { ASSERT_TRUE(run(service_.collector().collect())); }
 
-  asio::io_context idle_;  // the collector of this service never has a turn: what was begun stays as it is
+  asio::io_context idle_;  // the collector of this service never has a turn: unfinished work stays unfinished
   BlobService slow_{*engine_, *clock_, *random_, files_, idle_.get_executor()};
 };
 
@@ -74,7 +74,7 @@ TEST_F(KeptBlobsTest, ABlobOfThatNameIsANewOneMeanwhile) {
   put("b", "fresh");
   const auto fresh = snapshot("b");
   EXPECT_EQ(list(), (Listed{1, 1, 0}));
-  // It finishes what was begun first.
+  // It first finishes the deletion that was begun.
   ASSERT_TRUE(erase("b", DeleteSnapshots::kOnly));
   EXPECT_TRUE(read_snapshot("b", fresh).failed_with(ErrorCode::kBlobNotFound));
   EXPECT_EQ(list(), (Listed{1, 0, 0}));
@@ -84,7 +84,7 @@ TEST_F(KeptBlobsTest, ABlobOfThatNameIsANewOneMeanwhile) {
 TEST_F(KeptBlobsTest, ManyAreRetainedAndComeBackAtOnce) {
   retain(3);
   const auto taken = take_snapshots("b", kMany);
-  // Each put but the first one retained what it replaced.
+  // Each put but the first one retained the blob that it replaced.
   ASSERT_EQ(list(), (Listed{1, kMany, kMany - 1}));
   ASSERT_FALSE(*erase("b"));
   EXPECT_EQ(list(), (Listed{0, 0, 2 * kMany}));

@@ -1,4 +1,4 @@
-// MD5 in lanes gives what MD5 alone gives, whatever stands side by side, and each request gets its own.
+// MD5 in lanes gives the same as MD5 alone, with any neighbours, and each request gets its own result.
 #include <gtest/gtest.h>
 
 #include <boost/asio/detached.hpp>
@@ -48,7 +48,7 @@ TEST(Md5Lanes, TakeAnyNumberOfAnyLengths) {
   Contents make;
   for (std::size_t count = 0; count <= 40; ++count) {
     std::vector<std::string> contents;
-    // Some so alike that they run side by side, some not.
+    // Some lengths are so similar that they run side by side, some are not.
     for (std::size_t i = 0; i < count; ++i) contents.push_back(make.of_size(make.below(count % 2 == 0 ? 300 : 9'000)));
     expect_right(contents);
   }
@@ -61,7 +61,7 @@ TEST(Md5Lanes, RunAsLongAsTheLongestAndRepeatNothingOfIt) {
 
 class Md5Round : public ::testing::Test {
  protected:
-  /// So many requests at once on the executor, all of them told.
+  /// Runs so many requests at once on the executor and waits for all of their results.
   void run(asio::thread_pool& pool, std::size_t count) {
     std::vector<std::string> bodies;
     for (std::size_t i = 0; i < count; ++i) bodies.push_back(make_.of_size(1'000 + make_.below(1'000)));

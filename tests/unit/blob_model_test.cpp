@@ -106,7 +106,7 @@ TEST(BlobModel, Conditions) {
   EXPECT_TRUE(check_read(match, version));
   EXPECT_TRUE(check_write(match, &version, true));
   EXPECT_TRUE(check_write(match, nullptr, true).failed_with(ErrorCode::kConditionNotMet));
-  // An empty tag is a tag, which no blob has; nothing at all is no condition.
+  // An empty tag is a tag, which no blob has; an empty text is no condition.
   for (const auto* const unmet : {"\"\"", "W/\"\"", "\"\", \"0x1\"", ","}) {
     Conditions nobody{parse_etags(unmet), {}, {}, {}};
     EXPECT_TRUE(check_read(nobody, version).failed_with(ErrorCode::kConditionNotMet)) << unmet;

@@ -38,7 +38,7 @@ class PageExtentsTest : public ::testing::Test {
     const auto offset = below(kSize);
     return {offset, 1 + below(kSize - offset)};
   }
-  /// Writes and clears as a page blob has them.
+  /// Writes and clears as page blobs have them.
   void change(std::vector<Extent>& extents, Bytes& bytes) {
     const auto range = random_range();
     const bool clears = below(4) == 0;

@@ -1,5 +1,5 @@
 // Page blobs: random histories of writes, clears, resizes and snapshots against byte arrays, conditions, page ranges,
-// and how much is stored.
+// and the amount of stored data.
 #include <map>
 
 #include "tests/support/blob_service_fixture.h"
@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::uint64_t kPage = kPageBytes;
 
-/// A byte of the model, with whether there is a page.
+/// A byte of the model, and whether it is in a page.
 struct Model {
   std::string bytes;
   std::vector<bool> pages;
-  /// When each page was changed last.
+  /// The time of each page's last change.
   std::vector<int> changed;
 
   void resize(std::uint64_t size) {
@@ -57,13 +57,13 @@ class PageBlobTest : public BlobServiceTest {
     properties.size = size;
     ASSERT_TRUE(run(service_.set_page_properties(ref(name), properties, {})));
   }
-  /// A blob of which every second page has an extent, all with one payload.
+  /// Makes a blob of which every second page has an extent, all with one payload.
   void scatter(const std::string& name, std::uint64_t extents) {
     create(name, 2 * extents * kPage);
     const auto bytes = content(kPage);
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
       auto current = TRY(find_current(txn, {}, ref(name)));
-      // A body may be shown what there was before the latest write.
+      // A body may be shown the contents before the latest write.
       if (!current.blob) return fail(ErrorCode::kBlobNotFound);
       TRY(own_content(txn, Ids(0), current.blob->content, current.blob->size));
       const auto payload = TRY(settle(txn, Ids(0), {0, kPage, bytes}));
@@ -85,7 +85,7 @@ class PageBlobTest : public BlobServiceTest {
     const auto opened = service_.open_blob(which, {});
     return *drain(opened->read(0, opened->blob.size));
   }
-  /// All pages of the answer, a few ranges each.
+  /// Returns all pages of the answer, a few ranges each.
   std::vector<ChangedRange> ranges_of(const BlobRef& which, PageRangesRequest request = {}) {
     std::vector<ChangedRange> found;
     request.limit = 1 + random_->below(5);

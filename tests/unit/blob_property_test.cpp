@@ -1,5 +1,5 @@
 // Blobs, blocks, snapshots, copies, leases and retained deletions at random, beside a naive model; in the end nothing
-// is left of what was deleted. tests/support/environment.h says how to repeat a run or make it longer.
+// is left of deleted blobs. tests/support/environment.h tells how to repeat a run or make it longer.
 #include <map>
 
 #include "tests/support/blob_service_fixture.h"
@@ -23,7 +23,7 @@ struct ModelBlob {
   std::string lease;
 };
 
-/// Seeds, and shards.
+/// Parameters: seeds, and shards.
 class BlobProperty : public BlobServiceTest,
                      public ::testing::WithParamInterface<std::tuple<std::uint64_t, std::size_t>> {
  protected:
@@ -50,11 +50,11 @@ class BlobProperty : public BlobServiceTest,
     return conditions;
   }
 
-  /// What is replaced or deleted is kept, while that is so.
+  /// Keeps the replaced or deleted content while retention is on.
   void discard(ModelBlob& blob, bool was_blob) const {
     if (blob.there && retains_) blob.kept.push_back({blob.content, true, was_blob});
   }
-  /// As the store lists them, the oldest first.
+  /// Returns the retained blobs as the store lists them, the oldest first.
   std::vector<ListedBlob> listed_kept(const std::string& name) {
     ListRequest request;
     request.prefix = name;
@@ -71,7 +71,7 @@ class BlobProperty : public BlobServiceTest,
     } while (!request.from.name.empty());
     return found;
   }
-  /// One of the snapshots that are there, by its place among all that is kept.
+  /// Returns one of the existing snapshots, by its place among all that is retained.
   std::optional<std::size_t> some_snapshot(const std::string& name) {
     std::vector<std::size_t> live;
     const auto& kept = model_[name].kept;
@@ -160,7 +160,7 @@ class BlobProperty : public BlobServiceTest,
     blob.staged.clear();
     blob.blocks = request.source.snapshot ? committed(to) : blocks;
   }
-  /// As the store tells them.
+  /// Returns the committed blocks as the store lists them.
   std::vector<std::pair<std::string, std::string>> committed(const std::string& name) {
     std::vector<std::pair<std::string, std::string>> blocks;
     const auto content = read(ref(name));

@@ -1,4 +1,4 @@
-// The service on the memory engine: content, lists against a naive model, damage, and what the collector leaves.
+// The service on the memory engine: content, lists against a naive model, damage, and files that the collector leaves.
 #include <fstream>
 #include <functional>
 

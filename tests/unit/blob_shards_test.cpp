@@ -1,5 +1,5 @@
-// Blobs over several shards: what spans them, containers that every shard must know of, copies between them, and what
-// is left when a shard fails in the middle.
+// Blobs over several shards: operations that span them, containers that every shard must know of, copies between them,
+// and the state that is left when a shard fails in the middle.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -23,7 +23,7 @@ class BlobShards : public BlobServiceTest {
 
   BlobShards() : BlobShards(std::make_shared<std::optional<std::size_t>>()) {}
 
-  /// A name of a blob on this shard, in this container.
+  /// Returns a name of a blob on this shard, in this container.
   std::string on(std::size_t shard, const std::string& container = "box", int which = 0) const {
     for (int i = 0;; ++i) {
       auto name = "blob-" + std::to_string(i);
@@ -53,7 +53,7 @@ class BlobShards : public BlobServiceTest {
     } while (!request.from.name.empty());
     return names;
   }
-  /// Everything, in pages of so many.
+  /// Lists everything, in pages of so many.
   static ListRequest in_pages(std::size_t limit) {
     ListRequest request;
     request.limit = limit;
@@ -70,7 +70,7 @@ class BlobShards : public BlobServiceTest {
     return run(service_.put_blob(ref(name), {}, {0, text.size(), text}, {}));
   }
 
-  kv::Allowance left_;  // of transactions, before shards fail
+  kv::Allowance left_;  // the transactions that are left before shards fail
 
  private:
   explicit BlobShards(const kv::Allowance& left) : BlobServiceTest(7, failing(left)), left_(left) {}
@@ -196,7 +196,7 @@ TEST_F(BlobShards, ACopyOnAnotherShardHasTheBlocksOfItsSource) {
   for (const auto& extent : lists->committed) ids.push_back(extent.block_id);
   EXPECT_THAT(ids, ElementsAre("AAAA", "BBBB", "CCCC"));
   expect_sound();
-  // And its blocks can be published again, beside new ones.
+  // Its blocks can also be published again, beside new ones.
   stage(on(1), "DDDD", "!");
   ASSERT_TRUE(run(service_.put_block_list(
       ref(on(1)), {{BlockSource::kCommitted, "CCCC"}, {BlockSource::kLatest, "DDDD"}}, {}, {})));
@@ -218,7 +218,7 @@ TEST_F(BlobShards, ACopyOnAnotherShardHasTheHolesOfItsSource) {
   const auto ranges = service_.get_page_ranges(ref(on(3)), {}, {});
   ASSERT_TRUE(ranges);
   EXPECT_EQ(ranges->ranges.size(), 2U);
-  // The pages of the copy are its own.
+  // The copy has pages of its own.
   const auto other = content(2 * kPageBytes);
   write(on(3), 1001, other);
   EXPECT_EQ(read(on(3))->substr(1001 * kPageBytes, 2 * kPageBytes), other);
@@ -258,7 +258,7 @@ TEST_F(BlobShards, ARefusedCopyLeavesNothing) {
   CopyRequest request;
   request.source = ref(on(0));
   EXPECT_TRUE(run(service_.copy_blob(request, {"acc", "none", on(1)}, {})).failed_with(ErrorCode::kContainerNotFound));
-  for (std::size_t transactions = 0; transactions < 2; ++transactions) {  // the payload's, and that which publishes it
+  for (std::size_t transactions = 0; transactions < 2; ++transactions) {  // of the payload, and of its publication
     *left_ = transactions;
     EXPECT_FALSE(copy(ref(on(0)), on(1)));
     left_->reset();
@@ -290,7 +290,7 @@ TEST_F(BlobShards, ACopyRetainsWhatItReplacesAsTheAccountOfItsPlaceSays) {
   }
   put(on(kShard), "text");
   ASSERT_TRUE(run(service_.put_blob(foreign, {}, {0, 4, "text"}, {})));
-  retain(7);  // in the one account
+  retain(7);  // in the only account
   CopyRequest there, back;
   there.source = ref(on(kShard));
   ASSERT_TRUE(run(service_.copy_blob(there, foreign, {})));
@@ -338,7 +338,7 @@ TEST_F(BlobShards, ADeletedContainerIsGoneOnEveryShard) {
   expect_sound();
 }
 
-/// Wherever a deletion fails, what was acknowledged is there or all of it is gone, and it can be done again.
+/// Wherever a deletion fails, either everything acknowledged is there or all of it is gone, and it can be repeated.
 TEST_F(BlobShards, ADeletionThatFailsAnywhereIsFinished) {
   for (std::size_t transactions = 0; transactions <= kShards + 1; ++transactions) {
     for (std::size_t shard = 0; shard < kShards; ++shard) ASSERT_TRUE(try_put(on(shard)));

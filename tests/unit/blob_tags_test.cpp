@@ -1,4 +1,4 @@
-// Tags: what may be one, expressions, and the index against a look at every blob.
+// Tags: valid tags, expressions, and the index against a look at every blob.
 #include <map>
 
 #include "blob_store/model/conditions.h"

@@ -1,4 +1,4 @@
-// Consumer groups: one reader at a time, and a place that only the one who has the group moves on.
+// Consumer groups: one reader at a time, and a place that only the reader that has the group moves on.
 #include "feeds/consumers/consumer_store.h"
 #include "feeds/tokens/token.h"
 #include "tests/support/loopback.h"

@@ -1,4 +1,4 @@
-// When answers leave, by loopback connections and one thread that runs step by step.
+// The moment at which answers leave, over loopback connections and one thread that runs step by step.
 #include <gtest/gtest.h>
 
 #include "common/http/outbox.h"
@@ -27,7 +27,7 @@ class OutboxTest : public ::testing::Test {
     tcp::socket client;
   };
 
-  /// What a connection does once its request is handled.
+  /// Answers as a connection does once its request is handled.
   Task<void> answer(Connection& connection, std::string text, bool& alive) {
     std::string_view first = text, second = "!";
     alive = co_await outbox_.send(connection.server, first, second);

@@ -48,7 +48,7 @@ Task<Response> echo(Request& request) {
   }
   if (request.path == "/scheme") {
     response.body = request.tls ? "https" : "plain";
-    request.tls = true;  // as a handler does that believes what a proxy says
+    request.tls = true;  // like a handler that believes a proxy's header
     co_return response;
   }
   if (request.path == "/wait-until-alone") {
@@ -101,7 +101,7 @@ class HttpServer : public ::testing::Test {
     options_.max_header_bytes = 4096;
     start();
   }
-  /// Ends the server of SetUp, if there is one, and starts one with the options as they are now.
+  /// Ends the server of SetUp, if there is one, and starts one with the current options.
   void start() {
     server_.reset();
     auto server = bind_server(options_, *random_);
@@ -120,7 +120,7 @@ class HttpServer : public ::testing::Test {
     socket.connect({asio::ip::address_v4::loopback(), port_});
     return socket;
   }
-  /// What the peer sends until it closes. "still open" if it has not done so after a long time.
+  /// Returns the peer's bytes until it closes. "still open" if it has not closed after a long time.
   static std::string read_to_end(tcp::socket& socket) {
     auto reading = std::async(std::launch::async, [&socket] {
       std::string all;
@@ -308,7 +308,7 @@ TEST_F(HttpServer, ExpectContinueIsAnsweredBeforeTheBody) {
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200"));
 }
 
-// Strings grow by more than they are asked to: what a body is read into may have room for more than the body.
+// Strings grow by more than they are asked to: the buffer of a body may have room for more than the body.
 TEST_F(HttpServer, ABodyOfAnyLengthThatComesAfterItsHeadIsWaitedForToItsEnd) {
   auto socket = connect();
   for (const auto size : {15UZ, 16UZ, 20UZ, 31UZ, 100UZ, 1000UZ}) {
@@ -437,7 +437,7 @@ TEST_F(HttpServer, AnAddressHasSoManyConnections) {
   auto one = connect(), two = connect();
   for (auto* socket : {&one, &two}) {
     send(*socket, "GET /ignore HTTP/1.1\r\nHost: h\r\n\r\n");
-    std::array<char, 17> answered{};  // so it was accepted, by whichever thread
+    std::array<char, 17> answered{};  // so it was accepted, by either thread
     asio::read(*socket, asio::buffer(answered));
   }
   auto three = connect();

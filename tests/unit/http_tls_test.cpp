@@ -1,4 +1,4 @@
-// The HTTP server over TLS: handshakes, what comes instead of one, and certificates that are read again.
+// The HTTP server over TLS: handshakes, other bytes in their place, and certificates that are read again.
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 #include <unistd.h>
@@ -85,7 +85,7 @@ class HttpsServer : public ::testing::Test {
     socket.connect({asio::ip::address_v4::loopback(), server_->port()});
     return socket;
   }
-  /// After the handshake.
+  /// Returns a client after the handshake.
   std::unique_ptr<Client> open() {
     auto client = std::make_unique<Client>(connect(), trusting_);
     client->handshake(ssl::stream_base::client);
@@ -96,7 +96,7 @@ class HttpsServer : public ::testing::Test {
                                                             &X509_free);
     return ASN1_INTEGER_get(X509_get0_serialNumber(shown.get()));
   }
-  /// One request on a connection that stays open; the body of its answer.
+  /// Sends one request on a connection that stays open; returns the body of its answer.
   static std::string ask(Client& client, const std::string& body) {
     asio::write(client, asio::buffer("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) +
                                      "\r\n\r\n" + body));
@@ -108,7 +108,7 @@ class HttpsServer : public ::testing::Test {
     }
     return answer.substr(head);
   }
-  /// Everything until the peer closes, and how it ended. "still open" if that takes too long.
+  /// Reads everything until the peer closes, and tells how it ended. "still open" if that takes too long.
   template <class Stream>
   static std::string read_to_end(Stream& stream, boost::system::error_code& ended) {
     auto reading = std::async(std::launch::async, [&] {
@@ -178,7 +178,7 @@ TEST_F(HttpsServer, AHandlerLearnsThatThePeerIsGone) {
     EXPECT_EQ(gone.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
     boost::system::error_code ignored;
     ::SSL_set_shutdown(client->native_handle(), SSL_RECEIVED_SHUTDOWN);
-    client->shutdown(ignored);  // what comes before the end of the stream
+    client->shutdown(ignored);  // the close that precedes the end of the stream
   }
   EXPECT_EQ(gone.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
@@ -219,7 +219,7 @@ TEST_F(HttpsServer, HandshakesTakeConnectionsAndGiveWay) {
   options_.handshake_timeout = std::chrono::minutes(10);
   start();
   auto first = connect(), second = connect();
-  const auto third = open();  // instead of the first, which has waited longest
+  const auto third = open();  // in the place of the first, which has waited longest
   boost::system::error_code ended;
   EXPECT_EQ(read_to_end(first, ended), "");
   EXPECT_EQ(ask(*third, "x"), "tls x");

@@ -14,7 +14,7 @@ class IndexKeepersFixture : public WorkersFixture {
     drive_until([&] { return true; });
   }
 
-  /// As run(), while the owners go on.
+  /// Like run(), while the owners go on.
   template <class T>
   T run_beside(Task<T> task) {
     auto future = asio::co_spawn(io_, std::move(task), asio::use_future);

@@ -1,4 +1,4 @@
-// Lookups in rows that a test puts there as an owner would.
+// Lookups in rows that a test writes like an owner.
 #pragma once
 #include <algorithm>
 
@@ -42,7 +42,7 @@ struct IndexLookup : IndexFixture {
     mutation.origin = {index.id, of.partition_key, of.row_key};
     write("Rows", partition, std::move(mutation));
   }
-  /// The pieces of one group, each with a few entries.
+  /// Writes the pieces of one group, each with a few entries.
   void put_list(const Index& index, const std::string& group, const std::vector<Entity>& members,
                 std::size_t in_a_piece = 3) {
     const auto& kind = std::get<ListsKind>(index.definition.kind);
@@ -67,7 +67,7 @@ struct IndexLookup : IndexFixture {
     }
   }
 
-  /// All pages, "P/R" for each entity.
+  /// Returns all pages, "P/R" for each entity.
   std::vector<std::string> found(const Index& index, Parameters parameters) {
     std::vector<std::string> out;
     left_out = 0;

@@ -1,4 +1,4 @@
-// Lookups of an index that follows its table, as its owner would let it.
+// Lookups of an index that follows its table, with the owner's acknowledgements.
 #pragma once
 #include "tests/unit/index_lookup_fixture.h"
 
@@ -9,7 +9,7 @@ struct IndexProof : IndexLookup {
     ASSERT_TRUE(run_task(
         tables.follow("Source", {index.id, index.definition.key_properties()}, true, std::nullopt, std::nullopt)));
   }
-  /// As the owner, once it has dealt with everything.
+  /// Acknowledges like the owner, once it has handled everything.
   void acknowledge() {
     Result<table_store::ChangesPage> page;
     do {

@@ -1,4 +1,4 @@
-// Indexes with owners and keepers on stores in memory, and what a full scan of the table says that their rows are.
+// Indexes with owners and keepers on stores in memory, and the expected rows by a full scan of the table.
 #pragma once
 #include <map>
 #include <set>
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using table_store::Origin;
 using table_store::Property;
 
-/// What is in a row, without what every write changes.
+/// The contents of a row, without the properties that every write changes.
 using Rows = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
 
 class IndexRowsFixture : public IndexKeepersFixture {
@@ -41,7 +41,7 @@ class IndexRowsFixture : public IndexKeepersFixture {
     std::ranges::sort(out);
     return out;
   }
-  /// The rows that the index has; of pieces, their keys together.
+  /// Returns the rows of the index; for pieces, their keys together.
   Rows actual(const Index& index) {
     if (const auto* lists = in_blobs(index)) return actual_in_blobs(index, *lists);
     Rows out;
@@ -59,7 +59,7 @@ class IndexRowsFixture : public IndexKeepersFixture {
     }
     return out;
   }
-  /// As everybody can read them: each row of the directory names a blob.
+  /// Returns the lists as everybody can read them: each row of the directory names a blob.
   Rows actual_in_blobs(const Index& index, const indexes::ListsKind& lists) {
     Rows out;
     for (auto& row : directory(index)) {
@@ -100,7 +100,7 @@ class IndexRowsFixture : public IndexKeepersFixture {
     if (!names) return {};
     return {names->names.begin(), names->names.end()};
   }
-  /// Those of the index, when nothing waits.
+  /// Checks that the only blobs are those of the index, when nothing waits.
   void expect_no_other_blobs(const Index& index) {
     const auto* lists = in_blobs(index);
     if (lists == nullptr) return;
@@ -113,7 +113,7 @@ class IndexRowsFixture : public IndexKeepersFixture {
       EXPECT_NE(row.partition_key, "blobs " + index.id) << "a note is left";
     }
   }
-  /// What a full scan says that the index has.
+  /// Returns the rows that the index must have by a full scan.
   Rows wanted(const Index& index) {
     Rows out;
     const auto& definition = index.definition;

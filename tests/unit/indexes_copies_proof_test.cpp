@@ -1,4 +1,4 @@
-// Lookups by copies that need not read the entities, because the log proves that the copies are what those are.
+// Lookups by copies that need not read the entities, because the log proves that the copies equal them.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
-/// The copies say that they are copies, so that a test can tell what it was shown.
+/// The copies are marked as copies, so that a test can tell which of the two it was shown.
 struct ProvenCopies : IndexProof {
   void SetUp() override {
     IndexLookup::SetUp();
@@ -47,7 +47,7 @@ struct ProvenCopies : IndexProof {
     std::string what;
     table_store::Version version = 0;
   };
-  /// What is found, by its RowKey: the property Is. All pages.
+  /// Returns the property Is of the found entities, by RowKey. All pages.
   std::map<std::string, Shown> look_up(const std::string& select = "entities", const std::string& top = "100") {
     calls.clear();
     std::map<std::string, Shown> out;
@@ -74,7 +74,7 @@ struct ProvenCopies : IndexProof {
     } while (!continuation.empty());
     return out;
   }
-  /// "row:what" for each.
+  /// Returns "row:what" for each entity, where "what" tells whether the copy or the entity was shown.
   std::vector<std::string> shown(const std::string& select = "entities", const std::string& top = "100") {
     std::vector<std::string> out;
     for (const auto& [row, found] : look_up(select, top)) out.push_back(row + ":" + found.what);
@@ -111,7 +111,7 @@ TEST_F(ProvenCopies, WhatHasChangedIsReadAndCompared) {
   expect_shown({"r2:entity", "r3:copy", "r4:copy"}, 2);
   const auto now = **run_task(tables.get("Source", "p", "r2"));
   EXPECT_EQ(look_up().at("r2").version, now.version);
-  // The rows follow; only then does the owner say so.
+  // The rows follow; only then does the owner acknowledge.
   copy(now);
   expect_shown({"r2:entity", "r3:copy", "r4:copy"}, 2);
   acknowledge();
@@ -199,7 +199,7 @@ struct AmbiguousCopies : IndexProof {
     mutation.origin = {index.id, "p", row};
     write("Rows", "all", std::move(mutation));
   }
-  /// The RowKeys, whatever is selected and whether the index is ready or not.
+  /// Returns the RowKeys, with any selection, and whether the index is ready or not.
   std::vector<std::string> found(const Parameters& given) {
     std::vector<std::string> out;
     for (const auto state : {kReady, kBuilding}) {

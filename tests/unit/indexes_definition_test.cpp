@@ -1,4 +1,4 @@
-// Definitions of indexes: what is read, what is refused with every problem, and what cannot be beside another.
+// Definitions of indexes: parsing, refusals with every problem, and definitions that exclude each other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

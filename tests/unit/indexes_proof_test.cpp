@@ -1,4 +1,5 @@
-// Lookups that need not read what the log proves: whatever happens meanwhile, none is shown that does not match.
+// Lookups that trust the proof of the log and read no entities: none shows an entity that does not match, even with
+// concurrent writes.
 #include <gmock/gmock.h>
 
 #include "tests/unit/index_proof_fixture.h"
@@ -28,7 +29,7 @@ struct ProvenLookup : IndexProof {
     calls.clear();
     return found(index, {{"value", "x"}, {"select", select}, {"top", top}});
   }
-  /// By each of the ways.
+  /// Looks up in each of the ways.
   void expect_found(const std::vector<std::string>& wanted, std::uint64_t wanted_left_out) {
     for (const auto* select : {"keys", "entities", "A"}) {
       for (const auto* top : {"1", "2", "100"}) {
@@ -60,7 +61,7 @@ TEST_F(ProvenLookup, LooksAtWhatHasChanged) {
   erase("r3");
   put("p", "r3", {{"A", std::string("x")}});
   expect_found({"p/r2", "p/r3", "p/r4"}, 2);
-  // The rows follow; only then does the owner say so.
+  // The rows follow; only then does the owner acknowledge.
   put_list(index, "x", {members[2], members[3], members[4]}, 5);
   expect_found({"p/r2", "p/r3", "p/r4"}, 0);
   acknowledge();
@@ -81,7 +82,7 @@ TEST_F(ProvenLookup, ShowsEntitiesAsTheyAre) {
   }
 }
 
-/// The rows may say what was true before the log began anew.
+/// The rows may hold a state from before the log began anew.
 TEST_F(ProvenLookup, TrustsNoRowsOfAnIndexThatIsNotReady) {
   put("p", "r0", {{"A", std::string("y")}});
   erase("r1");

@@ -1,4 +1,4 @@
-// What a summary tells of a group while the numbers of its pieces come and go.
+// A summary's answers about a group while the numbers of its pieces come and go.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ GroupTotals totals(const std::vector<Number>& numbers) {
   return totals_of(entries);
 }
 
-/// As the summary's row keeps them.
+/// Returns the totals as the summary's row keeps them.
 GroupTotals stored(const GroupTotals& group) {
   table_store::Entity row;
   row.properties = summary_properties("g", group);
@@ -27,7 +27,7 @@ GroupTotals stored(const GroupTotals& group) {
   return read.value_or(GroupTotals{});
 }
 
-/// Of a group whose pieces are these, after the first has become another; as the owner of an index adds them up.
+/// Returns the totals of a group with these pieces, after a change of the first, as the owner of an index adds them up.
 GroupTotals changed(const std::vector<std::vector<Number>>& pieces, const std::vector<Number>& first) {
   GroupTotals group, others;
   for (const auto& piece : pieces) group.add(totals(piece));

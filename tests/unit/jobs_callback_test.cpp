@@ -1,5 +1,5 @@
-// What callbacks may be and where they may go. Where many forms mean the same thing, an independent reader decides what
-// they mean: inet_aton for odd IPv4 forms, networks written as text for special addresses.
+// The allowed URLs and destinations of callbacks. Where many forms mean the same, an independent reader decides their
+// meaning: inet_aton for odd IPv4 forms, networks written as text for special addresses.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(CallbackUrl, IsReadAndRebuilt) {
     EXPECT_EQ(url->host, c.host);
     EXPECT_EQ(url->port, c.port);
     EXPECT_EQ(url->tls, c.tls);
-    // What was rebuilt reads as the same.
+    // The rebuilt URL reads as the same.
     EXPECT_EQ(parse_callback_url(url->text)->text, url->text);
   }
 }
@@ -222,7 +222,7 @@ TEST(CallbackUrl, AnOddAddressIsThatAddressOrNothing) {
     EXPECT_EQ(url->address->to_v4().to_uint(), ntohl(meant.s_addr)) << host;
   }
   EXPECT_GT(odd, 5000U);
-  // Those written as they should be are let through, to be judged as addresses.
+  // Well-formed ones are let through, to be judged as addresses.
   for (int i = 0; i < 1000; ++i) {
     const ip::address_v4 address(static_cast<std::uint32_t>(random->next()));
     const auto url = parse_callback_url("https://" + address.to_string() + "/");
@@ -323,7 +323,7 @@ TEST(CallbackPolicy, AnyHostIsNotAnyAddress) {
     EXPECT_FALSE(admitted(any, "https://" + std::string(host) + "/")) << host;
     EXPECT_TRUE(admitted(policy_of("*:*", host), "https://" + std::string(host) + "/")) << host;
   }
-  // A name that is allowed is allowed at public addresses only, unless it stands in the second list.
+  // An allowed name is allowed at public addresses only, unless it is in the second list.
   const auto url = *parse_callback_url("https://intranet/");
   EXPECT_FALSE(any.may_connect(url, ip::make_address("10.0.0.1")));
   EXPECT_TRUE(any.may_connect(url, ip::make_address("8.8.8.8")));
@@ -426,7 +426,7 @@ TEST(JobBatch, AGroupHasANameAndMayTellOfItsEnd) {
   EXPECT_FALSE(
       parse_job_batch(R"({"group":"a","jobs":[{"kind":"delete","source":"Aaa","filter":"","idempotencyKey":"k"}]})")
           .has_value());
-  // Only messages say which member they are.
+  // Only messages tell which member they are.
   const std::string member = R"({"kind":"delete","source":"Aaa","filter":"","group":{"id":"a","number":3}})";
   EXPECT_FALSE(parse_job_spec(member).has_value());
   EXPECT_EQ(parse_job_message(member)->spec.group, (GroupMember{"a", 3}));

@@ -1,4 +1,4 @@
-// Cron expressions: against a naive minute-by-minute evaluation, over clock changes, and what is refused.
+// Cron expressions: against a naive minute-by-minute evaluation, over clock changes, and refusals.
 #include <date/tz.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(Cron, WhatIsRefusedSaysWhy) {
   EXPECT_TRUE(TimeZone::find("Mars/Olympus").error().message.find("Mars/Olympus") != std::string::npos);
 }
 
-// Walks the minutes; an independent reading of the fields that are generated.
+// Walks the minutes, with an independent reading of the generated fields.
 TEST(Cron, AgreesWithWalkingTheMinutes) {
   const auto random = make_seeded_random(11);
   const auto* berlin = date::locate_zone("Europe/Berlin");

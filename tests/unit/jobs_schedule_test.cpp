@@ -1,5 +1,4 @@
-// Schedules without I/O: what is refused, moments in filters, and the planner over a clock that a test moves as it
-// likes.
+// Schedules without I/O: refusals, moments in filters, and the planner over a clock that a test moves freely.
 #include <date/tz.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +29,7 @@ TEST(TimeTemplate, FillsMomentsIn) {
             "2026-11-21T10:30:00Z");
   EXPECT_EQ(fill("{today} {today-1d}"), "2026-11-21T00:00:00Z 2026-11-20T00:00:00Z");
   EXPECT_EQ(fill("{today}", "2026-11-21T23:30:00Z", "Europe/Berlin"), "2026-11-21T23:00:00Z");
-  // The day with 25 hours lies between: days of the calendar, not of 24 hours.
+  // The day with 25 hours lies between: days are those of the calendar, not 24 hours.
   EXPECT_EQ(fill("{today-1d} {today}", "2026-10-26T12:00:00Z", "Europe/Berlin"),
             "2026-10-24T22:00:00Z 2026-10-25T23:00:00Z");
   EXPECT_EQ(fill("Name eq '{{now}}'"), "Name eq '{now}'");
@@ -140,7 +139,7 @@ TEST(Schedule, Names) {
   EXPECT_FALSE(is_schedule_name(std::string(64, 'a')));
 }
 
-/// A schedule and what became of its due times; acts on decisions as a worker does, with jobs that end when told.
+/// A schedule and the outcomes of its due times; acts on decisions as a worker does, with jobs that end on command.
 struct Course {
   Course(const std::string& cron, const std::string& begin, const std::string& zone = "UTC") {
     schedule.spec.cron = cron;
@@ -149,7 +148,7 @@ struct Course {
     schedule.state.decided = time_of(begin);
   }
 
-  /// Everything until the schedule sleeps; when to look again.
+  /// Does everything until the schedule sleeps; returns the time of the next look.
   std::optional<Time> look(Time now) {
     const auto timetable = *Timetable::of(schedule.spec);
     for (int i = 0; i < 1000; ++i) {
@@ -223,7 +222,7 @@ TEST(SchedulePlan, CatchUp) {
             std::pair(Times{"2026-11-21T01:00:00Z", "2026-11-21T02:00:00Z", "2026-11-21T03:00:00Z"}, std::uint64_t{0}));
   EXPECT_EQ(caught_up(CatchUp::kAll, minutes(70), now),
             std::pair(Times{"2026-11-21T02:00:00Z", "2026-11-21T03:00:00Z"}, std::uint64_t{1}));
-  // Bounded, the newest.
+  // The catch-up is bounded; the newest times remain.
   const auto many = caught_up(CatchUp::kAll, {}, "2026-11-30T00:00:00Z");
   EXPECT_EQ(many.first.size(), kMostCaughtUp);
   EXPECT_EQ(many.first.back(), "2026-11-30T00:00:00Z");
@@ -258,7 +257,7 @@ TEST(SchedulePlan, Overlap) {
   wait.look("2026-11-21T01:00:00Z");
   EXPECT_EQ(wait.look("2026-11-21T03:00:00Z"), time_of("2026-11-21T03:00:02Z"));
   wait.job_runs = false;
-  wait.look("2026-11-21T03:10:00Z");  // one, and that one runs now
+  wait.look("2026-11-21T03:10:00Z");  // one job, which is running now
   EXPECT_EQ(wait.take(), (Times{"2026-11-21T01:00:00Z", "2026-11-21T02:00:00Z"}));
   wait.job_runs = wait.jobs_last = false;
   wait.look("2026-11-21T03:20:00Z");
@@ -277,7 +276,7 @@ TEST(SchedulePlan, Overlap) {
 TEST(SchedulePlan, ClockJumps) {
   Course course("0 * * * *", "2026-11-21T00:00:00Z");
   course.look("2026-11-21T01:00:00Z");
-  // Back: what was settled stays so.
+  // Back: settled times stay settled.
   EXPECT_EQ(course.look("2026-11-21T00:10:00Z"), time_of("2026-11-21T02:00:00Z"));
   course.look("2026-11-21T01:00:00Z");
   EXPECT_EQ(course.take(), Times{"2026-11-21T01:00:00Z"});
@@ -292,7 +291,7 @@ TEST(SchedulePlan, ClockJumps) {
   EXPECT_EQ(course.take(), Times{"2026-11-21T07:00:00Z"});
 }
 
-// Whatever the clock does within a day and whenever somebody looks, each time runs once, in order, none is lost.
+// However the clock moves within a day and at any times of looks, each time runs once, in order, and none is lost.
 TEST(SchedulePlan, RandomLooksAndJumps) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const auto random = make_seeded_random(seed);
@@ -334,7 +333,7 @@ TEST(SchedulePlan, AClaimIsLeftToItsWorkerForAWhile) {
   const auto due = time_of("2026-11-21T01:00:00Z");
   state.decided = due;
   state.pending = ScheduleState::Pending{due, "{}", due, "w1"};
-  state.paused = true;  // what was claimed is carried out even so
+  state.paused = true;  // a claimed time is carried out even so
   const auto step = [&](Time now) { return decide(timetable, course.schedule, now, seconds(30), false).step; };
   EXPECT_EQ(step(due + seconds(29)), ScheduleStep::kSleep);
   EXPECT_EQ(step(due + seconds(30)), ScheduleStep::kResume);
@@ -342,7 +341,7 @@ TEST(SchedulePlan, AClaimIsLeftToItsWorkerForAWhile) {
   EXPECT_EQ(step(due - hours(1)), ScheduleStep::kResume);  // the clock was put back
 }
 
-// Over zones that change by an hour, by half an hour, and one that left out a day.
+// Over zones that change by an hour and by half an hour, and one that left out a day.
 TEST(Cron, EveryFullHourOfAYear) {
   for (const auto& [name, year] : {std::pair("Europe/Berlin", 2026), std::pair("Australia/Lord_Howe", 2026),
                                    std::pair("Pacific/Apia", 2011), std::pair("UTC", 2026)}) {

@@ -97,7 +97,7 @@ TEST(JobSpec, TimesAreThoseThatARecordCanHold) {
   EXPECT_THAT(then.error().message, HasSubstr("then: notBefore must be a time of the years"));
 }
 
-/// A merge whose canonical text has so many bytes.
+/// Returns a merge whose canonical text has so many bytes.
 std::string merge_of(std::size_t bytes) {
   const auto with = [](std::size_t letters) {
     return R"({"kind":"merge","source":"Source","filter":"","set":{"Text":")" + std::string(letters, 'x') + "\"}}";

@@ -42,7 +42,7 @@ class AgeClockTest : public testing::Test {
       keep();
     }
   }
-  /// The store is started again after so long.
+  /// Starts the store again after this pause.
   void start_after(Duration pause) {
     clock_.wall += pause;
     clock_.elapsed = hours(5);  // of another machine's life

@@ -1,5 +1,5 @@
-// Copies of catalogue rows: what shards know of a row while it changes, is dropped and is made again, and what becomes
-// of a change that somebody began and did not finish.
+// Copies of catalogue rows: the shards' knowledge of a row while it changes, is dropped and is made again, and changes
+// that a process began and did not finish.
 #include "common/kv/catalogue_copies.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Rows "r" name -> version text of a catalogue; what each shard did is a row "did" of it.
+/// Rows "r" name -> version text of a catalogue; the last action on each shard is its row "did".
 class TestRows final : public CatalogueCopies::Rows {
  public:
   Result<std::optional<CatalogueCopies::Copy>> read(const Reader& catalogue, std::string_view,
@@ -154,11 +154,11 @@ TEST_P(CatalogueCopiesTest, NothingChangesIfNothingIsToBeDone) {
   for (std::size_t shard = 0; shard < shards(); ++shard) EXPECT_EQ(seen(shard), "value 7");
 }
 
-/// What is true of several shards only.
+/// Tests that hold for several shards only.
 using DividedCatalogue = CatalogueCopiesTest;
 INSTANTIATE_TEST_SUITE_P(Shards, DividedCatalogue, testing::Values(2, 5));
 
-/// As if the process had died behind any of its steps: the shards so far have changed, the others and the row have not.
+/// As if the process had died after any of its steps: the shards so far have changed, the others and the row have not.
 TEST_P(DividedCatalogue, ADropThatWasCutOffIsFinishedAtTheNextStart) {
   for (std::size_t reached = 1; reached < shards(); ++reached) {
     create(reached * 10);
@@ -230,7 +230,7 @@ TEST_P(DividedCatalogue, ACopyThatIsBroughtDuringAChangeIsTheNewOne) {
   EXPECT_EQ(did(1), "followed") << "with what the change does on each shard";
 }
 
-/// The copy was read from the catalogue, and before it is put the row goes.
+/// The copy was read from the catalogue, and the row is dropped before the copy is put.
 TEST_P(DividedCatalogue, ACopyThatIsOvertakenByADropIsNotPut) {
   create(7);
   engines_[1].before_next = [&] { EXPECT_TRUE(*change(8, std::nullopt)); };
@@ -349,8 +349,8 @@ TEST_F(SharedCatalogue, ADropIsFinishedByTheNextOwnerOfTheCatalogue) {
   for (std::size_t shard = 1; shard < kShards; ++shard) EXPECT_EQ(seen(shard), std::nullopt);
 }
 
-/// The former owner of the catalogue stood still in the middle of a drop, which another one finished; then the table
-/// was made again, and the former one goes on.
+/// The former owner of the catalogue stood still in the middle of a drop, which another owner finished; then the table
+/// was made again, and the former owner goes on.
 TEST_F(SharedCatalogue, ADropThatGoesOnAfterItWasFinishedChangesNothing) {
   create(7);
   bring_all();
@@ -367,7 +367,7 @@ TEST_F(SharedCatalogue, ADropThatGoesOnAfterItWasFinishedChangesNothing) {
   EXPECT_EQ(marks(), 0U);
 }
 
-/// What it has read of the catalogue is older than what another owner of the shard has done meanwhile.
+/// Its copy of the catalogue is older than the changes that another owner of the shard has made meanwhile.
 TEST_F(SharedCatalogue, ACopyThatWasReadBeforeTheShardMovedIsNotPut) {
   create(7);
   engines_[3].before_next = [&] {

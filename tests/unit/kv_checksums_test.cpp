@@ -1,4 +1,4 @@
-// CRC-32C by two ways that must agree with a third, the polynomial bit by bit: ours and what RocksDB calls.
+// CRC-32C in two ways that must agree with a third, the polynomial bit by bit: ours and RocksDB's.
 #include <gtest/gtest.h>
 
 #include <random>

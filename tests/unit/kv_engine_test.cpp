@@ -1,4 +1,4 @@
-// What every engine promises, run against each of them. Bodies hand on what fails and tell what they saw afterwards,
+// The promises of every engine, tested against each of them. Bodies pass failures on and report their reads afterwards,
 // since an engine may run them again.
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Engine>> open_rocks(const std::filesystem::path& path) {
   return open_rocksdb(testing::small_options(path / "db"));
 }
 
-/// In the database of this process.
+/// Opens an engine in the database of this process.
 Result<std::unique_ptr<Engine>> open_in_postgres(const std::filesystem::path&) {
   auto* const server = tidemark::testing::TemporaryPostgres::shared();
   PostgresOptions options;
@@ -122,7 +122,7 @@ TEST_P(EngineTest, ABodyReadsItsOwnWrites) {
   EXPECT_EQ(entries(*engine_->snapshot()), (Entries{{"a", "1"}, {"b", "two"}, {"c", "3"}, {"z", "26"}}));
 }
 
-/// "place value", of each that was told.
+/// Returns "place value" for each found entry.
 std::vector<std::string> all_of(const Reader& reader, const std::vector<std::string>& keys) {
   std::vector<std::string> out;
   const auto read = reader.get_all(keys, [&](std::size_t place, std::optional<std::string_view> value) -> Result<void> {
@@ -368,7 +368,7 @@ class RandomWork {
   std::mt19937 random_;
 };
 
-/// What a transaction read, step by step.
+/// The reads of a transaction, step by step.
 struct Seen {
   std::vector<Entries> scans;
   std::vector<std::string> probes;

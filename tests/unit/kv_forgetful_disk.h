@@ -1,6 +1,6 @@
-// Files that forget, when the power fails, what nobody synced: the bytes after the last sync of a file, and names that
-// came into a directory after its last sync (a rename then leaves what the name stood for before). kill -9 keeps the
-// page cache and never shows a missing fsync; this does. The power can be set to fail at the n-th change. Thread safe.
+// Files that lose unsynced data when the power fails: the bytes after the last sync of a file, and names that came into
+// a directory after its last sync (a rename then leaves the name's former file). kill -9 keeps the page cache and never
+// shows a missing fsync; this does. The power can be set to fail at the n-th change. Thread safe.
 #pragma once
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -38,7 +38,7 @@ class ForgetfulDisk final : public rocksdb::FileSystemWrapper {
     std::lock_guard lock(mutex_);
     return dead_;
   }
-  /// After everything is closed: what a machine finds that starts again.
+  /// Restores, after everything is closed, the state that a machine finds when it starts again.
   void come_back() {
     std::lock_guard lock(mutex_);
     for (const auto& [path, synced] : synced_) {
@@ -101,7 +101,7 @@ class ForgetfulDisk final : public rocksdb::FileSystemWrapper {
     }
     return target()->DeleteFile(path, options, debug);
   }
-  // What the engine does not use, and this disk does not model.
+  // Operations that the engine does not use, and that this disk does not model.
   Status ReuseWritableFile(const std::string&, const std::string&, const rocksdb::FileOptions&,
                            std::unique_ptr<rocksdb::FSWritableFile>*, Debug*) override {
     return Status::NotSupported("reuse");
@@ -146,7 +146,7 @@ class ForgetfulDisk final : public rocksdb::FileSystemWrapper {
     Status Fsync(const Options&, Debug*) override { return synced(); }
 
    private:
-    /// The real fsync has nothing to add: the test's machine does not lose power.
+    /// The real fsync is not needed: the test's machine does not lose power.
     Status synced() {
       if (auto refused = disk_.change(); !refused.ok()) return refused;
       disk_.note_synced(path_, size_);
@@ -171,7 +171,7 @@ class ForgetfulDisk final : public rocksdb::FileSystemWrapper {
     const std::string path_;
   };
 
-  /// Every change asks here whether it still happens.
+  /// Every change asks here whether it still takes effect.
   Status change() {
     std::lock_guard lock(mutex_);
     if (!dead_ && --left_ == 0) dead_ = true;
@@ -181,7 +181,7 @@ class ForgetfulDisk final : public rocksdb::FileSystemWrapper {
     std::lock_guard lock(mutex_);
     if (!dead_) synced_[path] = size;
   }
-  /// Remembers what the name stands for until its directory is synced.
+  /// Remembers the former file of the name until its directory is synced.
   void note_new_name(const std::string& path) {
     std::optional<std::string> before;
     if (std::ifstream file(path, std::ios::binary); file) {
@@ -203,8 +203,8 @@ class ForgetfulDisk final : public rocksdb::FileSystemWrapper {
   mutable std::mutex mutex_;
   bool dead_ = false;
   std::uint64_t left_ = std::numeric_limits<std::uint64_t>::max();
-  std::map<std::string, std::uint64_t> synced_;                  // bytes of each file that are safe
-  std::map<std::string, std::optional<std::string>> new_names_;  // not yet safe, and what each stood for before
+  std::map<std::string, std::uint64_t> synced_;                  // safe bytes of each file
+  std::map<std::string, std::optional<std::string>> new_names_;  // not yet safe, with the former file of each
 };
 
 }  // namespace tidemark::kv::testing

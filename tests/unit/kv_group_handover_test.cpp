@@ -27,7 +27,7 @@ enum class At { kLooks, kSleeps, kRuns, kWrites, kEnded };
 struct World {
   struct Group {
     std::deque<int> members;
-    int dirty = 0;  // rows written and not cleared yet
+    int dirty = 0;  // rows that were written and are not cleared yet
     bool operator==(const Group&) const = default;
   };
   GroupHandover handover{kWorth};
@@ -79,7 +79,7 @@ struct World {
   [[nodiscard]] bool may_go_on() const {
     return groups[run.filling].members.size() < kFull && (!run.while_writing || writing());
   }
-  /// One body, or the run's end.
+  /// Runs one body, or ends the run.
   void run_on(At& thread) {
     auto& group = groups[run.filling];
     if (taken.empty()) taken.swap(queue);

@@ -1,4 +1,4 @@
-// Which names a shard is written to most: what a sample tells of them, and for how long.
+// The names that a shard is written to most: their shares in a sample, and how long these last.
 #include "common/kv/hot_names.h"
 
 #include <gmock/gmock.h>

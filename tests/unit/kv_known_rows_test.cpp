@@ -21,7 +21,7 @@ Walked in_order(const Stored& stored, const KeyRange& range, Direction direction
   return rows;
 }
 
-/// What an engine does with what was missed.
+/// Fetches the missing rows, as an engine does.
 void fetch(const Stored& stored, const KnownRows::Missing& missing, KnownRows& known) {
   for (const auto& key : missing.keys) {
     const auto found = stored.find(key);

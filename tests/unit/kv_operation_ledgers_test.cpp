@@ -1,6 +1,6 @@
-// Ledgers of an operation that writes to several shards, while shards fail in the middle of whatever is being done:
-// nothing is written under a lower epoch once something was under a higher one, nothing once it is closed, and what was
-// counted is what was written.
+// Ledgers of an operation that writes to several shards, while shards fail in the middle of any step: nothing is
+// written under a lower epoch once something was written under a higher one, nothing once it is closed, and the counts
+// are those of the writes.
 #include "common/kv/operation_ledgers.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
     shards_.placement = Placement(kShards, Placement::Key{1, 2, 3});
     ledgers_.emplace(shards_, &ledger_key);
   }
-  /// From now on two processes have the shards between them.
+  /// Divides the shards between two processes from now on.
   void share() {
     for (auto& process : processes_) {
       shards_.owners = &process.owners;
@@ -48,7 +48,7 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
   OperationLedgers& home() { return of(home_shard()); }
 
   static Fence fence(std::uint64_t epoch, std::uint64_t since = 0) { return {"op", epoch, "done", since}; }
-  /// As a store writes under a fence.
+  /// Writes as a store does under a fence.
   Task<Result<void>> write(std::size_t shard, Fence fence) {
     bool done = false;
     for (bool entered = false; !done; entered = true) {
@@ -69,7 +69,7 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
     return count;
   }
 
-  /// An hour later, a round over all shards; ten hours are kept.
+  /// An hour later, makes a round over all shards; ten hours are kept.
   void fade() {
     now_ += std::chrono::hours(1);
     std::vector<Engine*> engines;
@@ -157,7 +157,7 @@ TEST_F(Ledgers, AForgottenOperationLeavesNothing) {
   ASSERT_TRUE(run(home().forget_operation("acc", "op")));
   EXPECT_EQ(rows(), kShards) << "it is open";
   ASSERT_TRUE(run(home().close_operation("acc", "op", 1)));
-  *left_ = 2;  // and then everything fails
+  *left_ = 2;  // after these, everything fails
   EXPECT_FALSE(run(home().forget_operation("acc", "op")));
   left_->reset();
   ASSERT_TRUE(run(home().forget_operation("acc", "op")));
@@ -225,7 +225,7 @@ TEST_F(Ledgers, OneShardKeepsTheLedgerAsEver) {
 class LedgersAtRandom : public Ledgers, public ::testing::WithParamInterface<std::uint64_t> {
  protected:
   void step(Random& random) {
-    // What fails in the middle is as a process that died there; it may also not.
+    // An attempt that fails in the middle is like a process that died there, but may go on.
     if (random.below(3) == 0) *left_ = random.below(6);
     if (shared_ && random.below(4) == 0) places_[random.below(kShards)] = &processes_[random.below(2)].owners;
     const auto epoch = 1 + random.below(newest_) + (random.below(12) == 0 ? 1 : 0);

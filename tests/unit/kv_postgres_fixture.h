@@ -30,9 +30,9 @@ class PostgresTest : public ::testing::Test {
     EXPECT_FALSE(opened.has_value());
     return opened ? Error{} : opened.error();
   }
-  /// A session of somebody else.
+  /// Opens another client's session.
   std::unique_ptr<detail::Connection> session() { return std::move(*detail::connect(options_)); }
-  /// What a statement gives that has one number.
+  /// Returns the one number that a statement returns.
   std::int64_t number(const char* sql) {
     auto rows = session()->run({{"asked", sql}}, std::nullopt);
     EXPECT_TRUE(rows.has_value()) << rows.error().detail;

@@ -1,4 +1,4 @@
-// In which order the hosts of a database are asked.
+// The order in which the hosts of a database are tried.
 #include <gtest/gtest.h>
 
 #include "common/kv/postgres_hosts.h"

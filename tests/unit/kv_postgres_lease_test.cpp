@@ -1,4 +1,4 @@
-// Leases: who may take a shard, and when; reads from memory, which show what was committed and nothing else.
+// Leases: the processes that may take a shard, and when; reads from memory, which show committed rows and nothing else.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -56,7 +56,7 @@ TEST(SharedKnownRows, ASuggestionFromBeforeEverythingWasForgottenIsNotTaken) {
   SharedKnownRows known(100);
   const auto read_at = known.forgotten();
   known.change([](KnownRows& rows) { rows.learn("a", std::string(200, 'x')); });
-  known.keep_bound();  // and with that, that "b" may have been written
+  known.keep_bound();  // which also forgets that "b" may have been written
   known.suggest("b", "old", read_at);
   known.take_suggested();
   EXPECT_FALSE(known.find("b").has_value());
@@ -93,7 +93,7 @@ TEST_F(PostgresLeaseTest, ReadsComeFromMemoryOnceARowIsKnown) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(engine->get("a")->value(), "1");
   EXPECT_EQ(engine->figures().known_reads, 10U);
   EXPECT_EQ(engine->figures().asked_reads, 0U);
-  // What was read from the database becomes known at the latest with the next look.
+  // Rows that were read from the database become known with the next look at the latest.
   while (engine->figures().known_reads == 10U) ASSERT_EQ(*engine->get("b"), std::nullopt);
   ASSERT_TRUE(put(*engine, "b", "2").has_value());
   EXPECT_EQ(engine->get("b")->value(), "2");
@@ -146,7 +146,7 @@ TEST_F(PostgresLeaseTest, AnOwnerThatLetsGoIsFollowedAtOnceAndOneThatLivesIsNot)
   EXPECT_TRUE(put(*second, "a", "1").has_value());
 }
 
-/// A reader that still walks must not make a former owner show later readers what it sees.
+/// A reader that still walks must not make a former owner show its snapshot to later readers.
 TEST_F(PostgresLeaseTest, AFormerOwnersSnapshotShowsWhatTheNextOneWrote) {
   options_.lease = 600ms;
   const auto first = open(options_);
@@ -156,7 +156,7 @@ TEST_F(PostgresLeaseTest, AFormerOwnersSnapshotShowsWhatTheNextOneWrote) {
   session()->run({{"let_go", "UPDATE owners SET lease_ms = 0, epoch = epoch + 1"}}, std::nullopt).value();
   const auto second = open_as("second");
   ASSERT_TRUE(put(*second, "a", "new").has_value());
-  // The first one's lease was good when it was sent: it may go on for as long as that, and no longer.
+  // The first owner's lease was good when it was sent: the owner may go on for as long as that, and no longer.
   const auto lease_ends = std::chrono::steady_clock::now() + options_.lease;
   while (first->snapshot()->get("a")->value() != "new") ASSERT_LT(std::chrono::steady_clock::now(), lease_ends + 10s);
   EXPECT_EQ(held->get("a")->value(), "old");
@@ -182,7 +182,7 @@ TEST_F(PostgresLeaseTest, WhoeverRanInTheSamePlaceIsNotWaitedFor) {
   EXPECT_TRUE(put(*first, "a", "2").failed_with(ErrorCode::kServerBusy));
 }
 
-/// The first owner's link is cut: it cannot know of the second, and must not answer from memory once that may be there.
+/// The first owner's link is cut: it cannot know of the second, and must not answer from memory once there may be one.
 TEST_F(PostgresLeaseTest, AnOwnerThatIsCutOffReadsNothingFromMemoryOnceItsLeaseIsOver) {
   options_.lease = 600ms;
   const testing::TempDir directory;

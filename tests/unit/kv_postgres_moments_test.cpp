@@ -1,4 +1,4 @@
-// Moments while a change is on its way: the database shows it to some readers before the owner hears of it, and from
+// Moments while a change is on its way: the database shows it to some readers before the owner knows of it, and from
 // then on every reader sees it.
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class PostgresMomentsTest : public PostgresTest {
     ASSERT_EQ(value_of(*before_, "a"), "old");
   }
 
-  /// One transaction replaces "a" and deletes "b". It is sent, and does not arrive yet.
+  /// Sends a transaction that replaces "a" and deletes "b". It does not arrive yet.
   void send_batch() {
     proxy_->cause(SocketProxy::Trouble::kHold);
     outcome_ = start(*engine_, [](Transaction& txn) -> Result<void> {
@@ -52,7 +52,7 @@ class PostgresMomentsTest : public PostgresTest {
     });
     proxy_->await_kept();
   }
-  /// It is committed. The owner is not told.
+  /// Commits it. The owner is not told.
   void commit_batch() { proxy_->release(); }
   void tell_batch() {
     proxy_->release();
@@ -78,7 +78,7 @@ TEST_F(PostgresMomentsTest, AQueryShowsWhatAPointReadHasShown) {
   tell_batch();
 }
 
-/// As the store reads an entity that get() does not find.
+/// Reads as the store reads an entity that get() does not find.
 TEST_F(PostgresMomentsTest, OfABatchNobodySeesHalf) {
   send_batch();
   commit_batch();
@@ -120,7 +120,7 @@ TEST_F(PostgresMomentsTest, APartOfAnErasureIsSeenByAllReaders) {
   EXPECT_TRUE(erased.get_future().get().has_value());
 }
 
-/// One that has begun is too old for whoever asks after that; the next one is for all of them.
+/// A read that has begun is too old for later callers; the next one is for all of them.
 TEST_F(PostgresMomentsTest, ThoseWhoWaitForOneShareTheNext) {
   options_.max_snapshots = 2;
   ClaimedEngine elsewhere(options_);
@@ -141,10 +141,10 @@ TEST_F(PostgresMomentsTest, ThoseWhoWaitForOneShareTheNext) {
       });
     }
     asked.wait();
-    EXPECT_TRUE(put(*engine_, "c", value).has_value());  // takes longer than to ask
+    EXPECT_TRUE(put(*engine_, "c", value).has_value());  // takes longer than a read
     proxy_->release();
     readers.clear();
-    std::size_t failed = 0;  // a moment too many
+    std::size_t failed = 0;  // one moment too many
     for (std::size_t i = 1; i < views.size(); ++i) {
       const auto found = views[i]->get("a");
       if (found) EXPECT_EQ(*found, value);

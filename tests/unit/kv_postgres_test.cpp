@@ -1,4 +1,4 @@
-// What only the engine on PostgreSQL can show: owners that fence each other, connections that end in the middle of a
+// Features of the engine on PostgreSQL alone: owners that fence each other, connections that end in the middle of a
 // commit, bodies that are run again.
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST_F(PostgresTest, AFormerOwnerTellsNothingThatItOnlyBelieves) {
   ASSERT_TRUE(run(*first, increment).has_value());
   const auto second = open_as("second");
   ASSERT_TRUE(run(*second, increment).has_value());
-  // A body that writes nothing, and one that refuses because of what it read.
+  // A body that writes nothing, and one that refuses because of a value that it read.
   std::string read;
   EXPECT_TRUE(run(*first, [&](Transaction& txn) -> Result<void> {
                 read = TRY(txn.get("n")).value_or("");
@@ -85,7 +85,8 @@ TEST_F(PostgresTest, AFormerOwnerErasesNothing) {
   EXPECT_EQ(value_of(*second->snapshot(), "a"), "1");
 }
 
-// Each of the troubles happens to the commit of an increment: it is counted once, whatever was lost.
+// Each of the troubles happens to the commit of an increment: it is counted once, even if the request or the answer was
+// lost.
 class PostgresTroubleTest : public PostgresTest {
  protected:
   void SetUp() override {
@@ -151,7 +152,7 @@ TEST_F(PostgresTroubleTest, AServerThatStandsStillIsNotWaitedForForEver) {
   expect_counted("10");
 }
 
-// As a leader is that stood still while another one was chosen, and does not know it yet.
+// Like a leader that stood still while another one was chosen, and does not know it yet.
 TEST_F(PostgresTroubleTest, AServerThatIsBehindIsNotRead) {
   const auto back = session();
   const detail::Prepared behind{"behind", "UPDATE owners SET epoch = epoch - 1"};
@@ -162,7 +163,7 @@ TEST_F(PostgresTroubleTest, AServerThatIsBehindIsNotRead) {
   expect_counted("1");
 }
 
-/// As after a failover to a server that lacked the last groups: what is known of the rows is not so.
+/// As after a failover to a server that lacked the last groups: the known rows are wrong.
 TEST_F(PostgresTroubleTest, ADatabaseThatWentBackInTimeEndsTheEngine) {
   for (int i = 1; i < 50; ++i) ASSERT_TRUE(run(*engine_, increment).has_value());
   const std::vector<detail::Prepared> back = {
@@ -180,7 +181,7 @@ TEST_F(PostgresTroubleTest, ADatabaseThatWentBackInTimeEndsTheEngine) {
   EXPECT_EQ(number("SELECT count(*) FROM entries"), 1);
 }
 
-/// As PostgreSQL refuses it to whoever has waited too long for a lock.
+/// PostgreSQL refuses it like this to a session that has waited too long for a lock.
 TEST_F(PostgresTroubleTest, AClaimThatIsRefusedIsMadeAgain) {
   auto direct = options_;
   direct.url = server_->url();
@@ -264,7 +265,7 @@ TEST_F(PostgresTroubleTest, AnIdleEngineNoticesThatTheServerIsBackThoughItsLease
   engine_ = open_as("idle");
   const auto epoch = engine_->epoch();
   proxy_->shut(true);
-  while (!engine_->failure()) std::this_thread::yield();  // it looked, because nobody renewed its lease
+  while (!engine_->failure()) std::this_thread::yield();  // it checked, because nobody renewed its lease
   EXPECT_TRUE(run(*engine_, increment).failed_with(ErrorCode::kServerBusy));
   proxy_->shut(false);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -316,7 +317,7 @@ TEST_F(PostgresTroubleTest, ReadsGoOnAfterTheServerWasAway) {
   EXPECT_EQ(value_of(*engine_->snapshot(), "n"), "1");
 }
 
-/// An update would leave a version each time, and whoever has a transaction open keeps them all.
+/// An update would leave a version each time, and an open transaction of any session keeps them all.
 TEST_F(PostgresTest, ARowThatIsRewrittenIsNotUpdatedInItsPlace) {
   auto engine = open(options_);
   ASSERT_TRUE(put(*engine, "once", "1").has_value());
@@ -357,7 +358,7 @@ TEST_F(PostgresTest, RowsThatAreNotRewrittenAnyMoreMakeRoomForOthers) {
   EXPECT_EQ(entries(*next->snapshot()).size(), RewrittenRows::kMost + 1);
 }
 
-/// As an owner left them that did not notice that its database went back in time.
+/// As after an owner that did not notice that its database went back in time.
 TEST_F(PostgresTest, OfAKeyWithSeveralRowsTheNewestStays) {
   auto engine = open(options_);
   ASSERT_TRUE(put(*engine, "once", "1").has_value());

@@ -1,4 +1,5 @@
-// The power fails at each change of a file, one after another: what was acknowledged is there when the machine is back.
+// The power fails at each change of a file, one after another: every acknowledged write is there when the machine is
+// back.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,7 +27,7 @@ class PowerLoss : public ::testing::Test {
   static std::string key(int number, char half) { return "k" + std::to_string(number) + half; }
   // Large enough that a run flushes and compacts.
   static std::string value(int number) { return std::string(3000, static_cast<char>('a' + number % 26)); }
-  /// Two keys a transaction; returns whether it was acknowledged.
+  /// Writes two keys in a transaction; returns whether it was acknowledged.
   static bool write(Engine& engine, int number) {
     return testing::run(engine,
                         [number](Transaction& txn) -> Result<void> {
@@ -36,7 +37,7 @@ class PowerLoss : public ::testing::Test {
                         })
         .has_value();
   }
-  /// Neither key, or both as they were written.
+  /// Expects neither key, or both as they were written; returns whether they are there.
   static bool is_there(const Reader& reader, int number) {
     const auto a = testing::value_of(reader, key(number, 'a'));
     const auto b = testing::value_of(reader, key(number, 'b'));
@@ -136,7 +137,7 @@ TEST_F(PowerLoss, ConcurrentWritersLoseNothing) {
   }
 }
 
-// The other mode promises less, and this disk shows it: what is left is a beginning of what was written.
+// The other mode promises less, and this disk shows it: the remaining data is a prefix of the writes.
 TEST_F(PowerLoss, WithoutFsyncTheEndIsLostAndNothingElse) {
   options_.durability = Durability::kOs;
   {

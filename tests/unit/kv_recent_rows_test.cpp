@@ -69,7 +69,7 @@ TEST(RecentRowsTest, TakeUpNoMoreMemoryThanTheyMay) {
   EXPECT_EQ(told(rows.find("large", 1)), "?");
 }
 
-/// What a database says, by commits.
+/// The contents of a database, by commits.
 class History {
  public:
   void write(const std::string& key, std::optional<std::string> text, Moment at) { rows_[key][at] = std::move(text); }
@@ -114,7 +114,7 @@ TEST(RecentRowsTest, SayNothingButWhatTheDatabaseSaysAtThatMoment) {
         rows.change(key, text, from);
         history.write(key, text, from);
       }
-      now += 1 + any(5);  // as many as it has writes, and nobody sees what is in between
+      now += 1 + any(5);  // as many moments as there are writes; no snapshot sees those in between
     }
     if (snapshots.size() < 8) snapshots.push_back(now);
     const auto which = any(snapshots.size());
@@ -131,7 +131,7 @@ TEST(RecentRowsTest, SayNothingButWhatTheDatabaseSaysAtThatMoment) {
   EXPECT_GT(found, 20'000U);
 }
 
-/// A point read takes what is in memory, a walk does not.
+/// A point read uses the rows in memory, a walk does not.
 TEST(RecentRowsTest, ASnapshotIsTheSameByPointReadsAndByWalks) {
   const testing::TempDir directory;
   auto options = testing::small_options(directory.path());
@@ -171,7 +171,7 @@ TEST(RecentRowsTest, ASnapshotIsTheSameByPointReadsAndByWalks) {
   for (int round = 0; round < 3000; ++round) {
     const auto first = static_cast<int>(random() % kKeys);
     const auto done = testing::run(*engine, [&, number = random()](Transaction& txn) -> Result<void> {
-      // It sees what it wrote, and counts up all others.
+      // It sees its own writes, and increments all others.
       for (int i = first; i < std::min(first + 10, kKeys); ++i) {
         const auto text = TRY(txn.get(key_of(i)));
         if (number % 5 == 0)

@@ -108,7 +108,7 @@ TEST_F(RewrittenRowsTest, EachKeyHasOneRowWhateverIsWritten) {
   for (std::uint64_t step = 0; step < test_size(10'000); ++step) {
     std::map<std::string, std::optional<std::string>> writes;
     for (auto left = any(5) + 1; left > 0; --left) {
-      // Few that are written often, and many others.
+      // A few keys that are written often, and many others.
       const auto key = "k" + std::to_string(any(4) == 0 ? any(1000) : any(5));
       writes[key] = any(8) == 0 ? std::nullopt : std::optional(std::to_string(step));
     }

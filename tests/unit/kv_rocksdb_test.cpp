@@ -1,4 +1,4 @@
-// What only the engine on a disk can show: reopening, refusals that say what to do, a disk that fails.
+// Features of the engine on a disk alone: reopening, refusals that give advice, a failing disk.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -37,11 +37,11 @@ class RocksDbTest : public Test {
     EXPECT_FALSE(opened.has_value());
     return opened ? Error{} : opened.error();
   }
-  /// Enough to have sorted files, the newest entries still in the log.
+  /// Writes enough to have sorted files, with the newest entries still in the log.
   void fill() {
     auto engine = open();
     for (int i = 0; i < 300; ++i) {
-      // Does not compress to nothing, so that the files have many blocks.
+      // Incompressible, so that the files have many blocks.
       std::string value(4096, '\0');
       for (auto& c : value) c = static_cast<char>(next_random());
       ASSERT_TRUE(put(*engine, "k" + std::to_string(i), value).has_value());
@@ -91,7 +91,7 @@ TEST_F(RocksDbTest, TheDestructorCompletesWhatIsQueued) {
   EXPECT_EQ(entries(*open()->snapshot()).size(), 2000U);
 }
 
-/// Writes into the log when it goes.
+/// Writes into the log when it is destroyed.
 struct LastWord {
   std::vector<std::string>& log;
   std::string word;
@@ -111,7 +111,7 @@ Task<void> waits_for_a_transaction(Engine& engine, std::vector<std::string>& log
   log.push_back(outcome ? "resumed" : "failed");
 }
 
-/// Whose engine is busy until the gate opens, with a coroutine that waits behind.
+/// Has an engine that is busy until the gate opens, with a coroutine that waits behind it.
 class WaitingBody : public RocksDbTest {
  protected:
   void SetUp() override {
@@ -209,7 +209,7 @@ TEST_F(RocksDbTest, GroupsLargerThanTheByteLimitAreSplitNotRefused) {
 }
 
 // A queue in the database, filled and emptied without waiting: most bodies run while the group before theirs is still
-// on its way to the disk, and must see what it puts and erases.
+// on its way to the disk, and must see its puts and erasures.
 TEST_F(RocksDbTest, BodiesSeeTheGroupThatIsBeingWritten) {
   constexpr int kRounds = 1500;
   auto engine = open();
@@ -352,7 +352,7 @@ TEST_F(RocksDbTest, ADamagedBlockFailsTheReadAndTheTransaction) {
   auto cursor = engine.snapshot()->scan({});
   while (cursor->valid()) cursor->next();
   EXPECT_TRUE(cursor->status().failed_with(ErrorCode::kCorruption));
-  // A body that overlooks the failed walk must not commit what it concluded from it.
+  // A body that overlooks the failed walk must not commit its conclusions.
   auto outcome = run(engine, [](Transaction& txn) -> Result<void> {
     for (auto walk = txn.scan({}); walk->valid(); walk->next()) continue;
     txn.put("conclusion", "");
@@ -362,7 +362,7 @@ TEST_F(RocksDbTest, ADamagedBlockFailsTheReadAndTheTransaction) {
   EXPECT_EQ(value_of(*engine.snapshot(), "conclusion"), "<none>");
 }
 
-/// While it lives, no file may grow beyond `bytes`: a disk that fails.
+/// While it lives, no file may grow beyond `bytes`: simulates a failing disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -394,8 +394,8 @@ class ValuesApartTest : public RocksDbTest {
     options.apart_from_bytes = 2048;
     engine_ = open_rocksdb(options).value();
   }
-  /// The values of every `step`th key. All transactions write one more key, so that files are merged and not just
-  /// moved.
+  /// Writes the values of every `step`th key. All transactions write one more key, so that files are merged and not
+  /// only moved.
   void write(std::size_t step) {
     for (std::size_t first = 0; first < kValues; first += kTogether * step) {
       const auto written = run(*engine_, [&](Transaction& txn) -> Result<void> {
@@ -454,7 +454,7 @@ TEST_F(RocksDbTest, AFailingDiskFailsTheTransactionAndAllAfterIt) {
     ASSERT_TRUE(outcome.failed_with(ErrorCode::kStorageFailure));
     EXPECT_FALSE(outcome.error().detail.empty());
   }
-  // The disk is well again, but what it holds is known only after opening anew.
+  // The disk works again, but its contents are known only after opening anew.
   EXPECT_TRUE(put(*engine, "after", "1").failed_with(ErrorCode::kStorageFailure));
   EXPECT_FALSE(erase_range(*engine, {"a", "b"}).has_value());
   EXPECT_EQ(value_of(*engine->snapshot(), "before"), "1");

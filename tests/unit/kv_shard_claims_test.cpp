@@ -1,4 +1,4 @@
-// Who claims what: several processes over one table, with a clock of the test.
+// Claims of several processes over one table, with a clock of the test.
 #include "common/kv/shard_claims.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kPatience = 7s;
 constexpr nanoseconds kTick = 500ms;
 
-/// The database and the processes around it. A shard that is served by somebody whose epoch is another one is fenced:
-/// whoever believes to serve it finds out with its next turn.
+/// The database and the processes around it. A process that serves a shard whose owner has another epoch is fenced: it
+/// finds that out with its next turn.
 class ShardClaimsTest : public ::testing::Test {
  protected:
   struct Process {
@@ -163,7 +163,7 @@ TEST_F(ShardClaimsTest, AFrozenOneComesBackAndGetsItsShareWithoutTakingAnything)
   EXPECT_EQ(takeovers_, takeovers);
 }
 
-/// It has not watched anything while it was stopped: what it read before says nothing about the time in between.
+/// It watched nothing while it was stopped: its earlier reads say nothing about the time in between.
 TEST_F(ShardClaimsTest, AWatcherThatWasStoppedTakesNothingFromTheLiving) {
   make(1);
   table_.processes = {{"other", "", 0}};
@@ -229,7 +229,7 @@ TEST_F(ShardClaimsTest, AWishForSomebodyWhoIsGoneCountsForNothing) {
   EXPECT_EQ(held("a"), 2U);
 }
 
-/// Its claims fail all the time: nobody gives it one thing after another in vain.
+/// Its claims fail all the time: nobody gives it one shard after another in vain.
 TEST_F(ShardClaimsTest, WhatNobodyTakesIsNotGivenAwayAgainAndAgain) {
   make(4);
   start("a");
@@ -237,12 +237,12 @@ TEST_F(ShardClaimsTest, WhatNobodyTakesIsNotGivenAwayAgainAndAgain) {
   start("broken");
   of("broken").claims_any = false;
   pass(600s);
-  pass(60s);  // for what was given away just now
+  pass(60s);  // for the shard that was given away just now
   EXPECT_EQ(held("a"), 4U);
   EXPECT_LE(releases_, 9);
 }
 
-/// What a process has given up without letting go of it, because its engine failed, it takes again at once.
+/// A shard whose engine failed, so that the process gave it up without releasing it, is taken again at once.
 TEST_F(ShardClaimsTest, AFailedEngineIsOpenedAgain) {
   make(2);
   start("a");
@@ -267,7 +267,7 @@ TEST_F(ShardClaimsTest, RowsOfProcessesThatAreLongGoneAreNamed) {
   EXPECT_EQ(forgotten.front().name, "b");
 }
 
-/// Whatever dies, freezes and comes back: soon afterwards each shard has one owner that lives, and shares are even.
+/// After deaths, freezes and restarts of any kind, each shard soon has one living owner, and shares are even.
 TEST_F(ShardClaimsTest, ConvergesWhateverHappened) {
   SeededRandom random(7);
   make(16);

@@ -1,5 +1,5 @@
-// Two processes that share the shards of a database, here two ShardOwners in one: who serves what, what is written and
-// read where, and what becomes of an owner that is replaced.
+// Two processes that share the shards of a database, here two ShardOwners in one: the shards that each serves, where
+// rows are written and read, and the replacement of an owner.
 #include "common/kv/shard_owners.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ class ShardOwnersTest : public PostgresTest {
     return process;
   }
 
-  /// Until it holds; false if it does not in a long time.
+  /// Waits until the condition holds; false if it does not for a long time.
   template <class Condition>
   static bool eventually(Condition condition) {
     const auto give_up = std::chrono::steady_clock::now() + 60s;
@@ -136,8 +136,8 @@ TEST_F(ShardOwnersTest, HandedOverWhileItIsWrittenToLosesNothing) {
   EXPECT_EQ(std::stoi(one->engines[3]->get("n")->value()), acknowledged);
 }
 
-/// Its row is taken by somebody who did not wait, as after a freeze. What it commits fails; it finds out, and claims
-/// nothing from whoever has the shard now.
+/// Another process takes the row of a shard without waiting, as after a freeze. The former owner's commits fail; it
+/// finds out, and claims nothing from the new owner.
 TEST_F(ShardOwnersTest, AnOwnerThatWasReplacedGivesItsShardUp) {
   const auto one = start("one");
   ASSERT_TRUE(put(*one->engines[1], "a", "old"));
@@ -158,7 +158,7 @@ TEST_F(ShardOwnersTest, AnOwnerThatWasReplacedGivesItsShardUp) {
   EXPECT_FALSE(one->engines[1]->failure().has_value());
 }
 
-// As a leader of the database is that stood still while another one was chosen, and does not know it yet.
+// Like a leader of the database that stood still while another one was chosen, and does not know it yet.
 TEST_F(ShardOwnersTest, AServerThatIsBehindIsNotRead) {
   const auto one = start("one");
   ASSERT_TRUE(put(*one->engines[0], "a", "1"));

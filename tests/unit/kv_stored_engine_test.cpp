@@ -1,4 +1,4 @@
-// What copies and checks need of the engine on a disk: held writes, checkpoints, and damage that is found.
+// The features of the engine on a disk that copies and checks need: held writes, checkpoints, and damage that is found.
 #include <gtest/gtest.h>
 
 #include <fstream>

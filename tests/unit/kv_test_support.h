@@ -1,4 +1,4 @@
-// What the engine tests share: a directory of their own, and transactions run to their outcome.
+// Shared by the engine tests: a directory of their own, and transactions run to their outcome.
 #pragma once
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ inline Result<void> erase_range(Engine& engine, KeyRange range) {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-/// For bodies, which pass a failure on: they may be run again.
+/// For bodies, which pass failures on and may be run again.
 inline Result<Entries> try_entries(const Reader& reader, const KeyRange& range = {},
                                    Direction direction = Direction::kForward) {
   Entries out;
@@ -80,7 +80,7 @@ inline Entries entries(const Reader& reader, const KeyRange& range = {}, Directi
   return out ? *out : Entries();
 }
 
-/// For bodies.
+/// For bodies, like try_entries().
 inline Result<std::string> try_value_of(const Reader& reader, std::string_view key) {
   return TRY(reader.get(key)).value_or("<none>");
 }

@@ -1,4 +1,4 @@
-// Writes that are not in the database yet: what undo() gives back, and walks over layers that hide each other.
+// Writes that are not in the database yet: the effect of undo(), and walks over layers that hide each other.
 #include "common/kv/write_overlay.h"
 
 #include <gtest/gtest.h>

@@ -144,7 +144,7 @@ TEST_F(Config, OneFileServesEveryProgram) {
   const char* line[] = {"worker", "--config", shared.c_str()};
   ASSERT_TRUE(worker.parse(3, line));
   EXPECT_EQ(data, "/srv");
-  EXPECT_EQ(port, 2);  // its own section wins
+  EXPECT_EQ(port, 2);  // its own section takes precedence
   EXPECT_EQ(lease, 9);
   ASSERT_TRUE(parse({"--config", shared.c_str()}));  // has no lease_s and no section
   EXPECT_EQ(port_, 1);
@@ -155,7 +155,7 @@ TEST_F(Config, SectionsAreChecked) {
   Settings api("api", "Answers.");
   std::int64_t port = 0;
   api.add("port", port, 0, 65535, "The port.");
-  // In its own section only its own settings are right.
+  // Its own section may contain only its own settings.
   const auto path = file(R"({"api": {"lease_s": 5}})");
   const char* line[] = {"api", "--config", path.c_str()};
   const auto parsed = api.parse(3, line);

@@ -1,4 +1,4 @@
-// Time that somebody sets, names that find a message wherever it is, and upkeep that trouble in one queue does not
+// A wall clock that is set, names that find a message wherever it is, and upkeep that trouble in one queue does not
 // stop.
 #include "common/kv/age_clock.h"
 #include "queue_service/storage/queue_keys.h"
@@ -87,7 +87,7 @@ TEST_F(QueueAges, AClockSetForwardExpiresNothingAtOnce) {
   const auto taken = run(service.get("acc", "jobs", {.count = 2, .visibility = seconds(30)}, {}));
   ASSERT_TRUE(taken.has_value());
   EXPECT_EQ(taken->size(), 2U);
-  // It is old once the time has passed, at twice the speed until the clock is believed.
+  // Everything is old once the time has passed, at twice the speed until the clock is believed.
   for (int hour = 0; hour < 24 * 4; ++hour) {
     advance(hours(1));
     ASSERT_TRUE(run(ages.keep()).has_value());

@@ -1,4 +1,4 @@
-// Each kind of damage to the rows of a queue service is told by the check, and what is whole is not.
+// The check reports each kind of damage to the rows of a queue service, and no undamaged data.
 #include "queue_service/storage/queue_check.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// A queue with messages in each of its sets, another one, and a deleted one.
+/// A queue with messages in each of its sets, another queue, and a deleted one.
 class QueueCheck : public QueueTest {
  protected:
   void SetUp() override {
@@ -45,7 +45,7 @@ class QueueCheck : public QueueTest {
   }
   static std::string queue(const std::string& name = "orders") { return queue_keys::queue("acc", name); }
   std::uint64_t generation() { return kQueueRecord.decode(**engine_->get(queue()))->generation; }
-  /// The first row of this kind in the queue.
+  /// Returns the first row of this kind in the queue.
   std::string first(char kind) { return kv::keys_under(*engine_, kv::key('m', generation(), kind)).at(0); }
   void damage(char kind) { put_row(*engine_, first(kind), kGarbage); }
 };

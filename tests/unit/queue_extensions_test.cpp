@@ -1,5 +1,5 @@
-// What the queue has beyond Azure's: groups, idempotency keys, follow-ups, poison by count, pause, ordered renewals,
-// offers, cancelled waits, upkeep and figures. The public face of the same: docs/queue-extensions.md and its test.
+// The features of queues beyond Azure's: groups, idempotency keys, follow-ups, poison by count, pause, ordered
+// renewals, offers, cancelled waits, upkeep and figures. Their public face: docs/queue-extensions.md and its test.
 #include <nlohmann/json.hpp>
 
 #include <map>
@@ -153,7 +153,7 @@ TEST_F(QueueExtensions, OneIdempotencyKeyIsOneMessageUntilItIsForgotten) {
   EXPECT_TRUE(run(service_.put("acc", "jobs", other)));
   EXPECT_EQ(figures().messages, 2U);
   EXPECT_EQ(rows_of_kind('a'), 1U);
-  // Dead by age and never asked for again: upkeep takes them.
+  // Dead by age and never asked for again: upkeep removes them.
   advance(hours(2));
   ASSERT_TRUE(run(service_.upkeep()));
   EXPECT_EQ(rows_of_kind('a') + rows_of_kind('k'), 0U);
@@ -197,7 +197,7 @@ TEST_F(QueueExtensions, TooManyAttemptsGoToThePoisonQueueWithTheirHistory) {
   EXPECT_EQ(note["dequeueCount"], 2);
   EXPECT_EQ(note["deliveries"].size(), 2U);
   EXPECT_EQ((*found)->group, "g");
-  // And back, with the reason of the way back; its attempts start again, at the end of its group.
+  // The move back has a reason of its own; the attempts start again, at the end of the group.
   MoveRequest back{.to_queue = "jobs", .reason = "repaired", .reset_dequeue_count = true};
   ASSERT_TRUE(run(service_.redrive("acc", "jobs-poison", bad.id, std::move(back))));
   EXPECT_TRUE(get().empty());
@@ -348,7 +348,7 @@ TEST_F(QueueExtensions, AGetAfterOneThatFoundSomethingMayFindNothing) {
   const auto before = figures();
   EXPECT_TRUE(get().empty());
   EXPECT_EQ(figures().taken, before.taken);
-  // A wait after a message too ends with the next message, and not before.
+  // A wait after a message also ends with the next message, and not before.
   put("y");
   EXPECT_EQ(get().size(), 1U);
   auto waiting = start(service_.get("acc", "jobs", {.count = 1, .visibility = seconds(30)}, {.span = seconds(20)}));

@@ -113,7 +113,7 @@ TEST_F(QueueLease, MoveAndRedriveKeepTheIdAndAreAtomic) {
   EXPECT_EQ(poison->messages[0].annotation, "why");
   EXPECT_EQ(poison->messages[0].dequeue_count, 1U);
 
-  // A move into a queue that cannot be leaves everything as it was.
+  // A move into a queue with an invalid name leaves everything as it was.
   EXPECT_FALSE(run(client_.redrive("jobs-poison", id, "Bad_Name", std::nullopt, "")));
   EXPECT_EQ(count("jobs-poison"), 1U);
   ASSERT_TRUE(run(client_.redrive("jobs-poison", id, "jobs", "edited", "")));
@@ -200,7 +200,7 @@ TEST_F(QueueLease, WaitEndsWhenALeaseOfSomebodyElseRunsOut) {
   put("x");
   const bool first_got_it = waiting->has_value();
   EXPECT_NE(first_got_it, other->has_value());
-  // Whoever got it does nothing; the lease is 30 s or 5 s.
+  // The worker that got the message does nothing; the lease is 30 s or 5 s.
   advance(first_got_it ? seconds(29) : seconds(4));
   EXPECT_NE(waiting->has_value(), other->has_value());
   advance(seconds(1));

@@ -1,4 +1,5 @@
-// The figures of all queues: read by one asker at a time, now and then, in slices between which others have their turn.
+// The figures of all queues: read for one request at a time, now and then, in slices between which other work has its
+// turn.
 #include "queue_service/rest/queue_metrics.h"
 
 #include "tests/unit/queue_test_support.h"
@@ -22,7 +23,7 @@ class Metrics : public QueueTest {
     asio::co_spawn(io_, metrics_.refresh(), asio::detached);
     settle();
   }
-  /// The sum over all queues, and how many series it has.
+  /// Returns the sum over all queues, and the number of series.
   std::pair<double, std::size_t> put_total() {
     for (const auto& family : metrics_.Collect()) {
       if (family.name != "tidemark_queue_put_total") continue;

@@ -62,7 +62,8 @@ TEST_F(QueueTest, ReceiptsFitOneMessageOnly) {
   EXPECT_TRUE(run(service_.erase({"acc", "q-1", a->id, 0, a->receipt})).failed_with(ErrorCode::kMessageNotFound));
 }
 
-/// An engine may fetch what a run read and run the body again: if each run read up to another time, that would not end.
+/// An engine may fetch the rows that a run read and run the body again: if each run read up to another time, that would
+/// not end.
 TEST(QueueBodies, AllRunsSeeOneTime) {
   class RunningClock final : public StandingClock {
    public:
@@ -105,7 +106,7 @@ TEST(QueueBodies, AllRunsSeeOneTime) {
   EXPECT_EQ(done, 5);
 }
 
-/// A message that was stored when every one had a row by id: it keeps its row until it goes, and then both go.
+/// A message from the time when every message had a row by id: it keeps that row until it goes, and then both go.
 TEST_F(QueueTest, AMessageOfTheEarlierFormatIsListed) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
   const auto put = run(service_.put("acc", "q-1", {.text = "old"}));
@@ -141,7 +142,7 @@ TEST_F(QueueTest, ReceiptIsDeadAfterTheMessageWentAwayAndCameBack) {
   ASSERT_TRUE(put);
   ASSERT_TRUE(run(service_.move({"acc", "q-1", put->id, 0, put->receipt}, {.to_queue = "q-2-poison"})));
   ASSERT_TRUE(run(service_.delete_queue("acc", "q-1")));
-  // The same moment, and the first message of the queue again: only the generation tells the places apart.
+  // The same moment, and again the first message of the queue: only the generation tells the places apart.
   ASSERT_TRUE(run(service_.redrive("acc", "q-2-poison", put->id, {.to_queue = "q-1", .reset_dequeue_count = true})));
   EXPECT_TRUE(run(service_.erase({"acc", "q-1", put->id, 0, put->receipt})).failed_with(ErrorCode::kMessageNotFound));
 }

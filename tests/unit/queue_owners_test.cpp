@@ -1,5 +1,5 @@
-// Two processes that share the shards of the queues, both in this one: whatever a worker asks of either of them is done
-// by the one that has the queue, and what spans shards of both is whole.
+// Two processes that share the shards of the queues, both in this one: the process that owns the queue does everything
+// that a worker asks of either, and operations that span shards of both are whole.
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kShards = 4;
 const kv::Placement kPlacement(kShards, kv::Placement::Key{1, 2, 3});
 
-/// One of them, with everything that a process has around its queue service.
+/// One process, with everything that it has around its queue service.
 class Process {
  public:
   Process(kv::PostgresOptions options, const std::string& name, const std::string& directory, std::uint64_t seed)
@@ -146,7 +146,7 @@ class QueueOwnersTest : public ::testing::Test {
     }
     return true;
   }
-  /// A queue of the process, and one of the other.
+  /// Returns a queue of the process.
   const std::string& queue_of(const Process& process) {
     for (const auto& [shard, name] : names_) {
       if (process.here(shard)) return name;
@@ -262,7 +262,7 @@ TEST_F(QueueOwnersTest, AWaitAtOneProcessHearsOfAPutAtTheOtherAndCanBeEnded) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);
 }
 
-/// Its parts are on all shards, so some are the other one's, whichever process is asked.
+/// Its parts are on all shards, so both processes own some of them, and either may be asked.
 TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
   const auto& queue = queue_of(*one_);
   const Metadata spread{{std::string(kPartsName), std::to_string(kShards)}, {std::string(kMaxDequeueCountName), "2"}};
@@ -310,7 +310,7 @@ TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
       ASSERT_TRUE(got && *got) << i << ": what was given back, the follow-up, and two from the poison queue";
       EXPECT_TRUE(process->run(client.complete(lease_of(queue, **got))));
     }
-    // A wait ends wherever the message comes.
+    // A wait ends wherever the message arrives.
     for (int i = 0; i < 4; ++i) {
       auto got = process->receive_later(client, queue);
       ASSERT_TRUE(eventually([&] { return one_->waiters() == 1; }));
@@ -323,7 +323,7 @@ TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
   }
 }
 
-/// As a client by HTTP has them: by receipts.
+/// The parts as an HTTP client addresses them: by receipts.
 TEST_F(QueueOwnersTest, AReceiptOfAPartIsGoodAtTheQueuesOwner) {
   const auto& queue = queue_of(*one_);
   auto& service = one_->service();

@@ -1,5 +1,5 @@
-// What the queue service promises, as plain lists: the model of the property test. It shares no code with the service;
-// every rule is written out again, slowly. One thread.
+// The promises of the queue service, as plain lists: the model of the property test. It shares no code with the
+// service; every rule is written out again, slowly. One thread.
 #pragma once
 #include <algorithm>
 #include <deque>
@@ -17,7 +17,7 @@ inline bool is_poison(const std::string& queue) { return queue.ends_with("-poiso
 
 struct Message {
   std::string id, queue, group, text, annotation;
-  std::string receipt;  // unknown after a step that does not tell it
+  std::string receipt;  // unknown after a step that does not return it
   Time inserted, expires, visible_at;
   std::uint64_t order = 0;  // of its last rewrite
   std::uint32_t count = 0;
@@ -25,13 +25,13 @@ struct Message {
   bool immediate = false;
   bool leased = false;
   bool listed = false;     // its lease and its id name it, not only its receipt
-  bool waiting = false;    // behind another of its group
-  std::uint64_t turn = 0;  // among those
+  bool waiting = false;    // behind another message of its group
+  std::uint64_t turn = 0;  // its place among the waiting
   std::optional<std::string> original;
 
   [[nodiscard]] bool expired(Time now) const { return expires <= now; }
   [[nodiscard]] bool visible(Time now) const { return !waiting && !expired(now) && (immediate || visible_at <= now); }
-  /// What it was in a poison queue before the first change there is kept, unless it comes back.
+  /// Keeps the text from before the first change in a poison queue, unless the message comes back.
   void change_text(const std::string& to) {
     if (is_poison(queue) && !original) original = text;
     text = to;
@@ -39,7 +39,7 @@ struct Message {
   }
 };
 
-/// A put that named a key; the same again is the same message, for a while.
+/// A put under a key; the same key again means the same message, for a while.
 struct Key {
   std::string id, receipt, text, group;
   Time until;
@@ -54,7 +54,7 @@ struct Queue {
     const auto found = metadata.find("tidemark_paused");
     return found != metadata.end() && found->second == "true";
   }
-  /// 0: a message is given out however often it was before.
+  /// 0: a message is delivered however often it was before.
   [[nodiscard]] std::uint32_t max_dequeue_count() const {
     const auto found = metadata.find("tidemark_max_dequeue_count");
     return found == metadata.end() ? 0 : static_cast<std::uint32_t>(std::stoul(found->second));
@@ -64,7 +64,7 @@ struct Queue {
 inline constexpr Time kNever = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} + std::chrono::hours(23) +
                                std::chrono::minutes(59) + std::chrono::seconds(59);
 
-/// Something that once named a message and must never do so again.
+/// A receipt or lease that once named a message and must never do so again.
 struct Relic {
   std::string queue, id, receipt;
   std::uint64_t epoch = 0;
@@ -73,10 +73,10 @@ struct Relic {
 class Model {
  public:
   std::map<std::string, Queue> queues;
-  std::map<std::string, Message> messages;  // by id; those that expired stay until the service is seen without them
+  std::map<std::string, Message> messages;  // by id; expired messages stay until the service is seen without them
   std::deque<Relic> relics;
 
-  /// Into message.queue: in its place, or behind the others of its group.
+  /// Puts the message into message.queue: in its place, or behind the others of its group.
   void insert(Message& message, Time now, Duration delay) {
     const auto behind = grouped(message) && std::any_of(messages.begin(), messages.end(), [&](const auto& item) {
                           return &item.second != &message && same_group(item.second, message);
@@ -87,7 +87,7 @@ class Model {
     message.waiting = true;
     message.turn = message.order;
   }
-  /// A new place, with a new receipt; one that waits keeps its turn.
+  /// Gives the message a new place and a new receipt; a waiting one keeps its turn.
   void place(Message& message, Time now, Duration delay) {
     if (message.waiting) {
       message.visible_at = now + delay;
@@ -100,7 +100,7 @@ class Model {
     if (message.immediate) queue.last_immediate = message.visible_at;
     message.order = ++order_;
   }
-  /// Its receipt, and its lease if `lease_too`, are worth nothing from here on.
+  /// The message's receipt, and its lease if `lease_too`, are no longer valid.
   void outdate(const Message& message, bool lease_too) {
     const auto epoch = lease_too && message.leased ? message.epoch : 0;
     if (message.receipt.empty() && epoch == 0) return;
@@ -158,7 +158,7 @@ class Model {
  private:
   static bool grouped(const Message& message) { return !message.group.empty() && !is_poison(message.queue); }
   static bool same_group(const Message& a, const Message& b) { return a.queue == b.queue && a.group == b.group; }
-  /// The next of its group has its turn, at the time it was to be visible anyway; its receipt stays good.
+  /// The next message of the group has its turn, when it was to be visible anyway; its receipt stays valid.
   void follow(const Message& gone, Time now) {
     if (!grouped(gone) || gone.waiting) return;
     Message* next = nullptr;

@@ -1,10 +1,10 @@
-// Random operations on two queues and their poison queues, against the plain model, with a clock that jumps
-// and a process that restarts. After each step the messages it touched are compared, row by row; every so often
-// everything is:
+// Random operations on two queues and their poison queues, against the plain model, with a clock that jumps and a
+// process that restarts. After each step the messages it touched are compared, row by row; every so often everything
+// is:
 //   Q1  a message goes only by a step that ends it, or by expiry      Q2  it is in one queue, at one place
-//   Q3  epochs only rise; leases and receipts of the past do nothing   Q4  what has ended never comes back
+//   Q3  epochs only rise; leases and receipts of the past do nothing   Q4  an ended message never comes back
 //   Q5  attempts fall only by a redrive, or by one that is not counted Q6  a queue's count is the number of its rows
-// tests/support/environment.h says how to repeat a run or make it longer.
+// tests/support/environment.h tells how to repeat a run or make it longer.
 #include <cstdlib>
 #include <iostream>
 #include <random>
@@ -49,7 +49,7 @@ class QueueProperty : public testing::Test {
     if (!result) throw std::logic_error("the operation did not finish");
     return std::move(*result);
   }
-  /// As a process that died and came back: rows stay, hints and waiters go.
+  /// Restarts the service, as after a death of the process: rows stay, hints and waiters are lost.
   void reopen() {
     service_.reset();
     engines_.clear();
@@ -74,7 +74,7 @@ class QueueProperty : public testing::Test {
   std::size_t shard_of(const std::string& queue) const {
     return placement_.of({kAccount, without_poison_suffix(queue)});
   }
-  /// All rows of queues, of one shard after the other.
+  /// Visits all rows of queues, one shard after the other.
   template <class Each>
   void each_row(Each each) const {
     for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
@@ -110,7 +110,8 @@ class QueueProperty : public testing::Test {
     PutRequest request;
     request.text = some_text();
     request.delay = some_delay();
-    // Who is the next of a group when others expire hangs on who met them first: the model leaves that open.
+    // The next message of a group when others expire depends on the operation that met them first: the model leaves
+    // that open.
     if (chance(3)) {
       request.group = "group " + std::to_string(pick(4));
     } else if (chance(3)) {
@@ -125,7 +126,7 @@ class QueueProperty : public testing::Test {
   }
   std::string some_text() { return "text " + std::to_string(generator_()); }
 
-  /// The outcome is what the model says: `error`, or success if there is none.
+  /// Checks that the outcome is the model's: `error`, or success if there is none.
   template <class R>
   bool agrees(const R& result, std::optional<ErrorCode> error, const char* what) {
     if (error) {
@@ -168,7 +169,7 @@ class QueueProperty : public testing::Test {
   void fail_for_good(model::Message& message);
   void taken(model::Message& message, const TakeRequest& request, std::string receipt);
   void compare(const Message& got, const model::Message& expected);
-  /// By receipt, by lease, and by id alone: what the service answers for this message.
+  /// These return the service's refusal of a call on this message by receipt, by lease, and by id alone.
   std::optional<ErrorCode> refused_by_receipt(const model::Message& message) const {
     return message.expired(now()) ? std::optional(ErrorCode::kMessageNotFound) : std::nullopt;
   }
@@ -185,7 +186,7 @@ class QueueProperty : public testing::Test {
     Generation generation;
     FoundMessage found;
   };
-  /// By id, as they lie in the engine.
+  /// By id, as they are stored in the engine.
   using StoredMessages = std::map<std::string, std::vector<StoredMessage>>;
   StoredMessages stored() const;
   void check_touched();
@@ -266,7 +267,7 @@ std::optional<ErrorCode> QueueProperty::refusal_of_put(const std::string& queue,
   return same ? std::nullopt : std::optional(ErrorCode::kIdempotencyKeyReused);
 }
 
-/// What a put with the same idempotency key left behind.
+/// Returns the record that a put with the same idempotency key left.
 const model::Key* QueueProperty::live_key(const std::string& queue, const PutRequest& request) const {
   const auto& keys = model_.queues.at(queue).keys;
   const auto known = keys.find(request.idempotency_key);
@@ -322,7 +323,7 @@ void QueueProperty::taken(model::Message& message, const TakeRequest& request, s
   touched_.push_back(message.id);
 }
 
-/// Those of the first `count` visible messages that may be taken once more, and those that may not.
+/// Returns those of the first `count` visible messages that may be taken once more, and those that may not.
 std::vector<model::Message*> QueueProperty::next_deliveries(const std::string& queue, std::size_t count,
                                                             std::vector<model::Message*>& failed) {
   const auto& state = model_.queues.at(queue);
@@ -336,7 +337,7 @@ std::vector<model::Message*> QueueProperty::next_deliveries(const std::string& q
   return given;
 }
 
-/// To its poison queue, with a note of why.
+/// Moves the message to its poison queue, with a note of the reason.
 void QueueProperty::fail_for_good(model::Message& message) {
   ++successes_["poison"];
   touched_.push_back(message.id);
@@ -431,7 +432,7 @@ void QueueProperty::complete() {
   if (agrees(done, refused_by_lease(*message), "complete")) model_.end(message->id, now());
 }
 
-/// A completion that puts others; all of it, or nothing if one of them cannot be.
+/// Makes a completion that puts follow-ups; all of it, or nothing if one of them cannot be put.
 void QueueProperty::finish() {
   auto* message = any_message();
   if (message == nullptr || !message->leased) return;
@@ -499,7 +500,7 @@ void QueueProperty::remove() {
   if (agrees(done, refused_by_id(*message), "remove")) model_.end(message->id, now());
 }
 
-/// Receipts and leases of the past, also of messages that are elsewhere by now or gone.
+/// Uses receipts and leases of the past, also of messages that are elsewhere by now or gone.
 void QueueProperty::use_relic() {
   if (model_.relics.empty()) return;
   const auto relic = model_.relics[pick(model_.relics.size())];
@@ -530,8 +531,8 @@ void QueueProperty::set_clock() {
   } else {
     clock_.advance(Duration(static_cast<std::int64_t>(pick(30'000'000))));
   }
-  // Whether an expired message lives again when the clock falls back depends on whether somebody met it meanwhile;
-  // that is left open, so the service says which, once, and has to stay with it.
+  // Whether an expired message lives again when the clock falls back depends on whether an operation met it meanwhile;
+  // that is left open, so the service decides once, and has to stay with it.
   if (now() >= before) return;
   const auto rows = stored();
   std::erase_if(model_.messages, [&](const auto& item) {
@@ -555,7 +556,7 @@ void QueueProperty::take_one_step() {
       {1, &QueueProperty::upkeep},     {3, &QueueProperty::finish},
   };
   touched_.clear();
-  // Rare steps that take much away.
+  // Rare steps that remove much.
   if (chance(400)) return (this->*(chance(2) ? &QueueProperty::clear : &QueueProperty::delete_queue))();
   if (chance(1000)) return reopen();
   if (model_.messages.size() > kManyMessages) return clear();
@@ -592,7 +593,7 @@ QueueProperty::StoredMessages QueueProperty::stored() const {
   return rows;
 }
 
-/// Q2, Q3, Q4, Q5 of one message.
+/// Checks Q2, Q3, Q4, Q5 of one message.
 void QueueProperty::check_row(const StoredMessages& rows, const std::string& id) {
   const auto known = model_.messages.find(id);
   for (const auto& queue : kQueues) {
@@ -645,11 +646,11 @@ void QueueProperty::check_everything() {
   }
 }
 
-/// Q1, Q2 and Q6 over the bare rows; forgets expired messages that the service has met and dropped.
+/// Checks Q1, Q2 and Q6 over the bare rows; forgets expired messages that the service has met and dropped.
 void QueueProperty::check_rows() {
   struct Rows {
     std::uint64_t ready = 0, delayed = 0, leased = 0, waiting = 0, listed = 0, ids = 0, keys = 0, keys_by_age = 0;
-    std::map<std::string, std::uint64_t> groups, behind;  // waiting by group: as counted there, and found
+    std::map<std::string, std::uint64_t> groups, behind;  // waiting by group: as counted there, and as found
   };
   std::map<Generation, Rows> generations;
   std::map<Generation, FiguresRecord> counts;
@@ -699,7 +700,7 @@ void QueueProperty::check_rows() {
   }
 }
 
-/// All messages in order, page by page, and the approximate count, which expired ones behind others may swell.
+/// Checks all messages in order, page by page, and the approximate count, which expired ones behind others may swell.
 void QueueProperty::check_listing(const std::string& queue) {
   std::string continuation;
   std::vector<Message> listed;

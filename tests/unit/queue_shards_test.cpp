@@ -1,5 +1,5 @@
-// Queues over several shards: what spans them, and messages on their way from one to another when a shard fails or the
-// process dies in between.
+// Queues over several shards: operations that span them, and messages on their way from one to another when a shard
+// fails or the process dies in between.
 #include "tests/unit/queue_shards_fixture.h"
 
 namespace tidemark::queue_service {
@@ -227,7 +227,7 @@ TEST(Placement, DependsOnItsKeyAndOnWhereParts) {
   EXPECT_EQ(kv::Placement().of({"acc", "queue"}), 0U);
 }
 
-/// What is stored rests on it: it must never change.
+/// Stored rows depend on it: it must never change.
 TEST(Placement, StaysAsItIs) {
   const kv::Placement placement(4096, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
   EXPECT_EQ(placement.of({"acc", "queue"}), 1090U);

@@ -1,4 +1,4 @@
-// A queue that is spread over all shards, and what its tests do with it.
+// A queue that is spread over all shards, and the operations of its tests.
 #pragma once
 #include <set>
 
@@ -41,7 +41,7 @@ class QueueSpread : public QueueShards {
     for (auto& engine : engines_) count += kv::keys_under(engine, prefix).size();
     return count;
   }
-  /// At another connection, before the next transaction of the shard.
+  /// Makes a call on another connection, before the next transaction of the shard.
   template <class Make>
   void meanwhile(std::size_t shard, Make make_task) {
     engines_[shard].before_next = [this, make_task] {
@@ -53,7 +53,7 @@ class QueueSpread : public QueueShards {
       EXPECT_TRUE(succeeded);
     };
   }
-  /// A queue beside the one that the fixture has there.
+  /// Returns the name of a queue on this shard other than the fixture's.
   std::string another_on(std::size_t shard) {
     std::string name;
     for (int i = 0; name.empty() || shards_.placement.of({"acc", name}) != shard; ++i) {

@@ -39,7 +39,7 @@ TEST(QueueParts, AreNamedByReceipts) {
         std::string(28, '!'), std::string(28, 'A')}) {
     EXPECT_EQ(part_of_receipt("jobs", forged), std::nullopt);
   }
-  // Of the right length, and yet of more bytes than a place, or than a place and a part.
+  // The length is right, but there are more bytes than a place, or than a place and a part.
   EXPECT_EQ(from_receipt(std::string(24, 'A')), std::nullopt);
   EXPECT_EQ(from_receipt(std::string(28, 'A')), std::nullopt);
 }
@@ -274,7 +274,7 @@ class Owners : public OtherOwners {
   MOCK_METHOD(Task<void>, cancel_wait, (std::string), (override));
 };
 
-/// Where other processes have the other parts.
+/// Other processes own the other parts.
 TEST_F(QueueSpread, OneOfThoseWhoWaitAsksTheOtherOwners) {
   testing::NiceMock<Owners> owners;
   QueueService other(shards_, clock_, *random_);
@@ -489,7 +489,7 @@ TEST_F(QueueSpread, ADeletionIsFinishedLaterIfAShardIsAway) {
   restart();
   away.refusing = false;
   advance(minutes(11));
-  for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->upkeep()));  // of notes, and of what they named
+  for (int round = 0; round < 2; ++round) ASSERT_TRUE(run(queues_->upkeep()));  // of notes, and of their queues
   EXPECT_EQ(rows("b"), 0U);
   EXPECT_EQ(rows("q"), kShards + 1 + kShards) << "the poison queue with its parts, and the others";
   expect_sound();
@@ -545,13 +545,13 @@ TEST_F(QueueSpread, GoesOnWhileAShardIsAway) {
   EXPECT_EQ(take(32).size(), 2U);
 }
 
-/// What happens at random, against what every queue promises: a message is there until it is deleted, once; nobody else
-/// gets it while it is held, nor another one of its group.
+/// Random operations against the promises of every queue: a message is there until it is deleted, once; nobody else
+/// gets it while it is held, nor another message of its group.
 TEST_F(QueueSpread, KeepsItsPromisesWhateverHappens) {
   make("work", 3, {{std::string(kMaxDequeueCountName), "4"}});
   SeededRandom random(11);
   const auto chance = [&](std::uint64_t percent) { return random.next() % 100 < percent; };
-  std::map<std::string, std::string> group_of;  // of what is there, by text
+  std::map<std::string, std::string> group_of;  // by text, for the existing messages
   struct Held {
     TakenMessage taken;
     bool leased = false;
@@ -597,7 +597,7 @@ TEST_F(QueueSpread, KeepsItsPromisesWhateverHappens) {
       }
     }
     if (step % 500 != 499) continue;
-    // People send back what is in the poison queue.
+    // Somebody sends the messages in the poison queue back.
     for (const auto& message : queues_->list("acc", "work-poison", 1000, "")->messages) {
       ASSERT_TRUE(
           run(queues_->redrive("acc", "work-poison", message.id, {.to_queue = "work", .reset_dequeue_count = true})));

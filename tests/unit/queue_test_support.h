@@ -22,7 +22,7 @@ class FakeClock final : public Clock {
     calls_.emplace(elapsed_ + delay, Call{timer, std::move(executor), std::move(fn)});
     return timer;
   }
-  /// Wall and monotonic time pass; due timers are posted.
+  /// Lets wall and monotonic time pass; due timers are posted.
   void advance(Duration by) {
     now_ += by;
     elapsed_ += by;
@@ -32,7 +32,7 @@ class FakeClock final : public Clock {
       if (!call.timer->cancelled) asio::post(call.executor, std::move(call.fn));
     }
   }
-  /// The wall clock is set.
+  /// Sets the wall clock.
   void jump(Duration by) { now_ += by; }
   [[nodiscard]] std::size_t pending() const {
     std::size_t n = 0;
@@ -63,7 +63,7 @@ class QueueTest : public testing::Test {
     EXPECT_TRUE(result.has_value()) << "the operation did not finish";
     return std::move(*result);
   }
-  /// Starts without waiting for the end.
+  /// Starts the task without waiting for its end.
   template <class T>
   std::shared_ptr<std::optional<T>> start(Task<T> task) {
     auto slot = started(std::move(task));

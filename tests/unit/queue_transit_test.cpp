@@ -1,4 +1,5 @@
-// Messages on their way to a queue that is spread, deleted or made anew meanwhile: each arrives once, where it belongs.
+// Messages on their way to a queue that is spread, deleted or made anew meanwhile: each arrives once, in the right
+// place.
 #include "tests/unit/queue_spread_fixture.h"
 
 namespace tidemark::queue_service {
@@ -132,7 +133,7 @@ TEST_F(QueueTransit, AMoveToAPartThatGoesMeanwhileOnTheSameShardLosesNothing) {
 }
 
 TEST_F(QueueTransit, WhatBecameOfAMessageIsKeptForWhoeverWaitsHoweverManyArriveMeanwhile) {
-  constexpr std::size_t kFinishes = 42;  // of 32 follow-ups each
+  constexpr std::size_t kFinishes = 42;  // with 32 follow-ups each
   std::vector<std::shared_ptr<std::optional<Result<std::vector<Placed>>>>> finishes;
   std::vector<LeaseKey> leases;
   for (std::size_t i = 0; i < kFinishes; ++i) leases.push_back(put_and_take(on(0)));
@@ -165,7 +166,7 @@ TEST_F(QueueTransit, NobodyWaitsForWhatDepartsLater) {
       EXPECT_FALSE(run(queues_->move(first, {.to_queue = on(1)})));
     }
     engines_[1].refusing = false;
-    std::function<void()> another = [&] {  // at each arrival there is another one to carry
+    std::function<void()> another = [&] {  // at each arrival another one departs
       if (leases.empty()) return;
       started(queues_->move(leases.back(), {.to_queue = on(1)}));
       leases.pop_back();

@@ -169,10 +169,10 @@ TEST_F(RpcCurve, GarbageOverTcpIsCutAndHarmsNobody) {
   const auto talker = raw_connection();
   const std::string garbage(100'000, '\x7f');
   EXPECT_GT(::send(talker.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
-  const auto half = raw_connection();  // a greeting that goes no further
+  const auto half = raw_connection();  // a greeting that stops in the middle
   const auto greeting = "\xff" + std::string(8, '\0') + "\x7f\x03";
   EXPECT_GT(::send(half.get(), greeting.data(), greeting.size(), MSG_NOSIGNAL), 0);
-  const auto whole = raw_connection();  // all of the greeting, and nothing after it
+  const auto whole = raw_connection();  // the whole greeting, and nothing after it
   const auto head = std::string("\xff") + std::string(8, '\0') + "\x7f" + std::string("\x03\x00", 2) + "CURVE" +
                     std::string(15 + 32, '\0');
   EXPECT_GT(::send(whole.get(), head.data(), head.size(), MSG_NOSIGNAL), 0);
@@ -187,7 +187,7 @@ TEST_F(RpcCurve, ConnectionsBeyondTheGreatestNumberAreCut) {
   EXPECT_TRUE(call("first"));
   std::vector<Descriptor> many;
   for (int i = 0; i < 10; ++i) many.push_back(raw_connection());
-  // Those that are cut come to their end; the two that are not wait for a handshake.
+  // Connections that the server closes come to their end; the two others wait for a handshake.
   const auto has_ended = [](const Descriptor& connection) {
     char byte = 0;
     ssize_t got = 0;

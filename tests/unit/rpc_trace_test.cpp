@@ -1,4 +1,4 @@
-// The trace of a piece of work comes along with its calls, however deep they are, and only then.
+// The trace of a piece of work is passed on with its calls, however deep they are, and only with those.
 #include <gtest/gtest.h>
 
 #include <boost/asio/detached.hpp>

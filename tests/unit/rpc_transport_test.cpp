@@ -146,7 +146,7 @@ TEST_F(Rpc, RestartedServerServesAgain) {
   while (server_->counters().calls < 2) std::this_thread::yield();
   start_server();
   EXPECT_EQ(failure(std::move(pending)), ErrorCode::kUnavailable);
-  // A call may still leave on the connection that is just breaking, and is told so; the next ones get through.
+  // A call may still leave on the connection that is just breaking, and gets an error; the next ones get through.
   auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   auto result = start("echo", "b").get();
   while (result.failed_with(ErrorCode::kUnavailable) && std::chrono::steady_clock::now() < limit) {
@@ -201,7 +201,7 @@ TEST_F(Rpc, HostileFramesAreIgnoredAndCounted) {
   ::zmq_ctx_term(context);
 }
 
-/// What a hook was told; it may be told more after the test's end.
+/// The notifications of a hook, which may still come after the test's end.
 struct Told {
   std::mutex mutex;
   std::vector<std::pair<std::string, std::string>> calls;
@@ -223,7 +223,7 @@ TEST_F(Rpc, TellsOfRepliesThatFindNoCaller) {
                             return note(told, std::move(request), std::move(reply));
                           }};
   start_server();
-  // Whether the server knows already that the caller has gone is up to the kernel, so it gets several callers.
+  // It is up to the kernel whether the server knows already that the caller has gone, so it gets several callers.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (int i = 0; !told->any() && std::chrono::steady_clock::now() < limit; ++i) {
     hold = true;

@@ -1,4 +1,4 @@
-// Values on the wire: what is written is read again, bytes that are no value are refused, and no bytes do harm.
+// Values on the wire: written values are read back, bytes that are no value are refused, and no bytes do harm.
 #include "common/rpc/wire.h"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST(Wire, RefusesWhatIsNoValue) {
   EXPECT_FALSE(decode<std::uint16_t>("\x80\x80\x04"));                                // 65536
   EXPECT_FALSE(decode<std::int32_t>("\x80\x80\x80\x80\x10"));                         // 2^32
   EXPECT_FALSE((decode<std::variant<bool, double>>(std::string_view("\x02\0", 2))));  // no such alternative
-  EXPECT_FALSE(decode<bool>(std::string_view("\x01\0", 2)));                          // more than it
+  EXPECT_FALSE(decode<bool>(std::string_view("\x01\0", 2)));                          // more bytes than the value has
 }
 
 TEST(Wire, ACountPromisesNoMoreThanTheBytesBehindIt) {

@@ -15,7 +15,7 @@ namespace {
 
 using forwarded::Progress;
 
-/// Stands as long as its time does not pass at once.
+/// Stands, unless its time is set to pass at once.
 class PassingClock final : public StandingClock {
  public:
   std::shared_ptr<Timer> call_after(Duration, Executor executor, std::function<void()> fn) override {
@@ -25,7 +25,7 @@ class PassingClock final : public StandingClock {
   bool passes = false;
 };
 
-/// Pieces that say which they are.
+/// Pieces that hold their own numbers.
 class Numbers final : public http::BodySource {
  public:
   explicit Numbers(int count) : count_(count) {}
@@ -41,7 +41,7 @@ class Numbers final : public http::BodySource {
 
 class ForwardedBodiesTest : public ::testing::Test {
  protected:
-  /// Others may go on waiting.
+  /// Runs one task while others may go on waiting.
   template <class T>
   T run(Task<T> task) {
     std::optional<T> out;

@@ -1,4 +1,4 @@
-// The fronts of the three stores on one memory engine, asked as over HTTP, and a disk that can break.
+// The fronts of the three stores on one memory engine, called as over HTTP, and a disk that can break.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using ::testing::Not;
 
 inline constexpr const char* kRequestId = "11111111-2222-3333-4444-555555555555";
 
-/// Writes once its disk is broken fail, as those of a full one do.
+/// Fails writes once its disk is broken, like a full disk.
 class BreakableEngine final : public kv::Engine {
  public:
   [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override { return memory_->snapshot(); }
@@ -63,7 +63,7 @@ class TextBody final : public http::BodyReader {
 
 class StoreFronts : public ::testing::Test, protected TaskRunner {
  protected:
-  /// Signed with an account SAS that allows everything.
+  /// Sends a request signed with an account SAS that allows everything.
   http::Response send(service::Front& front, const std::string& method, const std::string& resource,
                       const std::string& body = {},
                       std::vector<std::pair<std::string_view, std::string_view>> more = {}) {

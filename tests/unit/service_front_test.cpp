@@ -1,4 +1,4 @@
-// What the three stores' fronts do alike: a failure of the server is a line of the log, whichever store it is in.
+// Common behaviour of the three stores' fronts: a failure of the server is a line of the log, in each of the stores.
 #include "common/process/failures.h"
 #include "service_front_fixture.h"
 
@@ -76,7 +76,8 @@ class PartsOfABatch : public StoreFronts {
  protected:
   static constexpr std::pair<std::string_view, std::string_view> kHttps{"X-Forwarded-Proto", "https"};
 
-  /// The status of the part, and the batch's answer. `credentials`: of the part, in its URL and in a header.
+  /// Returns the status of the part, and the batch's answer. `credentials`: those of the part, in its URL and in a
+  /// header.
   std::string ask(const std::string& query, const std::string& header, bool by_https) {
     const auto body = "--b\r\nContent-Type: application/http\r\nContent-ID: 7\r\n\r\nDELETE /" + account_.name +
                       "/box/blob?" + query + " HTTP/1.1\r\n" + header + "X-Forwarded-Proto: https\r\n\r\n--b--\r\n";

@@ -1,4 +1,4 @@
-// How much accounts and addresses may ask for, and who may read /metrics.
+// The request limits of accounts and addresses, and access to /metrics.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -117,7 +117,7 @@ TEST_F(Limits, AnAddressHasItsRequestsAndBytes) {
   answer.body = std::string(9000, 'x');
   limits.answered_address(Asked("10.0.0.3", 0).request, answer);
   EXPECT_EQ(said(limits.admit_address(Asked("10.0.0.3").request)), "Egress is over the limit of an address.");
-  limits.answered_address(Asked("10.0.0.4").request, {});  // a chunked body tells its length afterwards
+  limits.answered_address(Asked("10.0.0.4").request, {});  // the length of a chunked body is known afterwards
   EXPECT_EQ(said(limits.admit_address(Asked("10.0.0.4").request)), "Ingress is over the limit of an address.");
   EXPECT_THAT(counted(), HasSubstr("tidemark_requests_limited_total{reason=\"address_requests\"} 1"));
   EXPECT_THAT(counted(), HasSubstr("tidemark_requests_limited_total{reason=\"address_ingress\"} 2"));

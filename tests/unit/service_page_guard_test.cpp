@@ -1,4 +1,4 @@
-// What a web page may do with the development key, which it can know.
+// The rights of a web page that uses the development key, which it can know.
 #include <gtest/gtest.h>
 
 #include "common/service/page_guard.h"

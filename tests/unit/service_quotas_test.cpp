@@ -1,4 +1,4 @@
-// What accounts may have: how bounds are read, what is counted when, and what each store refuses once there is no room.
+// Quotas of accounts: how bounds are read, when usage is counted, and the refusals of each store once there is no room.
 #include "common/service/quotas.h"
 
 #include <limits>
@@ -64,7 +64,7 @@ class QuotasTest : public ::testing::Test {
 TEST_F(QuotasTest, AdmitsAsManyAsThereMayBe) {
   measure(kEstimate, 0, 1);
   EXPECT_TRUE(add({.units = 1}));
-  EXPECT_TRUE(quotas_.admit("shop", {.units = 1}, false));  // and it is under way
+  EXPECT_TRUE(quotas_.admit("shop", {.units = 1}, false));  // and the write is under way
   const auto refused = quotas_.admit("shop", {.units = 1}, false);
   ASSERT_TRUE(refused.failed_with(ErrorCode::kInsufficientAccountPermissions));
   EXPECT_EQ(
@@ -85,7 +85,7 @@ TEST_F(QuotasTest, NoAnnouncementIsSoLargeThatItsSumFits) {
   EXPECT_FALSE(quotas_.admit("shop", {.bytes = kMost}, true));
   EXPECT_FALSE(quotas_.admit("shop", {.bytes = kMost - 400}, true));
   EXPECT_TRUE(add({.bytes = 100}));
-  // Nor of an account without bounds, which may be given some while the request is under way.
+  // Nor for an account without bounds, which may be given some while the request is under way.
   quotas_.use_accounts({account_with(Service::kTable, {})});
   EXPECT_TRUE(quotas_.admit("shop", {.bytes = 300}, true));
   EXPECT_TRUE(quotas_.admit("shop", {.bytes = kMost}, true));
@@ -119,15 +119,15 @@ TEST_F(QuotasTest, AMeasureHasWhatWasAddedBeforeItsTicketAndNothingElse) {
 TEST_F(QuotasTest, TheSmallerOfTwoMeasuresCountsWhileTheAccountIsNearItsBound) {
   constexpr std::uint64_t kGiB = 1UL << 30;
   quotas_.use_accounts({account_with(Service::kTable, {.units = {}, .bytes = 10 * kGiB})});
-  measure(kEstimate, 9 * kGiB);  // with what was deleted
+  measure(kEstimate, 9 * kGiB);  // with the deleted data
   EXPECT_TRUE(quotas_.needs_count("shop"));
   measure(kCount, 2 * kGiB);
   EXPECT_EQ(use().bytes, 2 * kGiB);
   EXPECT_TRUE(add({.bytes = 7 * kGiB}));
   EXPECT_FALSE(add({.bytes = 2 * kGiB}));
-  measure(kEstimate, 8 * kGiB);  // what was added replaced something
+  measure(kEstimate, 8 * kGiB);  // the added data replaced other data
   EXPECT_TRUE(add({.bytes = 2 * kGiB}));
-  measure(kEstimate, 7 * kGiB);  // far from the bound: what was counted is old
+  measure(kEstimate, 7 * kGiB);  // far from the bound: the counted usage is old
   EXPECT_FALSE(quotas_.needs_count("shop"));
   EXPECT_EQ(use().bytes, 7 * kGiB);
 }
@@ -176,7 +176,7 @@ TEST_F(QuotasTest, MetricsTellUseAndBounds) {
   EXPECT_THAT(text, HasSubstr("tidemark_account_refusals_total{of=\"tables\"} 1\n"));
 }
 
-/// What the stores say that accounts have.
+/// The stores' reports of the accounts' usage.
 class HoldingsTest : public StoreFronts {
  protected:
   Amounts counted(const Holdings& holdings) {
@@ -254,7 +254,7 @@ TEST_F(HoldingsTest, ACountEndsWhenItIsToldTo) {
   EXPECT_TRUE(ended.failed_with(ErrorCode::kCancelled));
 }
 
-/// Each store refuses what adds something, and nothing else.
+/// Each store refuses requests that add something, and no others.
 class BoundedFronts : public StoreFronts {
  protected:
   void bound(Front& front, const std::string& unit, auth::Bounds bounds, std::uint64_t units, std::uint64_t bytes) {
@@ -366,7 +366,7 @@ TEST_F(BoundedFronts, AFullAccountTakesNoContentAndCommitsWhatIsThere) {
   EXPECT_EQ(send(routes, "DELETE", "box/blob").status, 202U);
 }
 
-/// What was deleted makes room soon after somebody asks for it, and not only at the next measure.
+/// Deleted data makes room soon after a request needs it, and not only at the next measurement.
 TEST_F(BoundedFronts, ARefusalHasTheAccountMeasuredAgain) {
   queue_service::QueueService service(engine_, *clock_, *random_);
   queue_service::rest::QueueRoutes routes(service, *clock_, accounts_, {});

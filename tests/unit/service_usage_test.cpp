@@ -1,4 +1,4 @@
-// Who uses what of a store: which names have series, and that their number is bounded; and requests by operation.
+// Usage of a store: the names that have series, and the bound on their number; and requests by operation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

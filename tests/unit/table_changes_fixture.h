@@ -24,7 +24,7 @@ inline Following following_of(std::string follower, std::vector<std::string> pro
   return out;
 }
 
-/// "p/r [before, before] now", where a value is that of the property City.
+/// Returns "p/r [before, before] now", where a value is that of the property City.
 inline std::string told(const ChangedEntity& entity) {
   const auto city = [](const std::vector<Property>& properties) {
     for (const auto& property : properties) {
@@ -48,15 +48,15 @@ struct ChangesFixture : TableFixture {
   Result<FollowerStatus> follow(Following following, bool anew = false, std::string table = "people") {
     return run_task(service->follow("acct", std::move(table), std::move(following), anew));
   }
-  /// A bound that each shard has this share of.
+  /// Returns a bound of which each shard has this share.
   [[nodiscard]] std::uint64_t shared(std::uint64_t bound) const { return bound * disks.size(); }
-  /// This version on the shard of a partition, and nothing of the others.
+  /// Returns a position with this version on the shard of a partition, and nothing on the others.
   [[nodiscard]] Position at(Version version, const std::string& pk = "p") const {
     Position out{std::vector<Version>(disks.size())};
     out.shards[shard_of(pk)] = version;
     return out;
   }
-  /// What a position says of the shard of a partition.
+  /// Returns a position's version on the shard of a partition.
   [[nodiscard]] Version of(const Position& position, const std::string& pk = "p") const {
     return position.of(shard_of(pk));
   }
@@ -64,7 +64,7 @@ struct ChangesFixture : TableFixture {
     return run_task(
         service->changed_entities("acct", "people", std::move(follower), std::move(after), skip, limit, Duration()));
   }
-  /// What the follower is told from its position on.
+  /// Returns the changes that the follower is told from its position on.
   std::vector<std::string> news(std::string follower) {
     auto page = read(std::move(follower));
     EXPECT_TRUE(page.has_value());
@@ -90,7 +90,7 @@ struct ChangesFixture : TableFixture {
     EXPECT_TRUE(done.has_value());
     return done ? done->outcomes[0].version : 0;
   }
-  /// The number of rows of a kind on all shards.
+  /// Returns the number of rows of a kind on all shards.
   std::size_t rows(char kind) {
     std::size_t count = 0;
     for (const auto* each : engines()) {

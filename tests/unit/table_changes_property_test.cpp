@@ -1,8 +1,8 @@
-// Random writers and followers. After every step the tables are read as a whole, so the test knows what has changed and
-// what was there before, however it was written. A follower that applies the pages, with random limits and from its
-// last acknowledged position again whenever it "dies", is told exactly that, and ends with what the table has. With one
-// shard and with several.
-// tests/support/environment.h says how to repeat a run or make it longer.
+// Random writers and followers. After every step the tables are read as a whole, so the test knows the changes and the
+// entities before them, however they were written. A follower that applies the pages, with random limits and from its
+// last acknowledged position again whenever it "dies", is told exactly that, and ends with the contents of the table.
+// With one shard and with several.
+// tests/support/environment.h tells how to repeat a run or make it longer.
 #include <iostream>
 #include <set>
 
@@ -27,7 +27,7 @@ struct Event {
   std::size_t shard = 0;
   Version version = 0;
   Key key;
-  std::optional<std::string> before;  // the followed properties of what was there
+  std::optional<std::string> before;  // the followed properties of the previous entity
 };
 
 struct TableHistory {
@@ -66,7 +66,7 @@ class Playing {
     add("second", 0, {"Age"}, 40 * placement_.shards());
     add("third", 1, {"Age", "City"}, 1'000'000);
     for (std::uint64_t i = 0; i < steps && !::testing::Test::HasFailure(); ++i) step();
-    // A table that is not there cannot be followed anew.
+    // A table that does not exist cannot be followed anew.
     for (const auto* table : kTables) static_cast<void>(run_task(service_->create_table("acct", table)).has_value());
     for (auto& follower : followers_) {
       while (!::testing::Test::HasFailure() && read_page(follower)) {
@@ -210,7 +210,7 @@ class Playing {
     return bytes && *bytes ? static_cast<Version>(*kCounterRecord.decode(**bytes)) : 0;
   }
 
-  /// Finds out what has changed in the table.
+  /// Finds out the changes of the table.
   void look(std::size_t at) {
     auto& table = tables_[at];
     Query query;
@@ -245,7 +245,7 @@ class Playing {
     return *chosen_properties(property_block(entity.properties), kFollowed);
   }
 
-  /// What the follower must be told; keys with what was there before each change.
+  /// Returns the keys that the follower must be told, with the entities before each change.
   std::map<Key, std::multiset<std::string>> expected(const FollowerModel& follower, const Position& through) {
     std::map<Key, std::set<std::string>> sets;
     for (const auto& event : tables_[follower.table].events) {
@@ -258,7 +258,7 @@ class Playing {
     return out;
   }
 
-  /// Reads, checks and applies a page. False if there was nothing.
+  /// Reads, checks and applies a page. Returns false if there was nothing.
   bool read_page(FollowerModel& follower) {
     const auto& table = tables_[follower.table];
     const auto limit = static_cast<std::uint32_t>(1 + below(below(2) == 0 ? 4 : 1000));
@@ -292,7 +292,7 @@ class Playing {
     return page->more;
   }
 
-  /// Each shard tells of its own, at most once in a page.
+  /// Each shard reports its own drop, at most once in a page.
   void check_drop(FollowerModel& follower, const ChangesPage& page) {
     std::set<Version> told;
     for (std::size_t shard = 0; shard < engines_.size(); ++shard) {

@@ -1,4 +1,4 @@
-// Waits for changes, and followers that come while others write: nothing is missed.
+// Waits for changes, and followers that start while others write: nothing is missed.
 #include <atomic>
 #include <thread>
 

@@ -1,5 +1,5 @@
-// Tables over several shards that are followed: a log on each, positions and tokens with a place in each, and what
-// becomes of a change of who follows when a shard fails in between.
+// Followed tables over several shards: a log on each, positions and tokens with a place in each, and changes of the
+// followers when a shard fails in between.
 #include <gmock/gmock.h>
 
 #include "kv_test_support.h"
@@ -33,7 +33,7 @@ struct FollowedShards : ::testing::Test {
   }
   void create() { ASSERT_TRUE(run_task(service->create_table("acct", "people"))); }
   Result<void> drop() { return run_task(service->delete_table("acct", "people")); }
-  /// A partition on this shard.
+  /// Returns a partition on this shard.
   [[nodiscard]] std::string on(std::size_t shard) const {
     for (int i = 0;; ++i) {
       auto pk = "p" + std::to_string(i);
@@ -173,7 +173,7 @@ TEST_F(FollowedShards, ATransactionThatComesInPartsGoesOnWhereItWas) {
   ASSERT_EQ(page.skip.shard, 2U);
   ASSERT_GT(page.skip.notes, 0U);
   auto all = rows_of(page);
-  // These have lower versions: no clock has told this shard what time it is.
+  // These have lower versions: this shard has not been told the time.
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(put(1, "other" + std::to_string(i)));
   while (page.more) {
     page = read(page.through, page.skip);

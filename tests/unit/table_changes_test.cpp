@@ -1,4 +1,5 @@
-// The log of a followed table: what is noted, what a follower is told, and what becomes of those that fall behind.
+// The log of a followed table: the recorded changes, the changes that a follower is told, and followers that fall
+// behind.
 #include "common/base/encoding.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/wire.h"

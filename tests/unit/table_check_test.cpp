@@ -1,4 +1,4 @@
-// Each kind of damage to the rows of a table store is told by the check, and what is whole is not.
+// The check reports each kind of damage to the rows of a table store, and no undamaged data.
 #include "table_store/storage/table_check.h"
 
 #include <gmock/gmock.h>

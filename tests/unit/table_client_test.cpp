@@ -77,7 +77,7 @@ TEST_F(TableClientTest, PagesUnderConcurrentWrites) {
     ASSERT_TRUE(page.has_value());
     for (const auto& entity : page->entities) seen.push_back(entity.row_key);
     request.continuation = page->continuation;
-    // Behind the cursor and ahead of all: neither repeats nor skips a row that was there all the time.
+    // Behind the cursor and ahead of all rows: neither repeats nor skips a row that was there all the time.
     ASSERT_TRUE(mutate(change(kInsertOrReplace, "0" + std::to_string(round++))).has_value());
     ASSERT_TRUE(mutate(change(kErase, seen.front())).has_value() || round > 1);
   } while (!request.continuation.empty());

@@ -1,4 +1,4 @@
-// Copies of entities, read with what is known of how true they are.
+// Copies of entities, read together with the proof of their freshness.
 #include "table_changes_fixture.h"
 #include "table_store/client/listing_client.h"
 #include "tests/support/loopback.h"
@@ -42,7 +42,7 @@ struct TableCopiesTest : ChangesFixture {
     return out;
   }
   Result<CopiesPage> read(CopiesRequest request) { return run_task(listings.find_copies(std::move(request))); }
-  /// "row entity:city"; "+" if it is settled, "-" if nothing is shown; then where to go on.
+  /// Returns "row entity:city", with "+" if the copy is settled and "-" if nothing is shown, then where to go on.
   std::string find(CopiesRequest request) {
     const auto page = read(std::move(request));
     EXPECT_TRUE(page.has_value()) << page.error().message;
@@ -107,7 +107,7 @@ TEST_F(TableCopiesTest, AnAnswerHoldsWhatThereIsRoomFor) {
     put(row, large);
     copy("2" + row, row, "x", large);
   }
-  ASSERT_TRUE(follow(following_of("x"), true).has_value());  // it has dealt with all of them
+  ASSERT_TRUE(follow(following_of("x"), true).has_value());  // it has handled all of them
   for (const auto show : {Show::kCopies, Show::kEntities}) {
     std::size_t found = 0;
     std::size_t calls = 0;

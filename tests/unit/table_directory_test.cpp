@@ -31,7 +31,7 @@ TEST(TableDirectory, FindsNothingWhileATableIsDropped) {
   {
     const TableDirectory::Change drop(directory, "a");
     EXPECT_FALSE(directory.find("a"));
-    EXPECT_FALSE(directory.find("b"));  // not told apart: drops are rare and short
+    EXPECT_FALSE(directory.find("b"));  // not distinguished: drops are rare and short
     directory.remember("a", KnownTable{7}, directory.ticket());
   }
   EXPECT_FALSE(directory.find("a"));
@@ -44,7 +44,7 @@ TEST(TableDirectory, AReaderThatBeganBeforeADropCannotBringTheOldGenerationBack)
   {
     const TableDirectory::Change drop(directory, "a");
   }
-  directory.remember("a", KnownTable{7}, ticket);  // ...and tells late what it saw
+  directory.remember("a", KnownTable{7}, ticket);  // ...and reports its answer late
   EXPECT_FALSE(directory.find("a"));
   directory.remember("a", KnownTable{9}, directory.ticket());
   EXPECT_EQ(generation(directory, "a"), 9U);
@@ -75,7 +75,7 @@ TEST(TableDirectory, ForgetsRatherThanGrowWithoutBound) {
   EXPECT_EQ(generation(directory, "19999"), 19'999U);
 }
 
-// Once a drop is acknowledged nobody reads the dropped table, although readers race with it all the time.
+// Once a drop is acknowledged, nobody reads the dropped table, although readers race with it all the time.
 TEST(TableDirectory, NoReadSeesADroppedTableAfterItsDropWasAcknowledged) {
   TableDirectory directory;
   std::atomic<std::uint64_t> stored{1};        // the table's row in "the database"

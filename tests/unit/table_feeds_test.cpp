@@ -1,4 +1,4 @@
-// The change feed of a table: what is kept, for how long, and what a reader is told.
+// The change feed of a table: the retained changes, their retention, and a reader's answers.
 #include "table_changes_fixture.h"
 #include "table_store/storage/change_records.h"
 
@@ -16,7 +16,7 @@ std::string city_of(const std::optional<std::vector<Property>>& properties) {
   return "-";
 }
 
-/// "kind p/r old>new".
+/// Returns "kind p/r old>new".
 std::string told(const Change& change) {
   static constexpr std::array kNames{"", "insert", "replace", "merge", "delete", "drop", "create"};
   std::string out = kNames[static_cast<std::size_t>(change.kind)];
@@ -53,7 +53,7 @@ struct TableFeedsTest : ChangesFixture {
     return page ? told(*page) : Told{};
   }
   FeedPlace now() { return changes({.start = FeedStart::kNow})->next; }
-  /// One round of what goes on in the background.
+  /// Makes one round of the background work.
   void let_go() {
     service->begin_shutdown();
     reopen();

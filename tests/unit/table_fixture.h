@@ -1,5 +1,5 @@
-// A table service over the memory engine with a clock set by hand, for the table_*_test.cpp programs. With
-// TIDEMARK_TEST_SHARDS=N, which tables.cmake sets for some of them, the tables are divided over N shards.
+// A table service over the memory engine with a manual clock, for the table_*_test.cpp programs. With
+// TIDEMARK_TEST_SHARDS=N, which table.cmake sets for some of them, the tables are divided over N shards.
 #pragma once
 #include <gtest/gtest.h>
 

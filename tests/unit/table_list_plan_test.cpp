@@ -1,4 +1,4 @@
-// Which lists have the entities that a filter can match.
+// The lists that contain the entities that a filter can match.
 #include <gtest/gtest.h>
 
 #include "table_random_filter.h"
@@ -19,7 +19,7 @@ EntityLists lists_by(std::vector<std::string> by, bool in_partition = false) {
   return lists;
 }
 
-/// "partition: rows from, before; ..." of a filter; "-" if the lists do not help.
+/// Returns "partition: rows from, before; ..." for a filter; "-" if the lists do not help.
 std::string plan(std::string_view text, const EntityLists& lists) {
   const auto filter = Filter::parse(text);
   if (!filter) return filter.error().message;
@@ -97,7 +97,7 @@ TEST(ListPlan, TellsWhichRowsAreInNoList) {
   EXPECT_TRUE(may_be_meant(OwnRows{.anything = true, .properties = {}}, lists_by({"A"})));
 }
 
-/// Whatever the filter says: an entity that matches is in one of its groups.
+/// For any filter, a matching entity is in one of its groups.
 TEST(ListPlan, HasEveryEntityThatMatches) {
   SeededRandom random(27);
   const std::vector<std::string> names{"n", "s", "flag", "PartitionKey", "RowKey"};

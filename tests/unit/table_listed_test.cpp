@@ -1,4 +1,4 @@
-// Rows that list entities, read with what they list and with what is known of how true they are.
+// Rows that list entities, read with the listed entities and the proof of their freshness.
 #include "table_changes_fixture.h"
 #include "table_store/client/listing_client.h"
 #include "tests/support/loopback.h"
@@ -41,7 +41,7 @@ struct TableListedTest : ChangesFixture {
     out.beside = {"state", "p", "one"};
     return out;
   }
-  /// "row: entity entity, row: ..."; of an entity "+" if it is settled, and its City, "-" if it is not there.
+  /// Returns "row: entity entity, row: ..."; an entity has "+" if it is settled, and its City, "-" if it is not there.
   std::string find(ListedRequest request) {
     const auto page = run_task(listings.find_listed(std::move(request)));
     EXPECT_TRUE(page.has_value()) << page.error().message;

@@ -1,4 +1,4 @@
-// Moves of single entities: all of it happens, or nothing.
+// Moves of single entities: all of a move happens, or nothing.
 #include "table_fixture.h"
 
 namespace tidemark::table_store {
@@ -164,7 +164,7 @@ TEST_F(TableMoveTest, WhatComesBackCarriesTheVersionItHad) {
   EXPECT_EQ(find("people", "r")->source_version, version);
   EXPECT_FALSE(find("people", "r")->is_copy());
   EXPECT_FALSE(find("former", "r"));
-  // Something newer stays, and so does the archived copy.
+  // A newer entity stays, and so does the archived copy.
   ASSERT_TRUE(run_moves({move_of("r", "there again")})[0].has_value());
   put("people", "r", 3);
   back.fence.operation_id = "back again";

@@ -1,5 +1,5 @@
-// Two processes that share the shards of the tables, both in this one: whatever a worker asks of either of them is done
-// by the one that has the partition, and what spans shards of both is whole.
+// Two processes that share the shards of the tables, both in this one: the process that owns the partition does
+// everything that a worker asks of either, and operations that span shards of both are whole.
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kShards = 4;
 const kv::Placement kPlacement(kShards, kv::Placement::Key{1, 2, 3});
 
-/// One of them, with everything that a process has around its table service.
+/// One process, with everything that it has around its table service.
 class Process {
  public:
   Process(kv::PostgresOptions options, const std::string& name, const std::string& directory, std::uint64_t seed)

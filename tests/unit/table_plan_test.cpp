@@ -1,4 +1,4 @@
-// What the planner makes of filters, described in a text, and that it stays small whatever it is given.
+// The planner's results for filters, described in a text; a plan stays small for any filter.
 #include <gtest/gtest.h>
 
 #include "common/kv/key_codec.h"
@@ -13,8 +13,8 @@ std::string key_text(std::string_view encoded_part) {
   return text ? "'" + *text + "'" : "?";
 }
 
-/// An encoded bound in the notation of intervals. The key after all that begin with a text ends with 00 02 where the
-/// text's own end is 00 01.
+/// Returns an encoded bound in the notation of intervals. The key after all keys that begin with a text ends with 00
+/// 02, while the text's own end is 00 01.
 std::string bound_text(std::string bound, bool is_lower) {
   if (bound.empty()) return is_lower ? "(" : ")";
   const bool after = bound.back() == '\2';
@@ -49,7 +49,7 @@ std::string describe_range(const PlannedRange& range) {
   return "rows " + head + interval_text(std::string(rest), to_end ? std::string() : range.keys.upper.substr(pk_size));
 }
 
-/// "point 'p' 'a'; rows 'p' ['b', 'c'); filter"
+/// Returns "point 'p' 'a'; rows 'p' ['b', 'c'); filter".
 std::string describe(const QueryPlan& plan) {
   std::string out;
   for (const auto& range : plan.ranges) {

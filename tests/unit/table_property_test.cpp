@@ -1,5 +1,5 @@
 // Random sequences of operations on the table store and on a plain model of it (table_reference.h); every answer must
-// be the same (tests/support/environment.h says how to repeat a run or make it longer). A failure prints its seed and
+// be the same (tests/support/environment.h tells how to repeat a run or make it longer). A failure prints its seed and
 // the shortest sequence found that fails.
 #include <iostream>
 #include <sstream>
@@ -121,7 +121,7 @@ std::string describe(const Operation& op) {
   return out.str();
 }
 
-/// Equal bit by bit: NaN too.
+/// Compares bit by bit, so NaN equals itself.
 bool is_same(const Value& a, const Value& b) {
   const auto* x = std::get_if<double>(&a);
   const auto* y = std::get_if<double>(&b);
@@ -136,7 +136,7 @@ bool same_row(const Entity& entity, const reference::Row& row) {
                     [](const Property& a, const Property& b) { return a.name == b.name && is_same(a.value, b.value); });
 }
 
-/// The store under test beside the model. Every step returns what went wrong, empty if nothing.
+/// The store under test beside the model. Every step returns a description of the difference, empty if there is none.
 class Pair {
  public:
   using MakeEngine = std::function<std::unique_ptr<kv::Engine>(std::size_t shard)>;
@@ -171,7 +171,7 @@ class Pair {
     }
     return "";
   }
-  /// What a check of all rows finds.
+  /// Returns the findings of a check of all rows.
   std::vector<std::string> check() {
     std::vector<const kv::Engine*> engines;
     for (const auto& engine : engines_) engines.push_back(engine.get());
@@ -240,7 +240,7 @@ class Pair {
     return row == nullptr || same_row(**got, *row) ? "" : "an entity is not as it was written";
   }
 
-  /// As many pages as the operation wants, each compared with the model's rows from the continuation on.
+  /// Reads as many pages as the operation wants, each compared with the model's rows from the continuation on.
   std::string query(const Operation& op, std::optional<Continuation> from) {
     for (std::size_t page = 0; page < op.pages; ++page) {
       std::optional<Continuation> next;
@@ -423,7 +423,7 @@ TEST(TableProperty, RocksDbBehavesAsTheModel) {
   check_random_sequences(make, seed, length, true);
 }
 
-/// The machinery itself: a store that forgets is found out and the sequence is cut to what matters.
+/// Tests the machinery itself: a forgetful store is detected, and the sequence is cut to the operations that matter.
 TEST(TableProperty, AStoreThatForgetsIsNoticed) {
   const MakePair make = [] {
     return std::make_unique<Pair>([](std::size_t) { return kv::make_memory_engine(); });  // a new disk
@@ -441,7 +441,7 @@ TEST(TableProperty, AStoreThatForgetsIsNoticed) {
   EXPECT_LE(shrink(make, sequence, *failure).size(), 4U);
 }
 
-/// Timestamps, and so ETags, of one entity only rise, whatever the clock does.
+/// Timestamps, and so ETags, of one entity only rise, even if the clock is set back.
 TEST(TableProperty, VersionsRiseUnderAnyClock) {
   auto disk = kv::make_memory_disk();
   auto engine = kv::make_memory_engine(disk);
@@ -464,7 +464,7 @@ TEST(TableProperty, VersionsRiseUnderAnyClock) {
     ASSERT_TRUE(stored && *stored);
     ASSERT_EQ((*stored)->version, version);
     switch (random->below(6)) {
-      case 0:  // it stands still
+      case 0:  // the clock stands still
         break;
       case 1:
         clock.time -= std::chrono::hours(24 * random->below(400));

@@ -153,7 +153,7 @@ TEST_F(TableQueryTest, AListOfTablesIsDoneInBoundedSteps) {
   EXPECT_EQ(pages, 3);
 }
 
-/// Every look at it is a step later.
+/// Every reading is a step later.
 class HurryingClock : public StandingClock {
  public:
   explicit HurryingClock(Duration step) : step_(step) {}
@@ -180,7 +180,7 @@ struct LargeTableTest : TableQueryTest {
   }
 };
 
-/// A database that goes away while somebody walks over it: what is to be a long walk cannot begin.
+/// A database that fails while a scan walks over it: a long walk cannot begin.
 class EngineWithoutLongWalks final : public kv::Engine {
  public:
   explicit EngineWithoutLongWalks(kv::Engine& engine) : engine_(engine) {}

@@ -107,7 +107,7 @@ bool compare(const Value& value, std::size_t op, const Value& literal) {
   return apply(op, std::get<Binary>(value).bytes, std::get<Binary>(literal).bytes);
 }
 
-/// `literal op name` says what `name flipped-op literal` says.
+/// Returns `literal op name` with the meaning of `name flipped-op literal`.
 std::string flipped_text(const std::string& name, std::size_t op, const std::string& literal) {
   constexpr std::array<std::size_t, 6> kFlipped{0, 1, 4, 5, 2, 3};
   return literal + " " + kOps[kFlipped[op]] + " " + name;
@@ -145,7 +145,7 @@ RandomFilter own_comparison(Random& random) {
           }};
 }
 
-/// pk eq 'p' and (rk eq 'a' or rk eq 'b' ...), the way clients read a handful of entities.
+/// Returns pk eq 'p' and (rk eq 'a' or rk eq 'b' ...), the way clients read a handful of entities.
 RandomFilter few_rows(Random& random) {
   const auto pk = random_partition(random);
   std::string text = "PartitionKey eq " + in_quotes(pk) + " and (";

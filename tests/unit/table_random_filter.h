@@ -1,5 +1,5 @@
-// Random filters, each as text and as a predicate built beside it: the rules of $filter said a second time. For
-// table_property_test.cpp and table_query_test.cpp.
+// Random filters, each as text and as a predicate built beside it: an independent second implementation of the rules of
+// $filter. For table_property_test.cpp and table_query_test.cpp.
 #pragma once
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ struct RandomFilter {
 
 std::string random_partition(Random& random);
 std::string random_row(Random& random);
-/// One of a few names and few values of every type, so that comparisons meet.
+/// Returns one of a few names with one of a few values of every type, so that comparisons match.
 Property random_property(Random& random);
 RandomFilter random_filter(Random& random, int depth);
 

@@ -63,7 +63,7 @@ TEST(TableRecords, EveryTruncationAndMutationIsSafe) {
     for (std::uint64_t n = random->below(3); n < 3; ++n)
       bad[random->below(bad.size())] = static_cast<char>(random->below(256));
     if (decode_entity(bad, entity)) {
-      // What decodes, encodes to something that decodes to the same.
+      // Decoded bytes encode to bytes that decode to the same.
       Entity again;
       ASSERT_TRUE(
           decode_entity(encode_entity(entity.version, entity.source_version, entity.properties), again).has_value());

@@ -11,7 +11,7 @@ bool has_forbidden_character(const std::string& key) {
   return key.find_first_of("/\\#?\t") != std::string::npos || units_of(key).size() > 512;
 }
 
-/// The outcome that a failed condition has: an error, or for the lenient a word.
+/// The outcome of a failed condition: an error, or a word for lenient operations.
 struct Judgement {
   std::optional<ErrorCode> error;
   std::optional<MutationOutcome> settled;

@@ -1,5 +1,5 @@
-// What the table store should do, as plainly as it can be said: a map in key order, and filters as predicates. Shares
-// no code with the store beyond the value types. For table_property_test.cpp.
+// The expected behaviour of the table store, as simply as possible: a map in key order, and filters as predicates.
+// Shares no code with the store beyond the value types. For table_property_test.cpp.
 #pragma once
 #include <functional>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace tidemark::table_store::reference {
 
-/// Valid UTF-8 as UTF-16 code units, whose order is the order of keys.
+/// Returns valid UTF-8 as UTF-16 code units, whose order is the order of keys.
 std::u16string units_of(std::string_view utf8);
 
 struct Key {
@@ -35,8 +35,8 @@ struct Expected {
   std::vector<MutationOutcome> outcomes;
 };
 
-/// The tables of one account. Versions are predicted exactly: one a transaction, never before the clock, always after
-/// the last one of the partition's shard.
+/// The tables of one account. Versions are predicted exactly: one for each transaction, never before the clock, always
+/// after the last one of the partition's shard.
 class Store {
  public:
   using ShardOf = std::function<std::size_t(const std::string& table, const std::string& partition_key)>;

@@ -1,4 +1,4 @@
-// Who may do what: keys, shared access signatures, stored policies, protocols; CORS and the account's own operations.
+// Access rights: keys, shared access signatures, stored policies, protocols; CORS and the account's own operations.
 #include "table_rest_fixture.h"
 
 namespace tidemark::table_store {
@@ -76,15 +76,15 @@ TEST_F(TableAccess, KeyRangeHoldsEverywhere) {
   EXPECT_EQ(with_sas(sas, "POST", "people", R"({"PartitionKey":"c","RowKey":"9"})").code(), "AuthorizationFailure");
   EXPECT_EQ(with_sas(sas, "POST", "$batch", batch({put("a", "2"), put("a", "1")}), multipart).status, 403U);
   EXPECT_EQ(with_sas(sas, "POST", "$batch", batch({put("a", "2"), put("a", "3")}), multipart).status, 202U);
-  // A query inside of a batch is no way around it.
+  // A query inside a batch is no way around it.
   const std::string lone =
       "--batch_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
       "GET http://h/devstoreaccount1/people() HTTP/1.1\r\nAccept: application/json\r\n\r\n\r\n--batch_1--\r\n";
   EXPECT_EQ(rows_of(with_sas(sas, "POST", "$batch", lone, multipart)), "a2 a3 b1 ");
-  // The continuation of somebody else's query neither.
+  // Nor is the continuation of another client's query.
   const std::string from = "people()?NextPartitionKey=1!4!Yw--&NextRowKey=1!4!MQ--";
   EXPECT_EQ(rows_of(with_sas(sas, "GET", from)), "");
-  // Without row keys the whole boundary partitions are in.
+  // Without row keys the boundary partitions are included whole.
   EXPECT_EQ(rows_of(with_sas(table_sas("r", {{"spk", "b"}, {"epk", "b"}}), "GET", "people()")), "b1 b2 ");
 }
 
@@ -101,7 +101,7 @@ TEST_F(TableAccess, ContinuationsNameNothingOutsideOfTheKeyRange) {
   EXPECT_EQ(rows_of(page), "a1 a2 b1 ");
   EXPECT_EQ(page.header("x-ms-continuation-NextPartitionKey"), "");
   EXPECT_EQ(page.header("x-ms-continuation-NextRowKey"), "");
-  // What lies before the range is not walked through either.
+  // Rows before the range are not walked through either.
   const auto later =
       with_sas(table_sas("r", {{"spk", "b"}, {"srk", "t"}}), "GET", "people()?$top=1&$filter=n%20eq%201");
   EXPECT_EQ(rows_of(later), "");
@@ -136,7 +136,7 @@ TEST_F(TableAccess, TableSasNeedsTheLetterAndTheTable) {
   EXPECT_EQ(with_sas(table_sas("raud"), "GET", "people?comp=acl").status, 403U);
   EXPECT_EQ(with_sas(account_sas("rwdlau"), "GET", "people?comp=acl").status, 403U);
   EXPECT_EQ(with_sas(table_sas("r", {}, "others"), "GET", "people()").code(), "AuthorizationFailure");
-  // The name in the signature may have another case than the table.
+  // The name in the signature may differ from the table's in letter case.
   make_table("MixedCase");
   EXPECT_EQ(with_sas(table_sas("r", {}, "mixedcase"), "GET", "MixedCase()").status, 200U);
 }

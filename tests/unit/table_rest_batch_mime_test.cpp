@@ -136,7 +136,7 @@ TEST(BatchMime, ReadsALoneQuery) {
   EXPECT_EQ(batch->query->uri, "http://h/a/t()?$filter=x%20eq%201");
 }
 
-// The form of the C++ client: no line break between a body and the next boundary, and none of the batch is closed.
+// The form of the C++ client: no line break between a body and the next boundary, and no closing boundary in the batch.
 constexpr std::string_view kCpp = R"(--batch_1
 Content-Type: multipart/mixed; boundary=changeset_1
 

@@ -254,7 +254,7 @@ TEST_F(TableBatch, HoldsAQueryInsteadOfChanges) {
             "--batchresponse_A--\r\n");
   EXPECT_THAT(query("people()?$filter=n%20eq%201").body, HasSubstr("{\"value\":[{\"PartitionKey\":\"p\""));
   EXPECT_THAT(query(one("none")).body, HasSubstr("HTTP/1.1 404 Not Found"));
-  // Beside others it is no batch at all.
+  // Beside other parts it is no batch at all.
   const auto mixed = batch({post("1"), part("GET " + url(one("r")), "")});
   EXPECT_EQ(mixed.status, 400U);
   EXPECT_EQ(mixed.code(), "InvalidInput");
@@ -327,7 +327,7 @@ TEST_F(TableBatch, LaterChangeSetsAreRefusedAndTheFirstIsExecuted) {
   EXPECT_FALSE(exists("2"));
   EXPECT_FALSE(exists("3"));
   EXPECT_EQ(statuses(send_batch(three(post("1"))).body), "409 400 400 ");
-  // A query is not let in by the back door.
+  // A query in the place of an operation is not allowed.
   EXPECT_EQ(send_batch(three(part("GET " + url(one("1")), ""))).status, 400U);
 }
 

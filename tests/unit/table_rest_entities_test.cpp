@@ -75,7 +75,7 @@ TEST_F(TableRestTest, DatesOutsideTheRangeAreRefused) {
   const auto code_of = [&](const std::string& date) {
     return insert(R"({"PartitionKey":"p","RowKey":"d","d@odata.type":"Edm.DateTime","d":")" + date + "\"}").code();
   };
-  // A .NET property that nobody set is the first of these.
+  // A .NET property that was never set is the first of these.
   for (const char* date : {"0001-01-01T00:00:00Z", "1600-12-31T23:59:59.9999999Z"}) {
     EXPECT_EQ(code_of(date), "OutOfRangeInput") << date;
   }
@@ -87,7 +87,7 @@ TEST_F(TableRestTest, DatesOutsideTheRangeAreRefused) {
 TEST_F(TableRestTest, VerbsFollowIfMatch) {
   make_table();
   const std::string body = R"({"n":1})";
-  // Without the entity: an upsert makes it, everything conditional misses it.
+  // Without the entity: an upsert makes it, and every conditional request misses it.
   EXPECT_EQ(call("PATCH", one("a"), body, {{"If-Match", "*"}}).code(), "ResourceNotFound");
   EXPECT_EQ(call("PUT", one("a"), body, {{"If-Match", kTag}}).code(), "ResourceNotFound");
   EXPECT_EQ(call("DELETE", one("a"), {}, {{"If-Match", "*"}}).status, 404U);
@@ -196,7 +196,7 @@ TEST_F(TableRestTest, MetadataLevels) {
   for (const char* accept : {"", "*/*", "application/json", "application/json;odata=minimalmetadata"}) {
     EXPECT_THAT(get(accept).body, HasSubstr("odata.etag")) << accept;
   }
-  // $format wins.
+  // $format takes precedence.
   EXPECT_EQ(get("application/json;odata=fullmetadata", "?$format=application%2Fjson%3Bodata%3Dnometadata").body,
             none.body);
   EXPECT_EQ(get("application/atom+xml").code(), "AtomFormatNotSupported");
@@ -215,7 +215,7 @@ TEST_F(TableRestTest, BodiesAreJson) {
   EXPECT_EQ(insert(R"({"PartitionKey":"p","RowKey":"2","a":1,"a":2})").code(), "DuplicatePropertiesSpecified");
   EXPECT_EQ(insert(R"({"PartitionKey":"p","RowKey":"2","a@odata.type":"Edm.Int32"})").code(), "InvalidInput");
   EXPECT_EQ(insert(R"({"PartitionKey":"p","RowKey":"2","a@odata.type":"Edm.Time","a":"1"})").code(), "InvalidInput");
-  // What other clients send back is not the client's to set.
+  // System properties that other clients send back cannot be set by a client.
   EXPECT_EQ(insert(R"({"odata.etag":"W/\"x\"","odata.metadata":"u","PartitionKey":"p","RowKey":"2",)"
                    R"("PartitionKey@odata.type":"Edm.String","Timestamp@odata.type":"Edm.DateTime","Timestamp":null})")
                 .status,

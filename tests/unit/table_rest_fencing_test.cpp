@@ -1,4 +1,4 @@
-// The x-ms-tidemark-* headers: put-if-newer, fenced operations, and what the answers tell.
+// The x-ms-tidemark-* headers: put-if-newer, fenced operations, and the headers of answers.
 #include "table_rest_fixture.h"
 #include "table_store/rest/fencing.h"
 #include "table_store/storage/table_keys.h"
@@ -51,7 +51,7 @@ TEST_F(TableFencing, TheSourcesETagIsItsVersion) {
   auto copy = put("copy", R"({"n":1})", from(tag));
   EXPECT_EQ(copy.header("x-ms-tidemark-outcome"), "applied");
   EXPECT_EQ(copy.header("x-ms-tidemark-source-version"), std::to_string(clock.now().time_since_epoch().count()));
-  // Ordinary writes are told nothing.
+  // Ordinary writes get no such header.
   EXPECT_EQ(source.header("x-ms-tidemark-outcome"), "");
 }
 
@@ -99,7 +99,7 @@ TEST_F(TableFencing, OpeningRaisesTheEpoch) {
   EXPECT_EQ(put("r", "{}", fence("op", "4")).code(), "Fenced");
   EXPECT_EQ(call("POST", "$operation", {}, fence("op", "4")).code(), "Fenced");
   EXPECT_EQ(call("DELETE", "$operation", {}, fence("op", "4")).code(), "Fenced");
-  // Who opens a closed one learns that the work is done.
+  // A client that opens a closed operation learns that the work is done.
   ASSERT_EQ(call("DELETE", "$operation", {}, fence("op", "5")).status, 200U);
   EXPECT_THAT(call("POST", "$operation", {}, fence("op", "6")).body, HasSubstr("\"closed\":true"));
 }
@@ -139,7 +139,7 @@ TEST_F(TableFencing, TransactionsHaveOneFenceAndASourceEach) {
   EXPECT_EQ(refused.status, 412U);
   EXPECT_EQ(refused.code(), "Fenced");
   EXPECT_EQ(call("GET", one("more")).status, 404U);
-  // Each header has its place.
+  // Each header is allowed only in its place.
   EXPECT_EQ(send_batch(part("more", ""), from("1")).code(), "InvalidHeaderValue");
   EXPECT_THAT(send_batch(part("more", "x-ms-tidemark-operation-id: a\r\nx-ms-tidemark-epoch: 1\r\n"), {}).body,
               HasSubstr("InvalidHeaderValue"));

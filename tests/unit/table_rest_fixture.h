@@ -38,7 +38,7 @@ struct Reply {
     const auto found = headers.find(name);
     return found == headers.end() ? "" : found->second;
   }
-  /// Of an odata.error; empty if it is none.
+  /// Returns the code of an odata.error; empty if the body is none.
   [[nodiscard]] std::string code() const {
     static const std::string kBefore = "{\"odata.error\":{\"code\":\"";
     if (!body.starts_with(kBefore)) return {};
@@ -58,13 +58,13 @@ struct TableRestFixture : TableFixture {
     clock.time = parse_iso8601("2026-11-21T12:09:13.1864608Z").value();
     restart();
   }
-  /// After a change of `policy`.
+  /// Restarts the store after a change of `policy`.
   void restart() {
     routes = std::make_unique<TableRoutes>(
         *service, clock, *random, std::vector<auth::Account>{account, {"second", {"0123456789abcdef", "k2"}}}, policy);
   }
 
-  /// As the request stands: nothing is signed.
+  /// Sends the request as it is, without signing it.
   Reply send(const std::string& method, const std::string& target, const Headers& headers, std::string body = {}) {
     TextBody reader(std::move(body));
     http::Request request;
@@ -84,7 +84,7 @@ struct TableRestFixture : TableFixture {
     return out;
   }
 
-  /// `resource` follows the account: "Tables", "people()?$top=1".
+  /// Sends a signed request. `resource` follows the account: "Tables", "people()?$top=1".
   Reply call(const std::string& method, const std::string& resource, std::string body = {}, Headers headers = {}) {
     const auto target = "/" + std::string(kAccount) + "/" + resource;
     const auto question = target.find('?');
@@ -100,7 +100,7 @@ struct TableRestFixture : TableFixture {
     return send(method, target, headers, std::move(body));
   }
   Reply insert(const std::string& json, Headers headers = {}) { return call("POST", "people", json, headers); }
-  /// "people(PartitionKey='p',RowKey='r')"
+  /// Returns "people(PartitionKey='p',RowKey='r')".
   static std::string one(const std::string& rk, const std::string& pk = "p") {
     return "people(PartitionKey='" + pk + "',RowKey='" + rk + "')";
   }
@@ -109,7 +109,7 @@ struct TableRestFixture : TableFixture {
               204U);
   }
 
-  /// A table SAS; `extra` are further fields of the query, such as "&spk=a&epk=c".
+  /// Returns a table SAS; `extra` are further fields of the query, such as "&spk=a&epk=c".
   std::string table_sas(const std::string& permissions, const std::map<std::string, std::string>& extra = {},
                         const std::string& table = "people") const {
     const auto field = [&](const char* name) {
@@ -135,7 +135,7 @@ struct TableRestFixture : TableFixture {
     if (!protocol.empty()) query += "&spr=" + protocol;
     return query + "&sig=" + percent_encode(base64_encode(hmac_sha256(account.keys.at(0), text)));
   }
-  /// With a SAS instead of the key.
+  /// Sends a request with a SAS in place of the key.
   Reply with_sas(const std::string& sas, const std::string& method, const std::string& resource, std::string body = {},
                  const Headers& headers = {}) {
     const auto joint = resource.find('?') == std::string::npos ? "?" : "&";

@@ -36,7 +36,7 @@ struct Entities : TableRestFixture {
 TEST_F(Entities, TwoHundredAndFiftyTwoProperties) {
   EXPECT_EQ(upsert(properties(252)), "");
   EXPECT_EQ(upsert(properties(253)), "400 TooManyProperties");
-  // Nor by merging.
+  // Nor can merging exceed it.
   EXPECT_EQ(call("PATCH", one("r"), R"({"one_more":1})").code(), "TooManyProperties");
   EXPECT_EQ(call("PATCH", one("r"), R"({"n0":2})").status, 204U);
 }

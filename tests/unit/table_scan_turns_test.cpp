@@ -1,4 +1,4 @@
-// Turns of scans: bounded, fair, never lost; and scans that leave the thread to others, with a clock set by hand.
+// Turns of scans: bounded, fair, never lost; and scans that give the thread to other work, with a manual clock.
 #include <boost/asio/detached.hpp>
 
 #include "table_fixture.h"
@@ -91,14 +91,14 @@ TEST(ScanTurns, ClosingSendsEverybodyAway) {
   turns.close();
   ask();
   io.restart();
-  io.run();  // nothing is left that waits
+  io.run();  // nothing is left waiting
   ASSERT_EQ(answers.size(), 4U);
   for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(answers[i].failed_with(ErrorCode::kUnavailable));
   answers.clear();
   EXPECT_EQ(turns.running(), 0U);
 }
 
-/// A millisecond passes with every look.
+/// A millisecond passes with every reading.
 class TickingClock : public StandingClock {
  public:
   [[nodiscard]] Time now() const override { return time + std::chrono::milliseconds(++looks_); }
@@ -143,7 +143,7 @@ TEST_F(ScanShareTest, SixtyFourScansLeavePointReadsBetweenTheirSlices) {
   io.poll_one();
   int reads_at = -1;
   int handlers = 0;
-  // A read that comes while all of them wait is served after at most the opening slices, not after the scans.
+  // A read that comes while all scans wait is served after at most the opening slices, not after the scans.
   asio::post(io, [&] {
     EXPECT_TRUE(service->get("acct", "people", "p", "10000").has_value());
     reads_at = done;

@@ -1,5 +1,5 @@
-// Tables over several shards: what spans them, what one transaction cannot do, and what becomes of a drop when a shard
-// fails or the process dies in between.
+// Tables over several shards: operations that span them, limits of one transaction, and drops when a shard fails or the
+// process dies in between.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -41,7 +41,7 @@ class ShardedTables : public testing::Test {
   [[nodiscard]] std::size_t shard_of(const std::string& pk, const std::string& table = "people") const {
     return shards_.placement.of({"acct", table, pk});
   }
-  /// Partitions of people, so many on each shard, by their shards.
+  /// Returns partitions of people, so many on each shard, by their shards.
   [[nodiscard]] std::vector<std::vector<std::string>> partitions(std::size_t of_each) const {
     std::vector<std::vector<std::string>> out(kShards);
     for (int i = 0; std::ranges::any_of(out, [&](const auto& some) { return some.size() < of_each; }); ++i) {
@@ -307,8 +307,8 @@ TEST_F(ShardedTables, TheCheckTellsWhatIsOnTheWrongShard) {
                                    "reference: the entity belongs to no table"));
 }
 
-/// On real engines with their threads: writers on all shards beside somebody who drops the table and makes it again.
-/// Every write is a success or finds no table, and in the end no row is where none belongs.
+/// On real engines with their threads: writers on all shards while the table is dropped and made again. Every write
+/// either succeeds or finds no table, and in the end there are no stray rows.
 TEST(ShardedTablesAtOnce, DropsAndWritesLeaveNothingBehind) {
   constexpr std::size_t kShards = 3;
   constexpr int kWriters = 3, kDrops = 60;
@@ -358,7 +358,7 @@ TEST(ShardedTablesAtOnce, DropsAndWritesLeaveNothingBehind) {
   for (const auto& engine : engines) engine->drain();
 }
 
-/// Two processes that share the shards: at first the one has them all.
+/// Two processes that share the shards: at first one of them has them all.
 class SharedTables : public ShardedTables {
  protected:
   SharedTables() {
@@ -388,7 +388,7 @@ class SharedTables : public ShardedTables {
   Process one_{places_}, two_{places_};
 };
 
-/// It stood still while another one took all it had, dropped the table, and did not come to erase the rows.
+/// It stood still while another process took all its shards, dropped the table, and did not get to erase the rows.
 TEST_F(SharedTables, AFormerOwnerDoesNotReadATableThatWasDroppedMeanwhile) {
   for (const auto& some : partitions(1)) {
     ASSERT_TRUE(put(one_, some.front()));
@@ -410,7 +410,7 @@ TEST_F(SharedTables, WhatAProcessRemembersGoesWithTheShard) {
   one_.service->lost(2);
   ASSERT_TRUE(run_task(one_.service->delete_table("acct", "people")));
   EXPECT_TRUE(two_.service->get("acct", "people", pk, "r").failed_with(ErrorCode::kTableNotFound));
-  engines_[2].keeping = false;  // whoever gets the shard erases what is left
+  engines_[2].keeping = false;  // the next owner of the shard erases the rest
   take(2, one_);
   two_.service->lost(2);
   ASSERT_TRUE(run_task(one_.service->create_table("acct", "people")));
@@ -419,7 +419,7 @@ TEST_F(SharedTables, WhatAProcessRemembersGoesWithTheShard) {
   EXPECT_TRUE(*two_.service->get("acct", "people", pk, "r")) << "any process reads any shard";
 }
 
-/// The clock stands, so nobody looks again because time has passed.
+/// The clock stands, so no waiting reader looks again because time has passed.
 TEST_F(SharedTables, WhoeverWaitsForChangesIsToldOfThoseThatAnotherProcessMakes) {
   take(2, two_);
   one_.service->lost(2);

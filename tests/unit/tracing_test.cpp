@@ -1,4 +1,4 @@
-// Spans as OTLP has them, the spans of a job, and what becomes of spans that nobody takes.
+// Spans in the form of OTLP, the spans of a job, and spans that no collector accepts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

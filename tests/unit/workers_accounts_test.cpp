@@ -147,7 +147,7 @@ TEST_F(WorkersAccounts, OnlyAccountsThatTheSettingNames) {
   EXPECT_NE(poison_reason(kToOther).find("job_accounts"), std::string::npos);
   EXPECT_EQ(all("Source").size(), 5U);
   EXPECT_EQ(count("other", "Former"), 0U);
-  // The jobs' own may be named, too.
+  // The account of the jobs may be named, too.
   const auto job = finish(R"({"kind":"archive","source":"Source","destination":"Former","filter":"",
                               "sourceAccount":"devstoreaccount1","destinationAccount":"third"})");
   EXPECT_EQ(job.accounts, "devstoreaccount1,third");

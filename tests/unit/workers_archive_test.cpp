@@ -88,7 +88,8 @@ TEST_F(WorkersArchive, ARedeliveryAfterAFailureAtAnyCallFinishesWithExactFigures
   FAIL() << "the job makes more calls than expected";
 }
 
-/// It was archived and removed; somebody made another one, which the job was about to archive as well when it died.
+/// The entity was archived and removed; a user made another one, which the job was about to archive as well when it
+/// died.
 TEST_F(WorkersArchive, WhatWasArchivedStaysIfItsSuccessorIsRemoved) {
   put("p", "busy", 1);
   put("p", "r", 1);
@@ -284,7 +285,7 @@ TEST_F(WorkersArchive, ACancelledJobTellsExactlyWhatItDidAndCanBeUndone) {
   EXPECT_EQ(ended.history[0].outcome, "cancelled");
   EXPECT_EQ(ended.history[0].worker, "w");
   EXPECT_EQ(ended.history[0].number, 1U);
-  // Told once, however often it is cancelled.
+  // The end is reported once, however often the job is cancelled.
   ASSERT_TRUE(run(jobs_.cancel(job.id)).has_value());
   EXPECT_EQ(record(job.id).history.size(), 1U);
 

@@ -102,7 +102,7 @@ TEST_F(WorkersBatch, DeletesTooInThreeCalls) {
     EXPECT_EQ(record(id).state, jobs::JobState::kSucceeded);
     EXPECT_EQ(record(id).done, 1U);
   }
-  // What is not there is an outcome, which the long way finds.
+  // A missing entity is an outcome, which the ordinary way finds.
   ASSERT_EQ(outcome.left.size(), 1U);
   EXPECT_EQ(work(outcome.left.front()).end, RunEnd::kSucceeded);
   EXPECT_EQ(messages_left(), 0U);
@@ -123,7 +123,7 @@ TEST_F(WorkersBatch, WhatIsNotPlainIsLeftAsItWas) {
   ASSERT_EQ(outcome.left.size(), 3U);
   EXPECT_EQ(all("Source").size(), 3U);
   EXPECT_EQ(record(blocked).state, jobs::JobState::kQueued);
-  // The usual way brings each to its end.
+  // The ordinary way brings each to its end.
   for (auto& message : outcome.left) work(std::move(message));
   EXPECT_EQ(record(cancelled).state, jobs::JobState::kCancelled);
   EXPECT_EQ(record(blocked).skipped, 1U);
@@ -204,13 +204,13 @@ TEST_F(WorkersBatch, LeavesWhatIsPausedOrLimited) {
   EXPECT_EQ(left_under(jobs::table_target("SOURCE"), {{}, {}, 1000}), 1U);
   EXPECT_EQ(left_under(jobs::partition_target("Archive", "p"), {{}, 1, {}}), 1U);
   EXPECT_EQ(all("Source").size(), 1U);
-  // Limits of others do not concern it.
+  // Limits of other jobs do not concern it.
   EXPECT_TRUE(run(limits.set(jobs::kind_target("copy"), {true, {}, {}})).has_value());
   EXPECT_EQ(left_under(jobs::partition_target("Archive", "q"), {{}, 1, {}}), 0U);
   EXPECT_TRUE(all("Source").empty());
 }
 
-/// The reply to each call is lost in turn, after the call took effect, and the usual way takes over what was left.
+/// The reply to each call is lost in turn, after the call took effect, and the ordinary way takes over the rest.
 TEST_F(WorkersBatch, SurvivesALostReply) {
   for (const std::string lost : {"table.get_all", "table.move_all", "queue.complete_all"}) {
     for (int i = 0; i < 3; ++i) put("p", lost + std::to_string(i), i);

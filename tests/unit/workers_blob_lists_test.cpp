@@ -1,4 +1,5 @@
-// Lists in blobs: what no other index has. What they have in common with the others is in workers_indexes_test.cpp.
+// Lists in blobs: the features that no other index has. workers_indexes_test.cpp tests those that they share with the
+// others.
 #include "index_rows_fixture.h"
 #include "indexes/lookup/lookup.h"
 #include "indexes/rows/blob_names.h"
@@ -18,7 +19,7 @@ class WorkersBlobLists : public IndexRowsFixture {
     ask(index.name, {.scrub = true});
     drive_until([&] { return progress(index).scrubs > before && caught_up(index); });
   }
-  /// As a person with an SDK: no fence, and no mark of an index.
+  /// Puts a blob as a user with an SDK does: no fence, and no mark of an index.
   void put_foreign(const std::string& name, const std::string& bytes) {
     const auto stored = [&]() -> Task<Result<void>> {
       const blob_store::BlobRef ref{kAccount, "lists", name};
@@ -44,7 +45,7 @@ class WorkersBlobLists : public IndexRowsFixture {
     }
     return {};
   }
-  /// From this call of an owner to the stores on, none is answered; the first one has its effect or not.
+  /// From this call of an owner to the stores on, none is answered; the first one takes effect or not.
   void cut_off_at(int call, bool after_its_effect) {
     calls_ = 0;
     is_cut_off_ = false;
@@ -171,7 +172,7 @@ TEST_F(WorkersBlobLists, ALookupGoesOnBehindABlobThatWasReplaced) {
   expect_true(index);
   const auto old = blob_of(index, "red");
   int reads = 0;
-  // Between the row and the blob that it names, the blob is replaced.
+  // The blob is replaced between the reads of the row and of the blob that it names.
   blob_link_.before = [&](std::string method) -> Task<Result<void>> {
     if (method != "blob.read" || reads++ > 0) co_return Result<void>{};
     CO_TRY(co_await tables_.mutate("Source", "p0", {entity("r2", "red", 1)}, std::nullopt));
@@ -191,7 +192,7 @@ TEST_F(WorkersBlobLists, NeverTouchBlobsOfOthers) {
   const auto beside = indexes::blob_name("by-colour/", {"red", ~0ULL, 77});
   const auto elsewhere = indexes::blob_name("by-colour/", {"blue", 5, 1});
   for (const auto& name : {beside, elsewhere, std::string("by-colour/notes.txt")}) put_foreign(name, "mine");
-  // Somebody writes over a blob of the index: it is not the index's any more.
+  // A user overwrites a blob of the index: it no longer belongs to the index.
   const auto taken = blob_of(index, "red");
   put_foreign(taken, R"([["p0","nobody"]])");
   write(entity("r2", "red", 1), "p0");
@@ -213,7 +214,7 @@ TEST_F(WorkersBlobLists, AScrubMendsWhatIsMissingOnEitherSide) {
   expect_true(index);
   scrub(index);
   EXPECT_EQ(progress(index).wrong, 0U);
-  // A row without its blob, a blob without its row, and a row of a value that nothing has any more.
+  // A row without its blob, a blob without its row, and a row of a value that no entity has any more.
   const auto lost = directory(index);
   ASSERT_GE(lost.size(), 3U);
   erase_blob(jobs::property_or<std::string>(lost[0], indexes::kBlobProperty));
@@ -268,8 +269,8 @@ TEST_F(WorkersBlobLists, ReportValuesThatShouldBeUnique) {
   EXPECT_EQ(violations.front().count, 2);
 }
 
-/// The owner's calls to both stores are numbered; at each in turn it is cut off for good, before or after its effect,
-/// and another one takes over.
+/// The owner's calls to both stores are numbered; at each in turn it is cut off for good, before or after the effect,
+/// and another owner takes over.
 TEST_F(WorkersBlobLists, SurviveADeathAtEachStep) {
   const auto index = declare("in-blobs", kListedInBlobs);
   std::uint64_t epoch = 0;
@@ -284,7 +285,7 @@ TEST_F(WorkersBlobLists, SurviveADeathAtEachStep) {
   for (const bool after : {false, true}) {
     for (int at = 1; at <= 40; ++at) {
       alive->stop();
-      write_at_random(1);  // what it waits for
+      write_at_random(1);  // the change that it waits for
       drive_until([&] { return alive->ended(); });
       write_at_random(8);
       cut_off_at(at, after);
@@ -320,7 +321,7 @@ TEST_F(WorkersBlobLists, AreDroppedWhateverStepADropDiesAt) {
       write(entity("r1", "red", at), "p0");
       expect_true(index);
       first->stop();
-      write(entity("r2", "blue", at), "p0");  // what it waits for
+      write(entity("r2", "blue", at), "p0");  // the change that it waits for
       drive_until([&] { return first->ended(); });
       ask("in-blobs", {.drop = true});
       index.dropping = true;

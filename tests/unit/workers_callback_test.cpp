@@ -1,4 +1,4 @@
-// Callbacks, what tells of the end of jobs and groups, and what follows changes, with an endpoint of the test's own.
+// Callbacks, notifications of the end of jobs and groups, and on-change jobs, with an endpoint of the test's own.
 #include <set>
 
 #include "feeds/tokens/start_token.h"
@@ -20,7 +20,7 @@ OutboundReply reply(unsigned status, std::string body = {}, std::optional<Durati
   return {status, retry_after, std::move(body)};
 }
 
-/// Answers as it was told to, and keeps what it got.
+/// Answers as it was told to, and keeps its requests.
 class FakeEndpoint final : public OutboundHttp {
  public:
   Task<Result<OutboundReply>> send(OutboundRequest request) override {
@@ -106,7 +106,7 @@ TEST(WebhookSignature, SecretsHaveNamesAndAProperLength) {
 TEST(CallbackReply, DecidesWhatBecomesOfTheJob) {
   const auto judged = [](unsigned status, std::optional<Duration> after = {}) {
     const auto result = judge_reply(reply(status, "", after), "https://h", {});
-    return result ? ErrorCode::kNotModified : result.error().code;  // stands for none
+    return result ? ErrorCode::kNotModified : result.error().code;  // stands for no error
   };
   for (unsigned status = 100; status < 600; ++status) {
     auto wanted = ErrorCode::kCallbackRefused;
@@ -125,7 +125,7 @@ TEST(CallbackReply, IsShownShortPrintableAndWithoutSecrets) {
   const auto long_one = judge_reply(reply(410, std::string(70'000, 'x')), "https://h", {}).error().message;
   EXPECT_LT(long_one.size(), 400U);
   EXPECT_NE(long_one.find("https://h answered 410 (gone): \"xxx"), std::string::npos);
-  // A secret at the very place where the text is cut leaves no half of itself.
+  // A secret at the very place where the text is cut is not left in half.
   for (std::size_t before = 280; before < 320; ++before) {
     const auto message = judge_reply(reply(400, std::string(before, 'y') + "Bearer s3cret-token\x01\"\n"), "https://h",
                                      {"Bearer s3cret-token"})
@@ -206,7 +206,7 @@ TEST_F(WorkersCallback, AnEndpointThatAlwaysWantsToBeCalledLaterIsGivenUpAfterAD
   EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
   EXPECT_NE(record(job.id).error.find("called later: https://h answered 429"), std::string::npos)
       << record(job.id).error;
-  // Sent back, it has a day again.
+  // A job that was sent back has a day again.
   ASSERT_TRUE(run(poison_.redrive(job.id, std::nullopt, "me")).has_value());
   for (int i = 0; i < 30; ++i) ASSERT_EQ(work_next().end, RunEnd::kRetried);
 }
@@ -248,10 +248,10 @@ TEST_F(WorkersCallback, GoesOnlyWhereItMay) {
 }
 
 TEST_F(WorkersCallback, AWorkerThatDiesAfterTheRequestHasItSentTwiceAndEndedOnce) {
-  options_.lease = std::chrono::seconds(3);  // as long as it tries to give the message back
+  options_.lease = std::chrono::seconds(3);  // as long as the worker tries to give the message back
   const auto job = send(R"(,"onEnd":{"url":"https://other:8443/ended"})");
   auto message = receive();
-  // The record and the message cannot be written any more once the endpoint has answered.
+  // The record and the message can no longer be written once the endpoint has answered.
   endpoint_.answer = [&]() -> Result<OutboundReply> {
     const auto dead = [](std::string) -> Task<Result<void>> { co_return fail(ErrorCode::kUnavailable); };
     table_link_.before = dead;
@@ -312,7 +312,7 @@ TEST_F(WorkersCallback, AJobThatIsSentBackTellsOfEachOfItsEnds) {
 }
 
 TEST_F(WorkersCallback, AnEndIsToldOnceWhateverCallFails) {
-  // Of both stores: from each call on, three fail. Later deliveries put it right.
+  // Calls to both stores: from each call on, three fail. Later deliveries put it right.
   for (const bool poisons : {false, true}) {
     for (int fail_at = 1; fail_at < 60; ++fail_at) {
       endpoint_.got.clear();
@@ -327,7 +327,7 @@ TEST_F(WorkersCallback, AnEndIsToldOnceWhateverCallFails) {
       table_link_.before = queue_link_.before = failing;
       work(*message);
       table_link_.before = queue_link_.before = nullptr;
-      // What a lease's end would do, unless the message has gone.
+      // Acts as the end of a lease would, unless the message has gone.
       queue_service::Lease lease{"tidemark-jobs", message->id, message->epoch};
       static_cast<void>(run(queues_.renew(lease, Duration::zero(), std::nullopt)).has_value());
       for (int i = 0; i < 20 && endpoint_.got.empty(); ++i) work_next();
@@ -379,14 +379,14 @@ TEST_F(WorkersCallback, AGroupIsCountedAndItsEndToldOnce) {
   EXPECT_EQ(data["succeeded"], 2);
   EXPECT_EQ(data["poisoned"], 1);
   EXPECT_EQ(data["cancelled"], 1);
-  // A member that is sent back ends anew; its group has ended and is not told of again.
+  // A member that is sent back ends anew; its group has ended and is not reported again.
   ASSERT_TRUE(run(tables_.create_table("NoSuchTable")).has_value());
   ASSERT_TRUE(run(poison_.redrive(record(first[1]->job.id).message_id, std::nullopt, "me")).has_value());
   work_all();
   EXPECT_EQ(record(first[1]->job.id).state, JobState::kSucceeded);
   EXPECT_EQ(endpoint_.got.size(), 1U);
   EXPECT_EQ(states("night")["poisoned"], 1U);
-  // Other jobs are no part of it.
+  // Other jobs do not belong to the group.
   auto other = jobs::parse_job_batch(R"({"group":"night","jobs":[{"kind":"delete","source":"Source","filter":""}]})");
   EXPECT_TRUE(run(jobs_.submit_group(std::move(*other))).failed_with(ErrorCode::kIdempotencyKeyReused));
 }
@@ -483,7 +483,7 @@ class WorkersOnChange : public WorkersCallback {
     EXPECT_TRUE(start.has_value());
     return run(store_.put("Source", name, asked->definition, *start))->on_change;
   }
-  /// An owner tells changes until it has dealt with so many, or stops.
+  /// Lets an owner report changes until it has handled so many, or stops.
   feeds::OnChangeProgress own(const feeds::OnChange& on_change, std::uint64_t epoch, std::uint64_t changes) {
     return run(own_until(on_change, epoch, changes));
   }
@@ -580,7 +580,7 @@ TEST_F(WorkersOnChange, AMessageThatWasPutBeforeIsToldWhateverItSaid) {
   auto on_change = follow("told", R"({"queue":"things"})");
   put("p", "a", 1);
   EXPECT_EQ(own(on_change, 1, 1).told, 1U);
-  // The next owner has not heard of it, and says it otherwise.
+  // The next owner does not know of it, and words it differently.
   erase("TidemarkOnChange", "progress", on_change.id);
   on_change.definition.new_values = true;
   const auto progress = own(on_change, 2, 1);

@@ -36,7 +36,7 @@ ChangesPage page_of(table_store::Version through, bool more) {
   return page;
 }
 
-/// It was this at each of its changes, and is this now; empty: nothing.
+/// Adds an entity that had these values at its changes and has this one now; empty: nothing.
 void add(ChangesPage& page, const std::string& row, const std::vector<std::string>& before, const std::string& now) {
   auto& entity = page.entities.emplace_back(ChangedEntity{"p", row, {}, {}});
   for (const auto& value : before) entity.before.push_back({{"City", value}});
@@ -105,7 +105,7 @@ TEST_F(ReadChangesTest, ThereIsAnEndToIt) {
   EXPECT_TRUE(page->more);
 }
 
-/// They take no more room for it.
+/// Repeated changes of the same entities take no more room.
 TEST_F(ReadChangesTest, WhatChangesAgainAndAgainIsReadOn) {
   const std::string large(9UL << 20, 'x');
   for (table_store::Version through = 1; through <= 3; ++through) {
@@ -152,8 +152,8 @@ TEST_F(ReadChangesTest, ALossMeanwhileIsToldAtOnce) {
 
 constexpr LogRoom kMuchRoom{1'000'000, 1ULL << 30};
 
-/// Of a log that gets a change every `apart`, and an owner that takes `work` for a page: the changes of a page, once
-/// that has settled. They are changes of so many entities in turn.
+/// Returns the changes of a page, once their number has settled, for a log that gets a change every `apart` and an
+/// owner that takes `work` for a page. The changes are those of so many entities in turn.
 std::uint64_t changes_of_a_page(Duration apart, Duration work, std::uint64_t entities = 1'000'000,
                                 LogRoom room = kMuchRoom) {
   ChangePace pace;

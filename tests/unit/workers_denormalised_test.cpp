@@ -1,5 +1,5 @@
-// The kind `denormalised`: whatever is written to either table, lost or repeated, in the end each employee says of its
-// department what the department says.
+// The kind `denormalised`: with any writes to either table, lost or repeated calls, in the end each employee has the
+// values of its department.
 #include <limits>
 #include <map>
 
@@ -70,7 +70,7 @@ class WorkersDenormalised : public IndexKeepersFixture {
     for (int i = 0; i < writes; ++i) random_->below(3) == 0 ? write_department() : write_employee();
   }
 
-  /// Employees that are not what a reading of both tables says.
+  /// Returns the employees that differ from a reading of both tables.
   std::vector<std::string> wrong(const Index& index) {
     const auto& definition = index.definition;
     const auto& kind = std::get<indexes::DenormalisedKind>(definition.kind);
@@ -103,7 +103,7 @@ class WorkersDenormalised : public IndexKeepersFixture {
     const auto found = run_beside(tables_.get("Employees", "p0", employee));
     return found && *found ? jobs::property_or<std::string>(**found, "DepartmentName") : std::string();
   }
-  /// So many that they are visited by pages.
+  /// Writes so many that they are visited by pages.
   void write_large_team(int employees) {
     for (int i = 0; i < employees; i += 100) {
       std::vector<Mutation> some;
@@ -272,7 +272,8 @@ TEST_F(WorkersDenormalised, ValuesOfOneNameDoNotGoRoundInATable) {
 }
 
 TEST_F(WorkersDenormalised, ManyAreVisitedByPagesAndTheNextOwnerGoesOn) {
-  // Less than the team, so that it is built anew, and more than a piece of the list, whose visit notes as many changes.
+  // Less than the team, so that it is built anew, and more than a piece of the list, whose visit records as many
+  // changes.
   const auto text = std::string(kDepartmentNames).insert(1, R"("maxChanges":1500,)");
   const auto names = declare("names", text.c_str());
   write(put("d0", {{"Name", std::string("Sales")}}), "c0");
@@ -312,7 +313,7 @@ TEST_F(WorkersDenormalised, AChangeOfWhatIsNotNamedReachesNobody) {
   constexpr int kTeam = 2500;
   constexpr int kReadsOfTeam = kTeam / 500;
   auto text = std::string(kDepartmentNames);
-  text.replace(text.find("100000"), 6, "1");  // or else scrubs read them
+  text.replace(text.find("100000"), 6, "1");  // otherwise scrubs read them
   write(put("d0", {{"Name", std::string("Sales")}}), "c0");
   write_large_team(kTeam);
   const auto names = declare("names", text.c_str());

@@ -1,4 +1,5 @@
-// Entities that go together with the blobs they point to, and blobs that nothing points to, end to end in one thread.
+// Entities that are deleted together with the blobs they point to, and blobs that nothing points to, end to end in one
+// thread.
 #include <nlohmann/json.hpp>
 
 #include "jobs/plan/plan.h"
@@ -31,7 +32,7 @@ class WorkersDiscard : public WorkersFixture {
     if (photo) mutation.properties.push_back({"Photo", std::move(*photo)});
     ASSERT_TRUE(run(tables_.mutate("Source", "p", {mutation}, std::nullopt)).has_value());
   }
-  /// With its blob.
+  /// Writes an entity with its blob.
   void put_pair(const std::string& row, int number) {
     put_blob("p/" + row);
     put_entity(row, number, "p/" + row);
@@ -83,7 +84,7 @@ TEST_F(WorkersDiscard, WithoutTheContainerNothingIsRemoved) {
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(plan->problems, Texts{"The container 'photoss' does not exist."});
   }
-  // One that somebody drops while the job runs.
+  // A container that a user drops while the job runs.
   bool listed = false;
   blob_link_.before = [&](const std::string& method) -> Task<Result<void>> {
     if (method == "blob.list") listed = true;
@@ -175,7 +176,7 @@ TEST_F(WorkersDiscard, ABlobWhoseEntityIsStillThereStaysAlsoForTheNextAttempt) {
   };
   table_link_.before = [&](const std::string& method) -> Task<Result<void>> {
     if (method != "table.mutate" || !noted || std::exchange(lost, true)) co_return Result<void>{};
-    // Its owner gives it another blob, and the old one to somebody else; then the attempt fails.
+    // The owner gives the entity another blob, and the old blob to another entity; then the attempt fails.
     for (const auto& [row, photo] : {std::pair{"a", "p/new"}, {"b", "p/a"}}) {
       Mutation mutation;
       mutation.kind = MutationKind::kInsertOrReplace;

@@ -1,4 +1,4 @@
-// The story of one entity, told while jobs move it about: through tables, containers and directories.
+// The explanation of one entity while jobs move it: through tables, containers and directories.
 #include "api/explain/explain.h"
 
 #include <filesystem>
@@ -30,7 +30,7 @@ class WorkersExplain : public WorkersFixture {
     EXPECT_TRUE(told) << told.error().message;
     return told ? std::move(*told) : jobs::Explanation{};
   }
-  /// "Archive+ Source-": where it is and where it is not.
+  /// Returns "Archive+ Source-": where the entity is and where it is not.
   static std::string places(const jobs::Explanation& told) {
     std::string out;
     for (const auto& place : told.places)
@@ -61,7 +61,7 @@ TEST_F(WorkersExplain, FollowsAnEntityThroughArchiveAndUndo) {
   EXPECT_EQ(places(tell("Nowhere", "a")), "Nowhere-");
   const auto version = tell("Source", "a").places[0].version;
   const auto archive = finish(R"({"kind":"archive","source":"Source","destination":"Archive","filter":"Number eq 1"})");
-  auto told = tell("source", "a");  // names match whatever their case
+  auto told = tell("source", "a");  // names match in any letter case
   EXPECT_EQ(places(told), "source- Archive+");
   EXPECT_EQ(told.places[1].job, archive.id);
   EXPECT_EQ(told.places[1].source_version, version);
@@ -69,7 +69,7 @@ TEST_F(WorkersExplain, FollowsAnEntityThroughArchiveAndUndo) {
   EXPECT_EQ(told.places[1].record->state, jobs::JobState::kSucceeded);
   EXPECT_EQ(places(tell("Archive", "b")), "Archive- Source+");
 
-  // An undo that waits takes what the archive job wrote, and nothing else.
+  // A waiting undo takes the entities that the archive job wrote, and nothing else.
   const auto undo = submit(R"({"kind":"undo","job":")" + archive.id + R"("})");
   EXPECT_EQ(found(tell("Source", "a")), (Found{{undo.id, Relation::kWouldTake}}));
   EXPECT_TRUE(tell("Source", "b").jobs.empty());
@@ -89,11 +89,11 @@ TEST_F(WorkersExplain, EvaluatesTheFiltersOfJobsThatHaveNotSucceeded) {
   const auto other = submit(R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":"z"})");
   const auto whole = submit(R"({"kind":"delete","source":"Source","wholeTable":true})");
   EXPECT_EQ(found(tell("Source", "a")), (Found{{whole.id, Relation::kWouldTake}, {small.id, Relation::kWouldTake}}));
-  // A job that names a key concerns it even if there is no such entity; when it has ended, it was for this key.
+  // A job that names a key concerns it even if there is no such entity; once it has ended, it was for this key.
   EXPECT_EQ(found(tell("Source", "z")), (Found{{other.id, Relation::kWouldTake}}));
   for (int i = 0; i < 4; ++i) work_next();
   EXPECT_EQ(found(tell("Source", "z")), (Found{{other.id, Relation::kNamed}}));
-  // The table that was missing comes, and with it an entity that the poisoned job would take if it were sent back.
+  // The missing table is made, and with it an entity that the poisoned job would take if it were sent back.
   ASSERT_TRUE(run(tables_.create_table("Missing")).has_value());
   put("p", "a", 1, "Missing");
   EXPECT_EQ(found(tell("Missing", "a")), (Found{{gone.id, Relation::kGaveUp}}));
@@ -126,7 +126,7 @@ TEST_F(WorkersExplain, FindsTheDocumentOfAnArchivedEntity) {
   EXPECT_TRUE(told.complete);
   EXPECT_EQ(places(tell("Source", "b")), "Source+ old-");
 
-  // What waits is judged by the archived entity.
+  // Waiting jobs are judged by the archived entity.
   const auto back = [](int number) {
     return R"({"kind":"unarchive","source":{"container":"old","prefix":"x/"},"destination":"Source",)"
            R"("filter":"Number eq )" +
@@ -186,7 +186,7 @@ TEST_F(WorkersExplain, TellsOfADirectoryWhatItsCatalogTells) {
   EXPECT_TRUE(told.complete);
   const auto seen = told.places[2];
   EXPECT_EQ(seen.job, archive.id);
-  access_ = {};  // a process that may not read it
+  access_ = {};  // a process that may not read the archive
   told = tell("Source", "a");
   ASSERT_EQ(places(told), "Source- nas- nas+");
   EXPECT_EQ(told.places[2].objects, seen.objects);
@@ -273,7 +273,7 @@ TEST_F(WorkersExplain, FollowsTheKeyTemplatesOfCopies) {
   EXPECT_EQ(told.places[1].job, copy.id);
   EXPECT_EQ(told.places[1].source_version, version);
   EXPECT_EQ(places(tell("Source", "nobody")), "Source-");
-  // A job that would take the copy concerns the entity; so does where a copy would lie once a job has run.
+  // A job that would take the copy concerns the entity, and the report shows where a copy would be once a job has run.
   const auto erasing = submit(R"({"kind":"delete","source":"Copies","partitionKey":"by-1","rowKey":"p_a"})");
   const auto waiting = submit(copy_to("Source"));
   const auto later = tell("Source", "a");
@@ -282,7 +282,7 @@ TEST_F(WorkersExplain, FollowsTheKeyTemplatesOfCopies) {
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(places(tell("Source", "a")), "Source+ Source+ Copies-");
-  // An archived version tells as well where the copies are.
+  // The report of an archived version also tells where the copies are.
   archive_to(R"({"container":"old"})", "Number eq 1 and RowKey eq 'a'");
   EXPECT_EQ(places(tell("Source", "a")), "Source- old+ Source+ Copies- old-");
 }

@@ -28,8 +28,8 @@ using table_store::MutationKind;
 
 inline constexpr const char* kAccount = "devstoreaccount1";
 
-/// Calls the dispatch at once; `before` may do what another process would do just then, or answer with an error. It is
-/// told the method; "table.count" for a query that only counts.
+/// Calls the dispatch at once; `before` may act as another process would just then, or answer with an error. It gets
+/// the method; "table.count" for a query that only counts.
 class Loopback final : public rpc::Transport {
  public:
   explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
@@ -43,8 +43,8 @@ class Loopback final : public rpc::Transport {
     co_return reply;
   }
   std::function<Task<Result<void>>(std::string)> before;
-  std::string lose_reply_to;         // a method; empty: none
-  std::function<bool()> lose_reply;  // likewise after the effect, for any method
+  std::string lose_reply_to;         // a method, whose replies are lost after its effect; empty: none
+  std::function<bool()> lose_reply;  // true: the same for any method
 
  private:
   static bool counts(const std::string& method, const std::string& payload) {
@@ -134,7 +134,7 @@ class WorkersFixture : public ::testing::Test {
     return record(job.id);
   }
   /// The job's deliveries meet `faults` failing calls from each possible call on; it must end well every time.
-  /// `prepare` sets the tables up, `check` looks at what came out.
+  /// `prepare` sets the tables up, `check` looks at the result.
   void survives_a_fault_at_any_call(const std::string& text, const std::function<void()>& prepare,
                                     const std::function<void(const jobs::JobRecord&)>& check) {
     for (int fail_at = 1; fail_at < 120; ++fail_at) {
@@ -178,7 +178,7 @@ class WorkersFixture : public ::testing::Test {
         auto end = RunEnd::kRetried;
         for (int i = 0; i < 20 && end == RunEnd::kRetried; ++i) end = work_next().end;
         for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
-        // Dropped: the answer that the record says succeeded was lost.
+        // Dropped: the answer to the write of the successful record was lost.
         ASSERT_TRUE(end == RunEnd::kSucceeded || end == RunEnd::kDropped) << (answers ? "answer " : "request ") << at;
         check(record(job.id));
         ASSERT_FALSE(HasFailure()) << (answers ? "answer " : "request ") << at;
@@ -210,7 +210,7 @@ class WorkersFixture : public ::testing::Test {
   jobs::JobStore jobs_{tables_, queues_, *clock_, *random_, &blobs_};
   jobs::PoisonStore poison_{jobs_, queues_};
   std::vector<jobs::FileDirectory> directories_;
-  std::vector<std::string> accounts_;  // others that jobs may reach
+  std::vector<std::string> accounts_;  // other accounts that jobs may reach
   RunnerOptions options_;
   const CallbackServices* callbacks_ = nullptr;
 };

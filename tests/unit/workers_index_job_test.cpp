@@ -1,5 +1,5 @@
-// The index job: its table holds what a scan gives, whatever is written, lost or repeated meanwhile, and whoever else
-// builds it.
+// The index job: its table equals the result of a scan, with any writes, lost and repeated calls meanwhile, and other
+// jobs that build it.
 #include <map>
 #include <set>
 
@@ -18,7 +18,7 @@ class WorkersIndexJob : public WorkersFixture {
  protected:
   using Keys = std::map<std::string, std::set<std::string>>;  // by value
 
-  /// What the index lists; each key once.
+  /// Returns the entries of the index; each key once.
   Keys listed() {
     Keys out;
     for (const auto& piece : all("ByNumber")) {
@@ -42,7 +42,7 @@ class WorkersIndexJob : public WorkersFixture {
   void fill(int entities) {
     for (int i = 0; i < entities; ++i) put("p" + std::to_string(i % 3), std::to_string(i), i % 5);
   }
-  /// As a user would, while a job runs.
+  /// Writes as a user would, while a job runs.
   Task<Result<void>> write(std::string row, std::optional<std::int32_t> number) {
     Mutation mutation;
     mutation.kind = number ? MutationKind::kInsertOrReplace : MutationKind::kErase;
@@ -82,7 +82,7 @@ TEST_F(WorkersIndexJob, ReplacesNothingThatIsNoPiece) {
   put("p", "d", 3);
   ASSERT_TRUE(run(tables_.create_table("ByNumber")).has_value());
   put("1", "000000", 77, "ByNumber");
-  // A copy that another job keeps there is none of the index either.
+  // A copy that another job keeps there does not belong to the index either.
   Mutation copy;
   copy.kind = MutationKind::kInsertOrReplace;
   copy.row_key = "000000";
@@ -128,7 +128,7 @@ TEST_F(WorkersIndexJob, ReplacesNothingThatAUserWritesMeanwhile) {
 
 TEST_F(WorkersIndexJob, HoldsWhatIsWrittenWhileItRuns) {
   fill(30);
-  // Whatever is read first is changed before its rows are written: one entity moves, one goes, one comes.
+  // Entities are changed after they are read and before their rows are written: one moves, one is removed, one is new.
   for (const auto* at : {"table.mutate_all", "table.find_rows", "table.changed_entities", "table.close"}) {
     submit(kByNumber);
     bool changed = false;

@@ -1,5 +1,5 @@
-// Queries of the table store that go by an index's lists: whatever the index has dealt with by then, they answer what a
-// walk over the table does.
+// Queries of the table store that use an index's lists: however far the index has got by then, their answers equal
+// those of a walk over the table.
 #include <gmock/gmock.h>
 
 #include "index_rows_fixture.h"
@@ -20,7 +20,7 @@ class IndexQueries : public IndexRowsFixture {
     std::set<std::string> by;  // the indexes; empty for a walk
     std::uint64_t searched = 0;
   };
-  /// All pages.
+  /// Reads all pages.
   Found query(const std::string& filter, bool by_lists, std::uint32_t top = 1000) {
     Found found;
     table_store::QueryRequest request;
@@ -131,7 +131,7 @@ TEST_F(IndexQueries, TrustNoListsThatAreIncomplete) {
     expect_same("Colour eq 'red'");
     return progress(index).rebuilds == 1 && progress(index).state == indexes::kReady;
   });
-  // Somebody writes over a list: it is a walk from then on.
+  // A user overwrites a list: queries walk from then on.
   const auto rows = rows_in("Colours");
   const auto red = std::ranges::find(rows, "red", &Entity::partition_key);
   ASSERT_NE(red, rows.end());
@@ -167,7 +167,7 @@ TEST_F(IndexQueries, LeaveLargeGroupsToAWalk) {
   EXPECT_THAT(used("Colour eq 'blue'"), ElementsAre(""));
 }
 
-/// Rows that another index makes in the table are entities to a query, and in no list.
+/// Rows that another index makes in the table are entities to a query, and are in no list.
 TEST_F(IndexQueries, FindRowsThatIndexesMakeInTheTable) {
   put_some(30);
   start_keeper("one");

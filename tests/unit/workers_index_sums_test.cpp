@@ -11,7 +11,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class WorkersIndexSums : public IndexRowsFixture {
  protected:
-  static constexpr int kEntities = 140;  // of long keys, so that they fill several pieces
+  static constexpr int kEntities = 140;  // with long keys, so that they fill several pieces
 
   static Mutation number(int row, double value) {
     auto mutation = entity(std::string(450, 'x') + std::to_string(row), "red", -1);

@@ -1,4 +1,4 @@
-// The kinds of job beside archive and index, end to end.
+// The kinds of job besides archive and index, end to end.
 #include <set>
 
 #include "common/base/encoding.h"
@@ -173,7 +173,7 @@ TEST_F(WorkersKinds, CopyWithinOneTableNeitherCopiesCopiesNorReplacesAnOriginal)
   EXPECT_EQ(number("Source", "byNumber", "5"), 5);
   const auto again =
       finish(R"({"kind":"copy","source":"Source","destination":"Source","filter":"","rowKeyTemplate":"{RowKey}_x"})");
-  EXPECT_EQ(again.done, 3U);  // the copy under byNumber/5 is none of them
+  EXPECT_EQ(again.done, 3U);  // it does not include the copy under byNumber/5
   EXPECT_EQ(again.total, 3U);
 }
 
@@ -199,7 +199,7 @@ TEST_F(WorkersKinds, OfTwoCopyJobsAtOnceTheOneThatReadLaterWins) {
   auto message = receive();
   auto other = receive();
   ASSERT_TRUE(message && other);
-  // The first has read its page when an entity changes and the second copies all.
+  // The first has read its page when an entity changes and the second copies everything.
   bool prepared = false;
   bool done = false;
   table_link_.before = [&](std::string method) -> Task<Result<void>> {
@@ -255,7 +255,7 @@ TEST_F(WorkersKinds, UnarchiveBringsBackWhatWasArchived) {
   EXPECT_EQ(finish(kBack).done, 250U);
   EXPECT_EQ(keys("Source"), before);
   EXPECT_TRUE(all("Archive").empty());
-  EXPECT_EQ(finish(kThere).done, 250U);  // and it can go again
+  EXPECT_EQ(finish(kThere).done, 250U);  // and they can be archived again
   EXPECT_TRUE(all("Source").empty());
 }
 
@@ -328,7 +328,7 @@ TEST_F(WorkersKinds, UnarchiveInTheMiddleOfAnArchiveJobLosesNothing) {
   put("p", "r", 1);
   submit(kThere);
   submit(kBack);
-  // The archive job has copied and not yet removed; meanwhile the copy is brought back.
+  // The archive job has copied and not yet removed; meanwhile the copy is restored.
   auto archive = receive();
   auto back = receive();
   bool done = false;
@@ -372,7 +372,7 @@ TEST_F(WorkersKinds, UndoTakesBackOneJobOnly) {
   EXPECT_EQ(undo.done, 1U);
   EXPECT_EQ(keys("Source"), std::vector<std::string>{"p/first"});
   EXPECT_EQ(keys("Archive"), std::vector<std::string>{"p/second"});
-  // And the undo of the undo archives it again, as long as nobody wrote it.
+  // And the undo of the undo archives it again, as long as nobody changed it.
   EXPECT_EQ(finish(R"({"kind":"undo","job":")" + undo.id + R"("})").done, 1U);
   EXPECT_TRUE(all("Source").empty());
   EXPECT_EQ(all("Archive").size(), 2U);
@@ -435,7 +435,7 @@ TEST_F(WorkersKinds, ARecordTellsEveryAttempt) {
 
 TEST_F(WorkersKinds, AJobDoesNotStartBeforeItsTime) {
   const auto soon = clock_->now() + std::chrono::hours(1);
-  // Written by an SDK without a delay: the worker itself looks at the time.
+  // Written by an SDK without a delay: the worker itself checks the time.
   const std::string text =
       R"({"kind":"delete","source":"Source","filter":"","notBefore":")" + to_iso8601(soon) + R"("})";
   ASSERT_TRUE(run(queues_.put("tidemark-jobs", base64_encode(text), Duration::zero())).has_value());

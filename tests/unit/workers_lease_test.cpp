@@ -64,9 +64,9 @@ class WorkersLease : public ::testing::Test {
     spawn(io_.get_executor(), std::move(stopped));
     settle();
   }
-  /// What a worker that gets the message after this one's death finds.
+  /// Returns the note that a worker finds which gets the message after this one's death.
   std::string noted() {
-    link_.failing = true;  // no sign of life any more
+    link_.failing = true;  // no more signs of life
     pass(seconds(31));
     auto messages = run(queues_.receive_some("que", seconds(30), 1));
     return messages && messages->size() == 1 ? messages->front().annotation : "no message";

@@ -1,4 +1,4 @@
-// Limits of kinds, tables and partitions: what is kept of them, and that jobs heed them.
+// Limits of kinds, tables and partitions: their storage, and that jobs observe them.
 #include "workers/runtime/limit_gate.h"
 #include "workers_fixture.h"
 
@@ -107,7 +107,7 @@ TEST_F(WorkersLimits, AJobHasASlotOfEachOfItsLimitsOrOfNone) {
   auto one = gate(), two = gate();
   EXPECT_EQ(run(one->enter("copy", {"people", "Copies"}, "j1")), Admission::kEntered);
   EXPECT_EQ(run(two->enter("archive", {"People"}, "j2")), Admission::kFull);
-  // The refused one holds nothing.
+  // The refused one holds no slot.
   EXPECT_EQ(run(one->enter("archive", {"Others"}, "j3")), Admission::kEntered);
   EXPECT_EQ(run(two->enter("delete", {"PEOPLE"}, "j4")), Admission::kFull);
   finish_task(one->leave("j1"));
@@ -216,9 +216,9 @@ TEST_F(WorkersLimits, APartitionsSlotIsHeldUntilTheChangeIsMade) {
     int changes = 0, unguarded = 0;
     bool looking = false;
     table_link_.before = [&](std::string method) -> Task<Result<void>> {
-      if (looking || method == "table.count") co_return Result<void>{};  // the latter goes on beside the work
+      if (looking || method == "table.count") co_return Result<void>{};  // the count goes on beside the work
       looking = true;
-      // Time for whoever gave the slot back too early.
+      // Leaves time for a gate that gave the slot back too early.
       for (int i = 0; i < 50; ++i) co_await asio::post(io_, asio::use_awaitable);
       const auto now = co_await rows_in(table, "PartitionKey eq 'p'");
       if (entities && *entities != now) {
@@ -291,7 +291,7 @@ TEST_F(WorkersLimits, ManyPausedJobsLookOneAfterAnother) {
 
 class WorkersThrottled : public WorkersFixture {
  protected:
-  /// The n-th call of the method and `more` after it are refused as a busy store does.
+  /// Refuses the n-th call of the method and `more` after it, like a busy store.
   static std::function<Task<Result<void>>(std::string)> busy(std::string method, int n, int more,
                                                              std::optional<std::string> hint) {
     return [method, n, more, hint, seen = std::make_shared<int>(0)](std::string name) -> Task<Result<void>> {

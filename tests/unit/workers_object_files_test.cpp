@@ -1,4 +1,4 @@
-// Archives in directories: their catalog, how it is made again, strangers, what is collected.
+// Archives in directories: their catalog, its rebuilding, foreign files, and collection.
 #include <fstream>
 #include <unistd.h>
 
@@ -61,7 +61,7 @@ TEST_F(WorkersObjects, AdoptingEntersTheNewestVersionAndWhatIsInQuarantine) {
   const auto old_bytes = *tree().read(old_file, 1000);
   put("p", "r", 2);
   finish(archive(kDocumentFiles));
-  // The version before, as if the worker had died before it removed its file.
+  // The previous version, as if the worker had died before it removed its file.
   ASSERT_TRUE(tree().write(old_file, "t", *old_bytes).has_value());
   put("p", "s", 3);
   finish(archive(kDocumentFiles, R"("partitionKey":"p","rowKey":"s")"));
@@ -87,7 +87,7 @@ TEST_F(WorkersObjects, AdoptingADirectoryThatIsOursEntersOnlyWhatIsUnknown) {
   }
   const std::string adopt = R"({"kind":"adopt","directory":"nas"})";
   EXPECT_EQ(finish(adopt).done, 0U) << "this table store knows the job, so its rows are right";
-  // As in a table store that was restored from a backup.
+  // As after a restore of the table store from a backup.
   const auto job = jobs::parse_file_path(files().front())->writer.job;
   ASSERT_TRUE(run(tables_.forget_operation(job)).has_value());
   EXPECT_EQ(finish(adopt).done, 2U);
@@ -219,7 +219,7 @@ TEST_F(WorkersObjects, TwoStacksDoNotShareADirectory) {
     EXPECT_TRUE(run(jobs::FileOwner(other, nas).claim()).failed_with(ErrorCode::kJobInvalid));
   }
   EXPECT_EQ(files(), kept);
-  // Nor does one stack under two names.
+  // Nor may one stack have two names.
   auto renamed = nas;
   renamed.name = "other";
   EXPECT_EQ(run(jobs::FileOwner(tables_, renamed).look())->whose, jobs::Ownership::kStrange);

@@ -1,11 +1,11 @@
-// Jobs, and users, who reach for the same entities as a job that archives or restores.
+// Jobs and users that compete for entities with a job that archives or restores.
 #include "jobs/store/rows.h"
 #include "workers_objects_fixture.h"
 
 namespace tidemark::workers {
 namespace {
 
-/// Forms of archives, tables too.
+/// Parameters: forms of archives, tables too.
 class WorkersRivals : public WorkersObjects, public ::testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] bool is_table() const { return std::string_view(GetParam()).starts_with('"'); }
@@ -14,7 +14,7 @@ class WorkersRivals : public WorkersObjects, public ::testing::WithParamInterfac
     if (!is_table()) return archived().size();
     return run(tables_.table_exists("Archive")).value_or(false) ? all("Archive").size() : 0;
   }
-  /// Whether the next change of a table is the removal from the source.
+  /// Tells whether the next change of a table is the removal from the source.
   bool about_to_remove() {
     if (is_table()) {
       const auto copy = table_service_.get(kAccount, "Archive", "p", "r");
@@ -100,7 +100,7 @@ TEST_P(WorkersRivals, TwoJobsWithOneDestinationLeaveOneCopy) {
     stop_before_removal();
     const auto other = finish_first(archive(GetParam(), selection));
     EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
-    // A copy that both would share is the one's that wrote it.
+    // A copy that both would share belongs to the job that wrote it.
     EXPECT_EQ(other.done, has_parts() ? 1U : 0U);
     EXPECT_EQ(other.skipped, has_parts() ? 0U : 1U);
     EXPECT_EQ(record(job.id).done, has_parts() ? 0U : 1U);
@@ -116,7 +116,7 @@ TEST_P(WorkersRivals, AJobThatBecamePoisonHoldsNobodyUpAndTakesNothingBackLater)
   auto text = archive(GetParam());
   text.replace(text.find(R"("maxAttempts":50)"), 16, R"("maxAttempts":1)");
   const auto job = submit(text);
-  // The record that says so is a table's change too: only the first is lost.
+  // The record of the end is a table's change too: only the first change is lost.
   auto end = RunEnd::kRetried;
   bool lost = false;
   table_link_.before = [&](std::string method) -> Task<Result<void>> {

@@ -1,5 +1,5 @@
 // Archives outside of tables, end to end: the stores' services on memory engines, reached over loopbacks that lose
-// requests and answers. What is in the archive is read back with the blob client.
+// requests and answers. The archive is read back with the blob client.
 #pragma once
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ class WorkersObjects : public WorkersFixture {
     for (const auto& [name, bytes] : contents()) out.push_back(name);
     return out;
   }
-  /// Of the container and of the directory, once what the dead left there is collected.
+  /// Returns the contents of the container and of the directory, once the leftovers of dead workers are collected.
   std::map<std::string, std::string> contents() {
     std::map<std::string, std::string> out;
     auto listed = run(blobs_.list("old", "", ""));
@@ -57,7 +57,7 @@ class WorkersObjects : public WorkersFixture {
   }
   using Area = jobs::FileTree::Area;
   const jobs::FileTree& tree() { return *directories_.front().tree; }
-  /// Below the directory, in order.
+  /// Lists the files below the directory, in order.
   std::vector<std::string> files(Area area = Area::kArchive) {
     std::vector<std::string> out;
     const auto walk = tree().walk(area);
@@ -73,7 +73,7 @@ class WorkersObjects : public WorkersFixture {
     std::sort(out.begin(), out.end());
     return out;
   }
-  /// As a worker does from time to time, `later`.
+  /// Collects as a worker does from time to time, `later`.
   jobs::CollectedFiles collect(Duration later = {}, Duration grace = {}, Duration quarantine = std::chrono::hours(24)) {
     auto done = run(jobs::collect_files(tables_, directories_.front(), {clock_->now() + later, grace, quarantine}));
     EXPECT_TRUE(done.has_value());
@@ -83,7 +83,7 @@ class WorkersObjects : public WorkersFixture {
     auto page = blob_service_.list_blobs({kAccount, "old"}, {});
     return (page && !page->items.empty()) || !files().empty();
   }
-  /// Of all keys together.
+  /// Counts the versions of all keys together.
   std::size_t archived_versions() {
     std::size_t count = 0;
     const auto add = [&](const std::string& name, const std::string& bytes) {
@@ -97,7 +97,7 @@ class WorkersObjects : public WorkersFixture {
     for (const auto& path : files()) add(path, tree().read(path, 1 << 20)->value_or(""));
     return count;
   }
-  /// Without a call of a client, which a hook may not make.
+  /// Reads without a call of a client, which a hook may not make.
   std::string blob_bytes(const std::string& name) {
     auto opened = blob_service_.open_blob({kAccount, "old", name}, {});
     if (!opened) return {};
@@ -106,7 +106,7 @@ class WorkersObjects : public WorkersFixture {
     while (out.size() < opened->blob.size) out += reader.next().value_or("?");
     return out;
   }
-  /// Why the job became poison.
+  /// Returns the reason why the job became poison.
   std::string poisoned(const std::string& text) {
     const auto job = submit(text);
     EXPECT_EQ(work_next().end, RunEnd::kPoisoned) << text;
@@ -121,7 +121,7 @@ class WorkersObjects : public WorkersFixture {
     directories_ = std::move(*opened);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
-  /// Every archived entity; a key that is there twice is a failure.
+  /// Returns every archived entity; a key that is there twice is a failure.
   std::map<Key, Entity> archived() {
     std::map<Key, Entity> out;
     for (const auto& [name, bytes] : contents()) {
@@ -152,8 +152,8 @@ class WorkersObjects : public WorkersFixture {
   void fill(int count) {
     for (int i = 0; i < count; ++i) put("p" + std::to_string(i % 3), "r" + std::to_string(i), i);
   }
-  /// The job is cancelled while its first call of the method (given something archived, if it is of the table store) is
-  /// on its way. `work_next()` after this delivers it.
+  /// Cancels the job while its first call of the method (after something was archived, for the table store) is on its
+  /// way. `work_next()` after this delivers it.
   void cancel_at_first(const std::string& method, const std::string& id) {
     auto cancelled = std::make_shared<bool>(false);
     const auto hook = [this, method, id, cancelled](std::string called) {

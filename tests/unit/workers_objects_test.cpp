@@ -1,4 +1,4 @@
-// What goes into archives outside of tables, and comes back.
+// Entities that go into archives outside of tables and come back.
 #include "jobs/plan/plan.h"
 #include "jobs/store/rows.h"
 #include "table_store/odata/entity_text.h"
@@ -73,7 +73,7 @@ TEST_P(WorkersObjectsForms, APlanOfRestoringCountsWhatIsThere) {
   ASSERT_EQ(some.samples.size(), 4U);
   EXPECT_NE(some.samples[0].steps[0].find("copy to Source: nothing is there"), std::string::npos);
   EXPECT_EQ(plan(R"("partitionKey":"p1","rowKey":"r1")", access).keys, 1U);
-  // A process that reaches nothing of it says so.
+  // A process that cannot reach the archive says so.
   const auto blind = plan(R"("filter":"")", {});
   EXPECT_EQ(blind.keys, 0U);
   EXPECT_FALSE(blind.complete);
@@ -137,7 +137,7 @@ TEST_P(WorkersObjectsForms, AnEntityUpdatedBeforeItsRemovalIsArchivedAgain) {
   const std::string_view form = GetParam();
   const int first_removal = form == kDocumentFiles ? 4 : form == kPartFiles ? 2 : 1;
   table_link_.before = [&](std::string method) -> Task<Result<void>> {
-    // The first mutation after something is there is the removal; a file's own row comes before.
+    // The first mutation after something is in the archive is the removal; a file's own row comes before it.
     const bool counted = method == "table.mutate" && anything_archived_now() && ++mutations_seen >= first_removal;
     if (updated || !counted) co_return Result<void>{};
     updated = true;
@@ -177,7 +177,7 @@ TEST_P(WorkersObjectsForms, RestoringSurvivesALossAnywhere) {
   survives_a_loss_anywhere(
       unarchive(GetParam(), R"("filter":"Number ge 2")"),
       [&] {
-        // What the round before left in the archive: a key that is archived again would be in two parts.
+        // Removes the rest of the previous round from the archive: a key that is archived again would be in two parts.
         if (anything_archived_now()) finish(unarchive(GetParam()));
         for (int i = 0; i < 6; ++i) put("p" + std::to_string(i % 2), std::to_string(i), i);
         finish(archive(GetParam()));
@@ -352,7 +352,7 @@ TEST_P(WorkersObjectsNeighbours, AnArchiveBelowAnothersRootIsNotTakenForIt) {
                   R"(",")" + (back ? "source" : "destination") + R"(":)" + archive + "}");
   };
   for (int i = 0; i < 12; ++i) put("p", std::to_string(100 + i), i);
-  // Newer, under some of the same keys.
+  // Newer entities, under some of the same keys.
   EXPECT_EQ(move("archive", "Source", "").done, 12U);
   for (int i = 9; i < 14; ++i) put("p", std::to_string(100 + i), -i, "Other");
   EXPECT_EQ(move("archive", "Other", R"(,"prefix":"source/")").done, 5U);
@@ -371,12 +371,12 @@ TEST_F(WorkersObjects, AnObjectThatNamesAnotherArchiveStays) {
   const auto text = bytes_of("x/source/p/r.json");
   EXPECT_NE(text.find(R"("tidemark.archive":"x/source/")"), std::string::npos);
   const auto version = table_store::parse_entity_text(text)->version;
-  // Somebody has put the document under the name of another archive, with all that makes it look like a job's.
+  // A user has put the document under the name of another archive, with everything that makes it look like a job's.
   ASSERT_TRUE(run(blobs_.put("old", "z/source/p/r.json", {}, text, {{"copier", 1, ""}, version, {}})).has_value());
   const auto back = finish(unarchive(R"({"container":"old","prefix":"z/"})"));
   EXPECT_EQ(back.done, 0U);
   EXPECT_EQ(back.skipped, 1U);
-  // One that names none was written by an earlier version: its name alone says where it belongs.
+  // A document that names no table was written by an earlier version: its name alone tells where it belongs.
   auto entity = *table_store::parse_entity_text(text);
   std::string unmarked;
   table_store::append_entity_text(unmarked, entity);

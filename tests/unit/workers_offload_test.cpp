@@ -1,4 +1,4 @@
-// Large properties out to blobs and back, end to end in one thread.
+// Large properties moved out to blobs and back, end to end in one thread.
 #include "common/base/encoding.h"
 #include "jobs/kinds/offload/blob_link.h"
 #include "workers_fixture.h"
@@ -41,7 +41,7 @@ class WorkersOffload : public WorkersFixture {
     auto listed = run(blobs_.list("values", "", ""));
     return listed ? listed->names.size() : 0;
   }
-  /// From within a call, where run() cannot be used.
+  /// Counts the blobs from within a call, where run() cannot be used.
   std::size_t blob_count_now() {
     auto page = blob_service_.list_blobs({kAccount, "values"}, {});
     return page ? page->items.size() : 0;
@@ -58,7 +58,7 @@ class WorkersOffload : public WorkersFixture {
       }
     }
   }
-  /// Every link leads to the bytes that it says, and every blob is linked to.
+  /// Checks that every link leads to the right bytes, and that every blob is linked to.
   void expect_linked(int count) {
     const auto entities = all("Source");
     ASSERT_EQ(entities.size(), static_cast<std::size_t>(count));
@@ -198,7 +198,7 @@ TEST_F(WorkersOffload, NeverChangesMoreThanMaxAffected) {
   bool counted = false;
   bool more = false;
   table_link_.before = [&](std::string method) -> Task<Result<void>> {
-    // They come when the job has counted, and before it reads its page.
+    // They are added when the job has counted, and before it reads its page.
     if (method == "table.count") counted = true;
     if (method == "table.query" && counted && !more) {
       more = true;

@@ -1,4 +1,4 @@
-// What is told of poison by groups: exact while there is little of it, and never counted twice for nothing.
+// The summary of poison by groups: exact while there is little poison, and never counted twice without need.
 #include "jobs/poison/poison_summary.h"
 #include "tests/support/standing_clock.h"
 #include "tests/unit/workers_fixture.h"
@@ -27,7 +27,7 @@ class PoisonSummaryTest : public WorkersFixture {
     return run(summary_->read(std::move(which)));
   }
 
-  StandingClock reads_clock_;  // a walk takes no time, however slow the machine is, so nobody is given an older one
+  StandingClock reads_clock_;  // a walk takes no time, however slow the machine is, so no reader gets an older one
   std::shared_ptr<jobs::PoisonSummary> summary_ = std::make_shared<jobs::PoisonSummary>(queues_, reads_clock_);
   int lists_ = 0;
   bool away_ = false;

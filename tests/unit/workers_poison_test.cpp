@@ -6,7 +6,7 @@
 namespace tidemark::workers {
 namespace {
 
-/// Goes ahead of another one by as much as it is told.
+/// Runs ahead of another clock by a given duration.
 class AdvancingClock final : public Clock {
  public:
   explicit AdvancingClock(Clock& clock) : clock_(clock) {}
@@ -23,7 +23,7 @@ class AdvancingClock final : public Clock {
 
 class WorkersRedrive : public WorkersFixture {
  protected:
-  /// Jobs that fail as long as their table is missing.
+  /// Makes jobs that fail as long as their table is missing.
   void poison_some(int count, const std::string& table) {
     for (int i = 0; i < count; ++i) {
       submit(R"({"kind":"delete","source":")" + table + R"(","filter":""})");
@@ -164,7 +164,7 @@ TEST_F(WorkersRedrive, IfItsWorkerDiesAfterTheCancelTheNextOneCounts) {
   poison_some(40, "Missing");
   const auto job = submit(R"({"kind":"redrive","perSecond":200})");
   int sent = 0;
-  bool dead = false;  // the worker reaches nobody any more
+  bool dead = false;  // the worker no longer reaches anybody
   queue_link_.before = [&](std::string method) -> Task<Result<void>> {
     if (dead) co_return fail(ErrorCode::kUnavailable);
     if (method != "queue.redrive" || ++sent != 33) co_return Result<void>{};
@@ -209,7 +209,7 @@ TEST_F(WorkersRedrive, WhatAPersonDealtWithMeanwhileIsNotCounted) {
   EXPECT_EQ(record(job.id).done, 0U);
 }
 
-/// One of three is sent back and fails again before the sweep comes to it, which it does so much later.
+/// One of three is sent back and fails again before the sweep reaches it, which happens so much later.
 void WorkersRedrive::expect_left_alone(Duration later) {
   poison_some(3, "Missing");
   const auto job = submit(R"({"kind":"redrive","perSecond":20})");  // one after the other
@@ -245,7 +245,7 @@ void WorkersRedrive::expect_left_alone(Duration later) {
 TEST_F(WorkersRedrive, WhatFailsAnewWhileASlowSweepGoesOnStaysWhereItIs) { expect_left_alone(std::chrono::seconds(6)); }
 TEST_F(WorkersRedrive, WhatFailsAnewBeforeASweepComesToItStaysWhereItIs) { expect_left_alone({}); }
 
-/// A worker that dies leaves a note of what it may have dealt with; the answer to one of its calls is lost.
+/// A worker that dies leaves a note of the messages that it may have handled; the answer to one of its calls is lost.
 TEST_F(WorkersRedrive, WhatWasNotedIsLookedAtAnewAndCountedOnce) {
   poison_some(5, "Missing");
   const auto job = submit(R"({"kind":"redrive","perSecond":10000})");
@@ -258,7 +258,7 @@ TEST_F(WorkersRedrive, WhatWasNotedIsLookedAtAnewAndCountedOnce) {
   };
   EXPECT_EQ(work_next().end, RunEnd::kRetried);
   queue_link_.before = nullptr;
-  // Those that were sent fail again before the next delivery.
+  // Messages that were sent back fail again before the next delivery.
   std::optional<queue_service::Message> redrive;
   for (int i = 0; i < 4; ++i) {
     auto message = receive();
@@ -403,7 +403,7 @@ TEST_F(WorkersRedrive, AFailedCanaryKeepsTheRest) {
   EXPECT_NE(record(job.id).error.find("canary"), std::string::npos) << record(job.id).error;
   EXPECT_EQ(record(job.id).done, 2U);
   EXPECT_EQ(record(job.id).history.back().code, "CanaryFailed");
-  EXPECT_EQ(messages("tidemark-jobs-poison"), 5U);  // the redrive is none of them
+  EXPECT_EQ(messages("tidemark-jobs-poison"), 5U);  // they do not include the redrive itself
   EXPECT_EQ(messages("tidemark-jobs"), 0U);
 }
 

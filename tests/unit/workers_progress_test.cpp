@@ -1,4 +1,4 @@
-// What a job's record tells while the job runs: figures that only rise, and how many there will be.
+// The record of a running job: figures that only rise, and the expected total.
 #include "tests/unit/workers_fixture.h"
 
 namespace tidemark::workers {
@@ -14,7 +14,7 @@ jobs::RecordChange figures(std::uint64_t done, std::uint64_t skipped, std::strin
 
 class WorkersProgress : public WorkersFixture {
  protected:
-  /// A job as a worker has just taken it.
+  /// Submits a job and claims it as a worker does; returns its id.
   std::string claimed() {
     const auto job = submit(R"({"kind":"copy","source":"Source","destination":"Copies","filter":"",)"
                             R"("partitionKeyTemplate":"{Number}","rowKeyTemplate":"{RowKey}"})");
@@ -90,8 +90,8 @@ TEST_F(WorkersProgress, TheTotalIsOfTheFirstCountWhateverHappensThen) {
 
 TEST_F(WorkersProgress, CountingGoesOnWhereTheLastWorkerDied) {
   for (int i = 0; i < 2500; ++i) put("p" + std::to_string(i / 10), std::to_string(i), i);
-  // Runs a job and tells how many counted before its second change of a table: the claim comes before the count,
-  // the total after it.
+  // Runs a job and returns the number of counting queries before its second change of a table: the claim comes before
+  // the count, the total after it.
   const auto queries_of_count = [&] {
     int queries = 0;
     int counted = 0;
@@ -130,7 +130,7 @@ class WorkersAttempts : public WorkersProgress {
   void fail_at_second_page() {
     auto queries = std::make_shared<int>(0);
     table_link_.before = [queries](std::string method) -> Task<Result<void>> {
-      // The first query asks for limits; those that only count are beside the pages.
+      // The first query reads the limits; counting queries run beside the pages.
       if (method == "table.query" && ++*queries % 3 == 0) co_return fail(ErrorCode::kOperationTimedOut);
       co_return Result<void>{};
     };
@@ -174,7 +174,7 @@ TEST_F(WorkersAttempts, OneAttemptIsOneEvenIfItGotFurther) {
 
 class WorkersTakeover : public WorkersAttempts {
  protected:
-  /// A worker takes the job and dies at its `calls`-th change of a table: nothing of it is heard after that.
+  /// A worker takes the job and dies at its `calls`-th change of a table: nothing is heard from it after that.
   void die_at(int calls) {
     auto message = receive();
     ASSERT_TRUE(message.has_value());
@@ -192,7 +192,7 @@ class WorkersTakeover : public WorkersAttempts {
     };
     EXPECT_EQ(work(std::move(*message)).end, RunEnd::kAbandoned);
     table_link_.before = queue_link_.before = nullptr;
-    // The lease ends, and what was noted stays.
+    // The lease ends, and the note stays.
     ASSERT_TRUE(run(queues_.renew(lease, std::chrono::milliseconds(1), std::nullopt)).has_value());
   }
   void fill_one_page() {
@@ -203,7 +203,7 @@ class WorkersTakeover : public WorkersAttempts {
 TEST_F(WorkersTakeover, WhatTheLedgerCountsIsNoAttemptInVain) {
   fill_one_page();
   const auto job = submit(R"({"kind":"delete","source":"Source","filter":"","maxAttempts":2})");
-  // Each dies in the one page, which is noted by none: after the claim and one group.
+  // Each dies in the first page, which none of them records: after the claim and one group.
   for (int i = 0; i < 7; ++i) {
     const auto before = all("Source").size();
     die_at(3);
@@ -219,7 +219,7 @@ TEST_F(WorkersTakeover, WorkThatIsInTheLedgerCountsOnce) {
   for (int i = 0; i < 2; ++i) die_at(3);
   const auto left = all("Source").size();
   EXPECT_LT(left, 200U);
-  // The third finds that the two before got on; it and the fourth die at their claims.
+  // The third finds that the two before made progress; it and the fourth die at their claims.
   for (int i = 0; i < 2; ++i) die_at(2);
   EXPECT_EQ(all("Source").size(), left);
   EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
@@ -238,7 +238,7 @@ TEST_F(WorkersTakeover, APageThatWasBegunIsFinishedInGroups) {
     co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
-  // The copies again and the removals, and some of the record.
+  // The copies again and the removals, and some of the record's changes.
   EXPECT_LT(changes, 15);
   EXPECT_TRUE(all("Source").empty());
   EXPECT_EQ(record(job.id).done, 300U);

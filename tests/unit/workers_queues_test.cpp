@@ -1,4 +1,4 @@
-// Queues that people name, so that some jobs have workers of their own.
+// Queues that users name, so that some jobs have workers of their own.
 #include <array>
 
 #include "jobs/limits/limits.h"
@@ -296,7 +296,7 @@ TEST_F(WorkersQueues, WhatIsPassedOnSurvivesALossAtEachCall) {
         auto passed = work(std::move(*message));
         link->before = nullptr;
         link->lose_reply = nullptr;
-        // It is in one of the two queues, and ends from there.
+        // The message is in one of the two queues, and the job ends from there.
         for (int i = 0; i < 3 && messages_left() > 0; ++i) work_on("tidemark-jobs");
         EXPECT_EQ(messages_left(), 0U);
         EXPECT_EQ(work_on(kHeavy), RunEnd::kSucceeded);

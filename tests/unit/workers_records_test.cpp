@@ -1,4 +1,4 @@
-// What ties a job's record, its message and its ledger together: none is believed without the others.
+// The connections between a job's record, its message and its ledger: none is trusted without the others.
 #include "jobs/limits/limits.h"
 #include "workers/upkeep/collector.h"
 #include "workers_fixture.h"
@@ -33,7 +33,7 @@ class WorkersRecords : public WorkersFixture {
   void fill(int entities) {
     for (int i = 0; i < entities; ++i) put("p" + std::to_string(i % 3), std::to_string(1000 + i), i);
   }
-  /// One of the changes that come after so many is refused for good.
+  /// Refuses the table change of this number for good.
   void fail_change_after(int changes) {
     table_link_.before = [changes, made = std::make_shared<int>(0)](std::string method) -> Task<Result<void>> {
       if (method == "table.mutate" && ++*made == changes) co_return fail(ErrorCode::kInvalidInput);
@@ -177,7 +177,7 @@ TEST_F(WorkersRecords, AnEditedJobOfOneEntityDoesItsWork) {
   put("p", "one", 1);
   put("p", "two", 2);
   const auto job = submit(R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":"one"})");
-  // Its end cannot be told for so long that it is given up.
+  // Its end cannot be reported for so long that it is given up.
   table_link_.before = without("table.close", ErrorCode::kInvalidInput);
   EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
   table_link_.before = nullptr;

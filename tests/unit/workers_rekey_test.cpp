@@ -30,7 +30,7 @@ class WorkersRekey : public WorkersFixture {
     auto task = table_service_.mutate(kAccount, "Source", partition, {jobs::erasure_of(row, {})}, std::nullopt);
     ASSERT_TRUE(now(std::move(task)).has_value());
   }
-  /// Also in the middle of a call of the job.
+  /// Can be used in the middle of a call of the job.
   template <class T>
   T now(Task<T> task) {
     asio::io_context io;
@@ -43,7 +43,7 @@ class WorkersRekey : public WorkersFixture {
       write("eng", std::to_string(100 + i), {{"Department", std::string("eng")}, {"Number", i}});
     }
   }
-  /// "pk/rk Department Number"
+  /// Returns "pk/rk Department Number" of each entity.
   std::vector<std::string> content() {
     std::vector<std::string> out;
     for (const auto& entity : all("Source")) {
@@ -65,7 +65,7 @@ class WorkersRekey : public WorkersFixture {
       co_return Result<void>{};
     };
   }
-  /// The job's first delivery ends at the n-th write, before it is made or after.
+  /// The job's first delivery ends at the n-th write, before or after it is made.
   void breaks_at_write(int n, bool after, const std::string& text, const std::function<void()>& meanwhile = {}) {
     submit(text);
     table_link_.before = [n, after, seen = std::make_shared<int>(0)](std::string name) -> Task<Result<void>> {
@@ -109,7 +109,7 @@ TEST_F(WorkersRekey, OneEntityGetsANewRowKey) {
 TEST_F(WorkersRekey, WhatStandsInTheWayStaysWhateverItIs) {
   employ(3);
   write("sales", "100", {{"Number", 77}});
-  write("sales", "101", {{"Number", 78}}, 1);  // a copy, older than all
+  write("sales", "101", {{"Number", 78}}, 1);  // a copy, older than all others
   const auto job = finish(kToSales);
   EXPECT_EQ(job.done, 1U);
   EXPECT_EQ(job.skipped, 2U);
@@ -198,13 +198,13 @@ TEST_F(WorkersRekey, WhatAUserWritesUnderTheNewKeyInBetweenStays) {
 TEST_F(WorkersRekey, ANewEntityUnderTheOldKeyIsNotTakenForTheOldOne) {
   employ(1);
   breaks_at_write(kRemoval, true, kToSales, [&] { write("eng", "100", {{"Number", 4}}); });
-  // The removal was made and not heard of; what is there now was never the entity that was moved.
+  // The removal was made and its answer lost; the entity there now was never the one that was moved.
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(content(), (Lines{"eng/100 4", "sales/100 sales 0"}));
 }
 
 TEST_F(WorkersRekey, WhatAnotherEntityOfTheJobHasTakenIsNotTakenBack) {
-  // Two pages: the first moves an entity to the key that one of the second is to have.
+  // Two pages: the first moves an entity to the key that an entity of the second needs.
   const std::string filler(500, 'x');
   write("a", "1", {{"Number", 1}});
   for (int i = 0; i < 100; ++i) write("b" + filler, std::to_string(100 + i) + filler, {{"Number", 100 + i}});
@@ -225,7 +225,7 @@ TEST_F(WorkersRekey, WhatAnotherEntityOfTheJobHasTakenIsNotTakenBack) {
 }
 
 TEST_F(WorkersRekey, AfterADeathBetweenPutAndRemovalTheUsersWordCounts) {
-  // The entity changed: the change goes along. It was removed: it is gone under both keys.
+  // A changed entity is moved with its change; a removed one is gone under both keys.
   employ(2);
   breaks_at_write(kPut, true, kToSales, [&] {
     write("eng", "100", {{"Department", std::string("eng")}, {"Number", 5}});
@@ -385,7 +385,7 @@ TEST_F(WorkersRekey, MergeSkipsWhatWouldBeTooLarge) {
   EXPECT_NE(job.skips.find("too large"), std::string::npos) << job.skips;
 }
 
-/// Whoever died had made changes that no filter finds any more.
+/// The worker that died had made changes that no filter finds any more.
 TEST_F(WorkersRekey, AMergeCountsWhatItNoLongerSelects) {
   survives_a_loss_anywhere(
       R"({"kind":"merge","source":"Source","filter":"Number lt 5","set":{"Number":5}})",

@@ -1,5 +1,5 @@
 // Schedules with real stores behind them and a clock of the test's own: any number of workers, faults at any call,
-// people who change things meanwhile.
+// users who change things meanwhile.
 #include <set>
 
 #include "tests/support/standing_clock.h"
@@ -54,7 +54,7 @@ TEST_F(WorkersSchedule, IsRunForATimeThatCanBeToldAndAnswersOnceTheJobIsThere) {
     EXPECT_TRUE(refused.failed_with(ErrorCode::kInvalidInput)) << to_iso8601(due);
   }
   EXPECT_EQ(messages("tidemark-jobs"), 0U);
-  // Its record is the last that can be written.
+  // Its record is the last write that succeeds.
   table_link_.before = [written = std::make_shared<int>(0)](std::string method) -> Task<Result<void>> {
     if (method == "table.mutate" && ++*written > 2) co_return fail(ErrorCode::kUnavailable);
     co_return Result<void>{};
@@ -234,7 +234,7 @@ TEST_F(WorkersSchedule, WhatAPersonDoesMeanwhileWins) {
   table_link_.before = nullptr;
   EXPECT_TRUE(done);
   EXPECT_TRUE(jobs_of("paused").empty());
-  // What was due during the pause is not caught up.
+  // Times that were due during the pause are not caught up.
   manual_.time += hours(3);
   ASSERT_TRUE(run(schedules_.set_paused("paused", false)).has_value());
   EXPECT_EQ(look(one), *parse_iso8601("2026-11-21T05:00:00Z"));
@@ -263,7 +263,7 @@ TEST_F(WorkersSchedule, ConditionsOfAPut) {
   EXPECT_TRUE(run(schedules_.put("s", spec, {"", true})).failed_with(ErrorCode::kUpdateConditionNotSatisfied));
   EXPECT_TRUE(run(schedules_.put("s", spec, {"\"other\""})).failed_with(ErrorCode::kUpdateConditionNotSatisfied));
   EXPECT_TRUE(run(schedules_.put("new", spec, {"*"})).failed_with(ErrorCode::kUpdateConditionNotSatisfied));
-  // A run does not change the tag, a person does.
+  // A run does not change the tag, a user does.
   manual_.time += hours(1);
   auto one = worker("one");
   look(one);

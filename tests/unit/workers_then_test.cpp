@@ -101,7 +101,7 @@ TEST_F(WorkersThen, ItStartsOnceWhateverIsLostAtTheEnd) {
       auto message = run(queues_.receive("tidemark-jobs", std::chrono::milliseconds(200), std::chrono::seconds(2)));
       if (message && *message) work(std::move(**message));
       for (auto* link : {&table_link_, &queue_link_}) link->before = nullptr, link->lose_reply = nullptr;
-      // The lease of a message that nobody gave back runs out.
+      // The lease of a message that no worker gave back runs out.
       while (messages_left() > 0) {
         auto again = run(queues_.receive("tidemark-jobs", std::chrono::seconds(30), std::chrono::seconds(2)));
         ASSERT_TRUE(again.has_value());
@@ -121,7 +121,7 @@ TEST_F(WorkersThen, ACallbackThatWasToldInOtherWordsDoesNotKeepItFromStarting) {
   spec.on_end = jobs::CallbackEndpoint{"https://example.com/hook", {}};
   put("p", "r", 1);
   const auto first = run(jobs_.submit(spec))->job;
-  // Right before the message goes, a callback of this end is there that says something else.
+  // Right before the message goes, a callback of this end appears with other contents.
   bool told = false;
   queue_link_.before = [&](std::string method) -> Task<Result<void>> {
     if (method != "queue.finish" || std::exchange(told, true)) co_return Result<void>{};

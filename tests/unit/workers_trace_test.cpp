@@ -1,4 +1,4 @@
-// Which calls of a worker belong to the trace of a job.
+// The calls of a worker that belong to the trace of a job.
 #include "common/rpc/call_trace.h"
 #include "jobs/spec/job_trace.h"
 #include "workers/runtime/job_batch.h"
@@ -28,7 +28,7 @@ class WorkersTrace : public WorkersFixture {
     table_link_.before = note;
     queue_link_.before = note;
   }
-  /// Submits the job and does it; what was called since.
+  /// Submits the job and runs it; returns the calls since then.
   std::vector<std::pair<std::string, TraceContext>> calls_of(const std::string& text) {
     submit(text);
     auto message = receive();

@@ -11,7 +11,7 @@ table_store::Mutation row_of(std::string key, const Usage& usage) {
   table_store::Mutation mutation;
   mutation.kind = table_store::MutationKind::kInsertOrReplace;
   mutation.row_key = std::move(key);
-  mutation.source_version = 1;  // what was counted first stays
+  mutation.source_version = 1;  // the first count of a day stays
   for (const auto& [name, value] :
        {std::pair{"Capacity", usage.bytes}, {"ContainerCount", usage.containers}, {"ObjectCount", usage.blobs}}) {
     mutation.properties.push_back({name, static_cast<std::int64_t>(value)});

@@ -7,7 +7,7 @@
 namespace tidemark::workers {
 namespace {
 
-constexpr int kMaxRounds = 100;  // of one store, before another one has its turn
+constexpr int kMaxRounds = 100;  // for one store, before another one has its turn
 
 analytics::calls::Settle settlement_of(const analytics::Collected& collected) {
   analytics::calls::Settle settle;

@@ -1,6 +1,7 @@
-// Carries what the stores record about their requests to where users find it, every now and then, for all accounts of
-// the stack. Every worker runs one. A store gives what it has to one collector at a time; whoever takes over from a
-// worker that died finds the rest, and what it delivers again changes nothing (delivery.h).
+// Carries the records that the stores keep of their requests to the places where users find them, from time to time,
+// for all accounts of the stack. Every worker runs one. A store gives its records to one collector at a time; a
+// collector that takes over from a worker that died finds the rest, and delivering a record again changes nothing
+// (delivery.h).
 #pragma once
 #include <map>
 #include <memory>
@@ -19,18 +20,18 @@ struct AnalyticsOptions {
 
 class AnalyticsCollector : public std::enable_shared_from_this<AnalyticsCollector> {
  public:
-  /// By service: "blob", "queue", "table". Links and clock outlive the executor's work.
+  /// By service: "blob", "queue", "table". The links and the clock outlive the executor's work.
   using Stores = std::map<std::string, rpc::Transport*>;
   static std::shared_ptr<AnalyticsCollector> create(AnalyticsOptions options, Stores stores, Clock& clock);
   void start(Executor strand);
   void stop();
-  /// All that waits in one store.
+  /// Collects everything that waits in one store.
   Task<Result<void>> collect(std::string service);
 
  private:
   AnalyticsCollector(AnalyticsOptions options, Stores stores, Clock& clock);
   static Task<void> run(std::shared_ptr<AnalyticsCollector> self);
-  /// What is to be done now and then for an account.
+  /// Does the periodic work for an account.
   Task<Result<void>> tidy(std::string service, analytics::AccountWants wants);
 
   AnalyticsOptions options_;
@@ -39,7 +40,7 @@ class AnalyticsCollector : public std::enable_shared_from_this<AnalyticsCollecto
   Clock& clock_;
   AnalyticsDelivery delivery_;
   AnalyticsRetention retention_;
-  std::map<std::pair<std::string, std::string>, Duration> tidied_;  // by service and account, when
+  std::map<std::pair<std::string, std::string>, Duration> tidied_;  // the last time, by service and account
   bool stopping_ = false;
   Signal wake_;
 };

@@ -34,7 +34,7 @@ Result<Mutation> mutation_of(const analytics::MetricsRow& row) {
   return mutation;
 }
 
-/// The rows of a partition in the order of their keys, since a transaction has each once.
+/// The rows of a partition are in the order of their keys, because a transaction may name each row once.
 using Partition = std::pair<std::string, std::pair<std::string, std::string>>;  // account, (table, key)
 
 }  // namespace
@@ -84,7 +84,7 @@ Task<Result<void>> AnalyticsDelivery::put_log(std::string service, analytics::Lo
   put.bytes = std::move(batch.text);
   put.write = {analytics_fence(), kLogSourceVersion};
   const auto done = co_await rpc::call(links_.blobs, put, kDeadline);
-  if (!done) there_.clear();  // somebody may have begun anew with an empty store
+  if (!done) there_.clear();  // the store may have been replaced by an empty one
   CO_TRY(done);
   co_return Result<void>();
 }

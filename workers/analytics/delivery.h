@@ -1,6 +1,7 @@
-// Takes what a store has recorded about its requests (common/analytics) to where users find it: logs to the container
-// $logs, rows to the metrics tables. Everything may be done twice and by several workers at once: a log has its name
-// and text before it leaves its store, and a row is a sum with a version, which a lower one never replaces.
+// Takes the records that a store keeps of its requests (common/analytics) to the places where users find them: logs to
+// the container $logs, rows to the metrics tables. Every step may be done twice, and by several workers at once: a log
+// has its name and text before it leaves its store, and a row is a sum with a version, which a lower version never
+// replaces.
 // Coroutines on the caller's executor.
 #pragma once
 #include <set>
@@ -13,10 +14,10 @@
 
 namespace tidemark::workers {
 
-/// Of each call of analytics to a store.
+/// The deadline of each call of analytics to a store.
 inline constexpr Duration kDeadline = std::chrono::seconds(20);
 
-/// What all parts of analytics write to, as whichever account they belong to.
+/// The stores that all parts of analytics write to, in the name of the account concerned.
 struct AnalyticsLinks {
   rpc::Transport& blobs;
   rpc::Transport& tables;
@@ -26,7 +27,8 @@ class AnalyticsDelivery {
  public:
   explicit AnalyticsDelivery(AnalyticsLinks links) : links_(links) {}
 
-  /// Delivers all of it, and makes what an account needs for what it wants. `service`: whose requests these were.
+  /// Delivers everything, and creates the container and the tables that the account's settings require. `service`: the
+  /// service that received the requests.
   Task<Result<void>> deliver(std::string service, const analytics::Collected& collected);
 
  private:
@@ -37,12 +39,12 @@ class AnalyticsDelivery {
   Task<Result<void>> put_rows(std::string service, const std::vector<analytics::MetricsRow>& rows);
 
   AnalyticsLinks links_;
-  std::set<std::pair<std::string, std::string>> there_;  // containers and tables of accounts
+  std::set<std::pair<std::string, std::string>> there_;  // containers and tables that are known to exist, by account
 };
 
-/// Under which workers write logs; no attempt replaces another.
+/// The fence under which workers write logs; no attempt replaces another.
 Fence analytics_fence();
-/// Logs are written once, so all have the same version.
+/// A log is written once, so all logs have the same version.
 inline constexpr std::int64_t kLogSourceVersion = 1;
 
 }  // namespace tidemark::workers

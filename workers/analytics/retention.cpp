@@ -9,7 +9,7 @@ namespace {
 
 using analytics::Grain;
 
-constexpr int kMaxPages = 10;  // at once, of a table or of logs
+constexpr int kMaxPages = 10;  // at once, of a table or of the logs
 
 Duration days(std::uint32_t count) { return std::chrono::hours(24) * count; }
 
@@ -43,7 +43,7 @@ Task<Result<void>> AnalyticsRetention::remove_logs(std::string service, std::str
     auto found = CO_TRY(std::move(names));
     for (const auto& name : found.names) {
       const auto hour = analytics::hour_in_log_name(service, name);
-      // Names are in the order of time: the rest is younger.
+      // Names are in the order of time, so the rest is younger.
       if (hour && analytics::end_of_period(Grain::kHour, *hour) > before) co_return Result<void>();
       if (!hour) continue;
       const blob_store::calls::Erase erase{account, list.container, name, {analytics_fence(), kLogSourceVersion}};

@@ -1,5 +1,6 @@
-// Removes logs and rows of metrics that are older than their account keeps them. Only what is in the reserved container
-// and tables, and has the name of such a thing, is ever removed. Coroutines on the caller's executor.
+// Removes logs and metrics rows that are older than their account's retention. It only ever removes objects in the
+// reserved container and tables whose names have the form of a log or of such a row. Coroutines on the caller's
+// executor.
 #pragma once
 #include <string>
 
@@ -11,7 +12,7 @@ class AnalyticsRetention {
  public:
   explicit AnalyticsRetention(AnalyticsLinks links) : links_(links) {}
 
-  /// What of it is old by `now`; a bounded part of that, so it is to be called now and then.
+  /// Removes logs and rows that are too old at `now`. One call removes a bounded number of them, so call it regularly.
   Task<Result<void>> remove_old(std::string service, analytics::AccountWants wants, Time now);
 
  private:

@@ -24,7 +24,7 @@ using table_store::Mutation;
 using table_store::PartitionMutations;
 
 constexpr std::size_t kBlobsAtOnce = 32;
-/// Of keys that are held in memory at once.
+/// The bytes of keys that are held in memory at once.
 constexpr std::int64_t kLoadedBytes = 4LL << 20;
 constexpr std::uint32_t kNotesAtOnce = 500;
 constexpr const char* kMediaType = "application/json";
@@ -89,7 +89,7 @@ Task<Result<std::size_t>> BlobPieces::load(std::vector<Entity*> rows) {
   co_return count;
 }
 
-/// Takes the keys out of rows that are to be written, and puts in the names of the blobs that they will be in.
+/// Takes the keys out of the rows that will be written, and puts in the names of the blobs that will hold the keys.
 void BlobPieces::take_keys(PartitionMutations& group, std::uint64_t version, std::vector<NewBlob>& blobs,
                            std::vector<Note>& notes) const {
   const auto before_group = indexes::lists_of(context_.index.id).size() + 1;
@@ -153,7 +153,7 @@ Task<Result<void>> BlobPieces::put_blob(NewBlob blob, Fence fence) {
     put = co_await blobs_.put(container_, blob.name, std::move(content), std::move(blob.keys), write);
   }
   if (CO_TRY(std::move(put)) == WriteOutcome::kApplied) co_return Result<void>{};
-  // The next attempt has other names.
+  // The next attempt uses other names.
   co_return fail(ErrorCode::kConditionNotMet,
                  "The blob " + blob.name + " of container " + container_ + " is there, " + "and not by this index.");
 }

@@ -1,5 +1,6 @@
-// When an owner reads the log again. What comes fast is left to come together for a moment: the more changes are taken
-// at once, the more of them are in the same rows, the less each costs, and the less the writers feel of it. Pure.
+// Decides when an owner reads the log again. While changes come fast, it waits a moment so that they accumulate: the
+// more changes are taken at once, the more of them are in the same rows, the less each costs, and the less writers
+// notice. Pure.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,34 +9,34 @@
 
 namespace tidemark::workers {
 
-/// What an owner found in the log.
+/// The changes that an owner found in the log.
 struct ChangesRead {
   std::uint64_t changes = 0, bytes = 0;
-  std::size_t entities = 0;  // that changed
-  bool more = false;         // not to its end
+  std::size_t entities = 0;  // entities that changed
+  bool more = false;         // the log was not read to its end
 };
 
-/// So much of the log may wait for an owner.
+/// How much of the log may wait for an owner.
 struct LogRoom {
   std::uint64_t changes = 0, bytes = 0;
 };
 
 class ChangePace {
  public:
-  /// While changes come more slowly than one in so long, there is no rest.
+  /// While the average time between changes is longer than this, the owner does not rest.
   static constexpr Duration kForAChange = std::chrono::microseconds(300);
   static constexpr Duration kLongest = std::chrono::seconds(1);
-  /// As long if at least half of the changes are of entities that changed already, and in between if fewer are: of all
-  /// changes of an entity, only the last has to be in the rows.
+  /// The longest rest if at least half of the changes concern entities that had changed already; if fewer do, it lies
+  /// in between: of all changes of an entity, only the last has to be in the rows.
   static constexpr Duration kLongestIfRepeated = std::chrono::seconds(3);
   static constexpr double kShareOfRoom = 0.25;
 
-  /// The log was read at `now`. If there was more, enough have come together already.
+  /// The log was read at `now`. If it was not read to its end, enough changes are waiting already.
   void read(Duration now, const ChangesRead& read, const LogRoom& room) {
     next_ = read.more ? now : now + std::min(worth_waiting(read), until_filled(now - read_, read, room));
     read_ = now;
   }
-  /// How long to rest from `now` on.
+  /// Returns how long to rest from `now` on.
   [[nodiscard]] Duration rest(Duration now) const { return std::max(next_ - now, Duration::zero()); }
 
  private:
@@ -44,7 +45,7 @@ class ChangePace {
     const double longest = ticks(kLongest) + ticks(kLongestIfRepeated - kLongest) * std::min(2 * repeated, 1.0);
     return whole(std::min(ticks(kForAChange) * static_cast<double>(read.changes), longest));
   }
-  /// Until as much waits as an owner may leave, if it goes on coming as it came in `time`.
+  /// Returns the time until as much waits as an owner may leave, if changes keep coming at the rate seen during `time`.
   static Duration until_filled(Duration time, const ChangesRead& read, const LogRoom& room) {
     const double filled = std::max(ratio(read.changes, room.changes), ratio(read.bytes, room.bytes));
     const double share = std::max(filled / kShareOfRoom, 1e-9);

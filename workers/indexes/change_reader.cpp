@@ -20,8 +20,8 @@ std::size_t bytes_of(const ChangedEntity& entity) {
   return bytes;
 }
 
-/// Pages one behind the other. An entity that is in several stands where its last change is, with all that it was
-/// before, and as the last page says that it is.
+/// Consecutive pages joined into one. An entity that is in several pages stands at the place of its last change, with
+/// all of its earlier states, and in the state that the last page gives.
 class JoinedPages {
  public:
   void add(ChangesPage page) {
@@ -58,7 +58,7 @@ class JoinedPages {
     entities_.push_back(std::move(entity));
   }
 
-  ChangesPage last_;  // without its entities, with the counts of all
+  ChangesPage last_;  // without its entities, with the counts of all pages
   std::vector<std::optional<ChangedEntity>> entities_;
   std::unordered_map<jobs::EntityKey, std::size_t, jobs::EntityKeyHash> places_;
   std::size_t bytes_ = 0;

@@ -8,45 +8,45 @@
 
 namespace tidemark::workers {
 
-/// Makes or changes the follower, unless the fence is over (kFenced). If it begins anew, that is done once, however
-/// often and late the calls arrive.
+/// Creates or changes the follower, unless the fence is over (kFenced). If it begins anew, that happens only once,
+/// however often and late the calls arrive.
 Task<Result<table_store::FollowerStatus>> follow_log(table_store::TableClient& tables, std::string table,
                                                      table_store::Following following, bool anew,
                                                      table_store::Fence fence);
 
-/// What a follower reads, and from where on (TableClient::changed_entities).
+/// Names the follower and the place from which it reads (TableClient::changed_entities).
 struct ChangesRequest {
   std::string table, follower;
   table_store::Position after;
   table_store::NotesRead skip;
   Duration wait{};
   table_store::Selection selection;
-  std::size_t most = 10'000;  // more pages are read only for fewer entities
+  std::size_t most = 10'000;  // the next page is read only while fewer entities than this were found
 };
-/// All changes that are there, as far as they fit into memory well, as one page: the more there are, the more of them
-/// are in the same rows.
+/// Reads all changes that are available, as far as they fit comfortably into memory, as one page: the more there are,
+/// the more of them are in the same rows.
 Task<Result<table_store::ChangesPage>> read_changes(table_store::TableClient& tables, ChangesRequest request);
 
-/// Reads the next page in the background, for an owner that follows two tables. A reading under way keeps the reader
+/// Reads the next page in the background, for an owner that follows two tables. A read in progress keeps the reader
 /// alive.
 class ChangeReader : public std::enable_shared_from_this<ChangeReader> {
  public:
-  /// `selection`: of what the entities are now.
+  /// `selection`: the properties of the entities' present state that are read.
   static std::shared_ptr<ChangeReader> create(table_store::TableClient& tables, std::string table, std::string follower,
                                               table_store::Selection selection) {
     return std::shared_ptr<ChangeReader>(
         new ChangeReader(tables, std::move(table), std::move(follower), std::move(selection)));
   }
-  /// Unless it reads already or has a page. Notifies `read` when the page has come.
+  /// Starts a read, unless one is in progress or a page is there. Notifies `read` when the page has come.
   void read_on(const Executor& strand, table_store::Position after, table_store::NotesRead skip, std::uint32_t limit,
                Duration wait, std::shared_ptr<Signal> read);
-  /// What is read from now on is of another time than a page that is there or on its way.
+  /// Begins a new time: a page that is there or in progress now counts as old.
   void mark_time() { is_old_ = reads_ || page_; }
   [[nodiscard]] bool reads() const { return reads_; }
   [[nodiscard]] bool has_page() const { return page_.has_value(); }
-  /// Whether the page was asked for before that time.
+  /// Tells whether the page was requested before mark_time().
   [[nodiscard]] bool is_old() const { return is_old_; }
-  /// The page, or why it could not be read.
+  /// Returns the page, or the error of reading it.
   Result<table_store::ChangesPage> take() {
     is_old_ = false;
     return *std::exchange(page_, std::nullopt);

@@ -1,4 +1,4 @@
-// Rows of the kind `copies`: each entity once more, under other keys.
+// Rows of the kind `copies`: a second copy of each entity under other keys.
 #include <unordered_set>
 
 #include "indexes/store/read_entities.h"
@@ -38,7 +38,8 @@ class CopyRows final : public IndexRows {
   [[nodiscard]] RowChange copy_of(const EntityKey& place, Entity entity) const;
   [[nodiscard]] static RowChange erasure_of(const EntityKey& place, Origin origin,
                                             std::optional<table_store::Version> seen = {});
-  /// Whose rows were written. Those that others are in the way of go to `refused`, if there is a list of such.
+  /// Returns the entities whose rows were written. A change whose row is occupied goes to `refused`, unless that is
+  /// null.
   Task<Result<Wrong>> write(std::vector<RowChange> changes, std::vector<RowChange>* refused);
   Task<Result<Wrong>> write_late(std::vector<RowChange> late);
 
@@ -88,7 +89,7 @@ Task<Result<Wrong>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
     const bool first = taken.insert(*now).second;
     (first ? puts : late).push_back(copy_of(*now, std::move(*entity.now)));
   }
-  // The new row first, then the old one away. An old row may be in the way of another entity's new one.
+  // Write the new row first, then erase the old one. An old row may be in the way of another entity's new one.
   auto written = CO_TRY(co_await write(std::move(puts), &late));
   auto erased = CO_TRY(co_await write(std::move(erasures), nullptr));
   made_room_ = made_room_ || !erased.empty();
@@ -100,7 +101,7 @@ Task<Result<Wrong>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
 Task<Result<Wrong>> CopyRows::write(std::vector<RowChange> changes, std::vector<RowChange>* refused) {
   Wrong written;
   if (changes.empty()) co_return written;
-  // A row is named once in a transaction.
+  // A transaction may name a row only once.
   Places named;
   std::vector<RowChange> once, again;
   for (auto& change : changes) {

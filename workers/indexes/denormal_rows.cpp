@@ -1,9 +1,9 @@
-// The kind `denormalised`: values of an entity, kept in those that refer to it. Which entities refer to which is kept
-// in lists (indexes/store/index_store.h), in pieces like those of the kind `lists`, so what refers to an entity is
-// found by pages however much it is. The values are written into entities of the user, each under the condition that it
-// is still what was read. Whoever was faster has left a change in the log, with which the entity comes again. Nothing
-// is written where the values are what they should be, so the index's own writes, which come back by the log, end
-// there.
+// The kind `denormalised`: values of an entity, kept in the entities that refer to it. Lists
+// (indexes/store/index_store.h) hold which entities refer to which, in pieces like those of the kind `lists`, so that
+// the referring entities are found page by page, however many there are. The values are written into entities of the
+// user, each under the condition that the entity has not changed since it was read. If somebody else was faster, that
+// change is in the log and brings the entity back. Nothing is written where the values are right already, so the
+// index's own writes, which come back through the log, end there.
 #include <map>
 #include <set>
 
@@ -74,7 +74,7 @@ class DenormalRows final : public IndexRows, public Referrers {
   };
   [[nodiscard]] Listing listing();
   [[nodiscard]] std::optional<EntityKey> reference_of(const Entity& entity) const;
-  /// Which of the entities are not what they should be, with what makes them so.
+  /// Returns the entities whose values are wrong, with the changes that correct them.
   Task<Result<std::vector<Change>>> find_wrong(std::vector<Entity> entities);
   [[nodiscard]] std::optional<RowChange> change_of(const Entity& entity, bool refers, const Entity* referred);
   Task<Result<Wrong>> write(std::vector<Change> changes);
@@ -118,7 +118,7 @@ std::vector<Entity> entities_now(std::vector<ChangedEntity> changed) {
   return out;
 }
 
-// The list first: whatever the referred entity becomes after it was read is found by the list.
+// The list comes first: a later change of the referred entity finds this entity by the list.
 Task<Result<Wrong>> DenormalRows::reconcile(std::vector<ChangedEntity> changed) {
   auto wrong = CO_TRY(co_await references_->reconcile(changed));
   add(CO_TRY(co_await settle(entities_now(std::move(changed)))), wrong);
@@ -140,7 +140,7 @@ Task<Result<void>> DenormalRows::mend(Wrong wrong) {
 }
 
 Task<Result<std::vector<DenormalRows::Change>>> DenormalRows::find_wrong(std::vector<Entity> entities) {
-  // Rows of other indexes are not the user's.
+  // Rows of other indexes do not belong to the user.
   std::erase_if(entities, [&](const Entity& entity) {
     return entity.origin || !filter_.admits(entity) || (roots_only_ && !reference_of(entity));
   });
@@ -167,7 +167,7 @@ Task<Result<std::vector<DenormalRows::Change>>> DenormalRows::find_wrong(std::ve
   co_return changes;
 }
 
-/// Nothing if the values are what they should be, or if the entity has no room for them.
+/// Returns nothing if the values are right, or if the entity has no room for them.
 std::optional<RowChange> DenormalRows::change_of(const Entity& entity, bool refers, const Entity* referred) {
   auto properties = entity.properties;
   std::vector<Property> set;
@@ -193,7 +193,8 @@ std::optional<RowChange> DenormalRows::change_of(const Entity& entity, bool refe
     in_the_way_.add(kind_.destination, entity.partition_key, entity.row_key);
     return std::nullopt;
   }
-  // A merge cannot remove. To replace the entity comes to the same, as it is still the one that was read.
+  // A merge cannot remove a property. Replacing the entity has the same effect, as it is still the version that was
+  // read.
   RowChange change{entity.partition_key, {}};
   change.mutation = jobs::write_of(entity.row_key, entity.version, removes ? std::move(properties) : std::move(set));
   change.mutation.kind = removes ? MutationKind::kReplace : MutationKind::kMerge;
@@ -243,7 +244,7 @@ Task<Result<std::vector<Referrers::Visit>>> DenormalRows::go_on(std::vector<Visi
   }
   auto answer = co_await context_.tables.find_rows(table(), std::move(searches), {});
   if (answer.failed_with(ErrorCode::kTableNotFound)) {
-    for (auto& visit : visits) visit.done = true;  // no entity has ever referred to any
+    for (auto& visit : visits) visit.done = true;  // no entity has ever referred to another one
     co_return visits;
   }
   const auto found = CO_TRY(std::move(answer));

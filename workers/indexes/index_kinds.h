@@ -1,4 +1,4 @@
-// The kinds of index, and what they share. Private to this folder.
+// The kinds of index, and the parts that they share. Private to this folder.
 #pragma once
 #include <functional>
 
@@ -7,7 +7,7 @@
 
 namespace tidemark::workers {
 
-/// Which entities have rows at all.
+/// Decides which entities have rows at all.
 class SourceFilter {
  public:
   explicit SourceFilter(table_store::Filter filter) : filter_(std::move(filter)) {}
@@ -17,7 +17,7 @@ class SourceFilter {
   table_store::Filter filter_;
 };
 
-/// The states that the entity was in before its changes, as far as they are known: with the followed properties.
+/// The states of the entity before its changes, as far as they are known, with the followed properties.
 std::vector<Entity> states_before(const ChangedEntity& changed);
 
 inline void add(Wrong more, Wrong& to) {
@@ -25,26 +25,26 @@ inline void add(Wrong more, Wrong& to) {
 }
 
 Result<std::unique_ptr<IndexRows>> make_copy_rows(IndexRowsContext context, SourceFilter filter);
-/// Of the kinds lists and summary.
+/// For the kinds lists and summary.
 Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, SourceFilter filter);
 Result<std::unique_ptr<IndexRows>> make_denormal_rows(IndexRowsContext context, SourceFilter filter);
 
 class BlobPieces;
 
-/// What is listed, and where.
+/// Describes the lists of an index: their contents and their place.
 struct Listing {
-  std::string table;                                                  // of the lists
-  std::function<std::optional<std::string>(const Entity&)> group_of;  // nothing: the entity is in no list
+  std::string table;                                                  // the table of the lists
+  std::function<std::optional<std::string>(const Entity&)> group_of;  // returns nothing if the entity is in no list
   std::function<indexes::GroupPlace(const std::string& group, const std::string& partition_key)> place_of;
-  bool in_partition = false;  // groups are of a partition
+  bool in_partition = false;  // each group belongs to one partition
   bool unique = false;        // violations are noted
-  bool tells = false;         // and somebody is to be told of new ones
+  bool tells = false;         // and new violations are announced
   bool sums = false;
   std::string sum_of = {};
   indexes::PieceForm form = indexes::kListForm;
   bool of_job = false;
-  std::string row_filter = {};                  // which rows of the table are of the lists; empty: all
-  std::shared_ptr<BlobPieces> blobs = nullptr;  // where the keys are, if not in the rows
+  std::string row_filter = {};                  // selects the rows of the table that belong to the lists; empty: all
+  std::shared_ptr<BlobPieces> blobs = nullptr;  // holds the keys; null if they are in the rows
 };
 std::unique_ptr<IndexRows> make_listing(IndexRowsContext context, Listing listing);
 

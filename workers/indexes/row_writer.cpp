@@ -17,7 +17,7 @@ using table_store::PartitionMutations;
 
 constexpr std::size_t kMutationsInACall = 1000;
 constexpr std::size_t kBytesInACall = 3UL << 20;
-/// While the store has one on its disk, it works on the next.
+/// While the store writes one call to its disk, it works on the next.
 constexpr std::size_t kCallsAtOnce = 3;
 
 std::size_t bytes_of(const table_store::Mutation& mutation) {
@@ -31,11 +31,11 @@ std::size_t bytes_of(const PartitionMutations& group) {
 }
 
 struct Call {
-  std::size_t first = 0;  // of all groups
+  std::size_t first = 0;  // the index of its first group
   table_store::calls::MutateAll all;
 };
 
-/// Takes the groups.
+/// Divides the groups into calls; moves their contents.
 std::vector<Call> divide(const RowWriting& writing, std::vector<PartitionMutations>& groups) {
   std::vector<Call> calls;
   std::size_t mutations = 0;
@@ -64,7 +64,7 @@ bool only_erases(const PartitionMutations& group) {
                              [](const auto& mutation) { return mutation.kind == table_store::MutationKind::kErase; });
 }
 
-/// Once more for what failed because its table is missing.
+/// Creates missing tables, and sends the groups that failed for lack of one again.
 Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(const RowWriting& writing,
                                                              const table_store::calls::MutateAll& call) {
   auto outcomes = CO_TRY(co_await mutate_all(writing, call));
@@ -108,7 +108,7 @@ Task<Result<std::vector<Outcomes>>> write_groups(RowWriting writing, std::vector
 
 Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange>& changes) {
   std::vector<PartitionMutations> groups;
-  std::vector<std::vector<std::size_t>> members;  // of each group: which changes
+  std::vector<std::vector<std::size_t>> members;  // the changes in each group
   struct Open {
     std::size_t group = 0, bytes = 0;
   };

@@ -15,7 +15,7 @@ struct RowChange {
 
 using Outcomes = std::vector<table_store::MutationOutcome>;
 
-/// How rows are written: under this fence. Tables that are missing are made, except for the source of the index, which
+/// The way rows are written: under this fence. Missing tables are created, except for the source of the index, which
 /// somebody has dropped: kTableNotFound.
 struct RowWriting {
   table_store::TableClient& tables;
@@ -24,12 +24,13 @@ struct RowWriting {
   std::string source;
 };
 
-/// Each group is a transaction of its own, and of other rows than the rest: they are written in any order. The first
-/// error ends it; what was written before stays. The groups are the same afterwards, but nobody else may use them
-/// meanwhile.
+/// Each group is a transaction of its own, and no two groups share a row, so they are written in any order. The first
+/// error ends the call; groups that were written before it stay written. The groups are unchanged afterwards, but
+/// nobody else may use them meanwhile.
 Task<Result<std::vector<Outcomes>>> write_groups(RowWriting writing,
                                                  std::vector<table_store::PartitionMutations>& groups);
-/// Changes of different rows, in any order. Their outcomes are in the order of the changes, of which the same is true.
+/// Writes changes of different rows, in any order. The outcomes are in the order of the changes, which are unchanged
+/// afterwards, too.
 Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange>& changes);
 
 }  // namespace tidemark::workers

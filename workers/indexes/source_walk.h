@@ -8,15 +8,15 @@
 
 namespace tidemark::workers {
 
-/// For what a walk in a hurry takes at once. The more that is, the more of it shares a piece of a list.
+/// The bytes that a fast walk takes at once. The more it takes, the more entities share a piece of a list.
 inline constexpr std::size_t kWalkBytes = 16UL << 20;
 
-/// Walks that are in a hurry at the same time share the memory that one would have. Thread safe.
+/// Fast walks that run at the same time share the memory that a single one would have. Thread safe.
 class WalkRoom {
  public:
   explicit WalkRoom(std::size_t bytes) : bytes_(bytes) {}
 
-  /// A walk is under way as long as it has one.
+  /// Counts a walk as running as long as it exists.
   class Place {
    public:
     explicit Place(WalkRoom& room) : room_(room) { ++room_.walks_; }
@@ -34,16 +34,16 @@ class WalkRoom {
   std::atomic<std::size_t> walks_ = 0;
 };
 
-/// Where a reading ends, after the first page at the earliest.
+/// Limits after which reading ends, though never before the end of the first page.
 struct ReadingEnd {
   std::size_t entities, bytes;
 };
-/// From the request's continuation on, one page after the other. `keep` takes each entity, and says how many bytes it
-/// takes up then. Returns the continuation, which is empty at the end. kTableNotFound.
+/// Reads page after page, beginning at the request's continuation. `keep` takes each entity, and returns how many bytes
+/// the entity occupies then. Returns the next continuation, which is empty at the end. kTableNotFound.
 Task<Result<std::string>> read_source(table_store::TableClient& tables, table_store::QueryRequest request,
                                       ReadingEnd end, std::function<std::size_t(Entity)> keep);
 
-/// About what an entity takes up in memory.
+/// Returns about how much memory an entity occupies.
 std::size_t bytes_in_memory(const Entity& entity);
 
 }  // namespace tidemark::workers

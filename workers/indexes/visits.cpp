@@ -24,7 +24,7 @@ const table_store::Value* value_in(const std::vector<table_store::Property>& pro
   return found == properties.end() ? nullptr : &found->value;
 }
 
-/// Of one shard, a number; of several, a list of them.
+/// A number for one shard, a list of numbers for several.
 json json_of(const Position& position) {
   if (position.shards.size() <= 1) return position.of(0);
   return position.shards;
@@ -82,7 +82,8 @@ std::vector<Referrers::Visit> Visits::next() const {
   return out;
 }
 
-/// Those that went on go behind the others, so that one with very many referring entities lets the others pass.
+/// Visits that made progress move behind the others, so that an entity with very many referring entities does not hold
+/// up the others.
 void Visits::done(std::vector<Referrers::Visit> visits) {
   std::vector<Waiting> later;
   std::deque<Waiting> rest;
@@ -108,7 +109,7 @@ std::string Visits::text(const Position& position) const {
                        each.again.none() ? json(0) : json_of(each.again)});
   }
   auto text = text_of({{"position", json_of(position)}, {"waiting", std::move(waiting)}});
-  // Otherwise the changes are read once more.
+  // Without the waiting list, the changes since reached() are read again.
   return text.size() <= kMaxTextBytes ? text : text_of({{"position", json_of(reached(position))}});
 }
 

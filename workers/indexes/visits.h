@@ -1,6 +1,6 @@
-// Of the kind `denormalised`: which entities that others refer to have changed, so that all that refer to them have yet
-// to be visited. However many those are, they are visited by pages, and whoever takes the index over goes on where the
-// owner was. An entity that changes while it has its visits has them once more afterwards. Pure.
+// For the kind `denormalised`: the changed entities that others refer to, and whose referring entities must still be
+// visited. However many those are, they are visited page by page, and an owner that takes the index over goes on where
+// its predecessor was. An entity that changes during its visits is visited once more afterwards. Pure.
 #pragma once
 #include <deque>
 #include <nlohmann/json_fwd.hpp>
@@ -11,30 +11,31 @@
 
 namespace tidemark::workers {
 
-/// Whether a change may make a difference to those that refer to the entity, which depend on these of its properties.
-/// An entity that came or went always may. Each state that it was in is compared: any may have been seen.
+/// Tells whether a change may matter to the entities that refer to this one and depend on these of its properties. An
+/// entity that was created or erased always may. Each earlier state is compared, because any of them may have been
+/// seen.
 bool concerns_others(const ChangedEntity& changed, const std::vector<std::string>& taken);
 
 class Visits {
  public:
-  /// Those of these that concern others (`taken`) have changed after the position `since`.
+  /// Adds the changed entities that concern others (`taken`) and have changed after the position `since`.
   void add(const std::vector<ChangedEntity>& changed, const std::vector<std::string>& taken,
            const table_store::Position& since);
   void clear() { waiting_.clear(); }
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
-  /// Too many to take more.
+  /// Tells that no more can be added.
   [[nodiscard]] bool full() const;
   [[nodiscard]] bool waits_for(const jobs::EntityKey& referred) const;
-  /// The position up to which everybody has been visited, if the changes up to `position` were added.
+  /// Returns the position up to which all visits are finished, if the changes up to `position` were added.
   [[nodiscard]] table_store::Position reached(table_store::Position position) const;
 
-  /// The next ones; tell with done() how far they came.
+  /// Returns the next visits; report with done() how far they came.
   [[nodiscard]] std::vector<Referrers::Visit> next() const;
   void done(std::vector<Referrers::Visit> visits);
 
-  /// With the position up to which changes were added; shorter than a property may be.
+  /// The visits as text, with the position up to which changes were added; short enough for a property.
   [[nodiscard]] std::string text(const table_store::Position& position) const;
-  /// Reads text(), and returns the position; none if there is none.
+  /// Reads text(), and returns its position; an empty position if there is none.
   table_store::Position read(const std::string& text);
 
  private:
@@ -42,7 +43,7 @@ class Visits {
     jobs::EntityKey referred;
     std::string at;
     table_store::Position since = {};
-    table_store::Position again = {};  // it changed after this position, since its visits began; none: it did not
+    table_store::Position again = {};  // it changed after this position while its visits ran; empty if it did not
   };
   std::deque<Waiting> waiting_;
 };

@@ -30,7 +30,7 @@ class Adoption {
   Task<Result<void>> walk(FileTree::Area area, std::function<Task<Result<void>>(Found)> handle);
   Task<Result<void>> put_back(Found found);
   Task<Result<void>> enter(Found found);
-  /// Whether this table store knows who wrote it. Then its rows do say whether it counts.
+  /// Tells whether this table store knows the job that wrote it. If so, the rows decide whether it counts.
   Task<Result<bool>> is_known(std::string job);
   void skip(std::string_view reason, const std::string& path) { skips_.add(reason, path, ""); }
   Task<Result<void>> report(bool force);
@@ -77,7 +77,7 @@ Task<Result<void>> Adoption::adopt() {
   outcome_.skipped = skips_.count();
   outcome_.skips = skips_.text();
   outcome_.total = entered_ + skips_.count();
-  // The figures are in the record before the operation closes: nobody could count them again afterwards.
+  // The figures are in the record before the operation closes: they could not be counted again afterwards.
   co_return co_await report(true);
 }
 

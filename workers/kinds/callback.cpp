@@ -10,13 +10,13 @@ namespace tidemark::workers {
 namespace {
 
 constexpr std::size_t kShownBytes = 300;
-// An endpoint that only ever asks to come back later is given up after so long, and so many times: a clock that
-// somebody sets forward is no patience.
+// An endpoint that only ever asks to come back later is given up after this time and this many attempts: a clock that
+// was set forward must not end the patience by itself.
 constexpr Duration kPatience = std::chrono::hours(24);
 constexpr std::uint32_t kLeastPutOffs = 20;
 constexpr std::size_t kLeastSecretBytes = 6;  // shorter texts would be found everywhere
 
-/// In words too, for the fingerprint of an error leaves numbers out.
+/// Names the status in words, because the fingerprint of an error leaves numbers out.
 constexpr std::pair<unsigned, std::string_view> kWords[] = {
     {400, "bad request"},        {401, "unauthorized"},
     {403, "forbidden"},          {404, "not found"},
@@ -41,9 +41,9 @@ void blot_out(std::string& text, const std::string& secret) {
     text.replace(at, secret.size(), "***");
 }
 
-/// The beginning of an answer for people: printable, short, and without what was sent to prove who sent it.
+/// The beginning of an answer in readable form: printable, short, and without the secrets that were sent as proof.
 std::string shown(const std::string& body, const std::vector<std::string>& secrets) {
-  // Cut only after the secrets are gone, so that no half of one is left.
+  // Cut the text only after the secrets are gone, so that no half of one is left.
   auto text = body;
   for (const auto& secret : secrets) blot_out(text, secret);
   if (text.size() > kShownBytes) text.resize(kShownBytes);
@@ -54,7 +54,7 @@ std::string shown(const std::string& body, const std::vector<std::string>& secre
   return text;
 }
 
-/// The headers of the request, and those of them that the answer must not bring into the open.
+/// The headers of the request, and the secret ones among them, which must not be shown when an answer repeats them.
 struct SignedHeaders {
   std::vector<std::pair<std::string, std::string>> all;
   std::vector<std::string> secrets;
@@ -64,7 +64,7 @@ SignedHeaders headers_for(const SignedCall& call, Time now, const std::vector<st
   const auto& spec = call.spec;
   SignedHeaders out;
   bool typed = false;
-  bool has_trace = false;  // one that the job's submitter chose
+  bool has_trace = false;  // the job's submitter chose a trace header
   for (const auto& [name, value] : spec.headers) {
     typed = typed || iequals_ascii(name, "content-type");
     has_trace = has_trace || iequals_ascii(name, "traceparent");
@@ -88,7 +88,7 @@ SignedHeaders headers_for(const SignedCall& call, Time now, const std::vector<st
   return out;
 }
 
-/// When the job first could be sent, or was sent back.
+/// The time when the job could first be sent, or was sent back from poison.
 Time waits_since(const jobs::JobRecord& record) {
   auto since = std::max(record.submitted_at, record.not_before.value_or(record.submitted_at));
   for (const auto& entry : record.history) {

@@ -16,7 +16,7 @@ namespace {
 using table_store::Mutation;
 using table_store::WriteOutcome;
 
-/// A copy to be made, and the original it comes from.
+/// A copy that the job will make, and its original.
 struct Target {
   Mutation mutation;
   std::string partition_key, row_key;  // of the original
@@ -47,7 +47,7 @@ class Copier final : public BulkJob {
   jobs::KeyTemplates templates_;
 };
 
-/// Those that fit into one transaction each.
+/// Groups the targets so that each group fits into one transaction.
 std::vector<std::vector<Target>> groups_of(std::vector<Target> targets) {
   std::vector<std::vector<Target>> groups;
   std::size_t bytes = 0;

@@ -45,14 +45,14 @@ Task<Result<void>> Eraser::erase(std::vector<Entity> group) {
       table_, group.front().partition_key, std::move(mutations), context_.fence(std::string(kDone)))));
   for (const auto& outcome : outcomes) {
     if (outcome.kind == WriteOutcome::kApplied) did(1);
-    // What changed is read again, and stays if it matches no more.
+    // An entity that changed is read again, and stays if it no longer matches.
     if (outcome.kind == WriteOutcome::kConflict) look_again();
   }
   co_return Result<void>{};
 }
 
 Task<Result<void>> drop(JobContext& context, std::string table, std::uint64_t done) {
-  // A table of this name that is there by now has been created since.
+  // A table of this name that exists by now has been created since.
   if (done > 0) co_return Result<void>{};
   if (context.spec().max_affected) {
     TableSource entities(context, {table, "", ""});

@@ -1,4 +1,4 @@
-// Erases what is selected, or the copies that an operation wrote; see delete.h of the kind.
+// Erases the selected entities, or the copies that an operation wrote; see delete.h of the kind.
 #pragma once
 #include "jobs/kinds/reach.h"
 #include "workers/runtime/job_context.h"

@@ -16,11 +16,11 @@ using table_store::WriteOutcome;
 constexpr std::string_view kNoPointer = "the property names no blob in the container";
 constexpr std::size_t kDiscardedTogether = 50;
 
-/// An entity, and what it points to.
+/// An entity, and the blob that it points to.
 struct Pair {
   Entity entity;
   std::string blob;
-  std::optional<Stamp> version;  // of the blob; nothing if there is none
+  std::optional<Stamp> version;  // of the blob; nothing if it does not exist
 };
 
 /// One run of a discarding job.
@@ -33,7 +33,7 @@ class Discarder final : public BulkJob {
 
  private:
   Task<Result<bool>> open() override { co_return co_await objects().open(context_.fence({})); }
-  /// With a misspelt container, every entity would go as one without a blob, and its blob would stay.
+  /// With a misspelt container, every entity would be erased as if it had no blob, and its blob would stay.
   Task<Result<void>> prepare() override { co_return co_await objects().require(); }
   Task<Result<void>> resume(json saved) override;
   Task<Result<void>> work_on(std::vector<Entity> entities) override;
@@ -41,7 +41,7 @@ class Discarder final : public BulkJob {
 
   Task<Result<void>> discard_chunk(std::vector<Pair> pairs);
   Task<Result<void>> discard(Pair pair);
-  /// Nothing if there is no such blob.
+  /// Returns nothing if there is no such blob.
   Task<Result<std::optional<Stamp>>> version_of(std::string blob);
   Task<Result<void>> erase_blob(std::string blob, Stamp version);
   [[nodiscard]] jobs::BlobObjects objects() const { return {*context_.objects.blobs, spec_.container}; }
@@ -96,9 +96,9 @@ Task<Result<void>> Discarder::discard(Pair pair) {
 }
 
 Task<Result<std::optional<Stamp>>> Discarder::version_of(std::string blob) {
-  // From behind its end: no bytes are read.
+  // Reads beyond the end, so that no bytes are sent.
   auto piece = co_await context_.objects.blobs->read(spec_.container, std::move(blob), UINT64_MAX, {});
-  // Somebody dropped the container since the job began. If that was a mistake, the entities are still of use.
+  // The container was dropped after the job began. If that was a mistake, the entities are still useful.
   if (piece.failed_with(ErrorCode::kContainerNotFound)) CO_TRY(co_await objects().require());
   const auto found = CO_TRY(std::move(piece));
   co_return found ? std::optional(found->version) : std::nullopt;
@@ -123,7 +123,7 @@ Task<Result<void>> Discarder::resume(json saved) {
     if (!ticks) continue;
     CO_TRY(context_.check());
     auto blob = end[2].get<std::string>();
-    // Where an entity stands, it was not discarded, or somebody made a new one: the blob may be in use.
+    // If the entity is still there, it was not discarded, or it was created anew: the blob may be in use.
     if (CO_TRY(co_await context_.tables.get(spec_.source, end[0].get<std::string>(), end[1].get<std::string>())))
       continue;
     CO_TRY(co_await erase_blob(std::move(blob), Stamp{*ticks}));

@@ -21,10 +21,10 @@ using nlohmann::json;
 using table_store::QueryRequest;
 
 constexpr std::string_view kNoValue = "the property is missing";
-/// So often the table may change too fast for its log before the job gives up.
+/// The table may change too fast for its log this many times before the job gives up.
 constexpr int kBeginnings = 10;
 constexpr std::size_t kMostAtOnce = 50'000;
-constexpr std::uint32_t kPiecesAtOnce = 100;  // they are large
+constexpr std::uint32_t kPiecesAtOnce = 100;  // pieces are large
 
 enum class Stage : std::uint8_t { kTable, kRows, kLastChanges, kDone };
 constexpr jobs::Names<Stage, 4> kStages{
@@ -49,7 +49,7 @@ class IndexBuild {
   Task<Result<void>> follow(bool anew);
   Task<Result<bool>> is_followed();
   Task<Result<void>> walk();
-  /// Deals with all that has changed so far; false if some of the changes are lost.
+  /// Processes all changes so far; false if some of the changes are lost.
   Task<Result<bool>> catch_up();
   Task<Result<void>> walk_table();
   Task<Result<void>> walk_rows();
@@ -67,12 +67,12 @@ class IndexBuild {
   std::optional<Fences> fences_;
   std::unique_ptr<IndexRows> rows_;
   Stage stage_ = Stage::kTable;
-  std::string continuation_;  // of its walk
+  std::string continuation_;  // of the current walk
   std::uint64_t done_ = 0;
   SkipLog skips_;
   table_store::Position position_;
-  table_store::NotesRead skip_;  // of the position's page (ChangesPage)
-  JobOutcome outcome_;           // empty if an earlier delivery has written and reported all
+  table_store::NotesRead skip_;  // for the page at the position (ChangesPage)
+  JobOutcome outcome_;           // empty if an earlier delivery has written and reported everything
 };
 
 Task<Result<JobOutcome>> IndexBuild::run() {
@@ -87,7 +87,7 @@ Task<Result<void>> IndexBuild::build() {
     CO_TRY(co_await begin());
     CO_TRY(co_await walk());
   }
-  // The figures are in the record before the operation closes: nobody could count them again afterwards.
+  // The figures are in the record before the operation closes: they could not be counted again afterwards.
   CO_TRY(co_await report(true));
   outcome_.done = done_;
   outcome_.skipped = skips_.count();
@@ -126,7 +126,7 @@ Task<Result<void>> IndexBuild::follow(bool anew) {
   co_return Result<void>{};
 }
 
-/// Before each page of a walk, the changes up to then: what the page says is never older than what the rows say.
+/// Processes the changes before each page of a walk, so that a page is never older than the rows.
 Task<Result<void>> IndexBuild::walk() {
   for (int beginnings = 1; stage_ != Stage::kDone;) {
     CO_TRY(context_.check());
@@ -157,14 +157,14 @@ Task<Result<bool>> IndexBuild::catch_up() {
     auto answer = co_await context_.tables.changed_entities(spec_.source, index_.id, position_, skip_,
                                                             table_store::kMaxChangedEntities, Duration::zero(),
                                                             index_.definition.row_properties());
-    // Somebody took it for that of a job that has ended, which was sent back since.
+    // The follower was taken for that of an ended job and removed; the job was sent back from poison since.
     if (answer.failed_with(ErrorCode::kFollowerNotFound)) co_return false;
     auto page = CO_TRY(std::move(answer));
     if (page.stale) co_return false;
     until = until.value_or(page.as_of);
     CO_TRY(co_await reconcile(std::move(page.entities)));
     std::ignore = rows_->take_in_the_way();
-    // The rows of entities that are gone with the table: they are looked at behind this.
+    // The table was dropped: the walk of the rows, which starts anew here, finds the rows of its entities.
     if (page.dropped && stage_ != Stage::kTable) {
       stage_ = Stage::kRows;
       continuation_.clear();
@@ -208,7 +208,7 @@ Task<Result<void>> IndexBuild::walk_table() {
   co_return Result<void>{};
 }
 
-/// Removes what an earlier job has listed and no entity says any more.
+/// Removes rows of an earlier job that no entity justifies any more.
 Task<Result<void>> IndexBuild::walk_rows() {
   QueryRequest request;
   request.table = spec_.destination;
@@ -225,7 +225,7 @@ Task<Result<void>> IndexBuild::walk_rows() {
   co_return Result<void>{};
 }
 
-/// How many have the property; the others are skipped.
+/// Returns how many have the property; the others are skipped.
 std::uint64_t IndexBuild::count(const std::vector<ChangedEntity>& entities) {
   std::uint64_t out = 0;
   for (const auto& entity : entities) {
@@ -256,7 +256,7 @@ Task<Result<void>> IndexBuild::reconcile(std::vector<ChangedEntity> entities) {
   co_return Result<void>{};
 }
 
-/// Pieces without a mark are those of jobs of before there were marks.
+/// Pieces without a mark were written by jobs before marks existed.
 Task<Result<void>> IndexBuild::remove_older_form() {
   QueryRequest request;
   request.table = spec_.destination;

@@ -26,11 +26,11 @@ class Merger final : public BulkJob {
  private:
   Task<Result<void>> prepare() override;
   Task<Result<void>> work_on(std::vector<Entity> entities) override;
-  /// What has to be written; the rest is done or skipped.
+  /// Returns the entities that must be written; the others count as done or skipped.
   std::vector<Entity> unfinished(std::vector<Entity> entities);
-  /// Of one partition.
+  /// All entities of the group are of one partition.
   Task<Result<void>> merge(std::vector<Entity> group);
-  /// Writes the group and gives the keys of those that have changed.
+  /// Writes the group and returns the keys of the entities that have changed meanwhile.
   Task<Result<std::vector<std::string>>> write(const std::vector<Entity>& group);
   Task<Result<std::vector<Entity>>> read_again(std::string partition_key, std::vector<std::string> row_keys);
 

@@ -28,11 +28,11 @@ constexpr std::size_t kOffloadedTogether = 50;
 constexpr std::size_t kNoteBytes = 60'000;
 constexpr std::int64_t kOnlyVersion = 1;  // a blob of an offload job is written once
 
-/// What is to be done with one entity.
+/// The change that one entity needs.
 struct PropertyChange {
   std::vector<std::size_t> places;  // of the properties
   std::vector<BlobLink> links;      // of the same properties; on the way out without the ETag yet
-  std::string_view stays = {};      // why not all that is wanted goes
+  std::string_view stays = {};      // why some of the selected properties stay
 };
 using ChangeOf = std::function<PropertyChange(const Entity&)>;
 
@@ -47,12 +47,12 @@ bool wanted(const std::vector<std::string>& names, std::string_view name) {
   return names.empty() || std::ranges::find(names, name) != names.end();
 }
 
-/// Whether the entity can have one more property of this name.
+/// Tells whether the entity can have one more property of this name.
 bool can_have(const Entity& entity, const std::string& name) {
   return table_store::check_property_name(name) && entity.find(name) == nullptr;
 }
 
-/// Names of blobs hold the job's id: nobody else writes them.
+/// Names of blobs contain the job's id, so nobody else writes them.
 PropertyChange change_outward(const jobs::OffloadSpec& spec, const std::string& job_id, const Entity& entity) {
   jobs::ObjectArchive root;
   root.prefix = spec.prefix;
@@ -101,7 +101,7 @@ PropertyChange change_inward(const jobs::InlineSpec& spec, const Entity& entity)
   return change;
 }
 
-/// Anybody may have written the link.
+/// Checks the names, because anybody may have written the link.
 bool can_be(const std::string& container, const std::string& blob) {
   return blob_store::check_container_name(container) && blob_store::check_blob_name(blob);
 }
@@ -126,9 +126,9 @@ class Swapper final : public BulkJob {
 
   Task<Result<void>> swap_chunk(std::vector<Entity> chunk, json loose);
   Task<Result<void>> swap(Entity entity);
-  /// Replaces the entity if it still is the version that was read.
+  /// Replaces the entity if it is still the version that was read.
   Task<Result<WriteOutcome>> replace(const Entity& entity, std::vector<Property> properties);
-  /// Uploads, or reads: false if the value cannot be had, which is noted.
+  /// Uploads, or reads. Returns false if the value is not available, which it notes.
   Task<Result<bool>> carry(const Entity& entity, PropertyChange& change, std::vector<Property>& properties);
   Task<Result<void>> upload(const Property& property, BlobLink& link);
   Task<Result<std::optional<std::string>>> download(BlobLink link);
@@ -190,7 +190,7 @@ Task<Result<void>> Swapper::swap(Entity entity) {
     if (applied) did(1);
     if (end == WriteOutcome::kConflict) look_again();
   }
-  // An upload whose entity has changed is nobody's; neither is the blob of a value that is back.
+  // A blob is unused if it was uploaded for an entity that has changed, or if its value is back in the entity.
   const bool unused = walk_.outward ? !applied : applied && walk_.erase_blobs;
   if (!unused) co_return Result<void>{};
   for (auto& link : change.links) {
@@ -236,7 +236,7 @@ Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
   write.version = kOnlyVersion;
   CO_TRY(co_await fail_points::kOffloadUpload.around(store.put(std::move(write), context_.fence({}))));
   auto piece = CO_TRY(co_await context_.objects.blobs->read(link.container, link.name, link.size, {}));
-  // Only somebody who writes over the jobs' own blobs can have changed it.
+  // Only somebody who overwrites the jobs' own blobs can have changed it.
   if (!piece || piece->size != link.size || piece->source_version != kOnlyVersion) {
     co_return fail(ErrorCode::kConditionNotMet, "The blob '" + link.name + "' was changed while it was written.");
   }

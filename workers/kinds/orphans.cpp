@@ -30,9 +30,9 @@ class OrphanSearch {
 
  private:
   Task<Result<void>> search();
-  /// Some old blobs from from_ on, which it moves.
+  /// Returns some old blobs, beginning at from_, which it moves forward.
   Task<Result<Blobs>> next_blobs();
-  /// Leaves only those to which no entity points.
+  /// Removes the blobs from the list that an entity points to.
   Task<Result<void>> strike_out_kept(Blobs& blobs);
   Task<Result<void>> settle(Blobs orphans);
   [[nodiscard]] json checkpoint() const {
@@ -45,7 +45,7 @@ class OrphanSearch {
   blob_store::BlobClient& blobs_;
   jobs::BlobObjects objects_;
   std::string from_;
-  bool ended_ = false;  // from_ is behind the last
+  bool ended_ = false;  // from_ is behind the last blob
   std::uint64_t found_ = 0;
   json samples_ = json::array();
 };
@@ -59,7 +59,7 @@ Task<Result<JobOutcome>> OrphanSearch::run() {
   }
   const auto closed = CO_TRY(co_await objects_.open(context_.fence({})));
   JobContext::Work work = [&](const table_store::OperationLedger&) -> Task<Result<void>> {
-    if (closed) co_return Result<void>{};  // an earlier delivery came so far
+    if (closed) co_return Result<void>{};  // an earlier delivery came this far
     CO_TRY(co_await search());
     co_return co_await objects_.close(context_.fence({}));
   };

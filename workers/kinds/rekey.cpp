@@ -13,7 +13,7 @@ constexpr std::size_t kVersionDigits = 20;
 Task<Result<JobOutcome>> run(JobContext& context, jobs::RekeySpec spec) {
   auto reach = spec.reach();
   Selected selected{reach.from.table, reach.selection.filter.value_or(""), ""};
-  // The note of a page has the new keys too, and two versions.
+  // A page's note also contains the new keys and two versions.
   selected.noted_bytes = [reach](const Entity& entity) {
     const auto key = reach.key_for(entity);
     return key ? key->partition_key.size() + key->row_key.size() + 2 * kVersionDigits : 0;

@@ -16,13 +16,13 @@ namespace {
 constexpr std::string_view kSameKey = "it has this key already";
 constexpr std::string_view kCopyStays = "a copy, which stays with its original";
 
-/// One of a note.
+/// One entry of a note.
 struct Noted {
   jobs::EntityKey from, to;
   table_store::Version version = 0, carried = 0;
 };
 
-/// Tolerant: what is not of the form is left out.
+/// Tolerant: skips entries that do not have the right form.
 std::vector<Noted> read_note(const json& note) {
   std::vector<Noted> out;
   if (!note.is_array()) return out;
@@ -53,7 +53,7 @@ std::vector<Refused> RekeySide::refuse(std::vector<Entity>& entities) {
 }
 
 std::optional<std::string_view> RekeySide::refusal(const Entity& entity, std::set<Keys>& taken) {
-  // Where the job has moved an entity to, it comes by again.
+  // The job meets its own entities again at their new keys.
   if (entity.operation == context_.job_id()) return "";
   if (entity.origin) return kIndexRow;
   if (entity.is_copy()) return kCopyStays;
@@ -112,7 +112,7 @@ Task<Result<Unfinished>> RekeySide::unfinished(json note) {
     gone[number] = Gone{from, old.has_value()};
     co_return Result<void>{};
   }));
-  // Of those the mover finds out whether this job has removed them.
+  // The mover finds out whether this job has removed them.
   Unfinished out;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!gone[i]) continue;
@@ -162,7 +162,7 @@ Task<Result<PutOutcome>> RekeySide::put(Unit unit) {
   if (outcomes.size() != places.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < places.size(); ++i) {
     bool there = outcomes[i].kind == WriteOutcome::kApplied;
-    // An answer may be about the second arrival of a request.
+    // The answer may belong to the second arrival of a request.
     if (!there) there = CO_TRY(co_await own(target_of(unit.entities[places[i]]))).has_value();
     if (there) out.ends[places[i]] = PutEnd::kThere;
   }

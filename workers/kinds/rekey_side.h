@@ -1,17 +1,17 @@
-// A table as the destination of a move from the same table: the entities get other keys. The mover
-// (archive/mover.h) does the steps:
-//   1. the entity under its new key, unless anything is there
-//   2. the old one away, if it still is the version that was read
-// What is under the new key is an original at once (restored), so later jobs treat it as one, and carries this job's
-// mark until somebody writes it: only that is taken back. If the entity has changed in between, what was put is taken
-// back before the entity is looked at again, for it may have got another key, or be selected no more. An earlier
-// delivery's work is known by the note of its page:
+// A table as the destination of a move from the same table: the entities get other keys. The mover (archive/mover.h)
+// does the steps:
+//   1. put the entity under its new key, unless that key is taken
+//   2. remove the old one, if it is still the version that was read
+// The entity under the new key is an original at once (restored), so later jobs treat it as one, and carries this job's
+// mark until somebody writes it: only an entity with the mark is taken back. If the old entity has changed in between,
+// the new one is taken back before the old one is looked at again, because it may now get another key, or may no longer
+// be selected. The note of a page tells an earlier delivery's work:
 //   [[old pk, old rk, new pk, new rk, version that was read, version that the put carried], ...]
-// What it put is taken back where the old entity still is that version.
+// Its puts are taken back where the old entity is still the version that was read.
 //
-// "Unless anything is there" is looked up right before the put, which itself replaces no original. The put carries the
-// version of the present: what was archived under the new key long ago is older, so nothing brings it back over what
-// was moved. No two puts of a job carry the same, so each finds what is its own.
+// The new key is looked up right before the put, which itself replaces no original. The put carries the version of the
+// present: an entity that was archived under the new key long ago is older, so restoring it does not overwrite the
+// moved one. No two puts of a job carry the same version, so each finds its own.
 #pragma once
 #include <map>
 #include <set>
@@ -26,7 +26,7 @@ class RekeySide final : public Side {
   RekeySide(JobContext& context, jobs::Reach reach)
       : Side(context), reach_(std::move(reach)), table_(reach_.to.table), entities_(context, {table_, "", ""}) {}
 
-  // It is no source.
+  // This side is never a source.
   Task<Result<Page>> read(std::string) override { co_return fail(ErrorCode::kInternalError); }
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override { return entities_.get(std::move(key)); }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity>) override { co_return fail(ErrorCode::kInternalError); }
@@ -48,13 +48,13 @@ class RekeySide final : public Side {
   };
   static Keys keys_of(const Entity& entity) { return {entity.partition_key, entity.row_key}; }
   [[nodiscard]] const Target& target_of(const Entity& entity) const { return targets_.at(keys_of(entity)); }
-  /// Why the entity stays where it is; nothing if it can move. Then its target is known.
+  /// Returns why the entity stays where it is; nothing if it can move. Then its target is known.
   std::optional<std::string_view> refusal(const Entity& entity, std::set<Keys>& taken);
-  /// Which of the unit have nothing under their new keys.
+  /// Returns the places in the unit of the entities whose new keys are free.
   Task<Result<std::vector<std::size_t>>> vacant(const Unit& unit);
   [[nodiscard]] table_store::Mutation mutation_of(const Entity& entity) const;
   table_store::Version next_carried(const Entity& entity);
-  /// What the put has left there, if nobody has written it since.
+  /// Returns the entity that the put left there, if nobody has written it since.
   Task<Result<std::optional<Entity>>> own(Target target);
   Task<Result<void>> take_back(Target target);
 

@@ -26,14 +26,14 @@ constexpr Duration kLeastPause = 50ms;
 
 bool of_table(const Change& change) { return change.kind == ChangeKind::kDrop || change.kind == ChangeKind::kCreate; }
 
-/// The queue's group for the messages of a partition.
+/// The queue's message group for the changes of a partition.
 std::string group_of(const std::string& id, const Change& change) {
   std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
   for (const auto c : change.partition_key) sum = (sum ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;
   return id + ":" + std::to_string(sum);
 }
 
-/// Whether the feed can say no more from this place on.
+/// Tells whether the feed has lost the changes after this place.
 bool is_lost(ErrorCode code) { return code == ErrorCode::kChangesExpired || code == ErrorCode::kFeedNotFound; }
 
 }  // namespace
@@ -88,7 +88,7 @@ Task<Result<void>> OnChangeOwner::serve() {
 }
 
 Task<Result<void>> OnChangeOwner::begin() {
-  // From now on, what an earlier owner has sent and given up is refused.
+  // From now on, requests that an earlier owner has sent and given up on are refused.
   const auto fence = fences_.next();
   const auto ledger = CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
   if (ledger.closed) co_return fail(ErrorCode::kFenced);  // it was removed
@@ -143,7 +143,7 @@ Task<Result<void>> OnChangeOwner::read_page() {
   request.place = *place;
   request.limit = kPageChanges;
   request.wait = kIdleWait;
-  // The filter looks at them, too.
+  // The filter needs the values, too.
   request.old_values = request.new_values = true;
   auto page = co_await services_.tables.changes(on_change_.table, std::move(request));
   if (!page && is_lost(page.error().code)) co_return co_await stop_for(std::move(page.error()));
@@ -153,7 +153,7 @@ Task<Result<void>> OnChangeOwner::read_page() {
 }
 
 Task<Result<void>> OnChangeOwner::tell_page() {
-  // A drop comes after what was in the table, and before what is in the next one.
+  // A drop must be told after the changes of its table, and before those of the next table of that name.
   const auto table_event = std::ranges::any_of(page_.changes, of_table);
   std::map<std::string, std::vector<std::size_t>> partitions;
   for (std::size_t i = read_; i < page_.changes.size(); ++i) {
@@ -256,7 +256,7 @@ Task<Result<void>> OnChangeOwner::put(const Change& change, const std::string& t
   message.group = group_of(on_change_.id, change);
   message.idempotency_key = id_of(change);
   auto put = co_await services_.queues.put(on_change_.definition.queue, std::move(message));
-  // Put before, in other words: what was read again of several shards may have another token.
+  // The message was put before, with other words: a repeated read of several shards may give another token.
   if (!put && put.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(put.error()));
   co_return Result<void>{};
 }

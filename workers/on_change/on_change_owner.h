@@ -1,8 +1,8 @@
-// The owner of a declaration of what follows changes (feeds/on_change). It reads the change feed and tells each change
-// that matches: in order within a partition, side by side for several. The place up to which everything was told is
-// written under the owner's fence, so an owner that was taken over moves nothing. What was told and not written down
-// comes again, with the same id. A change that cannot be told in as many attempts as the declaration allows, or was
-// kept without the values that the declaration needs, stops it until a person says how to go on.
+// The owner of an on-change declaration (feeds/on_change). It reads the change feed and tells each change that matches:
+// in order within a partition, side by side for several. The place up to which all changes were told is written under
+// the owner's fence, so an owner that was replaced moves nothing. A change that was told before its place was written
+// is told again, with the same id. A change that cannot be told in as many attempts as the declaration allows, or that
+// was kept without the values that the declaration needs, stops the owner until a person decides how to go on.
 // Runs on one strand.
 #pragma once
 #include <memory>
@@ -25,7 +25,7 @@ struct OnChangeServices {
   feeds::OnChangeStore& store;
   Clock& clock;
   Random& random;
-  const CallbackServices* callbacks = nullptr;  // null: this worker sends none
+  const CallbackServices* callbacks = nullptr;  // null: this worker sends no callbacks
   RetryPolicy retries = {};
 };
 
@@ -34,7 +34,7 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   static std::shared_ptr<OnChangeOwner> create(OnChangeServices services, feeds::OnChange on_change,
                                                std::uint64_t epoch);
   void start(Executor strand);
-  /// What a person has changed; the definition itself stays.
+  /// Takes over the changes that a person has made; the definition itself stays.
   void update(const feeds::OnChange& on_change);
   /// Ends after the step under way.
   void stop();
@@ -58,10 +58,10 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   Task<Result<void>> fail_with(Error error);
   Task<Result<void>> stop_for(Error error);
   Task<Result<void>> flush();
-  /// A feed that was declared again may have kept less than the declaration needs.
+  /// Checks the values of a change: a feed that was declared again may have kept less than the declaration needs.
   [[nodiscard]] Result<void> check_values(const table_store::Change& change) const;
   [[nodiscard]] bool matches(const table_store::Change& change) const;
-  /// Of the place behind the first `count` changes of the page.
+  /// Returns the token of the place behind the first `count` changes of the page.
   [[nodiscard]] std::string token_behind(std::size_t count) const;
   [[nodiscard]] std::string text_of(const table_store::Change& change, const std::string& token, bool values) const;
 
@@ -72,9 +72,9 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   table_store::Filter filter_;
   feeds::OnChangeProgress progress_;
   table_store::FeedPage page_;
-  std::vector<bool> done_;    // which of the page's changes were dealt with
-  std::size_t read_ = 0;      // so many of them are behind the place
-  std::uint32_t stalls_ = 0;  // put off in a row
+  std::vector<bool> done_;    // which of the page's changes are finished
+  std::size_t read_ = 0;      // how many of them are behind the place
+  std::uint32_t stalls_ = 0;  // put-offs in a row
   std::uint32_t failures_ = 0;
   bool stopping_ = false;
   bool ended_ = false;

@@ -49,10 +49,10 @@ struct Transfer {
   std::unique_ptr<curl_slist, ListDeleter> headers = {};
   OutboundReply reply = {};
   std::size_t header_bytes = 0;
-  std::optional<ip::address> refused = {};  // an address that the policy kept us from
-  bool cut = false;                         // we have read enough
+  std::optional<ip::address> refused = {};  // an address that the policy refused
+  bool cut = false;                         // enough was read
   char what[CURL_ERROR_SIZE] = {};
-  Easy easy = {};  // goes first: it points to the above
+  Easy easy = {};  // destroyed first: it points to the members above
 };
 
 curl_socket_t open_socket(void* of, curlsocktype, curl_sockaddr* to) {
@@ -86,7 +86,7 @@ int may_go_on(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<Transfer*>(of)->stopping ? 1 : 0;
 }
 
-/// What the answer's code says, or why there is none.
+/// Returns the answer, or the reason why there is none.
 Result<OutboundReply> outcome_of(Transfer& transfer, CURLcode code) {
   const auto origin = transfer.request.url.origin();
   if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && transfer.cut)) {
@@ -137,7 +137,7 @@ class CurlHttp final : public OutboundHttp {
     co_return outcome;
   }
 
-  /// The one that was used last, for its connections are the freshest.
+  /// Takes the handle that was used last, because its connections are the freshest.
   Easy take_easy() {
     MutexLock lock(mutex_);
     if (idle_.empty()) return Easy(curl_easy_init());
@@ -199,7 +199,7 @@ class CurlHttp final : public OutboundHttp {
       // "NAME;" is how libcurl writes a header without a value.
       if (!add(value.empty() ? name + ";" : name + ": " + value)) return false;
     }
-    // What libcurl would add by itself.
+    // Suppresses the headers that libcurl would add by itself.
     return add("Expect:") && (typed || add("Content-Type:"));
   }
 

@@ -1,4 +1,4 @@
-// OutboundHttp by libcurl, which does what such a client must do right: TLS with the system's certificates, names with
+// OutboundHttp by libcurl, which covers the duties of such a client: TLS with the system's certificates, names with
 // several addresses, connections that are kept. Each request has a thread while it is under way. The policy checks each
 // address right before a socket to it is opened, so a name cannot resolve to one address for the check and another for
 // the connection. There are no proxies, redirects, cookies or other protocols.

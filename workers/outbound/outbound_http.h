@@ -25,7 +25,7 @@ struct OutboundRequest {
   Duration timeout{};  // for everything, including name resolution and connection
 };
 
-/// What an endpoint may ask for at most; who asks for more is asked again after this time.
+/// The longest time that an endpoint may ask for; if it asks for more, it is called again after this time.
 inline constexpr std::int64_t kLongestRetryAfterS = 86'400;
 inline std::optional<Duration> retry_after_of(std::int64_t seconds) {
   if (seconds <= 0) return std::nullopt;
@@ -35,7 +35,7 @@ inline std::optional<Duration> retry_after_of(std::int64_t seconds) {
 struct OutboundReply {
   unsigned status = 0;
   std::optional<Duration> retry_after;
-  std::string body;  // its beginning
+  std::string body;  // the beginning of the body
 };
 
 class OutboundHttp {

@@ -34,7 +34,7 @@ Task<Result<void>> BulkJob::carry_out(OperationLedger before) {
   unheard_ = before.counter(kDone) - std::min(before.counter(kDone), heard_);
   skipped_before_ = before.counter(kSkipped) > 0;
   if (CO_TRY(co_await open())) co_return Result<void>{};
-  // The job of a single entity finds out on its way whether the table is there.
+  // The job of a single entity finds out as it goes whether the table is there.
   if (!traits_.entity) {
     CO_TRY(co_await source_.require());
   }
@@ -75,7 +75,8 @@ Task<Result<void>> BulkJob::walk() {
   }
 }
 
-/// What an earlier delivery did in the page, and could not say any more: it is found done, or no longer selected.
+/// Counts the work of an earlier delivery on the page that never reached the checkpoint: its entities are found done,
+/// or are no longer selected.
 void BulkJob::count_unheard() {
   did(unheard_ - std::min(unheard_, found_done_));
   heard_ += std::exchange(unheard_, 0);
@@ -119,7 +120,7 @@ Task<Result<void>> BulkJob::account() {
   outcome_.skips = skips_.text();
   if (!traits_.ledger_counts) outcome_.done = done_;
   if (traits_.entity && traits_.ledger_counts && skips_.count() == 0) co_return Result<void>{};
-  // The figures are in the record before the operation closes: nobody could count them again afterwards.
+  // The figures are in the record before the operation closes: they could not be counted again afterwards.
   CO_TRY(co_await report(true));
   if (!traits_.entity || skips_.count() == 0) co_return Result<void>{};
   CO_TRY(co_await context_.ledger().count(context_.fence(std::string(kSkipped)), 1));
@@ -146,7 +147,7 @@ Task<Result<void>> BulkJob::report(bool force) {
   progress.skips = skips_.text();
   progress.phase = traits_.doing;
   const auto total = traits_.total_known ? source_.total() : std::nullopt;
-  // Entities that came since are not in the count.
+  // Entities that were added since are not in the count.
   if (total) progress.total = std::max(*total - std::min(*total, passed_over_), done_ + skips_.count());
   CO_TRY(co_await context_.report(std::move(progress), force));
   co_return Result<void>{};

@@ -1,6 +1,6 @@
-// What all jobs over entities have in common. A bulk job opens the operation, reads the source page by page, keeps its
-// position in the checkpoint, obeys the job's limits, counts what is done and skipped, reports it, and closes the
-// operation. The kind supplies the work on a page.
+// The common part of all jobs over entities. A bulk job opens the operation, reads the source page by page, keeps its
+// position in the checkpoint, obeys the job's limits, counts the entities that are done and skipped, reports both, and
+// closes the operation. The kind supplies the work on a page.
 //   pages        The position never passes unfinished work: if entities change under the job, their page is read again.
 //   maxAffected  Changes in progress count as made until their page is finished, so the job never changes more.
 //   crash        The next delivery repeats the page from its beginning. A kind that needs to know more than the position
@@ -20,11 +20,11 @@
 namespace tidemark::workers {
 
 struct BulkTraits {
-  std::optional<jobs::EntityKey> entity;  // the only one, instead of what the source selects
+  std::optional<jobs::EntityKey> entity;  // the only entity, instead of those that the source selects
   std::string_view doing;                 // the phase in the record: "archiving"
-  std::string_view changed;               // what happens to entities: "moved"
-  bool ledger_counts = true;              // kDone in the ledger says what is done; otherwise the checkpoint does
-  bool done_when_counted = true;          // nothing is left to do with an entity that the ledger has counted
+  std::string_view changed;               // the verb for its entities: "moved"
+  bool ledger_counts = true;              // kDone in the ledger is the done figure; otherwise the checkpoint has it
+  bool done_when_counted = true;          // an entity that the ledger has counted needs no more work
   bool total_known = true;                // everything that is selected will be done or skipped
 };
 
@@ -48,13 +48,13 @@ class BulkJob {
   BulkJob(JobContext& context, Source& source, BulkTraits traits)
       : context_(context), source_(source), traits_(std::move(traits)) {}
 
-  // What a kind supplies, in the order in which it is called.
+  // Supplied by the kind, in the order in which the job calls it.
 
   /// Opens the operation in other stores. True if it is closed there, because the work was completed before.
   virtual Task<Result<bool>> open() { co_return false; }
-  /// Prepares what the job needs besides its source.
+  /// Prepares the resources that the job needs besides its source.
   virtual Task<Result<void>> prepare() { co_return Result<void>{}; }
-  /// Finishes what an earlier delivery noted and left unfinished. `saved` is null if there was none.
+  /// Finishes the work that an earlier delivery noted and left unfinished. `saved` is null if there was none.
   virtual Task<Result<void>> resume(nlohmann::json saved);
   virtual Task<Result<Page>> read(std::string continuation) { return source_.read(std::move(continuation)); }
   virtual Task<Result<void>> work_on(std::vector<Entity> entities) = 0;
@@ -63,7 +63,7 @@ class BulkJob {
   /// Closes the operation in those stores.
   virtual Task<Result<void>> close() { co_return Result<void>{}; }
 
-  // What it may use.
+  // For use by the kind.
 
   /// Stores a note, and beside it the members of `more`, durable when it returns. If this delivery dies from now on,
   /// the next one gets it in resume().
@@ -71,28 +71,28 @@ class BulkJob {
   /// Makes the changes side by side, each as soon as the job's limits allow it.
   Task<Result<void>> make(std::vector<Change> changes);
   void did(std::uint64_t entities) { done_ += entities; }
-  /// Where the checkpoint has the figure: what the ledger counts besides.
+  /// For jobs whose checkpoint has the figure: counts entities that the ledger counts as well.
   void did_in_ledger(std::uint64_t entities) {
     did(entities);
     heard_ += entities;
   }
-  /// Likewise: what needed nothing more.
+  /// For the same jobs: counts an entity that needed no more work.
   void find_done() {
     did(1);
     ++found_done_;
   }
   [[nodiscard]] std::uint64_t done() const { return done_; }
-  /// Neither done nor skipped, though it was selected.
+  /// Counts an entity that was selected, but is neither done nor skipped.
   void pass_over() { ++passed_over_; }
   void skip(std::string_view reason, const Entity& entity) { skip(reason, entity.partition_key, entity.row_key); }
   void skip(std::string_view reason, const std::string& partition_key, const std::string& row_key) {
     page_skips_.add(reason, partition_key, row_key);
   }
-  /// At once and for good: the entity is not seen again if its page is read again.
+  /// Skips an entity at once and for good, because it is not seen again if its page is read again.
   void skip_now(std::string_view reason, const jobs::EntityKey& key) {
     skips_.add(reason, key.partition_key, key.row_key);
   }
-  /// Likewise so many, of which nobody knows which they are.
+  /// Likewise skips `count` entities whose keys nobody knows.
   void skip_unknown(std::string_view reason, std::uint64_t count) { skips_.add(reason, count); }
   /// Reads the page again, because entities changed under the job.
   void look_again() { clean_ = false; }
@@ -118,13 +118,13 @@ class BulkJob {
   BulkTraits traits_;
   std::string continuation_;
   std::uint64_t done_ = 0;
-  std::uint64_t heard_ = 0, unheard_ = 0;  // of what the ledger counts: what the checkpoint knows, and what it does not
-  std::uint64_t found_done_ = 0;           // in the current page
+  std::uint64_t heard_ = 0, unheard_ = 0;  // work that the ledger counts: known to the checkpoint, and not known to it
+  std::uint64_t found_done_ = 0;           // on the current page
   std::uint64_t passed_over_ = 0;
-  std::uint64_t admitted_ = 0;  // what is done, and what was admitted since the page began
+  std::uint64_t admitted_ = 0;  // the work that is done, and the work admitted since the page began
   SkipLog skips_;
-  SkipLog page_skips_;  // of the current page; counted when it is finished
-  bool clean_ = true;   // nothing has changed in the current page
+  SkipLog page_skips_;  // of the current page; counted when the page is finished
+  bool clean_ = true;   // nothing has changed on the current page
   bool skipped_before_ = false;
   JobOutcome outcome_;
 };

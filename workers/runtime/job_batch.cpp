@@ -6,10 +6,10 @@
 namespace tidemark::workers {
 namespace {
 
-/// The job's work, if it is no more than one move of one entity between tables. A copy is not: its key is made of the
-/// entity, which has to be read for that.
+/// Returns the job's work, if it is only one move of one entity between tables. A copy does not count as one: its key
+/// is made from the entity, which must be read for that.
 std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
-  // What says nothing about the work itself; any other member asks for more than a move, and is not known here.
+  // These members do not describe the work itself. Any other member asks for more than a move, and is not handled here.
   jobs::JobSpec plain;
   plain.work = spec.work;
   plain.max_attempts = spec.max_attempts;
@@ -55,8 +55,8 @@ struct JobBatch::Batch {
   std::vector<SmallJob> jobs;
   Time taken;
   Time begun;
-  std::vector<std::size_t> tried;  // those whose moves were sent
-  std::vector<bool> moved;         // of all
+  std::vector<std::size_t> tried;  // the jobs whose moves were sent
+  std::vector<bool> moved;         // for each job
 };
 
 Task<BatchOutcome> JobBatch::run(std::string queue, std::vector<SmallJob> jobs, Time taken) {
@@ -91,7 +91,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     std::vector<PartitionRef> places{{job.move.source, job.move.partition_key}};
     if (!job.move.destination.empty()) places.push_back({job.move.destination, job.move.partition_key});
     if (!gate_.unrestricted(kind, places)) continue;
-    // At its first delivery a job is still what its submission put into the record.
+    // At its first delivery, a job's record is still as its submission wrote it.
     auto& record = records[i];
     auto text = record ? record->spec : std::string();
     auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name, std::move(text));
@@ -110,7 +110,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
 }
 
 Task<Result<void>> JobBatch::move(Batch& batch) {
-  // Too late is harmless, but no longer ours to do.
+  // Carrying on too late is harmless, but another delivery may have the jobs by now.
   if (services_.clock.now() >= batch.taken + options_.lease) co_return Result<void>{};
   std::vector<table_store::Move> moves;
   for (const auto i : batch.tried) moves.push_back(std::move(batch.jobs[i].move));
@@ -125,7 +125,7 @@ Task<void> JobBatch::complete(Batch& batch) {
     const auto& message = batch.jobs[i].message;
     if (batch.moved[i]) leases.push_back(queue_service::lease_of(batch.queue, message));
   }
-  // The records say succeeded: messages that stay are dropped at their next delivery.
+  // The records say succeeded: a message that stays is dropped at its next delivery.
   std::ignore = co_await fail_points::kBatchComplete.around(services_.queues.complete_all(std::move(leases)));
 }
 

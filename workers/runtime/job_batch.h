@@ -1,8 +1,8 @@
 // Carries out jobs of one entity each that arrived together. One call reads their records. Another one does the work: a
 // job's move, the closing of its operation and the end of its record are one transaction of the table store. A third
-// call deletes their messages. A job that is not that simple (its record or entity is not there, something is in the
-// way, a call failed) is left as it was, and JobRunner takes it from the beginning. JobRunner also takes all deliveries
-// after the first, because nothing here looks at what others may have done.
+// call deletes their messages. A job that is not that simple (its record or entity is missing, something is in the way,
+// a call failed) is left as it was, and JobRunner takes it from the beginning. JobRunner also takes all deliveries
+// after the first, because this code does not look at the work of other deliveries.
 //   crash before the transaction   nobody has worked on the job; its message comes back
 //   after it                       the record says succeeded; the message comes back and is dropped
 // There is no heartbeat: jobs that cannot be done within the lease are left. Runs on one strand; references must
@@ -20,8 +20,8 @@ struct SmallJob {
   jobs::JobSpec spec;
   table_store::Move move;
 };
-/// Nothing if the message is not such a job, was delivered before, belongs into another queue than the one it came
-/// from, or if the worker makes spans and the job's trace is recorded: such a job has its calls to itself.
+/// Returns nothing if the message is not such a job, was delivered before, or belongs into another queue than the one
+/// it came from, or if the worker makes spans and the job's trace is recorded: such a job has its calls to itself.
 std::optional<SmallJob> small_job(const queue_service::Message& message, std::string_view queue, bool traces);
 
 struct BatchOutcome {
@@ -38,7 +38,7 @@ class JobBatch {
   Task<BatchOutcome> run(std::string queue, std::vector<SmallJob> jobs, Time taken);
 
  private:
-  struct Batch;  // one run's state
+  struct Batch;  // the state of one run
   Task<Result<void>> prepare(Batch& batch);
   Task<Result<void>> move(Batch& batch);
   Task<void> complete(Batch& batch);

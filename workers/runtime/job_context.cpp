@@ -20,7 +20,7 @@ Result<void> JobContext::check() const {
 Time JobContext::book_own(std::uint64_t count) {
   const auto now = clock.now();
   if (!spec_.max_per_second) return now;
-  // Each change books its share of time; whoever comes before that time waits for it.
+  // Each change books its share of time; a change that comes before its time waits for it.
   const auto from = std::max(next_change_, now);
   next_change_ = from + Duration(std::chrono::seconds(1)) * static_cast<std::int64_t>(count) / *spec_.max_per_second;
   return from;
@@ -31,7 +31,7 @@ Task<Result<void>> JobContext::wait_until(Time when) {
     CO_TRY(check());
     const auto now = clock.now();
     if (now >= when) co_return Result<void>{};
-    // A job that waits long still hears that it is to stop.
+    // A job that waits long must still notice that it should stop.
     co_await sleep_for(clock, std::min<Duration>(when - now, kLongestNap));
     co_await gate_.refresh();
   }
@@ -85,7 +85,7 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(jobs::Recor
 }
 
 Task<Result<table_store::OperationLedger>> JobContext::open() {
-  // Nobody was here before the first delivery, and its first fenced write opens the operation.
+  // Nothing was done before the first delivery, whose first fenced write opens the operation.
   if (record_.epoch == 1) co_return table_store::OperationLedger{};
   co_return co_await open_operation(*ledger_);
 }

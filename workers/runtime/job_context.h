@@ -1,5 +1,5 @@
-// What a job's code sees of the delivery that runs it. Through it, the job checks before each step whether it may go
-// on, saves its position, and reports progress. Used from one strand; lives as long as the run.
+// The view that a job's code has of the delivery that runs it. Through it, the job checks before each step whether it
+// may go on, saves its position, and reports progress. Used from one strand; lives as long as the run.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -23,25 +23,25 @@ using jobs::kWritten;
 /// The shortest time between two reports of progress to the record.
 inline constexpr Duration kProgressInterval = std::chrono::milliseconds(500);
 
-/// What a job has come to; the end of the job adds the rest.
+/// The result of a job; the end of the job adds the rest.
 struct JobOutcome : jobs::RecordChange {};
 
 struct CallbackServices;  // workers/kinds/callback.h
 
-/// The stores and all else that jobs use; outlives every run.
+/// The stores and the other services that jobs use; outlives every run.
 struct JobServices {
   table_store::TableClient& tables;
   queue_service::QueueClient& queues;
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
-  const CallbackServices* callbacks = nullptr;  // null: this worker sends none
-  jobs::ObjectAccess objects = {};              // jobs fail if they need what is not in it
+  const CallbackServices* callbacks = nullptr;  // null: this worker sends no callbacks
+  jobs::ObjectAccess objects = {};  // jobs fail if they need a container, directory or account that is not in it
 };
 
 class JobContext : public JobServices {
  public:
-  /// `record`: as this delivery has claimed it.
+  /// `record`: the record as this delivery has claimed it.
   JobContext(JobServices services, LimitGate& gate, std::shared_ptr<HeldLease> lease,
              std::shared_ptr<const bool> give_back, MessageStory& story, const jobs::JobRecord& record,
              const jobs::JobSpec& spec)
@@ -63,7 +63,7 @@ class JobContext : public JobServices {
     return {record_.id, record_.epoch, std::move(count_applied_as), record_.edited_epoch};
   }
   [[nodiscard]] const nlohmann::json& checkpoint() const { return story_.checkpoint; }
-  /// From poison, at any time.
+  /// Tells whether the job was ever sent back from poison.
   [[nodiscard]] bool was_sent_back() const { return story_.redrives > 0; }
 
   /// kLeaseLost: stop at once. kCancelled: the worker shuts down or the kind is paused, and the message is given back.
@@ -77,16 +77,16 @@ class JobContext : public JobServices {
   Task<Result<void>> side_by_side(std::size_t count, Step step, std::size_t at_once = kStepsAtOnce);
   /// Uncounted failures in a row before this delivery.
   [[nodiscard]] std::uint32_t stalls() const { return story_.stalls; }
-  /// True while a store has too much to do for this job: what can be left out should be.
+  /// True while a store has too much to do for this job: optional work should be left out.
   [[nodiscard]] bool refused() const { return story_.refused; }
-  /// Stored with the next renewal, within a second.
+  /// Saves it with the next renewal, within a second.
   void save(nlohmann::json checkpoint);
-  /// Durable when it returns. kLeaseLost.
+  /// Saves it durably before it returns. kLeaseLost.
   Task<Result<void>> save_now(nlohmann::json checkpoint);
   /// Writes the progress to the record if the last report is long enough ago, or if `force`; returns the record's
   /// version if it did. kFenced if the job was cancelled or a later delivery has it.
   Task<Result<std::optional<table_store::Version>>> report(jobs::RecordChange progress, bool force);
-  /// The tables of the account in which the job counts what is done.
+  /// The tables of the account in which the job counts its done entities.
   [[nodiscard]] table_store::TableClient& ledger() const { return *ledger_; }
   /// Opens the operation in the tables of another account that the job writes into, under this delivery's epoch. True
   /// if it is closed there, because the work was completed.
@@ -98,8 +98,8 @@ class JobContext : public JobServices {
   Task<Result<table_store::OperationLedger>> complete(Work work);
 
  private:
-  /// Opens the operation under this delivery's epoch. The ledger says what earlier deliveries did, and is closed if the
-  /// work was completed.
+  /// Opens the operation under this delivery's epoch. The ledger holds the figures of earlier deliveries, and is closed
+  /// if the work was completed.
   Task<Result<table_store::OperationLedger>> open();
   Task<Result<table_store::OperationLedger>> open_operation(table_store::TableClient& tables_there);
   /// Waits until `when`, or until check() fails.

@@ -38,22 +38,22 @@ struct JobRunner::Run {
 
 namespace {
 
-// The protocol's limit on a visibility delay.
+// The protocol's limit for a visibility delay.
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 7);
 constexpr Duration kShortestRelease = std::chrono::milliseconds(20);
 // Each time a job finds its limit reached, it waits twice as long: many waiting jobs must not keep the workers busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(500);
 constexpr Duration kLongestWaitForSlot = std::chrono::seconds(4);
-// Jobs of a paused kind come back one after another, so many a second and worker, each after a second at least: that
-// its kind goes on is noticed at once, and however many wait, it costs little.
+// Jobs of a paused kind come back one after another, so many per second and worker, each after a second at least: the
+// end of the pause is noticed at once, and however many jobs wait, it costs little.
 constexpr Duration kBetweenLooks = std::chrono::milliseconds(40);
 constexpr Duration kShortestPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
 
-/// Nobody needs the message any more; that of a poisoned job may be sent back.
+/// Tells whether nobody needs the message any more; that of a poisoned job may be sent back.
 bool is_over(JobState state) { return state == JobState::kSucceeded || state == JobState::kCancelled; }
 
-/// No delivery will be able to write such a record.
+/// Tells whether no delivery will ever be able to write such a record.
 bool is_refused_for_good(const Error& error) {
   const auto status = http_status_of(error.code);
   return status == 400 || status == 413;
@@ -84,7 +84,7 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
     trace = jobs::delivery_trace(run.spec->trace, run.story.job_id, run.message.epoch);
   }
   run.report.end = co_await rpc::in_trace(std::move(trace), steps(run));
-  // Whatever happened, no renewal may outlive the run: it would hide a message that was given back.
+  // No renewal may outlive the run: it would hide a message that was given back.
   co_await run.lease->stop();
   run.report.job_id = run.story.job_id;
   run.report.kind = run.kind;
@@ -160,7 +160,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
   run.counts_in = jobs::ledger_accounts(*run.claimed).front();
   if (run.unreadable) co_return co_await settle(run, std::move(*run.unreadable));
   if (co_await deaths_in_vain(run) <= run.spec->max_attempts) co_return co_await work(run);
-  // Workers died over it without being able to say why.
+  // Workers died on this job without being able to report the reason.
   const auto reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
                       " was reached; the last worker ended without reporting an error.";
   co_return co_await give_up(run, reason, "AttemptLimit");
@@ -172,7 +172,7 @@ Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
   auto ledger = co_await open_operation(run);
   const auto effects = ledger ? ledger->counter(kDone) : 0;
   if (effects <= run.story.effects) co_return attempts;
-  // Durable before the job goes on: if this worker dies of it, the next one must not take the same work for new.
+  // Write it durably before the job goes on: if this worker dies, the next one must not count the same work as new.
   auto story = run.story;
   story.effects = effects;
   story.advanced = run.message.dequeue_count - 1;
@@ -209,7 +209,7 @@ Task<Result<jobs::JobRecord>> JobRunner::end_record(Run& run, jobs::RecordChange
   auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, change,
                                                 std::exchange(run.claimed, std::nullopt));
   if (!changed.failed_with(ErrorCode::kJobNotFound)) co_return changed;
-  // Somebody dropped the table. A job that has no record would be in no list.
+  // The table was dropped. A job without a record would be in no list.
   CO_TRY(co_await services_.jobs.claim(delivery_for(run)));
   co_return co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
 }
@@ -295,7 +295,7 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   change.error = std::string(azure_name_of(error.code)) + ": " + error.message;
   if (decision.count_attempt) change.attempt = run.story.attempts.back();
   fail_points::kRetryRecordBefore.reach();
-  // Only for those who look: if it fails, the next delivery's claim puts the record right.
+  // The record is only informative here: if the change fails, the next delivery's claim corrects it.
   auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
   if (changed.failed_with(ErrorCode::kFenced)) co_return co_await overtaken(run);
   co_return co_await fail_points::kRetryMessage.around(release(run, decision.delay, decision.count_attempt));
@@ -305,7 +305,7 @@ Task<Result<std::optional<RunEnd>>> JobRunner::meet(Run& run, std::string queue)
   co_await run.lease->stop();
   auto delivery = delivery_for(run);
   delivery.queue = std::move(queue);
-  // If its job is over, nobody has to wait for this message, and the record not for its end.
+  // If the job is over, nothing has to wait for this message, and the record does not wait for its end.
   auto record = CO_TRY(co_await services_.jobs.meet(std::move(delivery)));
   if (record.message_id != run.message.id) co_return co_await drop(run, std::nullopt);
   if (is_over(record.state)) co_return co_await drop(run, std::move(record));
@@ -397,12 +397,12 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   jobs::RecordChange change;
   change.state = JobState::kPoisoned;
   change.error = poison.reason;
-  // The last one may be of an earlier delivery, if this one finishes a move that was begun.
+  // The last attempt may be of an earlier delivery, if this one finishes a move that was begun.
   if (!run.story.attempts.empty() && run.story.attempts.back().number == run.message.dequeue_count) {
     change.attempt = run.story.attempts.back();
   }
   if (run.spec) {
-    // Nobody raises it any more, so this is all that the job did, however long ago it last told of it.
+    // Nobody raises it any more, so it counts all the work that the job did, however old its last report is.
     const auto ledger = co_await open_operation(run);
     if (!ledger && may_pass(ledger.error())) co_return RunEnd::kAbandoned;
     if (ledger) change.done = ledger->counter(jobs::counter_of_work(run.kind));
@@ -411,9 +411,9 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   fail_points::kPoisonRecordAfter.reach();
   if (!changed) {
     auto record = co_await services_.jobs.find(run.story.job_id);
-    if (!record) co_return RunEnd::kAbandoned;  // the note stays: tried again
+    if (!record) co_return RunEnd::kAbandoned;  // the note stays, so the next delivery tries again
     if (*record && is_over((*record)->state)) co_return co_await drop(run, std::move(*record));
-    // An earlier delivery set it and could not move the message any more.
+    // An earlier delivery wrote the record and could not move the message any more.
     const bool set_before = *record && (*record)->state == JobState::kPoisoned;
     if (!set_before && !is_refused_for_good(changed.error())) co_return RunEnd::kAbandoned;
     changed = set_before ? std::move(**record) : record_instead(run, poison);
@@ -434,7 +434,7 @@ Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecor
     auto finished = co_await services_.queues.finish(run.lease->lease(), follow_ups);
     if (finished) co_return Result<void>{};
     if (finished.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(finished.error()));
-    // One was told before, in other words: the others, and then only the message is left.
+    // One of them was put before with other words: put the others, then only the message is left.
     CO_TRY(co_await endings_.put(std::move(follow_ups)));
   }
   co_return co_await services_.queues.complete(run.lease->lease());
@@ -451,7 +451,7 @@ Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
 }
 
 Task<RunEnd> JobRunner::overtaken(Run& run) {
-  // Fenced: by a later delivery, which has the message now, or because the job is over, then nobody needs it.
+  // Fenced by a later delivery, which has the message now, or because the job is over; then nobody needs the message.
   auto record = co_await services_.jobs.find(run.story.job_id);
   if (!record || !record->has_value() || !is_over((*record)->state)) co_return RunEnd::kAbandoned;
   co_return co_await drop(run, std::move(*record));

@@ -1,13 +1,14 @@
 // One delivery of a job's message from receipt to its end: claim, work, then finish, retry or give up. Every step is
 // durable before the next and may be repeated by another delivery, so a crash anywhere leaves a message that leads to
 // the same end:
-//   success   close the operation; record succeeded; delete the message and put what tells of the end, in one step
+//   success   close the operation; record succeeded; delete the message and put the notices of its end, in one step
 //   retry     record queued; message back with a delay, the attempt noted in it
-//   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
+//   put off   too early (notBefore), or its kind is paused or has reached its limit: message back, no attempt counted
 //   pass on   it belongs into another queue: the record names that one; message moved there, no attempt counted
-//   give up   note in the message; record poisoned; put what tells of the end; move the message, even if the record is
-//             one that the store refuses
-// Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
+//   give up   note in the message; record poisoned; put the notices of its end; move the message, even if the store
+//             refuses the record
+// Runs on one strand; all references must outlive the run. Never throws and never fails: errors end in one of these
+// ways.
 #pragma once
 #include <memory>
 #include <string>
@@ -23,7 +24,7 @@ struct RunnerOptions {
   std::string worker_name;
   Duration lease = std::chrono::seconds(30);
   RetryPolicy retry;
-  bool traces = false;  // spans are made: calls of a job whose trace is recorded carry it
+  bool traces = false;  // spans are made, and the calls of a job whose trace is recorded carry its context
 };
 
 /// How a delivery ended, for logs and metrics.
@@ -38,7 +39,7 @@ struct RunReport {
   // For spans: see jobs/spec/job_trace.h.
   TraceContext submitted_by = {};
   std::uint64_t epoch = 0;
-  Time put = {};  // its message
+  Time put = {};  // when its message was put
 };
 
 class JobRunner {
@@ -55,47 +56,48 @@ class JobRunner {
                       std::string queue = std::string(jobs::kJobQueue));
 
  private:
-  struct Run;  // one delivery's state
+  struct Run;  // the state of one delivery
   static void read_message(Run& run);
   Task<RunEnd> steps(Run& run);
-  /// How long a job is put off if its kind is paused or a limit is reached.
+  /// Returns how long a job is put off if its kind is paused or a limit is reached.
   Duration next_look();
   static Duration wait_for_slot(Run& run);
   [[nodiscard]] jobs::Delivery delivery_for(const Run& run) const;
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> work(Run& run);
-  /// Notes in the record, before the job writes there, which accounts it has ledgers in. kJobInvalid if this worker may
-  /// not reach one.
+  /// Notes in the record, before the job writes there, the accounts in which it has ledgers. kJobInvalid if this worker
+  /// may not reach one of them.
   Task<Result<void>> choose_accounts(Run& run);
-  /// Another text may name others: in those that the job has left, nothing of it takes effect any more. They stay in
-  /// the list, behind `accounts`, since their ledgers are there.
+  /// An edited text may name other accounts: the job's earlier requests have no effect any more in the accounts that it
+  /// has left. These stay in the list, behind `accounts`, since they still have ledgers of the job.
   Task<Result<void>> leave_accounts(Run& run, std::vector<std::string>& accounts);
-  /// attempts_in_vain(); but if workers die over a job, work that was not noted counts too if the operation's ledger
-  /// has it.
+  /// Like attempts_in_vain(); but if workers die on a job, work that only the operation's ledger shows counts as
+  /// progress, too.
   Task<std::uint32_t> deaths_in_vain(Run& run);
   Task<RunEnd> put_off(Run& run, Duration delay);
-  /// The name of the queue that the job should wait in: the one that it names, or its kind's, or where it is.
+  /// Returns the name of the queue in which the job should wait: the one that it names, or its kind's, or its present
+  /// one.
   [[nodiscard]] std::string queue_for(const Run& run) const;
   Task<RunEnd> pass_on(Run& run, std::string queue);
-  /// Makes the record of a job that does not run now say that it waits in the queue of this name. If nobody needs the
-  /// message, gives how the delivery ended.
+  /// Makes the record of a job that does not run now say that it waits in this queue. If nobody needs the message,
+  /// returns how the delivery ended.
   Task<Result<std::optional<RunEnd>>> meet(Run& run, std::string queue);
   /// Gives the message back with the story. While the queue is busy or away, tries again as long as the lease lasts.
   Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
-  /// What the job has done so far; no earlier delivery adds to it any more.
+  /// Returns the ledger of the job's work so far; no earlier delivery adds to it any more.
   Task<Result<table_store::OperationLedger>> open_operation(Run& run);
-  /// The change that ends the record, which is made anew if it is gone.
+  /// Makes the change that ends the record; creates the record anew if it is gone.
   Task<Result<jobs::JobRecord>> end_record(Run& run, jobs::RecordChange change);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
   Task<RunEnd> succeed(Run& run, JobOutcome outcome);
   [[nodiscard]] RetryPolicy policy_of(const Run& run) const;
   Task<RunEnd> settle(Run& run, Error error);
   Task<RunEnd> retry(Run& run, Decision decision, Error error);
-  /// `code`: the error's name.
+  /// `code`: the name of the error.
   Task<RunEnd> give_up(Run& run, std::string reason, std::string_view code);
   /// Ends a job that must not become poison.
   Task<RunEnd> stop(Run& run, std::string reason, std::string_view code);
-  /// What tells of the end of a job whose record cannot be written.
+  /// Stands in for a record that cannot be written, so that the end of the job can be announced.
   static jobs::JobRecord record_instead(const Run& run, const jobs::PoisonRecord& poison);
   Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
   /// Deletes the message; if the job has ended, puts the callbacks of its end in the same transaction.

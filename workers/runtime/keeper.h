@@ -1,11 +1,12 @@
-// Sees to it that each of several things, such as indexes, has an owner in one of the workers. Every worker runs a
-// keeper; none is the chosen one: who wins the compare-and-swap of a thing's owner row has it. A keeper shows that it
-// lives by a number that rises; whoever has not seen it rise for a while, by its own monotonic clock, may take what it
-// owned. That it still runs does no harm, because its epoch is over.
+// Makes sure that each of several things, such as indexes, has an owner in one of the workers. Every worker runs a
+// keeper, and none is special: the keeper that wins the compare-and-swap of a thing's owner row owns the thing. A
+// keeper shows that it lives by a number that rises; a keeper that has not seen another's number rise for a while, by
+// its own monotonic clock, may take the things of that other. If the other still runs, it does no harm, because its
+// epoch is over.
 // Runs on one strand.
 //
 // A Kind has kTask, for the log, and
-//   Thing      what a person declares; it has an id
+//   Thing      the thing that a person declares; it has an id
 //   Owner      create(services, thing, epoch); start(strand), update(thing), stop(), ended(), epoch()
 //   Services   clock, and store: changes(), which rises; all() things; and their owner rows (jobs/store/owner_rows.h)
 #pragma once
@@ -23,12 +24,12 @@
 namespace tidemark::workers {
 
 namespace keeping {
-/// A change that nobody was told of is seen after this time.
+/// A change that was not announced is seen after this time.
 inline constexpr Duration kLearnAnyway = std::chrono::seconds(10);
-/// Whoever has its fair share leaves a free thing to others for this long.
+/// A keeper that has its fair share leaves a free thing to others for this long.
 inline constexpr Duration kLeaveToOthers = std::chrono::seconds(3);
 inline constexpr Duration kDrain = std::chrono::seconds(5);
-/// The row of a keeper that died.
+/// The row of a keeper that died is removed after this time.
 inline constexpr Duration kForgetAfter = std::chrono::minutes(10);
 
 }  // namespace keeping
@@ -49,7 +50,7 @@ class Keeper : public std::enable_shared_from_this<Keeper<Kind>> {
 
   static std::shared_ptr<Keeper> create(KeeperOptions options, Services services);
   void start(Executor strand);
-  /// Gives what it owns back, so that others take them at once. Await it on the strand.
+  /// Gives its things back, so that others take them at once. Await it on the strand.
   Task<void> stop();
   [[nodiscard]] std::size_t owned() const { return owners_.size(); }
 
@@ -66,7 +67,7 @@ class Keeper : public std::enable_shared_from_this<Keeper<Kind>> {
   [[nodiscard]] bool is_free(const std::string& id) const;
   [[nodiscard]] std::size_t fair_share() const;
 
-  /// What is known of another keeper.
+  /// The last known state of another keeper.
   struct Seen {
     std::uint64_t beat = 0;
     Duration at{};  // when it was first seen with that beat
@@ -78,7 +79,7 @@ class Keeper : public std::enable_shared_from_this<Keeper<Kind>> {
   std::string own_row_;
   jobs::Owner own_;
   std::map<std::string, Thing> things_;      // by id
-  std::map<std::string, jobs::Owner> rows_;  // whose each thing is
+  std::map<std::string, jobs::Owner> rows_;  // the owner row of each thing
   std::map<std::string, Seen> keepers_;
   std::map<std::string, Duration> free_since_;
   std::map<std::string, std::shared_ptr<Owner>> owners_;
@@ -121,7 +122,7 @@ Task<void> Keeper<Kind>::stop() {
   stopping_ = true;
   wake_.notify_all();
   for (auto& [id, owner] : owners_) owner->stop();
-  // A pass that waits for a store which is away has nothing to give back.
+  // A pass that waits for an unreachable store has nothing to give back.
   const auto until = services_.clock.monotonic() + keeping::kDrain;
   const auto all_ended = [&] {
     return std::ranges::all_of(owners_, [](const auto& each) { return each.second->ended(); });
@@ -154,7 +155,7 @@ Task<Result<void>> Keeper<Kind>::pass() {
     if (!stopping_ && CO_TRY(co_await claim(id))) claimed.push_back(id);
   }
   if (claimed.empty()) co_return Result<void>{};
-  // What was known of them may be old: whoever had one before may have removed it since, the last thing that it did.
+  // The known state may be old: the previous owner of a thing may have removed it since, as its last act.
   CO_TRY(co_await learn_all_things());
   for (const auto& id : claimed) {
     const auto thing = things_.find(id);
@@ -169,7 +170,7 @@ Task<Result<void>> Keeper<Kind>::pass() {
   co_return Result<void>{};
 }
 
-/// The first beat finds the row of an earlier process of this name.
+/// The first beat finds the row of an earlier process with this name.
 template <class Kind>
 Task<Result<void>> Keeper<Kind>::beat() {
   const auto now = services_.clock.monotonic();
@@ -239,7 +240,7 @@ std::size_t Keeper<Kind>::fair_share() const {
   return (things_.size() + keepers - 1) / keepers;
 }
 
-/// What nobody owns, as far as it is for this keeper.
+/// Returns the things that nobody owns and that this keeper should take.
 template <class Kind>
 std::vector<std::string> Keeper<Kind>::to_claim() {
   const auto now = services_.clock.monotonic();
@@ -256,7 +257,7 @@ std::vector<std::string> Keeper<Kind>::to_claim() {
   return out;
 }
 
-/// False if somebody else was first.
+/// Returns false if another keeper was first.
 template <class Kind>
 Task<Result<bool>> Keeper<Kind>::claim(std::string id) {
   auto row = rows_[id];

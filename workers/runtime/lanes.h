@@ -18,7 +18,7 @@ struct Lane {
   std::string queue;
   int weight = 0;
 };
-/// Each is watched by a call of its own while it is empty.
+/// Each queue is watched by a call of its own while it is empty.
 inline constexpr std::size_t kMostQueues = 16;
 
 inline constexpr std::string_view kAllPriorities = "high,normal,low";
@@ -31,10 +31,10 @@ std::vector<Lane> default_lanes();
 class LaneChoice {
  public:
   explicit LaneChoice(const std::vector<Lane>& lanes);
-  /// True until the queue was found empty.
+  /// `filled` is true until the queue was found empty.
   void set_filled(std::size_t lane, bool filled);
   [[nodiscard]] bool filled(std::size_t lane) const { return lanes_[lane].filled; }
-  /// Nothing if all are empty.
+  /// Returns nothing if all are empty.
   std::optional<std::size_t> next();
   /// How many of `slots` messages should come from `lane`, which next() has just returned; at least 1.
   [[nodiscard]] std::uint32_t share(std::size_t lane, std::size_t slots) const;

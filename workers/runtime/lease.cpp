@@ -63,7 +63,7 @@ Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
 Duration HeldLease::pause() const {
   auto interval = failed_ ? length_ / 12 : length_ / 3;
   if (pending_) interval = std::min<Duration>(interval, kNoteInterval);
-  // Whatever somebody does to the clock.
+  // Clamped, because somebody may set the clock.
   return std::clamp<Duration>(sent_ + interval - clock_.now(), Duration::zero(), interval);
 }
 

@@ -1,7 +1,7 @@
 // The lease on a job's message while a worker works on it. A heartbeat renews it after a third of its length, and each
-// renewal stores the latest annotation. An annotation waits for at most a second, so the next worker knows what was
-// done, however long the lease. A lease is lost if the queue says so, or if its time has passed without a successful
-// renewal. All calls, and the heartbeat, run on one strand.
+// renewal stores the latest annotation. An annotation waits for at most a second, so the next worker knows how far the
+// work came, however long the lease. A lease is lost if the queue says so, or if its time has passed without a
+// successful renewal. All calls, and the heartbeat, run on one strand.
 #pragma once
 #include <memory>
 #include <optional>
@@ -25,9 +25,9 @@ class HeldLease : public std::enable_shared_from_this<HeldLease> {
   /// Ends the heartbeat; no renewal is in progress afterwards.
   Task<void> stop();
   [[nodiscard]] bool lost() const { return lost_after(Duration::zero()); }
-  /// True if it is lost, or will be before `span` has passed unless it is renewed.
+  /// True if the lease is lost, or will be lost before `span` has passed unless it is renewed.
   [[nodiscard]] bool lost_after(Duration span) const;
-  /// Stored with the next renewal, within kNoteInterval.
+  /// Stores it with the next renewal, within kNoteInterval.
   void set_annotation(std::string annotation);
   /// Stores the annotation now. kLeaseLost.
   Task<Result<void>> renew_now(std::string annotation);
@@ -45,7 +45,7 @@ class HeldLease : public std::enable_shared_from_this<HeldLease> {
   Duration length_;
   Time valid_until_;
   Time sent_;                   // when the last renewal was sent; at first, when the message arrived
-  bool failed_ = false;         // that renewal
+  bool failed_ = false;         // the last renewal failed
   std::uint64_t renewals_ = 0;  // sequence numbers, so that a late renewal does not undo a later one
   std::optional<std::string> pending_;
   bool lost_ = false;

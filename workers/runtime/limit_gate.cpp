@@ -6,7 +6,7 @@
 namespace tidemark::workers {
 namespace {
 
-// What was booked and not used for so long is given up.
+// Credit that was booked and not used for this long is given up.
 constexpr Duration kCreditLasts = std::chrono::seconds(1);
 constexpr std::uint32_t kChunksPerSecond = 4;
 
@@ -114,7 +114,7 @@ Task<void> LimitGate::leave(std::string job_id) {
   }
   std::erase_if(held_, [&](const Held& held) { return held.holder == job_id; });
   for (auto& slot : slots) {
-    std::ignore = co_await limits_.free_slot(std::move(slot));  // if not, its time passes
+    std::ignore = co_await limits_.free_slot(std::move(slot));  // if it fails, the slot expires
   }
 }
 

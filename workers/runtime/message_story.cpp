@@ -22,7 +22,7 @@ constexpr std::tuple kFields{
 
 constexpr std::size_t kMaxUnreadableBytes = 8000;
 
-/// For the record of a message that is no job: its beginning, if it is text at all.
+/// Text for the record of a message that is no job: its beginning, if it is text at all.
 std::string shown(const std::string& text) {
   if (text.size() <= kMaxUnreadableBytes && is_valid_utf8(text)) return text;
   return "";

@@ -1,11 +1,11 @@
-// What a message says about its job, and what its annotation keeps between deliveries. Pure.
+// The facts that a message holds about its job, and that its annotation keeps between deliveries. Pure.
 //   {"jobId":I,"checkpoint":{...},"attempts":[...],"stalls":N,"advanced":N,"effects":N,"redrives":N,
 //    "editedEpoch":N,"refused":true}
 //       while it is a job (attempts: poison.h)
 //   a poison annotation (poison.h) with "givingUp":true
 //       once it was decided to give the job up
 // The second form is written before the record says poisoned and before the message moves. After a crash in between,
-// whoever gets the message finishes the move and runs nothing.
+// the delivery that gets the message finishes the move and runs nothing.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -34,13 +34,13 @@ struct MessageStory {
 /// outlive any number of workers as long as each of them makes progress.
 std::uint32_t attempts_in_vain(const MessageStory& story, std::uint32_t dequeue_count);
 
-/// Tolerant: whatever cannot be read counts as absent.
+/// Tolerant: a part that cannot be read counts as absent.
 MessageStory parse_story(std::string_view annotation);
 std::string story_text(const MessageStory& story);
 std::string giving_up_annotation(const jobs::PoisonRecord& record);
 
-/// The id in the text, or else the one that an earlier delivery noted, or else one derived from the message's id. Of a
-/// text that is no valid job, what was noted comes first.
+/// The id in the text, or else the one that an earlier delivery noted, or else one derived from the message's id. If
+/// the text is no valid job, the noted id comes first.
 std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
                       const MessageStory& story);
 /// `spec` is absent if the message is not a job; `text` is the text of the spec, if it is known.

@@ -12,13 +12,13 @@ namespace {
 
 using nlohmann::json;
 
-// Messages that are noted at once: at a high pace more, so that notes are not what takes the time.
+// The number of messages that are noted at once: more at a high pace, so that the notes do not take most of the time.
 constexpr std::uint32_t kSmallestBatch = 20, kLargestBatch = 100;
 constexpr std::uint32_t kBatchesPerSecond = 10;
-// Of a batch, so many go at once that the pace is held: the next wave comes when its time has.
+// A batch goes in this many waves per second to hold the pace; each wave waits for its time.
 constexpr std::uint32_t kWavesPerSecond = 20;
 constexpr std::uint32_t kPage = 200;
-// What was read before is not dealt with unseen: by then somebody may have edited it, and it does not match any more.
+// Messages that were read longer ago than this are read again: they may have been edited and no longer match.
 constexpr Duration kFresh = std::chrono::seconds(5);
 constexpr std::int64_t kCanaryPollMs = 1000;
 
@@ -34,16 +34,16 @@ std::vector<std::string> texts_of(const json& object, const char* name) {
 
 std::uint64_t done_in(const json& checkpoint) { return checkpoint.value("sent", std::uint64_t{0}); }
 
-/// Whether the job's work is to be done on it.
+/// Tells whether the message is part of the job's work.
 bool is_wanted(const jobs::PoisonSelection& which, const jobs::JobRecord& job, const jobs::PoisonRecord& record) {
-  // What comes back to the poison queue while this job runs is not its business any more.
+  // The job ignores messages that come back to the poison queue while it runs.
   if (record.moved_at && *record.moved_at >= job.submitted_at) return false;
   if (!which.ids.empty() || !which.queue.empty()) return true;
   if (record.kind == job.kind && which.filter.kind != job.kind) return false;
   return jobs::matches(which.filter, record);
 }
 
-/// Of messages that a delivery had noted, those that it has not dealt with.
+/// Returns the messages that an earlier delivery noted and has not dealt with.
 Task<Result<std::vector<jobs::PoisonRecord>>> left_of(jobs::PoisonStore& poison, jobs::PoisonSelection which,
                                                       const jobs::JobRecord& job, std::vector<std::string> pending) {
   if (pending.empty()) co_return std::vector<jobs::PoisonRecord>();
@@ -71,16 +71,16 @@ class PoisonSweep {
 
  private:
   Task<Result<void>> go_through();
-  /// Goes on with what an earlier delivery had noted.
+  /// Goes on with the messages that an earlier delivery noted.
   Task<Result<void>> resume(const json& saved);
   Task<Result<void>> await_canaries();
-  /// No queue has the job's message.
+  /// Tells whether no queue has the job's message.
   Task<Result<bool>> is_gone(jobs::JobRecord record);
-  /// The next messages; empty at the end.
+  /// Returns the next messages; none at the end.
   Task<Result<std::vector<jobs::PoisonRecord>>> next_batch();
-  /// Reads on until some are found, or the end.
+  /// Reads on until it finds some messages, or reaches the end.
   Task<Result<void>> find_more();
-  /// `seen`: when they were looked at.
+  /// `seen`: when the messages were read.
   Task<Result<void>> deal_with(std::vector<jobs::PoisonRecord> messages, Time seen);
   Task<Result<void>> deal_with_one(jobs::PoisonRecord message);
   [[nodiscard]] bool is_stale(Time seen) const { return context_.clock.now() - seen > kFresh; }
@@ -93,17 +93,17 @@ class PoisonSweep {
   JobContext& context_;
   PoisonWork work_;
   jobs::PoisonStore poison_;
-  std::vector<std::string> canaries_;  // jobs
+  std::vector<std::string> canaries_;  // the ids of the jobs sent as canaries
   std::uint64_t done_ = 0;
   bool passed_ = false;
-  std::deque<jobs::PoisonRecord> found_;  // of a page, and not dealt with yet
+  std::deque<jobs::PoisonRecord> found_;  // the messages of a page that are not dealt with yet
   Time found_at_{};
-  std::string continuation_;  // of that page; what it left is found again there
+  std::string continuation_;  // the start of that page; messages that it left are found again there
   Time next_turn_{};
 };
 
 Task<Result<JobOutcome>> PoisonSweep::run() {
-  JobOutcome outcome;  // empty if an earlier delivery has done and reported all
+  JobOutcome outcome;  // empty if an earlier delivery has done and reported everything
   JobContext::Work sweeping = [&](const table_store::OperationLedger&) -> Task<Result<void>> {
     CO_TRY(co_await go_through());
     CO_TRY(co_await report(work_.did, true));
@@ -112,7 +112,7 @@ Task<Result<JobOutcome>> PoisonSweep::run() {
   };
   auto swept = co_await context_.complete(std::move(sweeping));
   if (swept) co_return outcome;
-  // The reports are some time apart. Whatever stops the job, the record says how far it came.
+  // Reports are some time apart. However the job was stopped, its record must say how far it came.
   auto told = co_await report(std::nullopt, true);
   if (told.failed_with(ErrorCode::kFenced)) {
     std::ignore = co_await context_.jobs.count_cancelled(context_.job_id(), context_.epoch(), done_);
@@ -170,11 +170,11 @@ Task<Result<void>> PoisonSweep::find_more() {
     for (auto& record : page.records) {
       if (is_wanted(work_.which, context_.record(), record)) found_.push_back(std::move(record));
     }
-    // The place stays: what was dealt with is gone from it by the next time.
+    // The place stays: the messages that were dealt with are gone from it the next time.
     if (!found_.empty()) co_return Result<void>{};
     continuation_ = page.continuation;
     if (continuation_.empty() && from_start) co_return Result<void>{};
-    if (continuation_.empty()) from_start = true;  // once more from the front, for what moved meanwhile
+    if (continuation_.empty()) from_start = true;  // start once more from the front, for messages that moved meanwhile
   }
 }
 
@@ -206,7 +206,7 @@ Task<Result<void>> PoisonSweep::deal_with(std::vector<jobs::PoisonRecord> messag
 Task<Result<void>> PoisonSweep::deal_with_one(jobs::PoisonRecord message) {
   auto dealt = co_await fail_points::kSweepDeal.around(work_.deal(poison_, std::move(message)));
   if (dealt) ++done_;
-  // Gone: somebody else was faster.
+  // If it is gone, somebody else was faster.
   if (!dealt && dealt.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(dealt.error()));
   co_return Result<void>{};
 }
@@ -223,7 +223,7 @@ Task<Result<void>> PoisonSweep::await_canaries() {
     auto poison = co_await poison_.find(record->message_id);
     if (!poison && poison.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(poison.error()));
     if (record->state == jobs::JobState::kPoisoned && !poison) {
-      // It was sent, and no worker has claimed it yet; or somebody deleted it.
+      // It was sent and not claimed by a worker yet, or somebody deleted it.
       if (CO_TRY(co_await is_gone(std::move(*record)))) ++ended;
       continue;
     }
@@ -239,7 +239,7 @@ Task<Result<void>> PoisonSweep::await_canaries() {
     co_return saved;
   }
   CO_TRY(co_await context_.save_now(checkpoint({})));
-  // Not an attempt, and the worker is free meanwhile: the canaries may need it.
+  // This is not an attempt, and the worker is free meanwhile, because the canaries may need it.
   auto wait = make_error(ErrorCode::kServerBusy,
                          std::to_string(ended) + " of " + std::to_string(canaries_.size()) + " canaries have ended.");
   wait.fields.emplace_back("retryAfterMs", std::to_string(kCanaryPollMs));
@@ -250,7 +250,7 @@ Task<Result<bool>> PoisonSweep::is_gone(jobs::JobRecord record) {
   auto queues = jobs::possible_queues(record);
   queues.emplace_back(jobs::kPoisonQueue);
   if (CO_TRY(co_await context_.queues.holds(std::move(queues), {record.message_id}))) co_return false;
-  // Before the message goes to another queue, the record says so.
+  // Before a message goes to another queue, the record changes.
   const auto since = CO_TRY(co_await context_.jobs.find(record.id));
   co_return since.has_value() && since->version == record.version;
 }

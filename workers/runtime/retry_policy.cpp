@@ -58,7 +58,7 @@ std::string_view class_name(ErrorClass error_class) { return jobs::name_in(kClas
 
 bool counts_as_attempt(ErrorCode code) {
   switch (code) {
-    // The trouble is the stores', and no job is to blame.
+    // The stores are in trouble, and no job is to blame.
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded:
     case ErrorCode::kServerBusy:

@@ -8,7 +8,7 @@
 
 namespace tidemark::workers {
 
-// Reasons that several kinds give.
+// Reasons that several kinds of job give.
 inline constexpr std::string_view kMissing = "not found";
 inline constexpr std::string_view kInTheWay = "another entity is in the way";
 inline constexpr std::string_view kNewerEntity = "a newer entity is there";
@@ -24,18 +24,18 @@ inline constexpr std::string_view kNoEntity = "archived, but nothing that a tabl
 
 class SkipLog {
  public:
-  /// `count` entities; the key is that of one of them, or of what concerns them all.
+  /// Adds `count` entities; the key is that of one of them, or of the thing that concerns them all.
   void add(std::string_view reason, const std::string& partition_key, const std::string& row_key,
            std::uint64_t count = 1);
-  /// Without a key.
+  /// Adds entities without a key.
   void add(std::string_view reason, std::uint64_t count) { entry(reason).count += count; }
   void add(const SkipLog& other);
   void clear() { entries_.clear(); }
   [[nodiscard]] std::uint64_t count() const;
   [[nodiscard]] nlohmann::json to_json() const;
-  /// Tolerant: whatever cannot be read counts as absent.
+  /// Tolerant: a part that cannot be read counts as absent.
   static SkipLog from_json(const nlohmann::json& json);
-  /// For the record; empty if nothing was skipped.
+  /// The text for the record; empty if nothing was skipped.
   [[nodiscard]] std::string text() const;
 
  private:

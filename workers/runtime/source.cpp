@@ -9,7 +9,7 @@ using table_store::QueryRequest;
 
 namespace {
 
-// The checkpoint of a job that still counts: {"counting": {"continuation": ..., "found": ...}}.
+// The checkpoint of a job that is still counting: {"counting": {"continuation": ..., "found": ...}}.
 constexpr const char* kCounting = "counting";
 
 std::unexpected<Error> too_many_selected(std::uint64_t limit) {
@@ -83,7 +83,7 @@ Task<Result<std::optional<Entity>>> TableSource::get(jobs::EntityKey key) {
 
 Task<Result<void>> TableSource::begin(std::string continuation, std::uint64_t before) {
   if (context_.spec().max_affected) co_return co_await check_affected(before);
-  // Known from an earlier delivery: what is left of it would be less.
+  // The total is known from an earlier delivery; counting the rest now would give less.
   if (const auto known = context_.record().total) {
     count_->found = *known;
     count_->through = true;
@@ -114,7 +114,7 @@ Task<Result<void>> TableSource::check_affected(std::uint64_t done) {
   const bool counted_before = saved.is_object() && saved.contains(kCounting);
   // A job that has begun is guarded step by step.
   if (done > 0 || (saved.is_object() && !counted_before)) co_return Result<void>{};
-  // Counting a large table takes longer than a worker may live: it goes on where the last one died.
+  // Counting a large table takes longer than a worker may live, so counting goes on where the last worker died.
   const auto from = counted_before ? saved[kCounting] : json::object();
   count_->found = from.value("found", std::uint64_t{0});
   auto counting = request(from.value("continuation", std::string()));

@@ -23,23 +23,23 @@ inline constexpr std::size_t kGroupBytes = 3UL << 20;
 
 struct Page {
   std::vector<Entity> entities;
-  std::string continuation;          // empty: this was the last
+  std::string continuation;          // empty: this was the last page
   std::vector<std::string> foreign;  // names of objects in the archive that no job has written
 };
 
 class Source {
  public:
   virtual ~Source() = default;
-  /// kTableNotFound.
+  /// Fails if the source does not exist: kTableNotFound.
   virtual Task<Result<void>> require() { co_return Result<void>{}; }
-  /// Called before a job's first change. With maxAffected, it counts what is selected; kMaxAffectedExceeded. Earlier
-  /// deliveries have done `before`, up to `continuation`.
+  /// Called before a job's first change. With maxAffected, it counts the selected entities; kMaxAffectedExceeded.
+  /// Earlier deliveries have done `before`, up to `continuation`.
   virtual Task<Result<void>> begin(std::string continuation, std::uint64_t before);
-  /// The page at the continuation; its keys fit into a note.
+  /// Reads the page at the continuation; its keys fit into a note.
   virtual Task<Result<Page>> read(std::string continuation) = 0;
-  /// The newest version here. Nothing if it is no longer selected because another operation has written it.
+  /// Returns the newest version here; nothing if it is no longer selected because another operation has written it.
   virtual Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) = 0;
-  /// How much is selected, once that is known.
+  /// The number of selected entities, once that is known.
   [[nodiscard]] virtual std::optional<std::uint64_t> total() const { return std::nullopt; }
 
  protected:
@@ -51,9 +51,9 @@ struct Selected {
   std::string table;
   std::string filter;
   std::string operation;  // if given: only copies that this operation wrote
-  /// What the job notes of an entity beside its key; a page has room for it.
+  /// The bytes that the job's note takes for an entity beside its key; a page has room for them.
   std::function<std::size_t(const Entity&)> noted_bytes = {};
-  std::string account = {};  // empty: that of the jobs
+  std::string account = {};  // empty: the account of the jobs
 };
 
 class TableSource final : public Source {
@@ -65,14 +65,14 @@ class TableSource final : public Source {
   TableSource& operator=(const TableSource&) = delete;
 
   Task<Result<void>> require() override;
-  /// Without maxAffected, begins to count what is selected from `continuation` on, while the job works.
+  /// Without maxAffected, begins to count the selected entities from `continuation` on, while the job works.
   Task<Result<void>> begin(std::string continuation, std::uint64_t before) override;
   Task<Result<Page>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
   [[nodiscard]] std::optional<std::uint64_t> total() const override;
 
  private:
-  /// How much there is to do, as far as it is known. Shared with the counting, which may outlive the run by a call.
+  /// The amount of work, as far as it is known. Shared with the counting, which may outlive the run by a call.
   struct Count {
     std::uint64_t found = 0;
     bool through = false;
@@ -90,7 +90,7 @@ class TableSource final : public Source {
   std::uint32_t page_size_ = 1000;
 };
 
-/// Splits entities into groups of consecutive ones of one partition that fit into one transaction.
+/// Splits entities into groups of consecutive entities of one partition that fit into one transaction.
 std::vector<std::vector<Entity>> partition_groups(std::vector<Entity> entities);
 
 }  // namespace tidemark::workers

@@ -7,7 +7,7 @@
 namespace tidemark::workers {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 32;  // the protocol's limit on one receive
+constexpr std::size_t kMostAtOnce = 32;  // the protocol's limit for one receive
 
 }  // namespace
 
@@ -110,7 +110,7 @@ Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
 Task<void> WorkerLoop::give_back(std::string queue, queue_service::Message message) {
   auto lease = queue_service::lease_of(std::move(queue), message);
   std::ignore = co_await services_.queues.release(std::move(lease), Duration::zero(), std::move(message.annotation),
-                                                  false);  // if not, the lease expires
+                                                  false);  // if it fails, the lease expires
 }
 
 Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::string queue, std::vector<SmallJob> jobs,
@@ -145,7 +145,7 @@ Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue
 
 Task<void> WorkerLoop::back_off(std::size_t lane, Error error) {
   if (error.code == ErrorCode::kQueueNotFound) {
-    // Nobody has used it yet, somebody deleted it, or the store was replaced by an empty one.
+    // The queue was never used, it was deleted, or the store was replaced by an empty one.
     const auto made = co_await services_.queues.ensure_queue(options_.lanes[lane].queue);
     const auto ready = co_await services_.jobs.ensure_ready();
     if (made && ready) co_return;

@@ -1,10 +1,10 @@
-// Takes messages from the queues of jobs that it serves, and runs up to `concurrency` of them at once. Of the queues
-// that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty queue is watched by
-// a long poll. Small jobs that arrive together count as one (job_batch.h). While they do, the loop takes more messages
-// than it has room for, and gives other jobs back at once if there is no room for them. When a store cannot be reached,
-// the loop backs off with jitter. Everything runs on one strand of the executor, all waiting goes through the Clock,
-// and the state is in the stores, so any number of loops may work on a queue. References must outlive the coroutines,
-// that is, the executor's work.
+// Takes messages from the queues of jobs that it serves, and runs up to `concurrency` of them at once. Among the queues
+// that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty queue is watched by a long
+// poll. Small jobs that arrive together count as one (job_batch.h). While small jobs arrive, the loop takes more
+// messages than it has room for, and gives other jobs back at once if there is no room for them. When a store cannot be
+// reached, the loop backs off with jitter. Everything runs on one strand of the executor, all waiting goes through the
+// Clock, and the state is in the stores, so any number of loops may work on a queue. References must outlive the
+// coroutines, that is, the executor's work.
 #pragma once
 #include <functional>
 #include <memory>
@@ -66,11 +66,11 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   Executor strand_;
   RunObserver observer_;
   std::shared_ptr<bool> give_back_ = std::make_shared<bool>(false);
-  std::size_t busy_ = 0;        // jobs; small ones that arrived together count as one
+  std::size_t busy_ = 0;        // running jobs; small ones that arrived together count as one
   bool small_jobs_ = false;     // the last messages were small jobs
   std::uint32_t failures_ = 0;  // failed polls in a row
   bool stopping_ = false;
-  Signal changed_;  // a slot is free, a queue has messages, or the loop is to stop
+  Signal changed_;  // a slot is free, a queue has messages, or the loop must stop
 };
 
 }  // namespace tidemark::workers

@@ -15,10 +15,10 @@ table_store::QueryRequest before(std::string_view partition, const std::string& 
   return rows_of(partition, property + " lt datetime'" + to_iso8601(time) + "'");
 }
 
-/// The store's versions only rise, whatever time the worker took it for.
+/// The store's versions only rise, whatever the worker's clock says.
 Time written_at(const Entity& entity) { return Time(Ticks(entity.version)); }
 
-/// How long the record is to stay after its end.
+/// Returns how long the record stays after its end.
 Duration keep_of(const Entity& entity, Duration retention) {
   const auto* until = property<Time>(entity, "KeepUntil");
   const auto* finished = property<Time>(entity, "FinishedAt");
@@ -64,22 +64,22 @@ Task<Result<bool>> Collector::removable(Rows rows, Time now, Entity entity) {
   }
   if (now - written_at(entity) < keep_of(entity, retention_)) co_return false;
   auto record = record_from_entity(entity);
-  // Whatever somebody else put there is not ours to remove.
+  // An entity that somebody else put there must not be removed.
   if (!record || !is_terminal(record->state)) co_return false;
   if (CO_TRY(co_await has_group(*record))) co_return false;
-  // Without a record its message would be a job that nobody has done, or cancelled.
+  // Without its record, a message would be taken for a job that was never done or cancelled.
   queue_service::MessageName message{record->message_id, record->receipt};
   const auto waits = CO_TRY(co_await queues_.holds(possible_queues(*record), std::move(message)));
   co_return !waits;
 }
 
-/// Whoever submits the group again gets the jobs that it had.
+/// A client that submits the group again gets the jobs that the group had.
 Task<Result<bool>> Collector::has_group(JobRecord record) {
   const auto spec = parse_stored_spec(record.spec);
   if (!spec || !spec->group) co_return false;
   Groups groups(tables_, clock_);
   auto group = co_await groups.find(spec->group->id);
-  if (group.failed_with(ErrorCode::kCorruption)) co_return false;  // it is none
+  if (group.failed_with(ErrorCode::kCorruption)) co_return false;  // it is no group
   co_return CO_TRY(std::move(group)).has_value();
 }
 
@@ -92,7 +92,7 @@ Task<Result<void>> Collector::forget_operation(std::string id, std::string accou
 
 Task<Result<bool>> Collector::remove(Rows rows, Entity entity) {
   if (rows == Rows::kJobs) {
-    // The ledgers first: a record that is left is found again, a ledger without one would never be.
+    // Remove the ledgers first: a record that is left is found again, a ledger without a record never would be.
     const auto record = CO_TRY(record_from_entity(entity));
     for (const auto& account : ledger_accounts(record)) CO_TRY(co_await forget_operation(record.id, account));
   }

@@ -1,10 +1,10 @@
-// Removes what is no longer needed: records of jobs that ended longer ago than the retention (or than the keepHours of
-// the job, which its record has as KeepUntil), with their ledgers; the
-// idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago; old entries of the
-// audit trail (jobs/audit/audit_store.h). A record outlives its message, wherever that waits: in the poison queue, for
-// a kind that is paused, or for a worker. It outlives its group, too. Any number may run side by side: each removal of
-// what may change names the version it saw. The retention must be longer than any lease, since a worker that slept
-// through it would find no ledger to refuse it.
+// Removes data that is no longer needed: records of jobs that ended longer ago than the retention (or than the
+// keepHours of the job, which its record has as KeepUntil), with their ledgers; the idempotency keys of jobs that are
+// gone; groups (groups.h); rows of workers that died long ago; old entries of the audit trail
+// (jobs/audit/audit_store.h). A record outlives its message, wherever that waits: in the poison queue, for a kind that
+// is paused, or for a worker. It outlives its group, too. Any number of collectors may run side by side: each removal
+// of data that may change names the version that it saw. The retention must be longer than any lease, since a worker
+// that slept through it would find no ledger to refuse it.
 #pragma once
 #include "jobs/store/job_store.h"
 
@@ -25,8 +25,8 @@ class Collector {
   Collector(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Duration retention,
             Duration audit_retention = kAuditRetention)
       : tables_(tables), queues_(queues), clock_(clock), retention_(retention), audit_retention_(audit_retention) {}
-  /// One pass over everything that is old by `now`: the table store's age_now(), which a clock that somebody sets does
-  /// not lead astray.
+  /// Makes one pass over everything that is old by `now`, which is the table store's age_now(): a clock that somebody
+  /// sets does not mislead it.
   Task<Result<Collected>> collect(Time now);
 
  private:

@@ -1,7 +1,7 @@
-// What a worker does beside its jobs: says every few seconds that it lives (jobs/store/worker_list.h), and from time to
-// time removes what is no longer needed (workers/upkeep/collector.h), and submits the jobs of schedules when they are
-// due (scheduler.h). Three coroutines on the loop's strand; a store that does not answer is tried again the next time.
-// References must outlive the executor's work.
+// The work of a worker beside its jobs: it reports every few seconds that it lives (jobs/store/worker_list.h), from
+// time to time removes data that is no longer needed (workers/upkeep/collector.h), and submits the jobs of schedules
+// when they are due (scheduler.h). Three coroutines on the loop's strand; a store that does not answer is tried again
+// the next time. References must outlive the executor's work.
 #pragma once
 #include <memory>
 
@@ -20,7 +20,7 @@ struct HousekeepingOptions {
   /// See jobs/objects/file_collector.h.
   Duration archive_grace = std::chrono::hours(1);
   Duration archive_quarantine = std::chrono::hours(24);
-  /// A new or changed schedule is noticed, and a clock that was set, within this time.
+  /// A new or changed schedule, and a clock that was set, are noticed within this time.
   Duration schedule_poll = std::chrono::seconds(2);
   Duration schedule_hold = std::chrono::seconds(30);
 };

@@ -10,9 +10,9 @@ using jobs::ScheduleDecision;
 using jobs::ScheduleState;
 using jobs::ScheduleStep;
 
-/// A change that nobody was told of is seen after this time.
+/// A change that was not announced is seen after this time.
 constexpr Duration kLookAnyway = std::chrono::seconds(60);
-/// Steps of one schedule in a pass; the others come to their turn.
+/// Steps of one schedule in a pass, so that the others get their turn.
 constexpr int kStepsAtOnce = 2 * static_cast<int>(jobs::kMostCaughtUp);
 
 std::optional<Time> earlier(std::optional<Time> a, std::optional<Time> b) {
@@ -20,7 +20,7 @@ std::optional<Time> earlier(std::optional<Time> a, std::optional<Time> b) {
   return std::min(*a, *b);
 }
 
-/// Trying again later gives the same outcome.
+/// Tells whether trying again later gives the same result.
 bool is_final(ErrorCode code) {
   const auto status = http_status_of(code);
   return status >= 400 && status < 500 && code != ErrorCode::kTableNotFound && code != ErrorCode::kQueueNotFound;
@@ -31,7 +31,7 @@ bool is_final(ErrorCode code) {
 Task<Result<std::optional<Time>>> Scheduler::look() {
   const auto now = clock_.now();
   const auto changes = CO_TRY(co_await schedules_.changes());
-  // A clock that was put back makes every plan doubtful.
+  // A clock that was set back makes every plan doubtful.
   const bool stale = !looked_ || changes != seen_changes_ || now < *looked_ || now - *looked_ >= kLookAnyway;
   if (!stale && (!next_ || now < *next_)) co_return next_;
   auto next = CO_TRY(co_await pass());
@@ -50,7 +50,7 @@ Task<Result<std::optional<Time>>> Scheduler::pass() {
     if (until) {
       next = earlier(next, *until);
     } else {
-      failed = std::move(until.error());  // the others are not to wait for it
+      failed = std::move(until.error());  // the others must not wait for it
     }
   }
   if (failed) co_return fail(std::move(*failed));
@@ -60,7 +60,7 @@ Task<Result<std::optional<Time>>> Scheduler::pass() {
 Task<Result<std::optional<Time>>> Scheduler::carry(Schedule schedule) {
   for (int step = 0; step < kStepsAtOnce; ++step) {
     const auto timetable = jobs::Timetable::of(schedule.spec);
-    if (!timetable) co_return std::optional<Time>();  // a time zone that this machine does not know
+    if (!timetable) co_return std::optional<Time>();  // this machine does not know the time zone
     const auto now = clock_.now();
     bool runs = false;
     if (asks_for_last_job(*timetable, schedule, now)) {
@@ -130,7 +130,7 @@ Task<Result<bool>> Scheduler::submit(Schedule& schedule) {
   if (!spec) {
     co_return co_await note(schedule, std::move(pending), {}, spec.error().message);
   }
-  // A worker that slept past its claim leaves the time to the one that has taken it over.
+  // A worker that slept past its claim leaves the due time to the worker that has taken it over.
   if (clock_.now() - pending.since >= options_.hold) co_return false;
   const auto submission = co_await fail_points::kScheduleSubmit.around(jobs_.submit(*spec));
   if (!submission && !is_final(submission.error().code)) co_return fail(submission.error());

@@ -1,5 +1,6 @@
-// Submits the jobs of schedules (jobs/schedules/schedule.h) when they are due. Every worker runs one; none is the
-// chosen one: who wins the compare-and-swap of the schedule's row has the due time. Two durable steps and a note:
+// Submits the jobs of schedules (jobs/schedules/schedule.h) when they are due. Every worker runs a scheduler, and none
+// is special: the one that wins the compare-and-swap of the schedule's row has the due time. Two durable steps and a
+// note:
 //   claim    the row says which time is being taken, with the job's text, and that everything before it is settled
 //   submit   the job, with the schedule's name and the due time as its idempotency key
 //   note     the row says which job it became; the claim is gone
@@ -22,15 +23,15 @@ class Scheduler {
   Scheduler(SchedulerOptions options, jobs::JobStore& jobs, table_store::TableClient& tables, Clock& clock)
       : options_(std::move(options)), jobs_(jobs), schedules_(tables, clock), clock_(clock) {}
 
-  /// Does what is due now, if anything can be: reads the schedules only when one is due, was changed, or after a while.
-  /// When to look again at the latest; nothing if there is no schedule that will ever be due.
+  /// Does the work that is due now. Reads the schedules only when one is due or was changed, or after a while. Returns
+  /// when to look again at the latest; nothing if no schedule will ever be due.
   Task<Result<std::optional<Time>>> look();
 
  private:
-  /// All schedules, each until it sleeps.
+  /// Works on all schedules until each of them sleeps.
   Task<Result<std::optional<Time>>> pass();
   Task<Result<std::optional<Time>>> carry(jobs::Schedule schedule);
-  /// One step. True: made, ask again; false: somebody else changed the row.
+  /// Makes one step. True: it was made, ask again; false: somebody else changed the row.
   Task<Result<bool>> take(jobs::Schedule& schedule, jobs::ScheduleDecision decision);
   Task<Result<bool>> claim(jobs::Schedule& schedule, Time due);
   Task<Result<bool>> submit(jobs::Schedule& schedule);

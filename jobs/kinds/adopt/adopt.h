@@ -1,12 +1,12 @@
 // Adoption of an archive directory: enters its files into the catalog (jobs/objects/file_objects.h), from their names
-// and contents, and makes the directory this stack's (jobs/objects/file_owner.h). For a catalog that was lost, and for
-// files that came from another stack or from a backup. Each row is entered as a put would enter it: the newest version
-// of an object wins, and a row that stands with its file stays, so jobs may run meanwhile.
-//   ours already   Only files of writers that this table store does not know are entered: whatever else has no row was
-//                  restored or given up, and is the collector's.
-//   otherwise      All files are entered, those in quarantine too. The stamp comes last: until then nothing is collected.
+// and contents, and makes the directory belong to this stack (jobs/objects/file_owner.h). For a catalog that was lost,
+// and for files that came from another stack or from a backup. Each row is entered as a put would enter it: the newest
+// version of an object wins, and a row whose file exists stays, so jobs may run meanwhile.
+//   ours already   Only files of writers that this table store does not know are entered: all other files without a row
+//                  were restored or given up, and are left to the collector.
+//   otherwise      All files are entered, also those in quarantine. The stamp comes last; nothing is collected before.
 //   another's      Only with takeOver.
-// Fails with kJobInvalid and what the stores report.
+// Fails with kJobInvalid and the errors of the stores.
 #pragma once
 #include "jobs/kinds/kind.h"
 

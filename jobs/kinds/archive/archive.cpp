@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kDirectoryHasNone = "a directory belongs to no account: leave its account out";
 
-/// A table's name, or an archive outside of tables.
+/// Reads the name of a table, or an archive outside of tables.
 void place_member(SpecMembers& in, const char* name, std::string& table, std::optional<ObjectArchive>& archive) {
   if (in.writes() && archive) {
     in.put(name, members_json(*archive));

@@ -1,4 +1,5 @@
-// The kinds that move entities: archive to another table or to objects, and unarchive back. How: run/mover.h.
+// The kinds that move entities: archive, to another table or to objects, and unarchive, back. The work is done in
+// workers/kinds/archive/mover.h.
 #pragma once
 #include <array>
 
@@ -7,7 +8,7 @@
 
 namespace tidemark::jobs {
 
-/// Options of the archive, which is this member of the job.
+/// Returns the options of the archive, which is the member `object` of the job.
 constexpr std::array<KindOption, 7> archive_options(const char* object) {
   using enum KindOption::Form;
   return {{{"--container", "container", "a container instead of a table", kText, object},
@@ -34,7 +35,7 @@ struct ArchiveSpec : Selection {
   [[nodiscard]] bool writes_blobs() const { return archive && !archive->container.empty(); }
 };
 
-/// Back from `source`, an archive, to `destination`.
+/// Moves entities back from `source`, an archive, to `destination`.
 struct UnarchiveSpec : Selection {
   std::string source;  // a table, or empty:
   std::optional<ObjectArchive> archive = {};

@@ -37,7 +37,7 @@ std::string gzip_compress(std::string_view bytes) {
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);  // one call: there is room for all of it
+  deflate(&stream, Z_FINISH);  // one call: the buffer has room for all of it
   out.resize(stream.total_out);
   deflateEnd(&stream);
   return out;

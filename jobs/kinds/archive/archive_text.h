@@ -1,6 +1,6 @@
-// The bytes of archived entities. A document is the text of one entity (table_store/odata/entity_text.h); a part has
-// one per line and may be compressed (gzip, RFC 1952). Reading detects the compression and is bounded, whatever the
-// bytes claim. Pure.
+// The encoding of archived entities. A document is the text of one entity (table_store/odata/entity_text.h); a part has
+// one per line and may be compressed (gzip, RFC 1952). Reading detects the compression and is bounded, regardless of
+// the sizes in the bytes. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -17,17 +17,17 @@ inline constexpr std::string_view kDocumentType = "application/json";
 inline constexpr std::string_view kLinesType = "application/x-ndjson";
 inline constexpr std::string_view kGzipType = "application/gzip";
 
-/// Every line names the archive, so that a part says by itself where it belongs.
+/// Every line names the archive, so a part itself says where it belongs.
 std::string part_text(const std::vector<table_store::Entity>& entities, std::string_view archive, bool gzip);
 struct PartText {
   std::vector<table_store::Entity> entities;
   std::string archive;  // empty if an earlier version of the jobs wrote it
 };
-/// kCorruption if these are not the bytes of a part, or if its lines belong to several archives.
+/// kCorruption if the bytes are not those of a part, or if its lines belong to several archives.
 Result<PartText> parse_part_text(std::string_view bytes);
 
 std::string gzip_compress(std::string_view bytes);
-/// kCorruption, also if there would be more than `limit` bytes.
+/// kCorruption if the bytes are broken, or would become more than `limit` bytes.
 Result<std::string> gzip_decompress(std::string_view bytes, std::size_t limit);
 
 }  // namespace tidemark::jobs

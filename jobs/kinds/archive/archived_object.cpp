@@ -16,7 +16,7 @@ bool belongs(const ObjectArchive& archive, const std::string& named) {
 Entities document_in(const ObjectArchive& archive, const std::string& name, const StoredObject& object) {
   std::string named;
   auto entity = table_store::parse_entity_text(object.bytes, &named);
-  // A document that was copied to another name is no archived entity: it could not be removed after it was restored.
+  // A document that was copied to another name is no archived entity: it could not be removed once restored.
   const bool ours = entity && entity->version == *object.version && belongs(archive, named) &&
                     document_name(archive, entity->partition_key, entity->row_key) == name;
   if (!ours) return std::nullopt;

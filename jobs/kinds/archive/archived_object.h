@@ -1,6 +1,6 @@
-// What is in an object of an archive, once it has shown that it belongs there: a job wrote it, its name is one of this
-// archive's, and what it says of itself agrees with that. Objects of earlier versions do not name their archive; their
-// name alone says it.
+// The entities in an object of an archive, once it is certain that the object belongs there: a job wrote it, its name
+// is one of this archive's, and its contents agree with that. Objects of earlier versions do not name their archive;
+// for them the name alone decides.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace tidemark::jobs {
 
-/// Nothing if the object belongs elsewhere or to somebody else. kCorruption for a broken part.
+/// Returns nothing if the object belongs to another archive, or no job wrote it. kCorruption for a broken part.
 Result<std::optional<std::vector<table_store::Entity>>> archived_in(const ObjectArchive& archive,
                                                                     const std::string& name,
                                                                     const StoredObject& object);
 
-/// Whether the archive has any object of its format: kResourceNotFound, with a message that names the other format if
-/// it has objects of that one; and the errors of ObjectStore::require().
+/// Checks that the archive has an object of its format: kResourceNotFound, with a message that names the other format
+/// if there are objects of that one; also returns the errors of ObjectStore::require().
 Task<Result<void>> require_any(ObjectStore& objects, ObjectArchive archive);
 
 }  // namespace tidemark::jobs

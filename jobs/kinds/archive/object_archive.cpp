@@ -24,7 +24,7 @@ bool is_container_name(std::string_view name) {
   return !name.starts_with('$') && blob_store::check_container_name(name).has_value();
 }
 
-/// Segments of plain characters and inner dots, each ended by '/': never ".", ".." or empty.
+/// Checks for segments of plain characters and inner dots, each ended by '/': never ".", ".." or empty.
 bool is_object_prefix(std::string_view prefix) {
   if (prefix.size() > kMaxPrefixLength) return false;
   if (prefix.empty()) return true;

@@ -15,11 +15,11 @@ namespace tidemark::jobs {
 class SpecMembers;
 
 enum class ArchiveFormat : std::uint8_t { kEntity = 1, kLines = 2 };
-/// What a part of format `lines` has: the entities of one partition, or those with Timestamps in one period of UTC.
+/// The contents of a part of format `lines`: the entities of a partition, or those with Timestamps in a period of UTC.
 enum class PartUnit : std::uint8_t { kPartition = 1, kHour = 2, kDay = 3, kMonth = 4 };
 
 struct ObjectArchive {
-  std::string container;  // one of the two is given
+  std::string container;  // either this or `directory` is given
   std::string directory;  // a name that the worker's configuration maps to a path
   std::string prefix;
   std::string table;
@@ -32,9 +32,9 @@ struct ObjectArchive {
 
 bool is_container_name(std::string_view name);
 bool is_object_prefix(std::string_view prefix);
-/// True for a valid name of an allowed directory.
+/// Returns true for a valid name of an allowed directory.
 bool is_directory_name(std::string_view name);
-/// A text for people: "container People/old/"
+/// Returns a text for people: "container People/old/"
 std::string text_of(const ObjectArchive& archive);
 
 }  // namespace tidemark::jobs

@@ -23,7 +23,7 @@ std::string key_segment(std::string_view key) {
   boost::replace_all(out, "~", "%7E");
   if (out.size() <= kMaxKeySegment) return out;
   out.resize(kMaxKeySegment - kHashLength - 1);
-  // Whole escapes only.
+  // Cut only between escapes.
   if (const auto last = out.rfind('%'); last != std::string::npos && last + 3 > out.size()) out.resize(last);
   return out + "~" + hex_encode(sha256(key));
 }
@@ -46,7 +46,7 @@ std::optional<ObjectArchive> archive_of_object(std::string_view name) {
   auto root = root_of_object(name);
   if (root.empty()) return std::nullopt;
   root.remove_suffix(1);
-  const auto table = root.rfind('/') + 1;  // 0 without one
+  const auto table = root.rfind('/') + 1;  // 0 if there is none
   ObjectArchive archive;
   archive.prefix = root.substr(0, table);
   archive.table = root.substr(table);

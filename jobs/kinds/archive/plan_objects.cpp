@@ -18,7 +18,7 @@ bool is_selected(const ObjectsWanted& wanted, const table_store::Filter& filter,
   return entity.partition_key == wanted.entity->partition_key && entity.row_key == wanted.entity->row_key;
 }
 
-/// All names that may hold what is wanted begin with this.
+/// Returns the text with which all names of wanted objects begin.
 std::string root_of(const ObjectsWanted& wanted) {
   if (!wanted.entity) return archive_root(wanted.archive);
   const auto& key = *wanted.entity;

@@ -1,6 +1,6 @@
 // A signed request to a user's endpoint. It is sent until the endpoint accepts it, always with the same webhook-id (the
-// job's id), so that the endpoint can recognize a repetition: if a worker dies between the request and the end of the
-// job, the request is sent twice. What the answer means:
+// job's id), so that the endpoint can recognise a repetition: if a worker dies between the request and the end of the
+// job, the request is sent twice. The meaning of the answers:
 //   2xx                                    done
 //   429; 408 and 503 with Retry-After      later, as the endpoint says; not counted as an attempt
 //   other 5xx, 408, no answer              tried again

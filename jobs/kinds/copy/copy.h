@@ -2,7 +2,7 @@
 // with "put if newer" and the version of the original, fenced by (job, epoch). The original is never changed, and
 // neither is an entity in the destination that is not a copy. Within one table, copies are not copied again. If several
 // originals get the same key, the copy of the newest one remains.
-//   checkpoint {"continuation":C,"done":N,"skips":[...]}     done: originals whose copy is there, of finished pages
+//   checkpoint {"continuation":C,"done":N,"skips":[...]}     done: originals of finished pages whose copies exist
 #pragma once
 #include <vector>
 

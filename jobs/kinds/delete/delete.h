@@ -1,7 +1,7 @@
 // Delete: removes one entity, those that a filter selects when their page is read, or a whole table. Each removal names
 // the version that was read and is fenced by (job, epoch); an entity that changed meanwhile is looked at again, and
-// stays if it matches no more. A whole table goes in one step, whose mark in the ledger keeps a later delivery from
-// taking a table of the same name that was created since.
+// stays if it no longer matches. A whole table is removed in one step, whose mark in the ledger keeps a later delivery
+// from removing a table of the same name that was created since.
 //   checkpoint {"continuation":C}
 #pragma once
 #include "jobs/kinds/kind.h"

@@ -1,5 +1,5 @@
-// Which blob an entity points to. A property has the name of a blob, as clients write it, or a link of an offload job
-// (jobs/kinds/offload/blob_link.h). Pure; any thread.
+// Finds the blob that an entity points to. The property holds the name of a blob, as clients write it, or a link of an
+// offload job (jobs/kinds/offload/blob_link.h). Pure; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tidemark::jobs {
 
-/// The blob's name in this container, as the store has it; nothing if the property names none there.
+/// Returns the blob's name in this container, as the store has it; nothing if the property names none there.
 std::optional<std::string> blob_pointed_at(const table_store::Entity& entity, const std::string& property,
                                            std::string_view container);
 

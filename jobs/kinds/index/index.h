@@ -1,9 +1,9 @@
 // Builds an index table once: for each value of the property, the keys that have it. It makes the rows as the owners of
 // indexes do (workers/indexes), in a form of their own (indexes/rows/list_piece.h). While it runs, it follows the
-// source, so what it has read may change; a page of its walk over the source is all that it holds in memory. At the end
-// it looks at the rows, and removes what earlier jobs have listed and no entity says any more. Of jobs of one
-// destination, one writes at a time (workers/indexes/build_claims.h); the others wait for its end. What is not a job's
-// is never replaced: where it stands in the way of a piece, the entities of that piece are skipped.
+// source, so entities that it has read may change; it holds only one page of its walk over the source in memory. At the
+// end it looks at the rows, and removes entries of earlier jobs that no entity confirms any more. Of several jobs with
+// one destination, one writes at a time (workers/indexes/build_claims.h); the others wait for its end. Rows that no job
+// wrote are never replaced: where one is in the way of a piece, the entities of that piece are skipped.
 //   checkpoint {"stage":"table","continuation":C,"done":N,"skips":[...]}
 #pragma once
 #include "jobs/kinds/kind.h"

@@ -1,7 +1,8 @@
 // Merge: sets properties of one entity, or of those that a filter selects when their page is read. Each write names the
 // version that was read and is fenced by (job, epoch); an entity that changed meanwhile is looked at again, and stays
-// as it is if the filter does not select it any more. One that has these values already is done without being written.
-//   checkpoint {"continuation":C,"done":N,"skips":[...]}     done: of finished pages
+// as it is if the filter no longer selects it. An entity that already has these values counts as done without being
+// written.
+//   checkpoint {"continuation":C,"done":N,"skips":[...]}     done: entities of finished pages
 #pragma once
 #include "jobs/kinds/kind.h"
 #include "jobs/spec/property_values.h"

@@ -1,12 +1,12 @@
 // Moves large properties of entities out to blobs (offload) and back (inline). The entity is never without the value:
-//   offload  1. the blob, whole and durable, under a name that this job alone uses for this version of the entity
-//            2. the entity with links (blob_link.h) in place of the values, if it still is that version
-//   inline   1. the entity with the values in place of the links, if it still is the version that was read
-//            2. the blobs erased, unless keepBlobs
-// All fenced by (job, epoch). Before the first step the blobs of a few entities are noted in the message. Whoever finds
-// a note erases those that their entity does not link to: an upload whose entity changed, a value that is back already.
-// Nobody else can come to link to them, for their names hold job and version, and this job's earlier deliveries are
-// fenced off. Entities that change are read again.
+//   offload  1. writes the blob, whole and durable, under a name that only this job uses for this version of the entity
+//            2. writes the entity with links (blob_link.h) in place of the values, if it still has that version
+//   inline   1. writes the entity with the values in place of the links, if it still has the version that was read
+//            2. erases the blobs, unless keepBlobs
+// All steps are fenced by (job, epoch). Before the first step the blobs of a few entities are noted in the message. A
+// delivery that finds a note erases the blobs that their entities do not link to: an upload whose entity changed, or a
+// value that is back already. No other job can link to these blobs later, for their names hold job and version, and
+// this job's earlier deliveries are fenced off. Entities that change are read again.
 //   checkpoint {"continuation":C,"loose":[[pk,rk,container,name],...],"skips":[...]}
 #pragma once
 #include <vector>

@@ -1,8 +1,8 @@
 // Orphans: finds the blobs of a container to which no entity of a table points, and with `remove` erases them. A blob
-// counts only if it has not changed for graceHours when the job is submitted, since its entity may still have to be
-// written; the table is read after the blobs were listed. It reads the whole table once for every 20,000 blobs.
+// counts only if it has not changed for graceHours when the job is submitted, since its entity may not have been
+// written yet; the table is read after the blobs were listed. It reads the whole table once for every 20,000 blobs.
 // Erasing is fenced by (job, epoch) and names the version that was listed, so a blob that was written again stays.
-//   checkpoint {"from":name,"ended":B,"found":N,"samples":[names]}; what was erased is counted in the blob store's ledger
+//   checkpoint {"from":name,"ended":B,"found":N,"samples":[names]}; the blob store's ledger counts the erased blobs
 #pragma once
 #include "jobs/kinds/kind.h"
 

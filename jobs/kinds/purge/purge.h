@@ -1,5 +1,5 @@
-// Purge: forgets poison messages, those that match and were there when the job was submitted, at most perSecond. It
-// cannot be undone. The records of jobs stay poisoned. A purge that fails is cancelled, as a redrive is.
+// Purge: removes the poison messages that match and existed when the job was submitted, at most perSecond. It cannot be
+// undone. The records of jobs stay poisoned. A purge that fails is cancelled, as a redrive is.
 #pragma once
 #include "jobs/poison/poison_selection.h"
 

@@ -1,8 +1,8 @@
-// Redrive: sends poison messages back, those that match and were there when the job was submitted, at most perSecond.
-// With a canary, so many go first; then the job waits until all of their jobs have ended, without holding a worker, and
-// goes on only if every one succeeded. A redrive that fails is cancelled: as poison, it would be one more message among
-// those that it was to send back. Each message moves in one transaction with its id, so a repeat finds it gone.
-// Fails with kCanaryFailed and what the stores report.
+// Redrive: sends back the poison messages that match and existed when the job was submitted, at most perSecond. With a
+// canary, that many go first; then the job waits until all of their jobs have ended, without holding a worker, and goes
+// on only if every one succeeded. A redrive that fails is cancelled: as poison, it would be one more message among
+// those that it was to send back. Each message moves in one transaction with its id, so a repetition finds it gone.
+// Fails with kCanaryFailed and the errors of the stores.
 #pragma once
 #include "jobs/poison/poison_selection.h"
 
@@ -10,7 +10,7 @@ namespace tidemark::jobs {
 
 struct RedriveSpec {
   PoisonSelection which;
-  std::uint32_t canary = 0;  // so many first; the rest only if all of them succeed
+  std::uint32_t canary = 0;  // this many are sent first; the rest only if all of them succeed
   bool operator==(const RedriveSpec&) const = default;
 
   static constexpr std::string_view kName = "redrive";

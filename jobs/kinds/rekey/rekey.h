@@ -1,6 +1,6 @@
 // Rekey: moves entities of a table to other keys of the same table, made from templates ("an employee changes
-// department"), and sets properties on the way; the templates see the properties as they will be. How:
-// run/rekey_side.h.
+// department"), and sets properties on the way; the templates see the new values. The work is done in
+// workers/kinds/rekey_side.h.
 #pragma once
 #include "jobs/kinds/kind.h"
 #include "jobs/spec/property_values.h"

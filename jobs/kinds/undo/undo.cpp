@@ -14,7 +14,7 @@ std::unexpected<Error> impossible(const std::string& job_id, std::string_view ki
               "Job " + job_id + " is of kind '" + std::string(kind) + "', which cannot be undone.");
 }
 
-/// What takes back a job that reached this; nothing if that is not possible.
+/// Returns the reach of the undo of a job that reached this; nothing if it cannot be undone.
 std::optional<Reach> reversed(Reach done, const std::string& job_id) {
   Reach out;
   out.operation = job_id;
@@ -41,7 +41,7 @@ void UndoSpec::members(SpecMembers& in) {
 Reach UndoSpec::reach() const { return {.undoes = job}; }
 
 Task<Result<Reach>> resolve(JobStore& store, Reach reach) {
-  std::vector<std::string> undone;  // the jobs on the way to the first that is no undo, and that one
+  std::vector<std::string> undone;  // the jobs on the way to the first that is no undo, including that one
   std::string kind;
   while (!reach.undoes.empty()) {
     const auto& id = undone.emplace_back(std::move(reach.undoes));

@@ -1,6 +1,5 @@
-// Undo: takes back what an archive, unarchive, undo or copy job did, as far as it still is as that job left it: an
-// entity that anybody has written since stays. Undo of an archive job restores, undo of that archives again, and so on;
-// undo of a copy removes the copies.
+// Undo: takes back the changes of an archive, unarchive, undo or copy job, except for entities that were written since.
+// Undo of an archive job restores, undo of that archives again, and so on; undo of a copy removes the copies.
 #pragma once
 #include "jobs/kinds/kind.h"
 
@@ -14,7 +13,7 @@ struct UndoSpec {
   static constexpr bool kSelectsEntities = true;
   static constexpr KindOption kOptions[] = {{"--job", "job", "the job to take back"}};
   void members(SpecMembers& in);
-  /// Says which job, and nothing else: the rest takes a look at the records (resolve).
+  /// Names only the job; resolve() finds everything else in the records.
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }
 };

@@ -27,7 +27,7 @@ URLS = {name: os.environ[f"TIDEMARK_{name}_URL"] for name in ("BLOB", "QUEUE", "
 
 
 class Credential:
-    """What azure.identity gives a client."""
+    """A credential as azure.identity gives it to a client."""
 
     def __init__(self, authority, roles):
         self.authority, self.roles = authority, roles
@@ -42,8 +42,8 @@ class BearerTest(unittest.TestCase):
         port = urlsplit(os.environ["TIDEMARK_ISSUER_KEYS"]).port
         cls.issuer = Authority(os.environ["TIDEMARK_CA_FILE"], os.environ["TIDEMARK_TLS_KEY_FILE"], port, os.environ["TIDEMARK_ISSUER"])
         cls.addClassCleanup(cls.issuer.close)
-        # The issuer was not there when the stores began: the first token makes them ask for its keys. The clients would wait
-        # for long before they try again.
+        # The issuer was not running when the stores started: the first token makes them request its keys. The clients
+        # would wait for long before they try again.
         token = cls.issuer.token()
         trusting = ssl.create_default_context(cafile=os.environ["TIDEMARK_CA_FILE"])
         for url in URLS.values():
@@ -100,7 +100,7 @@ class BearerTest(unittest.TestCase):
         return answer.status, answer.read().decode()
 
     def test_user_delegation_of_a_table(self):
-        """No SDK that Debian has signs these yet."""
+        """No SDK in Debian signs these yet."""
         TableServiceClient(URLS["TABLE"], credential=AzureNamedKeyCredential(ACCOUNT, KEY)).create_table("Delegated")
         now = datetime.datetime.utcnow()
         start, expiry = (f"{now + datetime.timedelta(minutes=m):%Y-%m-%dT%H:%M:%SZ}" for m in (-1, 60))
@@ -116,7 +116,7 @@ class BearerTest(unittest.TestCase):
         digest = hmac.new(base64.b64decode(key["Value"]), signed.encode(), "sha256").digest()
         target = f"{URLS['TABLE']}/Delegated?{urlencode({**given, 'sig': base64.b64encode(digest).decode()})}"
         self.assertEqual(self.call("GET", target)[0], 200)
-        # The letters allow adding, but its signer's role does not; and another key has signed nothing.
+        # The letters allow adding, but the signer's role does not; and a signature by another key is worth nothing.
         self.assertEqual(self.call("POST", target, {"Content-Type": "application/json"}, '{"PartitionKey":"p","RowKey":"r"}')[0], 403)
         wrong = f"{URLS['TABLE']}/Delegated?{urlencode({**given, 'sig': base64.b64encode(digest[::-1]).decode()})}"
         self.assertEqual(self.call("GET", wrong)[0], 403)

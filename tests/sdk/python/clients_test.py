@@ -1,5 +1,6 @@
 # stores: table queue blob
-"""The Python program of docs/clients.md, taken out of the page: it prints what the page says, and again the next time."""
+"""The Python program of docs/clients.md, taken out of the page: its output is the one on the page, also the next
+time."""
 import os
 import re
 import subprocess

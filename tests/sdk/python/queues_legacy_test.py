@@ -1,5 +1,5 @@
-"""Queues through the clients that Debian's azure-cli carries: the first generation (2018), and an early one of the second.
-Older versions of the protocol, and other bodies and signatures than today's clients send.
+"""Queues through the clients that Debian's azure-cli carries: the first generation (2018), and an early one of the
+second. They send older versions of the protocol, and other bodies and signatures than today's clients.
 """
 import datetime
 import os

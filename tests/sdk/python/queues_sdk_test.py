@@ -1,6 +1,6 @@
-"""Queues through Debian's azure.storage.queue: what it sends and reads differently from the JavaScript client. It signs
-with every header it sends, encodes texts by a policy where asked, pages through messages and listings by itself, and keeps
-receipts in the messages that it hands out.
+"""Queues through Debian's azure.storage.queue: the differences from the JavaScript client in requests and answers. It
+signs every header it sends, encodes texts by a policy on request, pages through messages and listings by itself, and
+keeps receipts in the messages that it returns.
 """
 import datetime
 import os
@@ -66,7 +66,7 @@ class Queues(Case):
         self.refused(409, "QueueAlreadyExists", client.create_queue, metadata={"a": "b"})
 
     def test_create_with_metadata(self):
-        # This version sends a header x-ms-meta with the whole dictionary beside the proper ones.
+        # This version sends a header x-ms-meta with the whole dictionary as well as the proper ones.
         client = client_of("py-" + uuid.uuid4().hex[:20])
         client.create_queue(metadata={"val1": "test", "val2": "blah"})
         self.addCleanup(self.remove, client)

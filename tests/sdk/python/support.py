@@ -1,5 +1,5 @@
-"""What the Python SDK test files share. A case may carry @azurite("id"): Azurite is known to answer otherwise, for the
-reason that docs/compatibility.md gives under that id. With TIDEMARK_OUTCOMES=FILE every case appends one JSON line to FILE
+"""Shared by the Python SDK tests. A case may carry @azurite("id"): Azurite is known to answer otherwise, for the reason
+that docs/compatibility.md gives under that id. With TIDEMARK_OUTCOMES=FILE every case appends one JSON line to FILE
 with its outcome (tests/sdk/compare reads it).
 """
 import json
@@ -57,7 +57,8 @@ class _Runner(unittest.TextTestRunner):
 
 
 def main():
-    # The older clients log every refusal, and here refusals are wanted. They also break when logging is disabled.
+    # The older clients log every refusal, and the tests provoke refusals. The clients also break when logging is
+    # disabled.
     logging.getLogger("azure").addHandler(logging.NullHandler())
     logging.getLogger("azure").propagate = False
     unittest.main(testRunner=_Runner, warnings="ignore")

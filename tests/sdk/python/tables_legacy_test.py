@@ -19,7 +19,7 @@ UTC = datetime.timezone.utc
 
 
 class KeyWrapper:
-    """The key encryption key that these clients ask for: RFC 3394 with 256 bits."""
+    """The key encryption key that these clients need: RFC 3394 with 256 bits."""
 
     def __init__(self, name):
         self.name, self.key = name, os.urandom(32)
@@ -172,7 +172,7 @@ class Legacy:
         self.assertEqual(caught.exception.status_code, 403)
 
     def closed(self, **options):
-        """A service that encrypts the property "secret", and one that reads what is really stored."""
+        """Returns a service that encrypts the property "secret", and one that reads the stored form."""
         made = self.make()
         made.key_encryption_key = KeyWrapper("key:one")
         made.encryption_resolver_function = lambda pk, rk, name: name == "secret"

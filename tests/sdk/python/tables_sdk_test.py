@@ -1,5 +1,6 @@
-"""Tables through Debian's azure.data.tables: what it sends and reads differently from the JavaScript client. It signs with
-the longer SharedKey form, wants the inserted entity back, annotates keys, and numbers the operations of a transaction.
+"""Tables through Debian's azure.data.tables: the differences from the JavaScript client in requests and answers. It
+signs with the longer SharedKey form, wants the inserted entity back, annotates keys, and numbers the operations of a
+transaction.
 """
 import datetime
 import os
@@ -55,7 +56,7 @@ class Case(unittest.TestCase):
             call(*arguments, **named)
         self.assertEqual(caught.exception.status_code, status)
         if code:
-            # The client sets error_code on some errors only.
+            # The client sets error_code only on some errors.
             found = getattr(caught.exception, "error_code", None)
             self.assertIn(code, found.value if found else caught.exception.response.text())
 
@@ -418,7 +419,7 @@ class Account(unittest.TestCase):
             client.delete_table(name)
 
     def test_the_account_in_the_host(self):
-        """The account as the first label of the host's name, as in production; the name itself is not looked up."""
+        """The account is the first label of the host name, as in production; the name itself is not looked up."""
         from azure.core.pipeline.transport import RequestsTransport
         address = urllib.parse.urlsplit(ENDPOINT)
         host = f"{ACCOUNT}.table.localhost:{address.port}"

@@ -56,7 +56,7 @@ Task<Result<void>> DocumentSide::load_into(std::string name, Document& into) {
 
 Task<Result<DocumentSide::Document>> DocumentSide::load(std::string name) {
   auto read = co_await objects_->read(name);
-  // One that is damaged is no reason to leave the others.
+  // A damaged document is no reason to leave the others.
   if (read.failed_with(ErrorCode::kCorruption)) co_return Document{true, {}};
   auto object = CO_TRY(std::move(read));
   Document document;

@@ -1,5 +1,5 @@
-// One document per entity as one side of a move. A document is put if newer, and erased if it still is the version that
-// was restored; what somebody else put under its name stays, and is in the way.
+// One document per entity as one side of a move. A document is put if it is newer, and erased if it is still the
+// version that was restored. A document that somebody else put under its name stays, and is in the way.
 #pragma once
 #include "workers/kinds/archive/object_side.h"
 
@@ -19,7 +19,7 @@ class DocumentSide final : public ObjectSide {
  private:
   struct Document {
     bool exists = false;
-    std::optional<Entity> entity;  // absent if it is not of a job's making, or damaged
+    std::optional<Entity> entity;  // absent if no job has written the document, or if it is damaged
   };
   Task<Result<Document>> load(std::string name);
   Task<Result<void>> load_into(std::string name, Document& into);

@@ -47,7 +47,8 @@ class Mover final : public BulkJob {
                 {.entity = reach.selection.entity,
                  .doing = doing(reach.step),
                  .changed = "moved",
-                 // What comes back from objects is counted when it is put, and erased there afterwards.
+                 // Entities that come back from objects are counted when they are put, and erased from the objects
+                 // later.
                  .done_when_counted = !reach.from.archive}),
         reach_(std::move(reach)),
         from_(std::move(from)),
@@ -74,27 +75,28 @@ class Mover final : public BulkJob {
   Task<Result<void>> remove_group(std::vector<Entity> entities, NotRemoved& left);
   void take_end(PutEnd end, Entity entity, std::vector<Entity>& there);
   Task<Result<void>> remove_page();
-  /// Once for the job: there must be something to restore.
+  /// Checks once per job that there is something to restore.
   Task<Result<void>> begin_restoring();
   Task<Result<void>> note_units(const std::vector<Unit>& units);
-  /// Moves what is at the keys of changed_ by now.
+  /// Moves the present versions of the entities in changed_.
   Task<Result<void>> move_changed();
   Task<Result<std::vector<Entity>>> read_changed();
-  /// What was put and is gone from the source, though this job has not removed it, is no archived entity: takes it
-  /// back. `unheard`: removals of this job that an earlier delivery made and may not have heard of.
+  /// Takes back the copies of entities that are gone from the source though this job has not removed them: they are not
+  /// archived. `unheard`: removals of this job that an earlier delivery made and may not have heard of.
   Task<Result<void>> settle_gone(std::uint64_t unheard);
-  /// Whoever removes an entity from the source has it.
+  /// True if the job that removes an entity from the source owns it.
   [[nodiscard]] bool competes() const { return reach_.step != jobs::Step::kRestore && !reach_.from.archive; }
-  /// Where a move of the unit changes something in tables.
+  /// Returns the places where a move of the unit changes tables.
   [[nodiscard]] std::vector<PartitionRef> places_of(const Unit& unit) const;
 
   jobs::Reach reach_;
   std::unique_ptr<Side> from_;
   std::unique_ptr<Side> to_;
-  Keys changed_;                                   // since they were read: to be read and moved again
-  std::vector<Entity> page_moved_;                 // of a source that removes pages
-  std::map<std::string, std::vector<Gone>> gone_;  // before they were removed; by unit
-  std::map<std::pair<std::string, std::string>, table_store::Version> refused_;  // because something newer is there
+  Keys changed_;                                   // since they were read: they are read and moved again
+  std::vector<Entity> page_moved_;                 // entities that were moved, of a source that removes pages
+  std::map<std::string, std::vector<Gone>> gone_;  // entities that were gone before they were removed; by unit
+  std::map<std::pair<std::string, std::string>, table_store::Version>
+      refused_;  // versions that were refused because a newer one is there
   bool found_pending_ = false;
 };
 
@@ -106,7 +108,7 @@ Task<Result<void>> Mover::close() {
 }
 
 Task<Result<void>> Mover::prepare() {
-  // The job of a single entity makes its destination when it finds it missing.
+  // The job of a single entity creates its destination when it finds it missing.
   if (reach_.selection.entity) co_return Result<void>{};
   co_return co_await to_->prepare();
 }
@@ -178,14 +180,14 @@ Task<Result<void>> Mover::work_on(std::vector<Entity> entities) {
 }
 
 Task<Result<void>> Mover::missing() {
-  // Put by an earlier delivery, and somebody else removed the entity before this job could.
+  // An earlier delivery put it, and somebody else removed the entity before this job could.
   if (found_pending_) co_return Result<void>{};
   if (reach_.from.archive) {
     CO_TRY(co_await from_->require());
   }
   if (!to_->always_notes()) {
     const auto copy = co_await to_->get(*reach_.selection.entity);
-    // Nothing was ever archived, not even the table is there.
+    // Nothing was ever archived: even the table is missing.
     if (!copy && copy.error().code != ErrorCode::kTableNotFound) co_return fail(copy.error());
     if (copy && copy->has_value() && (*copy)->operation == context_.job_id()) {
       if (competes()) gone_[""].push_back({*reach_.selection.entity});
@@ -228,12 +230,12 @@ Task<Result<void>> Mover::move_unit(Unit unit) {
 }
 
 void Mover::take_end(PutEnd end, Entity entity, std::vector<Entity>& there) {
-  // A newer version of the same archive was restored: this one is over.
+  // A newer version of the same archive was restored, so this one is obsolete.
   const bool over = end == PutEnd::kNewerCopy && from_->keeps_versions();
   if (end == PutEnd::kThere || over) {
     there.push_back(std::move(entity));
   } else if (end == PutEnd::kReadAgain) {
-    // The source has moved on, unless it still has what was refused: then something newer is there for good.
+    // The source has moved on, unless it still has the version that was refused: then the newer one stays for good.
     auto& refused = refused_[{entity.partition_key, entity.row_key}];
     if (std::exchange(refused, entity.version) == entity.version) return skip(kNewerEntity, entity);
     changed_.push_back({std::move(entity.partition_key), std::move(entity.row_key)});
@@ -267,7 +269,7 @@ Task<Result<void>> Mover::remove(std::string unit_name, std::vector<Entity> enti
   Keys keys;
   for (const auto& entity : left.changed) keys.push_back({entity.partition_key, entity.row_key});
   if (CO_TRY(co_await to_->retract(std::move(unit_name), std::move(left.changed)))) {
-    // Not archived any more, so the page's query decides anew whether they should be.
+    // They are not archived any more, so the page's query decides anew whether they should be.
     look_again();
   } else {
     std::move(keys.begin(), keys.end(), std::back_inserter(changed_));
@@ -294,18 +296,19 @@ Task<Result<void>> Mover::settle_gone(std::uint64_t unheard) {
   for (const auto& [name, entities] : units) {
     for (const auto& each : entities) ++(each.changed ? changed : gone);
   }
-  // Sent back from poison: another job may have relied on this job's copies meanwhile.
+  // The job was sent back from poison: another job may have relied on this job's copies meanwhile.
   const bool relied_on = context_.was_sent_back() && !to_->renames();
   if (gone + changed == 0 || relied_on) co_return Result<void>{};
-  // The ledger counts each removal in its transaction. So it says whether all of ours are known, even if an answer was
-  // about the second arrival of a request.
+  // The ledger counts each removal in its transaction, so it tells whether all of this job's removals are known, even
+  // if an answer belonged to the second arrival of a request.
   const auto ledger = CO_TRY(co_await context_.ledger().read_operation(context_.job_id()));
   const auto late = ledger.counter(kDone) - std::min(ledger.counter(kDone), done());
   did(late);
   unheard += late;
   if (unheard >= gone + changed) co_return Result<void>{};
   if (unheard > 0) {
-    // Some were ours, and nobody knows which: rather two copies than none. What is under its old key is met again.
+    // Some of the removals were this job's, and nobody knows which: keep two copies rather than none. Entities that are
+    // still under their old keys are read again.
     if (gone > unheard) skip_unknown(kPerhapsTwice, gone - unheard);
     if (changed > 0) look_again();
     co_return Result<void>{};
@@ -329,7 +332,7 @@ Task<Result<void>> Mover::move_changed() {
     if (to_->always_notes()) {
       CO_TRY(co_await note_units(units));
     }
-    // The job's limits have let them through already.
+    // The job's limits have already admitted them.
     CO_TRY(co_await context_.side_by_side(units.size(),
                                           [&](std::size_t number) { return move_unit(std::move(units[number])); }));
     CO_TRY(co_await remove_page());
@@ -363,7 +366,7 @@ Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach) {
   selected.account = reach.from.account;
   selected.noted_bytes = [](const Entity&) { return kNotedVersionBytes; };
   auto from = CO_TRY(make_side(context, reach.from, std::move(selected), {.back = back}));
-  // Objects are not counted in the transaction that erases them, so the restored entities are.
+  // Objects are not counted in the transaction that erases them, so the puts of the restored entities are counted.
   const TableRole role{back, reach.from.archive.has_value(), reach.selection.entity.has_value()};
   auto to = CO_TRY(make_side(context, reach.to, {reach.to.table, "", "", {}, reach.to.account}, role));
   co_return co_await run_move(context, std::move(reach), std::move(from), std::move(to));

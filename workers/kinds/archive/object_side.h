@@ -1,5 +1,4 @@
-// What documents and parts have in common as one side of a move: the objects, how they are named, and what is selected
-// of them.
+// The common part of documents and parts as one side of a move: the objects, their names, and the selection among them.
 #pragma once
 #include "jobs/kinds/archive/archived_object.h"
 #include "jobs/kinds/archive/object_names.h"

@@ -17,10 +17,10 @@ constexpr std::int64_t kFirstVersion = 1;
 constexpr std::int64_t kNotArchived = 0;
 constexpr std::size_t kNotedBesideGroup = 80;  // job, epoch, number and ending of a part's name
 constexpr int kDropRaces = 20;
-// A batch waits for all of its entities together, and a job must stop soon after it is told to.
+// A batch waits until all of its entities are admitted, and a job must stop soon after it is told to.
 constexpr std::size_t kBatchSeconds = 5;
 
-/// Whether `dropped` names this version of the key or a newer one.
+/// Tells whether `dropped` names this version of the key or a newer one.
 bool is_dropped(const std::map<std::pair<std::string_view, std::string_view>, std::int64_t>& dropped,
                 const Entity& entity) {
   const auto found = dropped.find({entity.partition_key, entity.row_key});
@@ -30,7 +30,7 @@ bool is_dropped(const std::map<std::pair<std::string_view, std::string_view>, st
 }  // namespace
 
 PartSide::KeyDigest PartSide::digest_of(const Entity& entity) {
-  // No key has a line break in it.
+  // No key contains a line break.
   const auto hash = sha256(entity.partition_key + "\n" + entity.row_key);
   KeyDigest digest{};
   std::copy_n(hash.begin(), digest.size(), digest.begin());
@@ -67,7 +67,7 @@ Task<Result<void>> PartSide::learn_newest() {
       parts_.push_back(std::move(part->name));
       for (const auto& entity : part->entities) lines.push_back({digest_of(entity), entity.version, number});
       if (lines.size() <= kMaxIndexedLines) continue;
-      // Everything is restored: the newest wins in the table.
+      // Everything is restored: the table keeps the newest version.
       if (filter_.matches_all() && selection_.operation.empty()) co_return Result<void>{};
       co_return fail(ErrorCode::kJobInvalid, "The archive has more than " + std::to_string(kMaxIndexedLines) +
                                                  " entities: restore all of it, or a part under a longer prefix.");
@@ -142,7 +142,8 @@ Task<Result<std::optional<Entity>>> PartSide::get(jobs::EntityKey key) {
 }
 
 Task<Result<void>> PartSide::before_put(std::vector<Entity> entities) {
-  // A single entity was looked for in all parts; of a page, the others are known by what was learned.
+  // The versions of a single entity were looked for in all parts; the versions of a page's entities are known from
+  // learn_newest().
   for (std::size_t i = 1; i < read_from_.size(); ++i) {
     CO_TRY(co_await drop(read_from_[i], entities));
   }
@@ -229,7 +230,7 @@ Task<Result<PutOutcome>> PartSide::put(Unit unit) {
   out.ends.resize(unit.entities.size(), PutEnd::kThere);
   for (auto& entity : unit.entities) entity.operation = context_.job_id();
   auto outcome = CO_TRY(co_await publish(std::move(unit.name), std::move(unit.entities), kFirstVersion, {}));
-  // The name is this delivery's alone, so what is there already is what an answer that was lost was about.
+  // Only this delivery uses the name, so an object that is there already comes from a put whose answer was lost.
   const bool there = outcome == WriteOutcome::kApplied || outcome == WriteOutcome::kUnchanged;
   if (!there) std::fill(out.ends.begin(), out.ends.end(), PutEnd::kInTheWay);
   co_return out;
@@ -257,7 +258,7 @@ Task<Result<void>> PartSide::take_back(std::string unit_name, std::vector<jobs::
     auto& entity = gone.emplace_back();
     entity.partition_key = std::move(key.partition_key);
     entity.row_key = std::move(key.row_key);
-    entity.version = INT64_MAX;  // the part is this job's alone, and has the key once
+    entity.version = INT64_MAX;  // only this job uses the part, and it has the key once
   }
   co_return co_await drop(std::move(unit_name), std::move(gone));
 }
@@ -268,7 +269,7 @@ Task<Result<void>> PartSide::drop(std::string name, std::vector<Entity> entities
     auto& version = dropped[{entity.partition_key, entity.row_key}];
     version = std::max(version, entity.version);
   }
-  // Another job may write the part again at the same time: each loses only what it meant to.
+  // Another job may write the part again at the same time: each must remove only its own entities.
   for (int race = 0; race < kDropRaces; ++race) {
     CO_TRY(context_.check());
     auto part = CO_TRY(co_await load(name));

@@ -1,14 +1,14 @@
-// Immutable parts of many lines as one side of a move. What is read from a table is gathered to a batch of up to
+// Immutable parts of many lines as one side of a move. Entities read from a table are gathered to a batch of up to
 // kBatchEntities or kBatchBytes, cut by partition or time, and each cut becomes one part, published whole.
 //   crash     The note has the parts of the batch. A later delivery finishes those that were published: it removes
-//             what is in them from the source if it still is that version.
+//             their entities from the source where these are still of that version.
 //   changed   An entity that changed between its part and its removal is retracted: the part is written again without
 //             it, as the next version. So the newest version of a key is in one place once the job is quiet.
-//   restored  The same: the part is written again without what was restored, and erased with its last entity.
-// A key that was archived, created anew and archived again is in two parts, and its newest version alone is restored.
-// To know it, keys and versions of the whole archive are read first (up to kMaxIndexedLines of them; beyond that only
-// everything can be restored at once, and the newest wins in the table). Its other versions are dropped from their
-// parts before it is put into the table: whatever dies then, an older version does not come back in its place.
+//   restored  Likewise: the part is written again without the restored entities, and erased with its last entity.
+// A key that was archived, created anew and archived again is in two parts, and only its newest version is restored. To
+// know it, the job first reads the keys and versions of the whole archive (up to kMaxIndexedLines of them; beyond that
+// only everything can be restored at once, and the table keeps the newest). The other versions of a key are dropped
+// from their parts before it is put into the table, so that no crash lets an older version come back in its place.
 #pragma once
 #include <array>
 #include <map>
@@ -49,23 +49,23 @@ class PartSide final : public ObjectSide {
     std::int64_t version = 0;
     std::vector<Entity> entities;
   };
-  /// Of a key, so that millions of them fit into memory.
+  /// The digest of a key, so that millions of them fit into memory.
   using KeyDigest = std::array<char, 16>;
   static KeyDigest digest_of(const Entity& entity);
   struct Line {
     KeyDigest key;
     std::int64_t version = 0;
-    std::uint32_t part = 0;  // of parts_
+    std::uint32_t part = 0;  // index into parts_
     auto operator<=>(const Line&) const = default;
   };
 
-  /// Nothing if there is no such part; no entities and version 0 if it is not of a job's making.
+  /// Returns nothing if there is no such part; no entities and version 0 if no job has written it.
   Task<Result<std::optional<Part>>> load(std::string name);
-  /// The next page of names of parts below `root`.
+  /// Returns the next page of names of parts below `root`.
   Task<Result<jobs::ObjectNames>> part_names(std::string root, std::string from);
-  /// Notes which keys are in several versions, once.
+  /// Finds out, once, which keys have several versions.
   Task<Result<void>> learn_newest();
-  /// The lines with the entity's key, the newest last, if there are several.
+  /// Returns the lines with the entity's key, the newest last, if there are several.
   [[nodiscard]] std::span<const Line> lines_of(const Entity& entity) const;
   [[nodiscard]] bool obsolete(const Entity& entity) const;
   /// Writes the part again without these versions and older ones of their keys; erases it if nothing is left.
@@ -76,10 +76,11 @@ class PartSide final : public ObjectSide {
 
   std::uint64_t next_number_ = 0;
   bool learned_ = false;
-  std::vector<Line> several_;           // those of keys with more than one; sorted
-  std::vector<std::string> parts_;      // that the lines are in
-  std::vector<std::string> read_from_;  // the parts that what was read last is in, first that of the newest version
-  std::vector<Entity> obsolete_;        // of the part read last
+  std::vector<Line> several_;       // the lines of keys that have more than one; sorted
+  std::vector<std::string> parts_;  // the parts of the lines
+  std::vector<std::string>
+      read_from_;                 // the parts of the page that was read last, first the part with the newest version
+  std::vector<Entity> obsolete_;  // entities of the part that was read last
 };
 
 }  // namespace tidemark::workers

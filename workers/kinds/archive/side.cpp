@@ -21,16 +21,18 @@ nlohmann::json Side::note(const std::vector<Unit>& units) const {
 Task<Result<PutEnd>> Side::end_of_shared(std::string operation, const table_store::TableClient* there) {
   if (operation.empty() || operation == context_.job_id()) co_return PutEnd::kThere;
   std::optional<jobs::JobRecord> job;
-  // Whoever has written to a table has a ledger in its account; whoever archives to objects, where it counts.
+  // A job that has written to a table has a ledger in the table's account; a job that archives to objects has one in
+  // the account where it counts.
   if (there == nullptr) job = CO_TRY(co_await context_.jobs.find(operation));
   const auto counts_in = job ? jobs::ledger_accounts(*job).front() : std::string();
   const auto tables = context_.jobs.tables_in(there != nullptr ? there->account() : counts_in);
   const auto ledger = CO_TRY(co_await tables->read_operation(operation));
   if (ledger.closed) co_return PutEnd::kThere;
   if (there != nullptr) job = CO_TRY(co_await context_.jobs.find(std::move(operation)));
-  // Its record and its ledger were collected. Without a ledger alone, it may just not have written to a table yet.
+  // Its record and its ledger were collected. If only the ledger is missing, the job may not have written to a table
+  // yet.
   if (!job.has_value() && ledger.epoch == 0) co_return PutEnd::kThere;
-  // A job that comes back from poison takes no copy back (mover.h).
+  // A job that was sent back from poison takes no copy back (mover.h).
   const bool poisoned = job.has_value() && job->state == jobs::JobState::kPoisoned;
   co_return poisoned ? PutEnd::kThere : PutEnd::kAnothers;
 }

@@ -17,14 +17,14 @@
 
 namespace tidemark::workers {
 
-/// What is put together, and as far as the side can do that, succeeds or fails together.
+/// Entities that are put together and, as far as the side can do that, succeed or fail together.
 struct Unit {
   std::vector<Entity> entities;
-  std::string name = {};           // part_side: of the part
-  std::string partition_key = {};  // rekey_side: where they come to
+  std::string name = {};           // part_side: the name of the part
+  std::string partition_key = {};  // rekey_side: the partition of the new keys
 };
 
-/// Why an entity is not put at all. Without a reason it is passed over.
+/// The reason why an entity is not put at all. Without a reason it is passed over.
 struct Refused {
   jobs::EntityKey key;
   std::string_view reason;
@@ -33,13 +33,13 @@ struct Refused {
 enum class PutEnd : std::uint8_t {
   kThere = 1,      // the side has this version, so it may be removed from the source
   kReadAgain = 2,  // the side has a newer version, so the source has moved on
-  kNewerCopy = 3,  // the side has a copy of a newer version, which stays
+  kNewerCopy = 3,  // the side has a copy in a newer version, which stays
   kInTheWay = 4,   // the side has something that is not a copy, which stays
-  kAnothers = 5,   // the side has this version, from another job that goes on with it
+  kAnothers = 5,   // the side has this version, written by another job that has not ended
 };
 struct PutOutcome {
   std::vector<PutEnd> ends;   // one for each entity of the unit
-  std::uint64_t counted = 0;  // added to the job's count of what is done
+  std::uint64_t counted = 0;  // added to the job's done count
 };
 
 enum class RemoveEnd : std::uint8_t { kRemoved = 1, kGone = 2, kChanged = 3 };
@@ -48,17 +48,17 @@ struct RemoveOutcome {
   std::uint64_t counted = 0;
 };
 
-/// What was put and could not be removed from the source: it was not there, or in another version.
+/// An entity that was put and could not be removed from the source, because it was gone or had changed.
 struct Gone {
   jobs::EntityKey key;
   bool changed = false;
 };
 
-/// Read from a note: what an earlier delivery may have left unfinished.
+/// Read from a note: the work that an earlier delivery may have left unfinished.
 struct Unfinished {
   std::vector<Unit> put;              // in the destination, and perhaps still in the source
-  std::vector<jobs::EntityKey> keys;  // perhaps put; to be moved, in whatever version they are
-  std::vector<Gone> gone;             // put, and not in the source any more as they were
+  std::vector<jobs::EntityKey> keys;  // perhaps put; move them in their present version
+  std::vector<Gone> gone;             // put, and no longer in the source in that version
 };
 
 class Side : public Source {
@@ -68,65 +68,66 @@ class Side : public Source {
   /// Nothing is written here after this.
   virtual Task<Result<void>> close() { co_return Result<void>{}; }
 
-  // As a source. get() may be called side by side, unless the side removes pages: then in a single entity's job only.
+  // Used as a source. get() may be called side by side, unless the side removes pages: then in a single entity's job
+  // only.
 
   /// Fails if there is nothing that could be read: kContainerNotFound, kResourceNotFound, kJobInvalid.
   virtual Task<Result<void>> require_any() { return require(); }
-  /// Called before entities of a page are put. What the side has of them besides, in older versions, goes now: once the
-  /// newest is back, nothing may bring an older one back.
+  /// Called before entities of a page are put. Removes the older versions that the side has of them: once the newest is
+  /// back, nothing may bring an older one back.
   virtual Task<Result<void>> before_put(std::vector<Entity>) { co_return Result<void>{}; }
   /// Removes the entities that still have the given version. All are of one partition, unless the side removes pages.
   virtual Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) = 0;
-  /// True if what is read is removed page by page and does not change meanwhile, so that nothing needs to be noted.
+  /// True if entities are removed page by page and do not change meanwhile, so that no note is needed.
   [[nodiscard]] virtual bool removes_pages() const { return false; }
-  /// Called when what read() returned has been moved as far as possible.
+  /// Called when the page of the last read() has been moved as far as possible.
   virtual Task<Result<void>> finish_page() { co_return Result<void>{}; }
   /// True if there may be older versions of a key beside newer ones.
   [[nodiscard]] virtual bool keeps_versions() const { return false; }
 
-  // As a destination.
+  // Used as a destination.
 
   virtual Task<Result<void>> prepare() { co_return Result<void>{}; }
   /// True if a page like this may still grow.
   [[nodiscard]] virtual bool wants_more(const std::vector<Entity>&) const { return false; }
-  /// Takes out of a page what cannot be put.
+  /// Takes the entities that cannot be put out of a page.
   virtual std::vector<Refused> refuse(std::vector<Entity>&) { return {}; }
   virtual std::vector<Unit> units(std::vector<Entity> entities);
-  /// The version that an entity has once it is here.
+  /// Returns the version that an entity has once it is here.
   [[nodiscard]] virtual table_store::Version put_version(const Entity& entity) const { return entity.version; }
-  /// What the next delivery needs to know if this one dies after some of the units were put.
+  /// Returns the state that the next delivery needs if this one dies after some of the units were put.
   [[nodiscard]] virtual nlohmann::json note(const std::vector<Unit>& units) const;
   virtual Task<Result<Unfinished>> unfinished(nlohmann::json note) = 0;
   /// True if even a single entity needs a note.
   [[nodiscard]] virtual bool always_notes() const { return false; }
   virtual Task<Result<PutOutcome>> put(Unit unit) = 0;
-  /// True if what was put does not have the key of its source, where something else may be by now. Then what changes in
-  /// the source is not put again: what was put is taken back, unless this job has removed its source.
+  /// True if a put does not use the key of its source, where something else may be by now. Then a changed source entity
+  /// is not put again: the put is taken back, unless this job has removed its source.
   [[nodiscard]] virtual bool renames() const { return false; }
   /// Called if entities of a unit that was put have changed in the source. True if they are no longer here. False if
   /// they stay until a newer version is put, which the mover does.
   virtual Task<Result<bool>> retract(std::string, std::vector<Entity>) { co_return false; }
-  /// Removes what this job has put under these keys, and nothing else.
+  /// Removes the entities that this job has put under these keys, and nothing else.
   virtual Task<Result<void>> take_back(std::string unit_name, std::vector<jobs::EntityKey> keys) = 0;
 
  protected:
   using Source::Source;
-  /// Of a version that was here already, written by `operation`. Two jobs that share a copy cannot tell who may take it
-  /// back, so only the job that wrote it removes the entity from the source, unless it is over. `there`: the tables
-  /// that it is in; null for objects.
+  /// Returns the end of a put that found its version here already, written by `operation`. Two jobs that share a copy
+  /// cannot tell which of them may take it back, so only the job that wrote it removes the entity from the source,
+  /// unless that job is over. `there`: the tables that the copy is in; null for objects.
   Task<Result<PutEnd>> end_of_shared(std::string operation, const table_store::TableClient* there = nullptr);
 };
 
-/// An entity that was about to be put. A copy in an older version is of an earlier round: its source was removed then,
-/// and somebody has made another one since.
+/// An entity that was about to be put. A copy in an older version belongs to an earlier round: its source was removed
+/// then, and the entity was created anew since.
 struct NotedEntity {
   jobs::EntityKey key;
   table_store::Version version = 0;
 };
-/// What is noted of an entity beside its key and the brackets.
+/// The bytes that a note takes for an entity, beside its key and the brackets.
 inline constexpr std::size_t kNotedVersionBytes = 20;
 
-/// Reads what note() writes unless the side has a form of its own: [[pk,rk,version],...]. Tolerant; a note of an
+/// Reads the result of note(), unless the side has a form of its own: [[pk,rk,version],...]. Tolerant; a note of an
 /// earlier program has no versions.
 std::vector<NotedEntity> entities_of_note(const nlohmann::json& note);
 

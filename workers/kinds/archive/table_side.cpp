@@ -15,7 +15,7 @@ namespace {
 Mutation copy_of(const Entity& entity, table_store::Version version, bool back) {
   auto mutation = jobs::copy_of(entity.row_key, version, entity.properties);
   mutation.restores = back;
-  // What is no copy is in the way of an archived one; in the way of the original only what has been written since.
+  // An entity that is no copy blocks an archived one. It blocks the original only if it was written since.
   mutation.lenient = !back;
   return mutation;
 }
@@ -23,7 +23,7 @@ Mutation copy_of(const Entity& entity, table_store::Version version, bool back) 
 }  // namespace
 
 Task<Result<bool>> TableSide::open() {
-  // Where the job counts, its operation is open already.
+  // In the account where the job counts, its operation is open already.
   if (tables_->account() == context_.ledger().account()) co_return false;
   co_return co_await context_.open_in(*tables_);
 }
@@ -58,7 +58,7 @@ Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
     CO_TRY(context_.check());
     const auto& [key, version] = noted[number];
     const auto copy = CO_TRY(co_await tables_->get(table_, key.partition_key, key.row_key));
-    // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
+    // Without a copy, the move had not begun: the page's query finds the entity, if it still matches.
     copied[number] = copy.has_value() && copy->source_version.value_or(0) >= std::max(version, table_store::Version{1});
     co_return Result<void>{};
   }));
@@ -72,7 +72,7 @@ Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
 std::vector<Refused> TableSide::refuse(std::vector<Entity>& entities) {
   std::vector<Refused> out;
   if (!role_.counts_puts) return out;
-  // What lies outside of tables may have been edited there.
+  // Entities that were kept outside of tables may have been edited there.
   std::erase_if(entities, [&](const Entity& entity) {
     const bool fits = table_store::check_key(entity.partition_key) && table_store::check_key(entity.row_key) &&
                       table_store::check_properties(entity.partition_key, entity.row_key, entity.properties);
@@ -116,7 +116,7 @@ Task<Result<std::vector<MutationOutcome>>> TableSide::put_copies(std::string par
 Task<Result<PutEnd>> TableSide::end_of(MutationOutcome outcome, jobs::EntityKey key, table_store::Version version) {
   if (outcome.kind == WriteOutcome::kUnchanged && !role_.back) {
     auto copy = CO_TRY(co_await tables_->get(table_, std::move(key.partition_key), std::move(key.row_key)));
-    // Whoever wrote it has taken it back.
+    // The job that wrote it has taken it back.
     if (!copy.has_value() || copy->source_version != version) co_return PutEnd::kReadAgain;
     co_return co_await end_of_shared(std::move(copy->operation), tables_.get());
   }

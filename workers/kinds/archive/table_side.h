@@ -1,5 +1,5 @@
-// A table as one side of a move: puts are put-if-newer in entity group transactions, removals name the version. As the
-// destination of a restoring move it counts what it puts if the other side cannot count in the same transaction.
+// A table as one side of a move: puts are put-if-newer in entity group transactions, and removals name the version. As
+// the destination of a restoring move it counts its puts if the other side cannot count in the same transaction.
 #pragma once
 #include "workers/kinds/archive/side.h"
 
