@@ -27,11 +27,11 @@ constexpr CronField kMonth{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec
 constexpr CronField kDayOfWeek{"day of week", 0, 7, "sunmontuewedthufrisat"};
 
 std::unexpected<Error> wrong(const CronField& field, std::string_view part) {
-  return fail(ErrorCode::kInvalidInput, std::string("cron: '").append(part).append("' is not a valid ").append(field.name) +
-                                            ": use " + std::to_string(field.first) + " to " +
-                                            std::to_string(field.last) +
-                                            ", a range a-b, a list a,b, a step */n or a-b/n" +
-                                            (field.names.empty() ? "." : ", or a name of three letters."));
+  return fail(ErrorCode::kInvalidInput,
+              std::string("cron: '").append(part).append("' is not a valid ").append(field.name) + ": use " +
+                  std::to_string(field.first) + " to " + std::to_string(field.last) +
+                  ", a range a-b, a list a,b, a step */n or a-b/n" +
+                  (field.names.empty() ? "." : ", or a name of three letters."));
 }
 
 std::optional<int> parse_number(std::string_view text) {
