@@ -34,6 +34,7 @@ PAUSE_MS = 12        # between two operations of a client, of which there are 18
 LATE_MS = 30         # for up to so long, an answer of the database is held back on its way
 AWAY_S = (0.2, 2.5)  # for how long a process stands still, or a link is cut
 MOST_NOT_JUDGED = 0.01
+THREADS = "8"        # of a store that waits for a database; half of them may scan
 
 
 class SetUp:
@@ -105,7 +106,7 @@ class Postgres(SetUp):
 
     def arguments_of(self, stack, _store):
         link = self.links[self.stacks.index(stack)]
-        return ("--engine", "postgres", "--database", link.database(self.database))
+        return ("--engine", "postgres", "--database", link.database(self.database), "--threads", THREADS)
 
     def end_sessions(self):
         self.cluster.query(self.database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "

@@ -13,11 +13,12 @@ import networks
 SOCKET = ".s.PGSQL.5432"
 PORT = 5432
 READ_AT_ONCE = 65536
+SOME = 0.3  # of the answers
 
 
 class Link:
-    """A socket in a directory, behind which a thread passes everything on, or waits. `late_s`: each answer is held back
-    by up to this time."""
+    """A socket in a directory, behind which a thread passes everything on, or waits. `late_s`: some answers are held back
+    by up to this time, and overtaken by others."""
 
     def __init__(self, cluster, late_s=0.0):
         self._directory = tempfile.mkdtemp(prefix="tmlk")  # short, since it is part of a socket's path
@@ -27,7 +28,7 @@ class Link:
         listener.bind(os.path.join(self._directory, SOCKET))
         def hold_back():
             self._whole.wait()
-            if late_s:
+            if late_s and random.random() < SOME:
                 time.sleep(random.uniform(0, late_s))
         self._relay = Relay(listener, cluster, self._whole.wait, hold_back)
 
