@@ -7,8 +7,7 @@
 namespace tidemark::histories {
 namespace {
 
-constexpr int kMostOperations = 3000, kMostUnknown = 8;
-constexpr std::chrono::seconds kPatience{3};
+constexpr int kMostOperations = 3000, kMostUnknown = 4;
 constexpr std::chrono::milliseconds kNap{50};  // of a client that got no answer
 
 }  // namespace
@@ -67,7 +66,7 @@ HttpAnswer Client::ask(const std::vector<int>& ports, HttpRequest request, std::
       "/devstoreaccount1" + request.target + "?" + std::string(query) + (query.empty() ? "" : "&") + workload_.sas;
   const int port = any_of(ports);
   auto& connection = connections_[port];
-  if (!connection) connection = std::make_unique<HttpConnection>(port, kPatience);
+  if (!connection) connection = std::make_unique<HttpConnection>(port, workload_.patience);
   auto answer = connection->ask(request);
   if (answer.status == 0 || answer.status >= 500) std::this_thread::sleep_for(kNap);
   return answer;

@@ -38,7 +38,7 @@ struct Workload {
   std::vector<std::string> queues;
   std::atomic<Token> last_token{0};
   std::atomic<bool> stop{false};
-  std::chrono::milliseconds pause{0};
+  std::chrono::milliseconds pause{0}, patience{3000};
   Token next_token() { return ++last_token; }
 };
 

@@ -14,6 +14,6 @@ tidemark_program(histories_client
           ${CMAKE_CURRENT_LIST_DIR}/http_connection.cpp ${CMAKE_CURRENT_LIST_DIR}/message_clients.cpp
   LINK tidemark_histories nlohmann_json::nlohmann_json)
 foreach(set_up embedded shards postgres shared)
-  tidemark_python_test(histories_${set_up} LABEL histories NIGHT TIMEOUT 300
+  tidemark_python_test(histories_${set_up} LABEL histories TIMEOUT 600
     SCRIPT ${CMAKE_CURRENT_LIST_DIR}/histories_test.py ARGS ${set_up})
 endforeach()

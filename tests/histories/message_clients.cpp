@@ -2,12 +2,13 @@
 
 #include <cctype>
 #include <functional>
+#include <thread>
 
 namespace tidemark::histories {
 namespace {
 
 constexpr const char* kXml = "x-ms-version: 2019-02-02\r\nContent-Type: application/xml\r\n";
-constexpr int kMostAtOnce = 32, kEmptyAnswers = 3, kDrainedS = 600;
+constexpr int kMostAtOnce = 32, kEmptyAnswers = 3, kDrainedS = 30;
 constexpr Moment kSecond = 1'000'000;
 
 /// A receipt is known by a number that is made of it.
@@ -159,18 +160,26 @@ std::optional<std::size_t> MessageClient::count(const std::string& queue) {
 bool MessageClient::drain(const std::string& queue) {
   const auto counted = count(queue);
   if (!counted) return false;
-  std::set<Token> found;
+  auto& found = found_[queue];
+  const auto try_again = [] {  // once messages that a lost answer has hidden are there again
+    std::this_thread::sleep_for(std::chrono::seconds(kDrainedS));
+    return false;
+  };
   for (int empty = 0; empty < kEmptyAnswers;) {
     const auto held = receive(queue, kMostAtOnce, kDrainedS);
-    if (!held) return false;
+    if (!held) return try_again();
     for (const auto& message : *held) found.insert(message.id);
     empty = held->empty() ? empty + 1 : 0;
   }
   if (*counted != found.size()) {
+    if (miscounted_.insert(queue).second) {  // something may still have been under way
+      found.clear();
+      return try_again();
+    }
     book_.complain(queue + " counts " + std::to_string(*counted) + " messages, and has " +
                    std::to_string(found.size()));
   }
-  book_.drained[queue] = std::move(found);
+  book_.drained[queue] = found;
   return true;
 }
 

@@ -25,6 +25,9 @@ class MessageClient final : public Client {
   std::optional<std::size_t> count(const std::string& queue);
   MessageOperation begin_message(MessageVerb verb) const;
   void end_message(const std::string& queue, Token id, MessageOperation operation, const HttpAnswer& answer);
+
+  std::map<std::string, std::set<Token>> found_;  // in queues, once all was quiet
+  std::set<std::string> miscounted_;              // queues
 };
 
 }  // namespace tidemark::histories

@@ -71,7 +71,8 @@ bool MessageModel::become_visible(State& state) const {
 
 bool MessageModel::done(State& state, const MessageOperation& operation) const {
   const bool holds = state.life == Life::kThere && state.receipt == operation.receipt;
-  const auto hide = [&] { state.hidden_until = state.now + operation.hidden_for - slack_; };
+  // The store looks at its clock after the call; others may see the message for a while after that.
+  const auto hide = [&] { state.hidden_until = operation.invoked + operation.hidden_for - slack_; };
   const bool unknown = operation.outcome == Outcome::kUnknown;
   switch (operation.verb) {
     case MessageVerb::kPut:

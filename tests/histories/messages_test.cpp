@@ -118,6 +118,15 @@ TEST(Messages, TwoLiveReceiptsAreWrong) {
   history.expect_right(10);  // clocks may differ by so much
 }
 
+TEST(Messages, TheTimeOfAReceiptBeginsBeforeOthersSeeIt) {
+  MessageHistory history;
+  history.put(0, 10);
+  history.receive(20, 300, 1, 1000);
+  history.add(MessageVerb::kPeek, 200, 210).text = 1;
+  history.receive(1015, 1025, 2);
+  history.expect_right();
+}
+
 TEST(Messages, AReceiptEndsWithItsTime) {
   MessageHistory history;
   history.put(0, 10);
