@@ -6,11 +6,23 @@
 #include "blob_store/storage/blob_records.h"
 
 namespace tidemark::simulation {
+namespace {
+
+constexpr histories::Row kRow = 0;  // a blob is one
+
+}  // namespace
 
 std::size_t BlobOracle::begun(const std::string& blob, BlobState leaves) {
-  auto& states = blobs_[blob].states;
-  states.push_back(std::move(leaves));
-  return states.size() - 1;
+  auto& known = blobs_[blob];
+  const auto number = known.states.size();
+  histories::RegisterOperation write;
+  write.invoked = now();
+  write.outcome = histories::Outcome::kUnknown;
+  write.changes = {{histories::Verb::kErase, kRow}};
+  if (leaves) write.changes = {{histories::Verb::kPut, kRow, static_cast<histories::Token>(number)}};
+  known.writes.push_back(std::move(write));
+  known.states.push_back(std::move(leaves));
+  return number;
 }
 
 void BlobOracle::acknowledged(const std::string& blob, std::size_t operation, const OperationLedger& closed) {
@@ -20,7 +32,10 @@ void BlobOracle::acknowledged(const std::string& blob, std::size_t operation, co
     violated("B2: operation " + std::to_string(operation) + " of " + blob + " is counted " +
              std::to_string(closed.counter(kWritten)) + " times");
   }
-  known.acknowledged = operation;
+  auto& write = known.writes[operation - 1];
+  write.returned = now();
+  write.outcome = changes ? histories::Outcome::kOk : histories::Outcome::kRefused;
+  if (!changes) write.refusal = histories::Refusal::kAbsent;
   ++operations_;
 }
 
@@ -28,28 +43,38 @@ void BlobOracle::overtaken(const std::string& blob, const Result<WriteOutcome>& 
   if (outcome && *outcome == WriteOutcome::kApplied) violated("B3: an attempt that was overtaken changed " + blob);
 }
 
-std::size_t BlobOracle::oldest(const std::string& blob) const {
-  const auto found = blobs_.find(blob);
-  return found == blobs_.end() ? 0 : std::max(found->second.acknowledged, found->second.shown);
-}
-
-void BlobOracle::shown(const std::string& blob, std::size_t oldest, const BlobState& state) {
+void BlobOracle::shown(const std::string& blob, histories::Moment asked, const BlobState& state) {
   ++reads_;
-  auto& known = blobs_[blob];
-  const auto from = known.states.begin() + static_cast<std::ptrdiff_t>(oldest);
-  const auto found = std::find(from, known.states.end(), state);
-  if (found == known.states.end()) {
-    return violated("B1: " + blob + " is " + (state ? state->substr(0, 20) : "not there") + " after operation " +
-                    std::to_string(oldest));
-  }
-  known.shown = std::max(known.shown, static_cast<std::size_t>(found - known.states.begin()));
+  const auto& states = blobs_[blob].states;
+  const auto found = std::ranges::find(states, state);
+  if (found == states.end()) return violated("B1: " + blob + " shows what nobody wrote: " + state->substr(0, 20));
+  note_read(blob, asked, state ? std::optional(static_cast<histories::Token>(found - states.begin())) : std::nullopt);
 }
 
-void BlobOracle::listed(const std::string& blob, std::size_t oldest, bool there) {
-  const auto& states = blobs_[blob].states;
-  const auto from = states.begin() + static_cast<std::ptrdiff_t>(oldest);
-  if (std::any_of(from, states.end(), [there](const auto& state) { return state.has_value() == there; })) return;
-  violated("B1: " + blob + (there ? " is listed" : " is not listed") + " after operation " + std::to_string(oldest));
+void BlobOracle::listed(const std::string& blob, histories::Moment asked, bool there) {
+  note_read(blob, asked, there ? std::optional(histories::kAnything) : std::nullopt);
+}
+
+void BlobOracle::note_read(const std::string& blob, histories::Moment asked, std::optional<histories::Token> seen) {
+  auto& reads = blobs_[blob].reads;
+  histories::RegisterOperation read;
+  read.invoked = asked;
+  read.returned = now();
+  read.client = static_cast<int>(reads.size()) + 1;  // each by somebody else: who looked before whom, times say
+  read.asked = {kRow, kRow, std::nullopt};
+  if (seen) read.seen[kRow] = {*seen, *seen};
+  reads.push_back(std::move(read));
+}
+
+void BlobOracle::judge() {
+  for (auto& [blob, known] : blobs_) {
+    auto history = std::move(known.writes);
+    history.insert(history.end(), known.reads.begin(), known.reads.end());
+    const auto judgement = histories::judge(history);
+    if (judgement.verdict == histories::Verdict::kRight) continue;
+    const bool wrong = judgement.verdict == histories::Verdict::kWrong;
+    violated("B1: " + blob + ": " + (wrong ? judgement.story : "its history takes too long to judge"));
+  }
 }
 
 void BlobOracle::committed(std::size_t shard, const Committed& committed) {

@@ -152,22 +152,19 @@ Task<void> BlobPeople::read_at_random(BlobPeople& self) {
 }
 
 Task<bool> BlobPeople::read(BlobPeople& self, blob_store::BlobClient& store, std::string blob) {
-  const auto oldest = self.oracle_.oldest(blob);
+  const auto asked = self.oracle_.now();
   const auto found = co_await store.read(kContainer, blob, 0, std::nullopt);
   if (!found) co_return false;
-  self.oracle_.shown(blob, oldest, *found ? BlobState((*found)->bytes) : std::nullopt);
+  self.oracle_.shown(blob, asked, *found ? BlobState((*found)->bytes) : std::nullopt);
   co_return true;
 }
 
 Task<bool> BlobPeople::list(BlobPeople& self, blob_store::BlobClient& store) {
-  std::vector<std::size_t> oldest;
-  for (const auto& blob : self.blobs_) oldest.push_back(self.oracle_.oldest(blob));
+  const auto asked = self.oracle_.now();
   const auto listed = co_await store.list(kContainer, "", "");
   if (!listed) co_return false;
   const std::set<std::string> names(listed->names.begin(), listed->names.end());
-  for (std::size_t i = 0; i < self.blobs_.size(); ++i) {
-    self.oracle_.listed(self.blobs_[i], oldest[i], names.contains(self.blobs_[i]));
-  }
+  for (const auto& blob : self.blobs_) self.oracle_.listed(blob, asked, names.contains(blob));
   co_return true;
 }
 

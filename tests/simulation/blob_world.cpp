@@ -130,6 +130,7 @@ class BlobWorld {
 
   RunOutcome outcome(const std::string& complaint) {
     if (!complaint.empty() && !violated()) complain(complaint);
+    oracle_.judge();
     RunOutcome outcome;
     outcome.violations = trace_.violations();
     outcome.hash = trace_.hash();

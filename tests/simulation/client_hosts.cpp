@@ -3,6 +3,7 @@
 #include "tests/simulation/index_oracle.h"
 #include "tests/simulation/lookups.h"
 #include "tests/simulation/table_oracle.h"
+#include "tests/simulation/witnesses.h"
 #include "tests/support/seeded_random.h"
 
 namespace tidemark::simulation {
@@ -86,7 +87,7 @@ void WorkerHost::unwind() {
 }
 
 PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes,
-                       LookupOracle& lookups, std::uint64_t seed)
+                       LookupOracle& lookups, Testimony* testimony, std::uint64_t seed)
     : life_(life),
       plan_(plan),
       notes_(notes),
@@ -100,7 +101,10 @@ PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& 
       random_(make_seeded_random(seed)),
       jobs_(tables_, queues_, life.clock(), *random_),
       indexes_(tables_, life.clock(), *random_),
-      lookups_(std::make_unique<Lookups>(network, life, stores, plan, notes, lookups, ~seed)) {}
+      lookups_(std::make_unique<Lookups>(network, life, stores, plan, notes, lookups, ~seed)) {
+  if (testimony == nullptr) return;
+  witnesses_ = std::make_unique<Witnesses>(network, life, stores, notes, *testimony, seed + 1);
+}
 
 PeopleHost::~PeopleHost() = default;
 
@@ -179,6 +183,7 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
     spawn(self.life_.executor(), std::move(last));
   }
   self.lookups_->start();
+  if (self.witnesses_) self.witnesses_->start();
   auto changes = change_entities(self);
   spawn(self.life_.executor(), std::move(changes));
   if (std::ranges::count(self.plan_.indexes, kDenormalisedIndex, &PlannedIndex::name) > 0) {

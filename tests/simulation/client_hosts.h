@@ -61,11 +61,14 @@ struct PeopleNotes {
 
 class LookupOracle;
 class Lookups;
+class Witnesses;
+struct Testimony;
 
 class PeopleHost final : public Program {
  public:
+  /// `testimony`: of witnesses, if there are to be any.
   PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes, LookupOracle& lookups,
-             std::uint64_t seed);
+             Testimony* testimony, std::uint64_t seed);
   ~PeopleHost() override;
   void start();
 
@@ -98,6 +101,7 @@ class PeopleHost final : public Program {
   jobs::JobStore jobs_;
   indexes::IndexStore indexes_;
   std::unique_ptr<Lookups> lookups_;
+  std::unique_ptr<Witnesses> witnesses_;
   std::int32_t next_number_ = 0;
 };
 

@@ -11,7 +11,6 @@
 
 #include "table_store/model/entity.h"
 #include "tests/simulation/scheduler.h"
-#include "tests/simulation/shared_database.h"
 #include "tests/simulation/store_hosts.h"
 #include "tests/simulation/table_oracle.h"
 
@@ -35,12 +34,8 @@ class LookupOracle {
   };
 
   explicit LookupOracle(Scheduler& scheduler) : scheduler_(scheduler) {}
-  /// Where several processes share the tables: what is committed there is not seen at once.
-  void watch(const SharedDatabase& database) { database_ = &database; }
 
   [[nodiscard]] Time now() const { return scheduler_.now(); }
-  /// A question asked now is answered by what had been committed by this moment, or by something newer.
-  [[nodiscard]] Time seen_until() const { return database_ == nullptr ? now() : database_->seen_until(now()); }
   [[nodiscard]] std::uint64_t judged() const { return judged_; }
   /// An entity of the source was written; nothing: it was removed.
   void changed(const Key& key, const std::optional<table_store::Entity>& row, table_store::Version version);
@@ -62,7 +57,6 @@ class LookupOracle {
   void violated(const Question& question, const std::string& invariant, const std::string& what);
 
   Scheduler& scheduler_;
-  const SharedDatabase* database_ = nullptr;
   std::map<Key, std::vector<State>> states_;
   std::uint64_t judged_ = 0;
 };

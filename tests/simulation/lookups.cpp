@@ -116,7 +116,7 @@ Task<void> Lookups::query_at_random(Lookups& self) {
 }
 
 Task<bool> Lookups::query(Lookups& self, Question question, bool in_quiet) {
-  question.asked = self.oracle_.seen_until();
+  question.asked = self.oracle_.now();
   question.known = std::numeric_limits<table_store::Version>::max();
   table_store::QueryRequest request;
   request.table = "Source";
@@ -151,7 +151,7 @@ Task<bool> Lookups::look_up(Lookups& self, Question question, std::optional<Dura
   if (!self.notes_.breaks_freshness && !max_lag && question.known > 0) {
     parameters.emplace_back("minVersion", to_iso8601(Time(Ticks(question.known))));
   }
-  question.asked = self.oracle_.seen_until();
+  question.asked = self.oracle_.now();
   const auto declared = self.notes_.declared[question.index];
   std::vector<LookupOracle::Hit> hits;
   std::string continuation;

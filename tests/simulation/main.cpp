@@ -3,7 +3,8 @@
 //   --count N             run as many seeds, from the one that TIDEMARK_SEED names (scripts/test takes it from the commit)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
-//                         notes, staleness, proof, freshness, epoch, sync
+//                         notes, staleness, proof, freshness, epoch, sync, moments. There are witnesses only if it is their
+//                         invariants (H) that are expected, so that the seeds of the others go their ways
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 //   --blobs               the blob service alone, in several processes
@@ -72,6 +73,8 @@ bool take_out(std::string_view rule, Options& options) {
     without.epoch = true;
   } else if (rule == "sync") {
     without.sync = true;
+  } else if (rule == "moments") {
+    without.moments = true;
   } else {
     return false;
   }
@@ -121,6 +124,7 @@ std::optional<Options> parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
+  options.without.witnesses = !options.without_text.empty() && !options.expected.starts_with('H');
   return options;
 }
 
@@ -135,21 +139,21 @@ bool violates(const RunOutcome& outcome, std::string_view invariant) {
 
 void print_failure(const char* program, std::uint64_t seed, const RunOutcome& outcome, const Options& options) {
   for (const auto& text : outcome.violations) std::printf("seed %llu: %s\n", shown(seed), text.c_str());
-  std::printf("repeat with: %s%s --seed %llu%s\n", program, options.blobs ? " --blobs" : "", shown(seed),
-              options.without_text.c_str());
+  std::printf("repeat with: %s%s --seed %llu%s%s%s\n", program, options.blobs ? " --blobs" : "", shown(seed),
+              options.without_text.c_str(), options.expected.empty() ? "" : " --expect ", options.expected.c_str());
 }
 
 void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
       "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu queries by lists, %llu "
-      "messages between "
+      "operations of witnesses, %llu messages between "
       "shards, %llu in parts of the queue of jobs, %llu shards taken over, %llu commits of former owners refused, %llu "
       "crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
-      shown(figures.by_lists), shown(figures.carried), shown(figures.in_parts), shown(figures.takeovers),
-      shown(figures.refused), shown(figures.crashes));
+      shown(figures.by_lists), shown(figures.witnessed), shown(figures.carried), shown(figures.in_parts),
+      shown(figures.takeovers), shown(figures.refused), shown(figures.crashes));
 }
 
 void print_blob_figures(const RunOutcome& figures) {
@@ -171,6 +175,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.crashes += outcome.crashes;
   total.lookups += outcome.lookups;
   total.by_lists += outcome.by_lists;
+  total.witnessed += outcome.witnessed;
   total.carried += outcome.carried;
   total.in_parts += outcome.in_parts;
   total.takeovers += outcome.takeovers;

@@ -43,6 +43,7 @@ class Network {
  public:
   Network(Scheduler& scheduler, LinkFaults faults) : scheduler_(scheduler), faults_(faults) {}
   void stop_faults() { faults_ = {0, 0, 0, 0, 0, faults_.usual}; }
+  [[nodiscard]] const Scheduler& scheduler() const { return scheduler_; }
   /// Requests sent and not yet answered or lost.
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
   void connections_broke(int callee);

@@ -108,6 +108,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   [[nodiscard]] Time now() const { return now_; }
+  /// The same for histories (tests/histories).
+  [[nodiscard]] std::int64_t moment() const { return now_.time_since_epoch() / std::chrono::microseconds(1); }
   Dice& dice() { return dice_; }
   Trace& trace() { return trace_; }
   void after(Duration delay, std::function<void()> event);

@@ -5,7 +5,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLongestWay = 2ms;
+constexpr Duration kLongestWay = 2ms, kLate = 200ms;
 constexpr Duration kLookAgain = 5ms;  // at a host that is frozen
 
 std::unexpected<Error> elsewhere() { return fail(ErrorCode::kServerBusy, "Another process serves this shard."); }
@@ -42,7 +42,6 @@ std::optional<std::int64_t> SharedDatabase::claim(std::size_t number, const kv::
   shard.owner.process = process;
   shard.owner.released = false;
   shard.place = place;
-  shard.unheard.reset();  // the new owner reads what is there
   return shard.owner.seen.epoch;
 }
 
@@ -76,30 +75,17 @@ void SharedDatabase::let_go(const HeldShard& held) {
   if (owner.seen.epoch == held.epoch) owner.released = true;
 }
 
-bool SharedDatabase::commit(const HeldShard& held, const std::vector<Committed>& group, Time now) {
+bool SharedDatabase::commit(const HeldShard& held, const std::vector<Committed>& group) {
   auto& shard = shards_[held.shard];
   if (shard.owner.seen.epoch != held.epoch) {
     ++refused_;
     if (check_ == EpochCheck::kEachCommit) return false;
   }
-  shard.unheard = shard.unheard.value_or(now);
   for (const auto& committed : group) {
     write_rows(*shard.rows, committed.noted.changes);
     watcher_(held.shard, committed);
   }
   return true;
-}
-
-void SharedDatabase::heard(const HeldShard& held) {
-  auto& shard = shards_[held.shard];
-  if (shard.owner.seen.epoch == held.epoch) shard.unheard.reset();
-}
-
-Time SharedDatabase::seen_until(Time now) const {
-  for (const auto& shard : shards_) {
-    if (shard.unheard) now = std::min(now, *shard.unheard - Ticks(1));
-  }
-  return now;
 }
 
 OwnedEngine::OwnedEngine(Parts parts, std::size_t shard, ExpectedCause& expected)
@@ -128,7 +114,8 @@ void OwnedEngine::renewed(std::int64_t epoch, Duration lease_ends) {
 bool OwnedEngine::leased() const { return open_ && !lost_ && life_.clock().monotonic() < lease_ends_; }
 
 std::shared_ptr<const kv::Reader> OwnedEngine::snapshot() const {
-  return leased() ? known_->snapshot() : database_.snapshot(shard_);
+  const bool knows_all = !under_way_ || database_.owners_are_behind;
+  return leased() && knows_all ? known_->snapshot() : database_.snapshot(shard_);
 }
 
 void OwnedEngine::submit(kv::TransactionBody body, kv::Completion done) {
@@ -137,7 +124,7 @@ void OwnedEngine::submit(kv::TransactionBody body, kv::Completion done) {
     return done(elsewhere());
   }
   waiting_.push_back({std::move(body), std::move(done), expected_.take()});
-  if (waiting_.size() == 1 && !under_way_) later([this] { execute_waiting(); });
+  if (waiting_.size() == 1 && !under_way_) later([this] { execute_waiting(); }, kLongestWay);
 }
 
 /// As a group of its own, whose changes are read from the rows that there are.
@@ -157,16 +144,19 @@ void OwnedEngine::erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion 
 }
 
 /// At this host, when it runs.
-void OwnedEngine::later(std::function<void()> step) {
-  scheduler_.after(
-      scheduler_.dice().between(0ms, kLongestWay),
-      [this, step = std::move(step), scheduler = &scheduler_, host = life_.host(), number = life_.number()]() mutable {
-        if (scheduler->find_life(host, number) == nullptr) return;
-        if (!scheduler->host(host).frozen) return step();
-        scheduler->after(kLookAgain, [this, step = std::move(step), scheduler, host, number]() mutable {
-          if (scheduler->find_life(host, number) != nullptr) later(std::move(step));
-        });
-      });
+void OwnedEngine::later(std::function<void()> step, Duration longest) {
+  scheduler_.after(scheduler_.dice().between(0ms, longest), [this, step = std::move(step), scheduler = &scheduler_,
+                                                             host = life_.host(), number = life_.number()]() mutable {
+    if (scheduler->find_life(host, number) == nullptr) return;
+    if (!scheduler->host(host).frozen) return step();
+    scheduler->after(kLookAgain, [this, step = std::move(step), scheduler, host, number]() mutable {
+      if (scheduler->find_life(host, number) != nullptr) later(std::move(step), kLongestWay);
+    });
+  });
+}
+
+Duration OwnedEngine::longest_answer() const {
+  return database_.answers_are_late && scheduler_.dice().chance(2500) ? kLate : kLongestWay;
 }
 
 void OwnedEngine::execute_waiting() {
@@ -181,18 +171,18 @@ void OwnedEngine::execute_waiting() {
     group->outcomes.emplace_back(std::move(transaction.done), std::move(outcome));
   }
   under_way_ = group;
-  later([this, group] { send(group); });
+  later([this, group] { send(group); }, kLongestWay);
 }
 
 /// What is on its way arrives, even if whoever sent it is frozen or dead by then.
 void OwnedEngine::send(std::shared_ptr<Group> group) {
-  scheduler_.after(scheduler_.dice().between(0ms, kLongestWay), [this, group = std::move(group), database = &database_,
-                                                                 held = held(), scheduler = &scheduler_,
-                                                                 host = life_.host(), number = life_.number()] {
-    const bool taken = group->committed.empty() || database->commit(held, group->committed, scheduler->now());
-    if (scheduler->find_life(host, number) == nullptr) return;
-    later([this, group, taken] { end(group, taken); });
-  });
+  scheduler_.after(scheduler_.dice().between(0ms, kLongestWay),
+                   [this, group = std::move(group), database = &database_, held = held(), scheduler = &scheduler_,
+                    host = life_.host(), number = life_.number()] {
+                     const bool taken = group->committed.empty() || database->commit(held, group->committed);
+                     if (scheduler->find_life(host, number) == nullptr) return;
+                     later([this, group, taken] { end(group, taken); }, longest_answer());
+                   });
 }
 
 void OwnedEngine::end(const std::shared_ptr<Group>& group, bool taken) {
@@ -201,10 +191,9 @@ void OwnedEngine::end(const std::shared_ptr<Group>& group, bool taken) {
   for (const auto& committed : group->committed) {
     if (taken) write_rows(*known_, committed.noted.changes);
   }
-  database_.heard(held());
   for (auto& [done, outcome] : group->outcomes) done(taken ? std::move(outcome) : Result<void>(elsewhere()));
   if (lost_) return abandon();
-  if (!waiting_.empty()) later([this] { execute_waiting(); });
+  if (!waiting_.empty()) later([this] { execute_waiting(); }, kLongestWay);
 }
 
 void OwnedEngine::abandon() {

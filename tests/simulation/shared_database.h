@@ -24,6 +24,11 @@ class SharedDatabase {
   using Watcher = std::function<void(std::size_t shard, const Committed&)>;
 
   SharedDatabase(std::size_t shards, EpochCheck check, Watcher watcher);
+  /// Owners read what they know while a commit is on its way, which others may see already.
+  bool owners_are_behind = false;
+  /// Some owners hear late of what they have committed.
+  bool answers_are_late = false;
+
   [[nodiscard]] std::size_t shards() const { return shards_.size(); }
   [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot(std::size_t shard) const {
     return shards_[shard].rows->snapshot();
@@ -44,11 +49,7 @@ class SharedDatabase {
   void forget(const kv::ProcessRow& process);
   void let_go(const HeldShard& held);
   /// False, and nothing is written, if the shard has another owner by now.
-  bool commit(const HeldShard& held, const std::vector<Committed>& group, Time now);
-  /// The owner knows what it has committed.
-  void heard(const HeldShard& held);
-  /// All that was committed by then is seen by everybody; `now` if that is everything.
-  [[nodiscard]] Time seen_until(Time now) const;
+  bool commit(const HeldShard& held, const std::vector<Committed>& group);
   /// Shards that were taken from an owner that had not let go of them.
   [[nodiscard]] std::uint64_t takeovers() const { return takeovers_; }
   /// Commits of former owners.
@@ -59,7 +60,6 @@ class SharedDatabase {
     std::unique_ptr<kv::Engine> rows;
     kv::OwnerRow owner;
     std::string place;
-    std::optional<Time> unheard;  // since when the owner has not heard of a commit
   };
   struct Process {
     kv::ProcessRow row;
@@ -75,8 +75,8 @@ class SharedDatabase {
 
 /// The engine of a shard in one of the processes, which may own it. Groups of transactions are carried out over what
 /// the owner knows and are sent to the database; they arrive there some time later, whatever has become of the owner
-/// meanwhile, and some time after that it hears of it. The owner reads what it knows while its lease is good;
-/// everything else is read in the database.
+/// meanwhile, and some time after that it hears of it. The owner reads what it knows while its lease is good and
+/// nothing is on its way; everything else is read in the database.
 class OwnedEngine final : public kv::Engine {
  public:
   struct Parts {
@@ -113,7 +113,8 @@ class OwnedEngine final : public kv::Engine {
     std::vector<Committed> committed;
     std::vector<std::pair<kv::Completion, Result<void>>> outcomes;
   };
-  void later(std::function<void()> step);
+  void later(std::function<void()> step, Duration longest);
+  [[nodiscard]] Duration longest_answer() const;
   void execute_waiting();
   void send(std::shared_ptr<Group> group);
   void end(const std::shared_ptr<Group>& group, bool taken);

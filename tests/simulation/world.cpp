@@ -13,6 +13,7 @@
 #include "tests/simulation/queue_oracle.h"
 #include "tests/simulation/store_hosts.h"
 #include "tests/simulation/table_oracle.h"
+#include "tests/simulation/witnesses.h"
 #include "tests/support/stored_entities.h"
 
 namespace tidemark::simulation {
@@ -31,6 +32,7 @@ class World {
         plan_(make_plan(scheduler_.dice(), seed)),
         durability_(without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced) {
     notes_.breaks_freshness = without.freshness;
+    if (!without.witnesses) testimony_.emplace();
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
     const auto check = without.epoch ? EpochCheck::kNone : EpochCheck::kEachCommit;
     if (plan_.table_processes > 1) {
@@ -38,7 +40,8 @@ class World {
         tables_.committed_on(shard, committed);
         indexes_.committed(committed.noted.changes);
       });
-      lookups_.watch(*table_database_);
+      table_database_->owners_are_behind = without.moments;
+      table_database_->answers_are_late = testimony_.has_value();
     }
     if (plan_.queue_processes > 1) {
       queue_database_.emplace(plan_.queue_shards, check, [this](std::size_t shard, const Committed& committed) {
@@ -82,6 +85,7 @@ class World {
   void check_quiet();
   void check_poison();
   void check_disk();
+  void check_testimony();
   void complain(std::string text) { trace_.violation(scheduler_.now(), std::move(text)); }
 
   Trace trace_;
@@ -101,6 +105,7 @@ class World {
   QueueOracle queues_{scheduler_};
   CallbackOracle callbacks_{scheduler_, tables_};
   PeopleNotes notes_;
+  std::optional<Testimony> testimony_;
   std::uint64_t crashes_ = 0;
 };
 
@@ -133,7 +138,8 @@ void World::start(int host) {
   } else if (host == stores_.endpoint) {
     life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
   } else if (host == kPeople) {
-    auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, lookups_, seed);
+    auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, lookups_,
+                                               testimony_ ? &*testimony_ : nullptr, seed);
     people->start();
     life.program = std::move(people);
   } else {
@@ -272,6 +278,11 @@ void World::check_disk() {
   }
 }
 
+void World::check_testimony() {
+  const bool one_time = plan_.skew == Duration::zero() && plan_.gaps.jump == Duration::zero();
+  for (auto& wrong : testimony_->judge(one_time ? Duration(1ms) : Duration(24h))) complain(std::move(wrong));
+}
+
 void World::check_quiet() {
   tables_.check_quiet();
   for (const auto& id : notes_.submitted) {
@@ -288,6 +299,7 @@ void World::check_quiet() {
   if (plan_.index_jobs) indexes_.check_job();
   check_poison();
   check_disk();
+  if (testimony_) check_testimony();
 }
 
 RunOutcome World::run() {
@@ -313,6 +325,7 @@ RunOutcome World::run() {
   outcome.callbacks = callbacks_.deliveries();
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
+  if (testimony_) outcome.witnessed = testimony_->operations();
   outcome.by_lists = notes_.queries_by_lists;
   outcome.carried = queues_.carried();
   outcome.in_parts = queues_.in_parts();

@@ -21,6 +21,8 @@ struct Without {
   bool freshness = false;        // lookups answer before the index is as fresh as was asked
   bool epoch = false;            // the database takes what former owners of a shard commit
   bool sync = false;             // the engines acknowledge what a crash still loses
+  bool moments = false;          // an owner shows what it knows, even while others see a later commit of its own
+  bool witnesses = false;        // nobody writes anything down, and a seed takes its course without them
 };
 
 struct RunOutcome {
@@ -32,6 +34,7 @@ struct RunOutcome {
   std::uint64_t callbacks = 0;  // that reached the endpoint
   std::uint64_t crashes = 0;
   std::uint64_t lookups = 0;
+  std::uint64_t witnessed = 0;                               // operations in histories
   std::uint64_t by_lists = 0;                                // pages of queries that went by lists
   std::uint64_t carried = 0;                                 // messages from one shard to another
   std::uint64_t in_parts = 0;                                // messages that were put into parts of a spread queue
