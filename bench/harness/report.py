@@ -1,4 +1,4 @@
-"""The report: the conditions of the run, and one table of medians beside what is expected."""
+"""The report: the conditions of the run, and one table of medians beside the expectations."""
 import json
 import os
 

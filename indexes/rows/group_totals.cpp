@@ -17,7 +17,7 @@ using table_store::Property;
 
 bool is_number(const Number& number) { return !std::holds_alternative<std::monostate>(number); }
 
-/// Holds every std::int64_t and every double.
+/// Returns a number that can hold every std::int64_t and every double.
 long double wide(const Number& number) {
   if (const auto* whole = std::get_if<std::int64_t>(&number)) return static_cast<long double>(*whole);
   return static_cast<long double>(std::get<double>(number));
@@ -59,7 +59,7 @@ std::string text_of(long double number) {
 }
 
 std::optional<long double> real_in(const json& part) {
-  if (part.is_number()) return part.get<double>();  // the form of earlier versions
+  if (part.is_number()) return part.get<double>();  // as earlier versions wrote it
   if (!part.is_string()) return std::nullopt;
   const auto& text = part.get_ref<const std::string&>();
   long double number = 0;
@@ -133,7 +133,8 @@ bool loses_an_extreme(const GroupTotals& group, const GroupTotals& before, const
          (held_max && (!is_number(after.max) || less(after.max, before.max)));
 }
 
-/// A sum from which most was taken away has only the digits for which the whole had room.
+/// Tells whether a change takes most of the sum of Doubles away. The rest would have only the digits for which the
+/// whole sum had room.
 bool loses_digits(const GroupTotals& group, const GroupTotals& before, const GroupTotals& after) {
   constexpr long double kMostTakenAway = 1024;
   if (before.reals == 0 || group.reals == before.reals) return false;

@@ -1,8 +1,8 @@
 // The figures of a group in a summary, and how they change with the group's pieces (list_piece.h). Whole numbers are
 // added up exactly, in any order of changes; Doubles are added in the order in which they come, with more digits and a
 // wider range than their own, so that a sum that is too large for a while comes back. Pure.
-//   Parts  String  JSON: [entities with a number, of which Doubles, sum of the whole numbers, sum of the Doubles], both
-//                  sums as text; that of the Doubles may be inf, -inf or nan
+//   Parts  String  JSON: [entities with a number, those with a Double, sum of the whole numbers, sum of the Doubles],
+//                  both sums as text; the sum of the Doubles may be inf, -inf or nan
 #pragma once
 #include "indexes/rows/list_piece.h"
 
@@ -19,11 +19,11 @@ struct GroupTotals {
   void add(const GroupTotals& other);
   /// Leaves `min` and `max` as they were: the caller must know whether they still hold.
   void subtract(const GroupTotals& other);
-  /// A whole number if all numbers are whole and the sum fits.
+  /// Returns a whole number if all numbers are whole and the sum fits, or else a Double.
   [[nodiscard]] Number sum() const;
 };
 
-/// Returns false if either is no number.
+/// Tells whether `a` is less than `b`; false if either is no number.
 bool less(const Number& a, const Number& b);
 GroupTotals totals_of(const std::vector<ListEntry>& entries);
 /// Tells whether a changing piece of the group takes away the smallest or largest number, or a sum that hides those of

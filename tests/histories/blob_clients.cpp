@@ -5,7 +5,7 @@ namespace {
 
 constexpr const char* kVersion = "x-ms-version: 2021-12-02\r\n";
 constexpr std::uint64_t kUsualBytes = 8'000, kMostBytes = 150'000;
-/// Of a content that no write left: some of one and some of another.
+/// The token of content that mixes several writes, so that no single write left it.
 constexpr Token kTorn = kAnything - 1;
 /// A blob is one row.
 constexpr Row kBlob = 0;
@@ -63,7 +63,7 @@ void BlobWatcher::put_blocks(Place& place) {
     listed += "<Latest>" + id + "</Latest>";
     const auto staged =
         ask(workload_.blob_ports, {"PUT", blob_path(blob), kVersion, content(token)}, "comp=block&blockid=" + id);
-    if (!staged.ok()) return;  // nobody sees it
+    if (!staged.ok()) return;  // nobody sees a staged block
   }
   auto operation = begin();
   const auto answer =
@@ -130,8 +130,8 @@ bool BlobWatcher::list() {
 }
 
 void BlobWatcher::step() {
-  // Blobs of which blocks are staged are not erased: that removes the blocks, too, and so is done even if nobody sees
-  // that there is anything.
+  // A blob that gets staged blocks is never erased: erasing removes the blocks too, so it succeeds even when readers
+  // see no blob.
   const auto number = below(workload_.blobs.size());
   const bool staged = number % 2 == 0;
   auto& place = workload_.blobs[number];

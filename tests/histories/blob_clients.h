@@ -1,5 +1,4 @@
-// Blobs over the wire. A blob says in its content, from the beginning to the end, which write left it, and in its
-// metadata too.
+// Blobs over the wire. All of a blob's content, and its metadata, name the write that left the blob.
 #pragma once
 #include "tests/histories/clients.h"
 
@@ -8,7 +7,7 @@ namespace tidemark::histories {
 class BlobWatcher final : public Client {
  public:
   using Client::Client;
-  /// All blobs, in the end. False: there was no answer.
+  /// Reads all blobs, at the end. False: there was no answer.
   bool look();
 
  private:
@@ -18,7 +17,7 @@ class BlobWatcher final : public Client {
   void erase(Place& place);
   void replace_what_is_known(Place& place);
   bool list();
-  /// The ETag and what it stands for; nothing if there is no blob, or no answer.
+  /// Returns the ETag and the token of the write that it stands for; nothing if there is no blob, or no answer.
   std::optional<std::pair<std::string, Token>> read(const std::string& blob, const char* method);
   void finish(Place& place, const std::string& blob, RegisterOperation operation, Change change,
               const HttpAnswer& answer);

@@ -1,9 +1,9 @@
 // Clients of real stores, whose histories are judged:
-//   histories_client TABLE_PORTS QUEUE_PORTS BLOB_PORTS SEED PAUSE_MS TIMES all|groups   ports: "1,2"; TIMES as many clients
-// A table "Rows", queues "queue-0" and "queue-1", a container "box" are there; TIDEMARK_SAS is a signature for all of
-// it. It works until a line comes on stdin, and by then nothing is wrong with the stores any more. Then it looks at
-// everything once more and judges. The last line of its output is JSON with what it did and found; before it, the
-// stories.
+//   histories_client TABLE_PORTS QUEUE_PORTS BLOB_PORTS SEED PAUSE_MS TIMES all|groups
+// Ports are written "1,2"; TIMES multiplies the number of clients. The table "Rows", the queues "queue-0" and "queue-1"
+// and the container "box" must exist, and TIDEMARK_SAS must be a signature for all of them. The clients work until a
+// line comes on stdin; by then all faults must be over. The program then reads everything once more and judges. It
+// prints the stories, and in the last line JSON with the figures of the run.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -19,10 +19,10 @@ namespace tidemark::histories {
 namespace {
 
 constexpr int kStories = 5;
-constexpr std::chrono::seconds kEndOfLeases{3};  // longer than anything is hidden
-// For stores that are well again, where much else runs: for an answer, and for all that is looked at once.
+constexpr std::chrono::seconds kEndOfLeases{3};  // longer than any message stays hidden
+// After the faults, on a busy machine: the limits for one answer, and for one object of the last look.
 constexpr std::chrono::seconds kPatience{30}, kLookLimit{240};
-constexpr Moment kSlack = 20'000;  // of the times of messages
+constexpr Moment kSlack = 20'000;  // by how much the clocks that leases go by may differ
 
 std::vector<int> numbers_of(const std::string& text) {
   std::vector<int> out;
@@ -66,7 +66,7 @@ bool patiently(const Look& look) {
   return true;
 }
 
-/// Whoever looks last is a client of his own.
+/// Reads everything at the end of a run, as one more client.
 void look_at_all_of(Workload& workload, int number, Book& book) {
   EntityLook entities(workload, number, 1);
   BlobWatcher blobs(workload, number, 1);
@@ -85,7 +85,8 @@ void look_at_all_of(Workload& workload, int number, Book& book) {
   book.add(std::move(messages.book()));
 }
 
-/// What nobody found when the queue was emptied; and which refusals may be the doing of a receive that was lost.
+/// Notes the messages that nobody found when their queue was emptied, and the operations that a receive without an
+/// answer may have caused to be refused.
 void complete(Book& book, Moment emptied) {
   for (auto& [queue, messages] : book.messages) {
     const auto lost = book.first_lost_receive.find(queue);

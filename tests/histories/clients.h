@@ -1,4 +1,4 @@
-// Clients of the three stores that write down what they ask for and what they see.
+// Clients of the three stores that write down their requests and the answers.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -16,8 +16,8 @@ namespace tidemark::histories {
 
 Moment now();
 
-/// What several clients work on at once. An object has only so long a history, and only so many operations in it whose
-/// outcome nobody knows: then a new one takes its place, or else the search for an order would take too long.
+/// The place of an object that several clients work on at once. After a number of operations, or of unknown outcomes, a
+/// new object takes the place of the old one, because the search for an order in a longer history would take too long.
 class Place {
  public:
   explicit Place(std::string name) : name_(std::move(name)) {}
@@ -30,11 +30,11 @@ class Place {
   std::atomic<int> number_{0}, operations_{0}, unknown_{0};
 };
 
-/// What all have in common.
+/// The state that all clients of a run share.
 struct Workload {
   std::vector<int> table_ports, queue_ports, blob_ports;
   std::string sas;
-  std::deque<Place> small, wide, blobs;  // partitions of a few rows, of a hundred; blobs
+  std::deque<Place> small, wide, blobs;  // partitions of a few rows, partitions of a hundred rows, blobs
   std::vector<std::string> queues;
   std::atomic<Token> last_token{0};
   std::atomic<bool> stop{false};
@@ -42,17 +42,17 @@ struct Workload {
   Token next_token() { return ++last_token; }
 };
 
-/// The histories of one client, or of all. A message is found by the token of its put.
+/// The histories of one client, or of all. The token of its put identifies a message.
 struct Book {
   std::map<std::string, std::vector<RegisterOperation>> registers;
   std::map<std::string, std::map<Token, std::vector<MessageOperation>>> messages;  // by queue
-  std::map<std::string, Moment> first_lost_receive;                                // of a queue
-  std::map<std::string, std::set<Token>> drained;                                  // of a queue, once all was quiet
-  std::map<std::string, Token> etags;   // "object row etag": what it stood for
-  std::vector<std::string> complaints;  // that need no search
+  std::map<std::string, Moment> first_lost_receive;                                // by queue
+  std::map<std::string, std::set<Token>> drained;  // by queue: the messages that were found once all was quiet
+  std::map<std::string, Token> etags;              // by "object row etag": the token that it stood for
+  std::vector<std::string> complaints;             // faults that were found without a search
 
   void complain(std::string what);
-  /// An ETag stands for one state and no other.
+  /// Complains if the ETag has stood for another state before.
   void note_etag(const std::string& object, Row row, std::string_view etag, Token token);
   void add(Book&& other);
 };
@@ -69,10 +69,10 @@ class Client {
 
  protected:
   virtual void step() = 0;
-  /// By any of the processes that have the store.
+  /// Sends the request to any of the processes of the store.
   HttpAnswer ask(const std::vector<int>& ports, HttpRequest request, std::string_view query = {});
   RegisterOperation begin(const char* how = "read") const;
-  /// Takes down a write, if it was sent at all. True: it was done.
+  /// Records a write, if it was sent at all. True: it was done.
   bool end_write(const std::string& object, RegisterOperation operation, const HttpAnswer& answer);
   void end_read(const std::string& object, RegisterOperation operation);
   void surprised(const HttpAnswer& answer);
@@ -92,19 +92,20 @@ class Client {
   std::map<int, std::unique_ptr<HttpConnection>> connections_;
 };
 
-/// Of a few rows of a partition: all that can be done, under conditions or not, alone or in groups.
+/// Makes a client of a few rows of a partition that uses every operation, with and without conditions, alone and in
+/// groups.
 std::unique_ptr<Client> make_entity_client(Workload& workload, int number, std::uint64_t seed);
-/// Replaces or erases the rows of a partition, a hundred at once.
+/// Makes a client that replaces the hundred rows of a partition in one group, and at times erases some of them.
 std::unique_ptr<Client> make_group_writer(Workload& workload, int number, std::uint64_t seed);
-/// Look at the same rows: at all of them at once; or by point reads and queries, one right after the other.
+/// Make clients that read the same rows: all of them at once, or by point reads and queries right after each other.
 std::unique_ptr<Client> make_group_scanner(Workload& workload, int number, std::uint64_t seed);
 std::unique_ptr<Client> make_group_reader(Workload& workload, int number, std::uint64_t seed);
 std::unique_ptr<Client> make_message_client(Workload& workload, int number, std::uint64_t seed);
 std::unique_ptr<Client> make_blob_client(Workload& workload, int number, std::uint64_t seed);
 
-/// The text of each element of the name.
+/// Returns the text of each element that has this name.
 std::vector<std::string_view> elements(std::string_view xml, std::string_view name);
-/// "w17" is 17.
+/// Returns the number in a token's text: 17 for "w17".
 Token token_of(std::string_view text);
 
 }  // namespace tidemark::histories

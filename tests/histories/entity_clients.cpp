@@ -92,7 +92,7 @@ class FewRows final : public EntityClient {
     write(place, partition, {change}, known->etag);
   }
 
-  /// All of a group leave the same token, by which it is known.
+  /// Writes a group whose changes all leave the same token, which identifies the group.
   void write_group(Place& place, const std::string& partition) {
     const auto token = workload_.next_token();
     std::vector<Change> changes;
@@ -127,15 +127,15 @@ class GroupWriter final : public EntityClient {
       const bool erased = erases_ && row >= kErasedRows;
       changes.push_back({erased ? Verb::kErase : Verb::kPut, row, erased ? kNothing : token});
     }
-    // What is not there cannot be erased: whatever became of this group, the next one brings all.
-    if (write(place, partition, std::move(changes))) erases_ = !erases_;
+    // A group that erases needs the rows of one that puts, so it follows only one that is known to be done.
+    erases_ = write(place, partition, std::move(changes)) && !erases_;
   }
 
   std::string partition_;
   bool erases_ = false;
 };
 
-/// Its views of the database last long, and others may share them.
+/// Scans whole partitions: its snapshots of the database live long, and other reads may share them.
 class GroupScanner final : public EntityClient {
  public:
   using EntityClient::EntityClient;
@@ -204,7 +204,8 @@ bool EntityClient::write(Place& place, const std::string& partition, std::vector
   const auto request = alone ? request_of(partition, changes.front(), etag) : group_of(partition, changes);
   auto operation = begin();
   auto answer = ask(workload_.table_ports, request);
-  // The status of a group is that of its first part: all of them were done, or one says why none was.
+  // A group has the status of the first part of the answer: either all changes were done, or that part says why none
+  // was.
   const auto inner = alone ? std::string::npos : answer.body.find("HTTP/1.1 ");
   if (answer.ok() && inner != std::string::npos) answer.status = std::atoi(answer.body.c_str() + inner + 9);
   const auto first = changes.front();

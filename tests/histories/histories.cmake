@@ -1,4 +1,4 @@
-# The checker of histories, its proofs, and the real programs under its eyes (README.md).
+# The checker of histories, its tests, and the clients of real stores whose histories it judges (README.md).
 tidemark_library(tidemark_histories
   FOLDERS ${CMAKE_CURRENT_LIST_DIR}
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/history.cpp ${CMAKE_CURRENT_LIST_DIR}/messages.cpp ${CMAKE_CURRENT_LIST_DIR}/registers.cpp

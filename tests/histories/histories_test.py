@@ -1,10 +1,13 @@
-"""Real stores under faults, and clients of theirs whose histories are judged (README.md).
+"""Runs real stores under faults, with clients whose histories are judged (README.md).
 
     histories_test.py SET-UP [--minutes M] [--times N] [--calm] [--late-ms N] [--groups]
 
-SET-UP is embedded, shards, postgres or shared (two processes of each store on the shards of one database). --minutes
-instead of seconds of load; --times as many clients, which is high load; --calm without any fault but late answers, by up to
---late-ms, which is to be longer where little else is quick; --groups with clients of large groups of entities alone.
+SET-UP is embedded, shards, postgres or shared (two processes of each store on the shards of one database).
+  --minutes M  load for M minutes instead of some seconds
+  --times N    N times as many clients, for high load
+  --calm       no faults but late answers of the database
+  --late-ms N  the longest delay of an answer; choose more on a slow machine
+  --groups     only the clients of large groups of entities
 TIDEMARK_SEED repeats the choices of a run, not its timing.
 """
 import argparse
@@ -31,10 +34,10 @@ STORES = ("table_store", "queue_service", "blob_store")
 LOAD_S = 6.0         # in the gate
 BETWEEN_FAULTS_S = 0.7
 PAUSE_MS = 25        # between two operations of a client, of which there are 18
-LATE_MS = 30         # for up to so long, an answer of the database is held back on its way
-AWAY_S = (0.2, 2.5)  # for how long a process stands still, or a link is cut
-MOST_NOT_JUDGED = 0.01  # and one more: a short run has few histories
-NO_DATABASE = "error: cannot use the database: PostgreSQL: "  # the last words of a store that cannot start
+LATE_MS = 30         # the longest delay of an answer of the database
+AWAY_S = (0.2, 2.5)  # how long a process stands still, or a link is cut
+MOST_NOT_JUDGED = 0.01  # of all histories; one more is allowed, because a short run has few
+NO_DATABASE = "error: cannot use the database: PostgreSQL: "  # begins the last line of a store that cannot start
 THREADS = "8"        # of a store that waits for a database; half of them may scan
 
 
@@ -53,7 +56,7 @@ class SetUp:
                 self.start_one(stack, store)
 
     def start_one(self, stack, store):
-        """A store that was not answered in time by its database when it started is started again, as a service would be."""
+        """Starts a store, and starts it again, as a service manager would, if its database did not answer in time."""
         limit = time.monotonic() + START_LIMIT_S
         while True:
             try:
@@ -91,7 +94,7 @@ class SetUp:
         child.resume()
 
     def mend(self):
-        """Whatever ended is started again."""
+        """Starts the processes again that have ended."""
         for stack in self.stacks:
             for store in STORES:
                 if not stack.children[store].alive():
@@ -111,7 +114,7 @@ class Shards(SetUp):
 
 
 class Postgres(SetUp):
-    """With their rows in a database, over a link that can be cut, and on which answers come late."""
+    """The stores keep their rows in a database, over a link that can be cut, and on which answers come late."""
 
     def __init__(self, options):
         super().__init__(options)
@@ -183,7 +186,7 @@ def launch_clients(set_up, options):
 
 
 def cause_faults(set_up, options):
-    """Until the time is up; how many of each."""
+    """Causes faults until the time is up; returns the number of each."""
     done = collections.Counter()
     end = time.monotonic() + (60 * options.minutes or sizes.scaled(LOAD_S))
     while time.monotonic() < end:
@@ -196,7 +199,7 @@ def cause_faults(set_up, options):
 
 
 def verdict_of(name, told, faults):
-    """False, after the stories: something is wrong."""
+    """Prints the stories and the figures; returns whether all is right."""
     *stories, last = told.rstrip("\n").split("\n")
     try:
         figures = json.loads(last)

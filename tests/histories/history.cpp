@@ -6,7 +6,7 @@
 namespace tidemark::histories {
 namespace {
 
-/// splitmix64's.
+/// The mixing function of splitmix64.
 std::uint64_t mixed(std::uint64_t value) {
   value += 0x9e3779b97f4a7c15;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,4 +1,4 @@
-// What clients did and saw: operations from their call to their answer, and how they are told to people.
+// Histories: the operations of clients, from their call to their answer, and stories of them for people.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -10,30 +10,30 @@ namespace tidemark::histories {
 
 /// Microseconds of one clock that all clients read.
 using Moment = std::int64_t;
-/// When an operation returned of which nobody knows whether it was done: it may take effect at any time, or never.
+/// The return of an operation of unknown outcome, which may take effect at any time, or never.
 inline constexpr Moment kForever = std::numeric_limits<Moment>::max();
 
-/// Names what one write left: no two writes have the same.
+/// Identifies a write, and the state that it left: no two writes have the same token.
 using Token = std::uint32_t;
 inline constexpr Token kNothing = 0;
 inline constexpr Token kAnything = std::numeric_limits<Token>::max();
 
 enum class Outcome {
   kOk,
-  kRefused,  // it was not done
+  kRefused,  // certainly not done
   kUnknown,
 };
-/// Why it was refused.
+/// The reason of a refusal.
 enum class Refusal {
   kNone,
   kExists,
   kAbsent,
-  kMismatch,  // what is there, if anything, is not what was expected
+  kMismatch,  // the row is another version than expected, or absent
 };
 
 const char* name_of(Refusal refusal);
 
-/// Two hashes side by side: of as many as are ever compared, no two are the same by chance.
+/// Two hashes side by side, so wide that two different states never have the same hashes by chance.
 struct Fingerprint {
   std::uint64_t one = 0, two = 0;
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
@@ -49,13 +49,13 @@ struct HashOfFingerprint {
   std::size_t operator()(const Fingerprint& fingerprint) const { return fingerprint.one; }
 };
 
-/// One line of a story: when, who, and what.
+/// One line of a story: the times, the client, and its operation.
 struct Line {
   Moment invoked = 0, returned = kForever;
   int client = 0;
   std::string text;
 };
-/// The lines in order, with times since the first.
+/// Returns the lines as text, in order, with times since the first.
 std::string told(std::vector<Line> lines);
 
 enum class Verdict {
@@ -66,11 +66,11 @@ enum class Verdict {
 
 struct Judgement {
   Verdict verdict = Verdict::kRight;
-  std::string story;        // of what is wrong: as few operations as show it
+  std::string story;        // as few operations as show the fault
   std::uint64_t steps = 0;  // of the search
 };
 
-/// Of one object.
+/// The most steps of a search in the history of one object.
 inline constexpr std::uint64_t kMostSteps = 300'000;
 
 }  // namespace tidemark::histories

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 
-/// Nothing is owed, so what there is to read is the end.
+/// Tells whether the peer has closed the connection. No answer is due, so if the socket is readable, that is its end.
 bool has_ended(int socket) {
   pollfd wanted{socket, POLLIN, 0};
   return ::poll(&wanted, 1, 0) != 0;

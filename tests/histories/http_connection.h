@@ -1,5 +1,5 @@
-// Requests to a store, one after the other, by one who wants to know how sure an answer is: what was never sent was not
-// done, and of what was sent without an answer nobody knows. For one thread.
+// Requests to a store, one after the other, for a client that has to know how sure an outcome is: a request that was
+// never sent was not done, and the outcome of one that was sent but not answered is unknown. For one thread.
 #pragma once
 #include <chrono>
 #include <string>
@@ -15,11 +15,11 @@ struct HttpRequest {
 
 struct HttpAnswer {
   bool sent = false;
-  int status = 0;  // 0: there was none
+  int status = 0;  // 0: there was no answer
   std::string head, body;
   [[nodiscard]] std::string_view header(std::string_view name) const;  // empty if it is absent
   [[nodiscard]] bool ok() const { return status >= 200 && status < 300; }
-  /// It was not done, and that is the store's last word.
+  /// Tells whether the request was certainly not done, and never will be.
   [[nodiscard]] bool refused() const { return status >= 400 && status < 500; }
 };
 

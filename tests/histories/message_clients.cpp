@@ -11,7 +11,7 @@ constexpr const char* kXml = "x-ms-version: 2019-02-02\r\nContent-Type: applicat
 constexpr int kMostAtOnce = 32, kEmptyAnswers = 3, kDrainedS = 30;
 constexpr Moment kSecond = 1'000'000;
 
-/// A receipt is known by a number that is made of it.
+/// Returns the number that stands for a receipt in histories.
 Token number_of(std::string_view receipt) {
   const auto number = static_cast<Token>(std::hash<std::string_view>()(receipt));
   return number == kNothing || number == kAnything ? 1 : number;
@@ -144,7 +144,7 @@ void MessageClient::step() {
   auto held = receive(queue, 1 + static_cast<int>(below(3)), 1);
   if (!held) return;
   for (auto& message : *held) {
-    if (chance(20)) continue;  // it is forgotten, and comes again
+    if (chance(20)) continue;  // the client forgets the message, which is delivered again
     if (chance(20)) update(queue, message, static_cast<int>(below(2)));
     if (chance(75)) erase(queue, message);
     if (chance(5)) erase(queue, message);  // once more
@@ -161,7 +161,7 @@ bool MessageClient::drain(const std::string& queue) {
   const auto counted = count(queue);
   if (!counted) return false;
   auto& found = found_[queue];
-  const auto try_again = [] {  // once messages that a lost answer has hidden are there again
+  const auto try_again = [] {  // waits until messages that a lost answer has hidden are visible again
     std::this_thread::sleep_for(std::chrono::seconds(kDrainedS));
     return false;
   };

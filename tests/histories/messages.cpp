@@ -8,7 +8,7 @@ namespace {
 
 using Life = MessageModel::State::Life;
 
-/// Of an update whose answer was lost: nobody ever comes with it.
+/// Stands for the receipt in an answer that was lost: no request ever carries it.
 constexpr Token kReceiptOfNobody = kAnything;
 
 bool writes(const MessageOperation& operation) {
@@ -38,7 +38,7 @@ struct MessageLoosening {
     operation.returned = kForever;
     return operation;
   }
-  /// A receive was done, and others go by what it gave.
+  /// A receive always stays: it took effect, and other operations carry the receipt that it gave out.
   static bool stays(const MessageOperation& operation) { return operation.verb == MessageVerb::kReceive; }
   static bool names(const MessageOperation& operation, const MessageOperation& write) {
     const auto same = [](Token one, Token other) { return one != kNothing && one == other; };
@@ -71,7 +71,7 @@ bool MessageModel::become_visible(State& state) const {
 
 bool MessageModel::done(State& state, const MessageOperation& operation) const {
   const bool holds = state.life == Life::kThere && state.receipt == operation.receipt;
-  // The store looks at its clock after the call; others may see the message for a while after that.
+  // The store reads its clock after the call. By the clocks of other processes, the lease may end earlier by the slack.
   const auto hide = [&] { state.hidden_until = operation.invoked + operation.hidden_for - slack_; };
   const bool unknown = operation.outcome == Outcome::kUnknown;
   switch (operation.verb) {

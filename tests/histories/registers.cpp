@@ -62,7 +62,7 @@ bool speaks_of(const RegisterOperation& operation, Token token) {
          });
 }
 
-/// A write of unknown outcome that somebody has seen was done by then.
+/// Ends each write of unknown outcome that somebody has seen at the time of the first sight: it was done by then.
 std::vector<RegisterOperation> with_what_was_seen(std::vector<RegisterOperation> operations) {
   std::map<Token, Moment> first_seen;
   for (const auto& operation : operations) {
@@ -94,7 +94,8 @@ std::vector<Row> rows_of(const std::vector<RegisterOperation>& operations) {
   return {rows.begin(), rows.end()};
 }
 
-/// What an operation without an answer can explain, if nobody has seen what it wrote: that a row is there, or is not.
+/// The observations that an unanswered write can explain although nobody has seen its token: that a row is there, or
+/// absent, or that a version was expected.
 class Unexplained {
  public:
   explicit Unexplained(const std::vector<RegisterOperation>& operations) {
@@ -126,7 +127,7 @@ class Unexplained {
     for (const auto row : rows) {
       if (row < read.asked.first || row > read.asked.last || read.seen.contains(row)) continue;
       absent_.insert(row);
-      if (read.asked.shade) present_.insert(row);  // with another shade
+      if (read.asked.shade) present_.insert(row);  // it may be there with another shade
     }
   }
 
@@ -134,7 +135,7 @@ class Unexplained {
   std::set<Token> expected_;
 };
 
-/// Without open operations that explain nothing: an order that has one of them is an order without it, too.
+/// Leaves out open operations that explain nothing: an order that has one of them stays valid without it.
 std::vector<RegisterOperation> without_what_explains_nothing(std::vector<RegisterOperation> operations) {
   const Unexplained unexplained(operations);
   std::erase_if(operations, [&](const RegisterOperation& operation) {
@@ -153,7 +154,7 @@ Judgement searched(const std::vector<RegisterOperation>& operations, std::uint64
   return judgement;
 }
 
-/// The same history of some of the rows. What was refused may have been for another row.
+/// Returns the same history of only some of the rows. Another row may have been the reason of a refusal.
 std::vector<RegisterOperation> within(const std::vector<RegisterOperation>& operations, const std::vector<Row>& rows) {
   const std::set<Row> kept(rows.begin(), rows.end());
   const auto lost = [&](const auto& row) { return !kept.contains(row); };
@@ -224,8 +225,8 @@ struct Loosening {
   }
 };
 
-/// From a write on that replaces all that there is, while no other write is under way, what was before does not matter:
-/// the last such write from which on the history is wrong.
+/// Cuts off the beginning of a history. Operations before a write that replaces all rows, while no other write is under
+/// way, don't matter: the history begins with the last such write from which on it is still wrong.
 template <class Wrong>
 std::vector<RegisterOperation> begun_after(const std::vector<RegisterOperation>& operations, const Wrong& wrong) {
   const auto all_rows = rows_of(operations).size();

@@ -1,6 +1,6 @@
-// Rows that are written and read together: the entities of a partition, of which a group changes several at once and a
-// query shows all; or a blob, which is one row. What is there is known by the token of the write that left it. An ETag
-// stands for the token of what it was given out with.
+// Rows that are written and read together: the entities of a partition, where a group changes several at once and a
+// query shows all; or a blob, which is one row. The token of the write that left it stands for the content of a row,
+// and an ETag stands for the token of the content that it was given out with.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,8 +12,8 @@ namespace tidemark::histories {
 using Row = std::uint16_t;
 
 struct Content {
-  Token version = kNothing;  // the last write's; nothing: there is no such row; of what was seen, anything: it is there
-  Token whole = kNothing;    // the last write's that was no merge
+  Token version = kNothing;  // of the last write; kNothing: there is no such row; in a read, kAnything: any version
+  Token whole = kNothing;    // of the last write that was no merge
   friend bool operator==(const Content&, const Content&) = default;
 };
 
@@ -22,11 +22,11 @@ enum class Verb { kInsert, kReplace, kMerge, kPut, kPutMerged, kErase };
 struct Change {
   Verb verb = Verb::kPut;
   Row row = 0;
-  Token token = kNothing;      // what it leaves
-  Token expected = kAnything;  // what it must find
+  Token token = kNothing;      // the version that it leaves
+  Token expected = kAnything;  // the version that it must find
 };
 
-/// What a read asks for: rows from one to another, or of these only those of a shade, a property with few values.
+/// The rows that a read asks for: a range of rows, or only those in it of one shade, a property with few values.
 struct Asked {
   static constexpr Token kShades = 4;
   Row first = 0, last = std::numeric_limits<Row>::max();
@@ -40,12 +40,12 @@ struct Asked {
 struct RegisterOperation {
   Moment invoked = 0, returned = kForever;
   int client = 0;
-  std::vector<Change> changes;  // done as one; none: it reads
+  std::vector<Change> changes;  // one atomic group; empty: a read
   Outcome outcome = Outcome::kOk;
   Refusal refusal = Refusal::kNone;
   Asked asked;
-  std::map<Row, Content> seen;  // all that was asked for
-  const char* how = "read";     // of a read: "get", "query", "list"
+  std::map<Row, Content> seen;  // all rows that the read found
+  const char* how = "read";     // the kind of read: "get", "query", "list"
 };
 
 class Registers {
@@ -65,7 +65,7 @@ class Registers {
     Fingerprint fingerprint_;
   };
 
-  /// Of as many rows as the operations speak of.
+  /// A model of as many rows as the operations name.
   explicit Registers(const std::vector<Operation>& operations);
   [[nodiscard]] State initial() const { return State(rows_); }
   [[nodiscard]] bool step(State& state, const Operation& operation) const;
@@ -74,13 +74,14 @@ class Registers {
   std::size_t rows_ = 0;
 };
 
-/// Nothing was there before the first operation. Of reads, only those that were answered belong here.
+/// Judges a history that begins without any rows. Reads without an answer must be left out.
 Judgement judge(const std::vector<RegisterOperation>& operations, std::uint64_t most_steps = kMostSteps);
 
-/// Whether each client reads its own writes, and never something older than what it has read: a story if not. An order
-/// of all operations has this anyway, since it keeps to the times of answers and calls, whether something was read
-/// alone, in a query or in a list. But this needs no search, so it also judges what a search does not, and tells its
-/// story in three lines. What was written before what is taken from times, and from what a write expected to find.
+/// Checks that each client reads its own writes, and never something older than it has read before; returns a story if
+/// not. An order of all operations implies this, since it keeps to the times of answers and calls, for point reads,
+/// queries and lists alike. But this check needs no search, so it also judges histories that are too hard to search,
+/// and its story has three lines. It takes the order of two writes from their times, or from the version that the later
+/// one expected to find.
 std::optional<std::string> broken_session(const std::vector<RegisterOperation>& operations);
 
 }  // namespace tidemark::histories

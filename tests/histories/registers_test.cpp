@@ -12,7 +12,7 @@ using Operations = std::vector<RegisterOperation>;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A history as it is written down: the client, from when to when, and what.
+/// A history in the making: each call appends one operation with its client, its times and its changes or result.
 class Said {
  public:
   RegisterOperation& write(int client, Moment invoked, Moment returned, std::vector<Change> changes) {
@@ -46,7 +46,7 @@ class Said {
 
   [[nodiscard]] const Operations& operations() const { return operations_; }
   [[nodiscard]] Judgement judged() const { return judge(operations_); }
-  /// By the search alone.
+  /// The story that the search tells, without the check of sessions.
   [[nodiscard]] std::string story() const {
     const auto judgement = judged();
     EXPECT_EQ(judgement.verdict, Verdict::kWrong);
@@ -116,7 +116,7 @@ TEST(Registers, ALostUpdateIsWrong) {
   Said said;
   said.put(1, 0, 10, 1);
   said.write(1, 20, 40, {{Verb::kReplace, 0, 2, 1}});
-  said.write(2, 20, 40, {{Verb::kReplace, 0, 3, 1}});  // both found the first
+  said.write(2, 20, 40, {{Verb::kReplace, 0, 3, 1}});  // both replaced the first version
   EXPECT_THAT(said.story(), HasSubstr("replace r0=w3 if w1: done"));
 }
 
@@ -307,8 +307,8 @@ TEST(Search, EndsWhereItWouldTakeTooLong) {
   EXPECT_EQ(judge(said.operations()).verdict, Verdict::kWrong);
 }
 
-/// A store of one row that does one thing after the other, each at some moment between its call and its answer; or
-/// shows what was there a while ago.
+/// The history of a store of one row that does one thing after the other, each at some moment between its call and its
+/// answer. `stale`: at the end it shows an earlier version.
 Said random_history(std::uint64_t seed, bool stale) {
   std::mt19937_64 dice(seed);
   Said said;
@@ -332,7 +332,7 @@ Said random_history(std::uint64_t seed, bool stale) {
       there = acknowledged = token;
     }
   }
-  // All that was answered is over by now.
+  // All answered operations are over by now.
   if (stale) said.put(900, done + 100, done + 110, 900);
   if (stale) said.get(901, done + 120, done + 130, acknowledged);
   return said;

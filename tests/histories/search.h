@@ -1,11 +1,12 @@
-// Whether there is an order of operations in which each does what a model says and comes between its call and its
-// answer (Wing and Gong), with the memory of Lowe: the same operations done in another order, with the same end, are
-// looked at once. An operation whose outcome is unknown has no end: it may come at any time after its call, or never.
+// Searches for an order of operations that a model allows and in which each operation comes between its call and its
+// answer (Wing and Gong), with the memory of Lowe: when the same operations lead to the same state in another order,
+// the search goes on from there only once. An operation of unknown outcome has no end: it may come at any time after
+// its call, or never.
 //
 // A model has
 //   Operation          with `invoked` and `returned`
 //   State, initial()   with `fingerprint()`
-//   step(state, operation)    does it; false: what was seen is not what one sees in this state
+//   step(state, operation)    does the operation; false: its answer is impossible in this state
 #pragma once
 #include <algorithm>
 #include <unordered_set>
@@ -52,7 +53,7 @@ class Search {
  private:
   static constexpr std::size_t kHead = 0;
 
-  /// A call or an answer, in a list in order of time of those whose operation is not done yet.
+  /// A call or an answer. A list in order of time links those whose operation is not done yet.
   struct Event {
     Moment at = 0;
     std::size_t operation = 0;
@@ -64,8 +65,8 @@ class Search {
     std::size_t operation = 0;
     bool done = false;
   };
-  /// What may come next: the calls before the first answer, and once this is the answer, the open operations. Most of
-  /// these were never done, so they are tried last.
+  /// The operation to try next: first those whose calls come before the first answer in the list, then, at that answer,
+  /// the open operations. Most of these were never done, so they are tried last.
   struct Cursor {
     std::size_t event = 0, open = 0;
   };
@@ -73,7 +74,7 @@ class Search {
     Cursor cursor;
     State before;
     Fingerprint done_before;
-    bool forced;  // nothing else needs to be tried in its place
+    bool forced;  // no other operation needs to be tried in its place
   };
 
   void link_events() {
@@ -100,7 +101,7 @@ class Search {
     return cursor.open < open_.size() && operations_[open_[cursor.open].operation].invoked <= event.at;
   }
 
-  /// Does the operation, unless that is not right or nothing new.
+  /// Does the operation, unless the model refuses it or the search has been in the resulting state before.
   bool take(const Cursor& cursor) {
     const bool call = events_[cursor.event].call;
     if (!call && open_[cursor.open].done) return false;
@@ -108,7 +109,7 @@ class Search {
     const auto operation = call ? events_[cursor.event].operation : open_[cursor.open].operation;
     State next = state_;
     if (!model_.step(next, operations_[operation])) return false;
-    // What changes nothing can as well be done at once if it was answered, and never if it was not.
+    // An operation that changes nothing can be done at once if it was answered, and never if it was not.
     const bool changes = next.fingerprint() != state_.fingerprint();
     if (!call && !changes) return false;
     auto done = done_;
@@ -123,7 +124,7 @@ class Search {
     return true;
   }
 
-  /// Undoes the last operation, and goes on behind it; false: there is none.
+  /// Undoes the last operation and moves the cursor to the next one to try in its place; false: there is none.
   bool go_back(Cursor& cursor) {
     bool forced = true;
     while (forced) {

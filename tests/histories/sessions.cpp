@@ -36,7 +36,7 @@ Writes writes_of(const std::vector<RegisterOperation>& operations) {
   return out;
 }
 
-/// That `one` is what was there before `other` came, and cannot have come back.
+/// Tells whether the row had version `one` before version `other`, and cannot have had it again afterwards.
 bool is_older(const WritesOfRow& row, Token one, Token other) {
   const auto second = row.left.find(other);
   if (one == other || second == row.left.end()) return false;
@@ -51,7 +51,7 @@ bool is_older(const WritesOfRow& row, Token one, Token other) {
 struct Known {
   Token token = kNothing;
   Moment at = 0;
-  const char* how = nullptr;  // nothing is known yet
+  const char* how = nullptr;  // how the client learned it; null: it knows nothing yet
 };
 
 class Session {
@@ -67,7 +67,7 @@ class Session {
       const auto& asked = operation.asked;
       if (row < asked.first || row > asked.last) continue;
       const auto seen = operation.seen.find(row);
-      if (seen == operation.seen.end() && asked.shade) continue;  // it may be there, and have another shade
+      if (seen == operation.seen.end() && asked.shade) continue;  // the row may be there with another shade
       const auto token = seen == operation.seen.end() ? kNothing : seen->second.version;
       auto& known = known_[row];
       if (known.how != nullptr && is_older(writes, token, known.token)) return story(row, known, token, operation);

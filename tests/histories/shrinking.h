@@ -1,10 +1,10 @@
-// From a history that is wrong to a small one that is wrong too, and that people can read. Only steps are taken after
-// which whatever is wrong was wrong before: to forget what was answered, and to forget writes that are not needed even
-// if they may have been done at any time or never. What may be forgotten of an operation, a Loosening says:
-//   constrains_by_its_answer_alone(operation)   it left nothing: all of it can go
-//   loosened(operation)                         a write as if its answer had been lost
-//   stays(operation)                            it is told anyway
-//   names(operation, write)                     who reads of the operation asks for the write
+// Shrinks a history that is wrong to a small one that is wrong too, and that people can read. Each step only loosens
+// the history, so it cannot make a right history wrong: it forgets answers, or writes that are not needed even if they
+// may have been done at any time or never. A Loosening says how much of an operation may be forgotten:
+//   constrains_by_its_answer_alone(operation)   it left nothing behind: all of it may be forgotten
+//   loosened(operation)                         the write as if its answer had been lost
+//   stays(operation)                            it is always kept
+//   names(operation, write)                     the operation mentions the write, so a story shows that too
 #pragma once
 #include <algorithm>
 
@@ -12,11 +12,12 @@
 
 namespace tidemark::histories {
 
-/// What shrinking may cost. A history that would take longer is taken for right, so it is told with more operations.
+/// Limits the cost of shrinking. A history that would cost more counts as right, so that the story keeps more
+/// operations.
 class ShrinkingEffort {
  public:
   static constexpr std::uint64_t kMostAtOnce = 30'000;
-  /// `search`: of a history, with the steps that it may take.
+  /// `search` judges a history; its argument is the number of steps that it may take.
   template <class Search>
   bool finds_wrong(const Search& search) {
     if (left_ < kMostAtOnce) return false;
@@ -29,7 +30,7 @@ class ShrinkingEffort {
   std::uint64_t left_ = 1'000'000;
 };
 
-/// A few of these of which it still holds. It holds of all.
+/// Returns a small subsequence for which `holds` is still true. It is true for all of them together.
 template <class T, class Holds>
 std::vector<T> fewest(std::vector<T> all, const Holds& holds) {
   for (auto chunk = all.size() / 2; chunk > 0; chunk /= 2) {
@@ -47,7 +48,7 @@ std::vector<T> fewest(std::vector<T> all, const Holds& holds) {
   return all;
 }
 
-/// As the history was known when it first was wrong: what was answered later was not known yet.
+/// Returns the history as it was known when it first was wrong, without the answers that came later.
 template <class Loosening, class Operation, class Wrong>
 std::vector<Operation> begun_before(std::vector<Operation> operations, const Wrong& wrong) {
   const auto known_at = [&](Moment moment) {
@@ -90,7 +91,7 @@ std::vector<Operation> fewest_operations(const std::vector<Operation>& operation
     if (!Loosening::stays(operations[i])) all.push_back(i);
   }
   auto kept = fewest(all, [&](const Indices& some) { return wrong(with(some, true)); });
-  // Writes of which the others speak are told, though it does not matter when they were done.
+  // Writes that the others name are shown, though it does not matter when they were done.
   const auto shown = with(kept, false);
   for (const auto i : all) {
     if (std::ranges::binary_search(kept, i) || Loosening::constrains_by_its_answer_alone(operations[i])) continue;

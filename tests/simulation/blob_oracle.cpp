@@ -8,7 +8,7 @@
 namespace tidemark::simulation {
 namespace {
 
-constexpr histories::Row kRow = 0;  // a blob is one
+constexpr histories::Row kRow = 0;  // a blob is one row
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void BlobOracle::note_read(const std::string& blob, histories::Moment asked, std
   histories::RegisterOperation read;
   read.invoked = asked;
   read.returned = now();
-  read.client = static_cast<int>(reads.size()) + 1;  // each by somebody else: who looked before whom, times say
+  read.client = static_cast<int>(reads.size()) + 1;  // a client for each read: only times order them
   read.asked = {kRow, kRow, std::nullopt};
   if (seen) read.seen[kRow] = {*seen, *seen};
   reads.push_back(std::move(read));

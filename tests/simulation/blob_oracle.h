@@ -1,10 +1,10 @@
-// Knows what each blob may be. A blob is changed by one writer, an operation after the other.
-//   B1  everything that was asked and seen of a blob has an order (tests/histories): so a read shows no state that is
-//       older than one that was acknowledged, or shown, before it began
-//   B2  what an operation did is counted once
+// Knows which states each blob may have. One writer changes a blob, one operation after the other.
+//   B1  all writes and reads of a blob have an order (tests/histories), so a read shows no state that is older than one
+//       that was acknowledged, or shown, before the read began
+//   B2  the effect of an operation is counted once
 //   B3  an attempt that was overtaken by another one has no effect
-//   B4  the version of a blob only rises, whoever owns its shard and whatever its clock says
-//   B5  is in blob_world.cpp
+//   B4  the version of a blob only rises, no matter which process owns its shard and how its clock is set
+//   B5  is checked in blob_world.cpp
 // One thread.
 #pragma once
 #include <map>
@@ -20,24 +20,24 @@ namespace tidemark::simulation {
 
 inline constexpr const char* kWritten = "written";  // the counter of operations
 
-/// Nothing: there is no such blob.
+/// The content of a blob; nothing if there is no such blob.
 using BlobState = std::optional<std::string>;
 
 class BlobOracle {
  public:
   explicit BlobOracle(Scheduler& scheduler) : scheduler_(scheduler) {}
 
-  /// The number of the operation, which leaves the blob like this.
+  /// Notes an operation that leaves the blob in this state, and returns the operation's number.
   std::size_t begun(const std::string& blob, BlobState leaves);
   void acknowledged(const std::string& blob, std::size_t operation, const OperationLedger& closed);
   void overtaken(const std::string& blob, const Result<WriteOutcome>& outcome);
 
-  /// When something is asked, or answered.
+  /// The time of a question or an answer, for histories.
   [[nodiscard]] histories::Moment now() const { return scheduler_.moment(); }
   void shown(const std::string& blob, histories::Moment asked, const BlobState& state);
-  /// Likewise, if only this is known of it.
+  /// Does the same as shown() for a listing, which tells only whether the blob is there.
   void listed(const std::string& blob, histories::Moment asked, bool there);
-  /// Once nothing happens any more.
+  /// Judges the histories; called when all is quiet.
   void judge();
   void committed(std::size_t shard, const Committed& committed);
 
@@ -46,8 +46,8 @@ class BlobOracle {
 
  private:
   struct Known {
-    std::vector<BlobState> states{std::nullopt};            // before all operations, and after each
-    std::vector<histories::RegisterOperation> writes = {};  // each leaves the number of its operation
+    std::vector<BlobState> states{std::nullopt};            // before all operations, and after each of them
+    std::vector<histories::RegisterOperation> writes = {};  // the token of a write is the number of its operation
     std::vector<histories::RegisterOperation> reads = {};
   };
   void violated(std::string text);

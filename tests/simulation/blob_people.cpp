@@ -81,7 +81,8 @@ Task<void> BlobPeople::write(BlobPeople& self, std::string blob) {
   --self.notes_.busy;
 }
 
-/// Each attempt takes the operation over, as another worker would. Nobody waits for long: the one before may go on.
+/// Carries out an operation. Each attempt takes it over, as another worker would, after so short a wait that the
+/// attempt before may still be running.
 Task<void> BlobPeople::operate(BlobPeople& self, Operation operation) {
   for (std::uint64_t epoch = 1; !self.life_.dead(); ++epoch) {
     const auto attempt = std::make_shared<Attempt>();
@@ -112,7 +113,7 @@ Task<void> BlobPeople::try_once(BlobPeople& self, Operation operation, std::uint
   --self.notes_.busy;
 }
 
-/// Something else under the fence of an attempt that was overtaken.
+/// Tries a different write under the fence of an attempt that was overtaken.
 Task<void> BlobPeople::come_late(BlobPeople& self, Operation operation, std::uint64_t epoch) {
   ++self.notes_.busy;
   co_await self.nap(500ms);

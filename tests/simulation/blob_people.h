@@ -1,5 +1,5 @@
-// Those who use blobs in the simulation: a writer for each, whose operations go by the rules of the workers (an epoch
-// for each attempt, the work, then the end), attempts that come late, and people who read and list.
+// The people who use blobs in the simulation: a writer for each blob, whose operations keep to the rules of the workers
+// (an epoch for each attempt, the work, then the end), attempts that come late, and people who read and list.
 #pragma once
 #include "blob_store/client/blob_client.h"
 #include "tests/simulation/blob_oracle.h"
@@ -8,29 +8,29 @@ namespace tidemark::simulation {
 
 struct BlobNotes {
   bool ready = false;    // the container is there
-  bool stop = false;     // no more operations, please
+  bool stop = false;     // no more operations are to begin
   std::size_t busy = 0;  // coroutines that still have something to do
 };
 
 class BlobPeople final : public Program {
  public:
-  /// All must outlive it.
+  /// All arguments that are references must outlive it.
   BlobPeople(Network& network, Life& life, const std::vector<int>& stores, std::size_t blobs, BlobNotes& notes,
              BlobOracle& oracle, std::uint64_t seed);
   void start();
-  /// Everybody asks each of the stores for everything.
+  /// Reads and lists all blobs at each of the stores.
   void look_at_all();
 
  private:
   struct Operation {
     std::string blob, id;
     std::size_t number = 0;
-    std::vector<std::string> pieces;  // none: it erases
-    bool staged = false;              // piece by piece, and then published
+    std::vector<std::string> pieces;  // empty: the operation erases
+    bool staged = false;              // the pieces are staged one by one, and then published
   };
   struct Attempt {
     bool over = false;
-    std::optional<OperationLedger> ledger;  // the operation is closed
+    std::optional<OperationLedger> ledger;  // if the operation is closed
   };
   static Task<void> begin(BlobPeople& self);
   static Task<void> write(BlobPeople& self, std::string blob);
@@ -55,7 +55,7 @@ class BlobPeople final : public Program {
   SpreadTransport link_;
   blob_store::BlobClient client_;
   std::deque<SimTransport> plain_links_;
-  std::deque<blob_store::BlobClient> each_;  // of the stores
+  std::deque<blob_store::BlobClient> each_;  // one for each store
 };
 
 }  // namespace tidemark::simulation

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kTimeToEnd = 10min;
-constexpr Duration kTimeToCollect = 2min;  // what is dead goes meanwhile
+constexpr Duration kTimeToCollect = 2min;  // for the removal of dead payloads
 
 struct BlobPlan {
   std::size_t shards = 1, processes = 2, blobs = 1;
@@ -109,7 +109,7 @@ class BlobWorld {
     if (!violated()) static_cast<BlobPeople&>(*scheduler_.host(people_).life->program).look_at_all();
   }
 
-  /// Every row reads, and nothing is left of what was given up.
+  /// Checks that every row can be read, and that nothing is left of payloads that were given up.
   void check_rows() {
     std::vector<const kv::Engine*> shards;
     for (std::size_t shard = 0; shard < plan_.shards; ++shard) shards.push_back(&database_.rows(shard));

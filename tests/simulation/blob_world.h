@@ -1,5 +1,5 @@
 // One run of the blob service alone, in two or three processes that share its shards: they die, freeze beyond their
-// leases and come back, their clocks are set, and links lose and repeat what they carry.
+// leases and come back, their clocks are set, and links lose and repeat calls.
 #pragma once
 #include "tests/simulation/world.h"
 

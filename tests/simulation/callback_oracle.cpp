@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What the body of a callback tells of: "job ID", "group ID", or nothing that the product made.
+/// Returns the subject of a callback's body: "job ID", "group ID", or nothing if the product did not make the body.
 std::string subject_of(const json& body) {
   if (!body.is_object() || !body.contains("type") || !body.contains("data")) return {};
   const auto type = body.value("type", std::string());
@@ -22,7 +22,7 @@ json body_of(const jobs::JobSpec& spec) {
   return callback != nullptr && callback->body ? json::parse(*callback->body, nullptr, false) : json();
 }
 
-/// How the members of a group have ended, as far as they have.
+/// Counts the members of a group that have ended, by their state.
 std::map<std::string, std::uint64_t> ends_of_members(const TableOracle& tables, const std::string& group) {
   std::map<std::string, std::uint64_t> states;
   for (const auto& [id, job] : tables.jobs()) {
@@ -87,7 +87,7 @@ void CallbackOracle::check_callback(const jobs::JobRecord& callback) {
 }
 
 void CallbackOracle::check_quiet(const std::set<std::string>& groups) {
-  std::map<std::string, std::uint64_t> callbacks;  // by what they tell of
+  std::map<std::string, std::uint64_t> callbacks;  // by the subject of their body
   for (const auto& [id, job] : tables_.jobs()) {
     if (job.kind != "callback") continue;
     check_callback(job);

@@ -1,7 +1,8 @@
-// Knows what the endpoint was sent, and checks it against the ends of jobs and groups:
-//   E1  an end is told by exactly one callback job: one webhook-id, always with the same body
-//   E2  what is told is so: the job has ended, and in that state; all members of the group have, and in those states
-//   E3  nothing is given up or forgotten: every end that is to be told is, and a callback job that succeeded was taken
+// Knows the requests that the endpoint received, and checks them against the ends of jobs and groups:
+//   E1  exactly one callback job tells of an end: one webhook-id, always with the same body
+//   E2  callbacks are true: the job has ended in the state they tell, or all members of the group in those states
+//   E3  nothing is given up or forgotten: every end that is to be told is told, and for each callback job that
+//       succeeded the endpoint accepted a request
 // One thread.
 #pragma once
 #include <map>
@@ -15,10 +16,10 @@ namespace tidemark::simulation {
 class CallbackOracle {
  public:
   CallbackOracle(Scheduler& scheduler, const TableOracle& tables) : scheduler_(scheduler), tables_(tables) {}
-  /// A request has reached the endpoint, and what that will say to it.
+  /// Called when a request has reached the endpoint, and when the endpoint has decided on its answer.
   void arrived(const std::string& webhook_id, const std::string& body);
   void answered(const std::string& webhook_id, unsigned status);
-  /// Everything at rest. `groups`: that were submitted to be told of.
+  /// Checks the end of a run, when everything is at rest. `groups`: the submitted groups whose ends are to be told.
   void check_quiet(const std::set<std::string>& groups);
   [[nodiscard]] std::uint64_t deliveries() const { return deliveries_; }
 

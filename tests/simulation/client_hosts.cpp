@@ -128,7 +128,7 @@ Mutation PeopleHost::any_change(const std::string& row_key) {
   auto mutation = entity(row_key);
   const auto choice = dice_.below(100);
   if (choice < 55) {
-    mutation.kind = MutationKind::kReplace;  // only where it is
+    mutation.kind = MutationKind::kReplace;  // only if the entity is there
     mutation.lenient = true;
   } else if (choice < 80) {
     mutation.kind = MutationKind::kErase;
@@ -138,7 +138,7 @@ Mutation PeopleHost::any_change(const std::string& row_key) {
   return mutation;
 }
 
-/// Changes of a few more entities of the partition, in one transaction.
+/// Adds changes of a few more entities of the partition to the transaction.
 void PeopleHost::add_others(const std::pair<std::string, std::string>& first, std::vector<Mutation>& mutations) {
   for (const auto& [partition, row] : plan_.keys) {
     if (mutations.size() == 4) return;
@@ -160,7 +160,7 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
   std::map<std::string, std::vector<Mutation>> partitions;
   for (const auto& [partition, row] : self.plan_.keys) partitions[partition].push_back(self.entity(row));
   for (const auto& [partition, mutations] : partitions) {
-    // There are no faults yet, but processes that share shards may not have taken them all.
+    // There are no faults yet, but processes that share shards may not have claimed all of them.
     while (!self.life_.dead() && !co_await self.source_.mutate(kSourceTable, partition, mutations, std::nullopt)) {
       co_await sleep_for(self.life_.clock(), 50ms);
     }
@@ -213,7 +213,7 @@ Task<void> PeopleHost::change_entities(PeopleHost& self) {
   --self.notes_.busy;
 }
 
-/// Entities that refer to some of the source, to one after the other.
+/// Changes entities that refer to entities of the source, now to one and then to another.
 Task<void> PeopleHost::change_referring(PeopleHost& self) {
   ++self.notes_.busy;
   std::string table = kReferringTable;
@@ -251,7 +251,7 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
       std::string queue(jobs::kJobQueue);
       std::string text = "this is no job";
       auto placed = co_await self.queues_.put(queue, text, Duration::zero());
-      done = true;  // whether or not it arrived
+      done = true;  // whether or not the message arrived
     } else {
       auto spec = jobs::parse_job_spec(job.spec);
       if (!spec) std::abort();
@@ -271,7 +271,7 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
   --self.notes_.busy;
 }
 
-/// A declaration that was not answered may come into effect after the index was dropped.
+/// Drops the index once more: a declaration that got no answer may take effect after the index was dropped.
 Task<void> PeopleHost::drop_what_came_late(PeopleHost& self, std::string index) {
   while (!self.notes_.stop && !self.life_.dead()) co_await sleep_for(self.life_.clock(), 1s);
   co_await sleep_for(self.life_.clock(), kLongestDelay);
@@ -308,7 +308,7 @@ Task<void> PeopleHost::keep_index(PeopleHost& self, PlannedIndex index) {
   --self.notes_.busy;
 }
 
-/// As long as one of this name is being dropped, there cannot be another.
+/// Declares the index; tries again as long as an index of this name is being dropped.
 Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
   auto definition = indexes::parse_definition(std::string_view(simulated_indexes().at(index.name)));
   if (!definition) std::abort();
@@ -325,7 +325,8 @@ Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
   }
 }
 
-/// An answer may have been lost: an index that is not there any more has been dropped.
+/// Asks something of an index until that succeeds. The answer to a drop may be lost, so an absent index counts as
+/// dropped.
 Task<void> PeopleHost::ask(PeopleHost& self, std::string index, indexes::IndexStore::Wish wish) {
   bool done = false;
   while (!done && !self.life_.dead()) {
@@ -335,7 +336,7 @@ Task<void> PeopleHost::ask(PeopleHost& self, std::string index, indexes::IndexSt
   }
 }
 
-/// Of a source that does not change any more.
+/// Submits the last index job, when the source does not change any more.
 Task<void> PeopleHost::submit_last(PeopleHost& self) {
   ++self.notes_.left_for_the_end;
   while (!self.notes_.all_quiet && !self.life_.dead()) co_await sleep_for(self.life_.clock(), 500ms);

@@ -1,5 +1,5 @@
-// The callers of the simulation: workers, which run the real worker loop, and the people: one who changes the source
-// over a plain link, and one who submits and cancels jobs over a faulty one, as the api does.
+// The callers of the simulation: workers, which run the real worker loop, and the people. One of them changes the
+// source over a plain link, another submits and cancels jobs over a faulty one, as the api does.
 #pragma once
 #include <map>
 
@@ -12,7 +12,7 @@
 namespace tidemark::simulation {
 
 struct Stores {
-  std::vector<int> tables = {}, queues = {};  // which share the shards, if they are several
+  std::vector<int> tables = {}, queues = {};  // the hosts of each store; several hosts share its shards
   int endpoint = 0;
 };
 
@@ -20,7 +20,7 @@ class WorkerHost final : public Program {
  public:
   WorkerHost(Network& network, Life& life, Stores stores, const Plan& plan, std::string name, std::uint64_t seed);
   void start();
-  /// A shutdown as on SIGTERM; `drained` is called when nothing runs any more.
+  /// Shuts down as on SIGTERM; calls `drained` when nothing runs any more.
   void shut_down(std::function<void()> drained);
   void unwind() override;
 
@@ -39,24 +39,24 @@ class WorkerHost final : public Program {
   std::shared_ptr<workers::IndexKeeper> keeper_;
 };
 
-/// What the people know: for the run to wait for, and to check.
+/// The notes of the people, by which the run knows how long to wait, and what to check.
 struct PeopleNotes {
   bool ready = false;                     // the source is filled
-  bool stop = false;                      // no more changes, please
+  bool stop = false;                      // no more changes are to begin
   std::size_t busy = 0;                   // coroutines that still have something to do
   std::vector<std::string> submitted;     // acknowledged
   std::set<std::string> cancelled;        // acknowledged
   std::set<std::string> groups;           // acknowledged
   std::set<std::string> indexes;          // acknowledged
-  std::set<std::string> dropped;          // likewise: nothing is to be left of them
-  std::set<std::string> unanswered;       // declarations of which some attempt was not answered
-  std::map<std::string, int> declared;    // how often an index was declared, or asked to go
+  std::set<std::string> dropped;          // acknowledged: nothing may be left of them in the end
+  std::set<std::string> unanswered;       // indexes for which some declaration got no answer
+  std::map<std::string, int> declared;    // how often an index was declared, or asked to be dropped
   table_store::Version last_version = 0;  // of an entity of the source; acknowledged
-  bool breaks_freshness = false;          // lookups do not say how fresh their answers are to be
-  bool all_quiet = false;                 // time for what is left
-  std::size_t left_for_the_end = 0;       // coroutines that wait for that
+  bool breaks_freshness = false;          // lookups do not say how fresh their answers have to be
+  bool all_quiet = false;                 // all is done but the work that waits for this
+  std::size_t left_for_the_end = 0;       // coroutines that wait for all_quiet
   std::size_t changes = 0;
-  std::uint64_t queries_by_lists = 0;  // their pages
+  std::uint64_t queries_by_lists = 0;  // the pages of queries that went by lists
 };
 
 class LookupOracle;
@@ -66,7 +66,7 @@ struct Testimony;
 
 class PeopleHost final : public Program {
  public:
-  /// `testimony`: of witnesses, if there are to be any.
+  /// `testimony`: the notes of the witnesses; null: there are no witnesses.
   PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes, LookupOracle& lookups,
              Testimony* testimony, std::uint64_t seed);
   ~PeopleHost() override;

@@ -1,5 +1,5 @@
-// The endpoint of a user that callbacks go to, as a process of the simulation: slow, overloaded, failing, away, or gone
-// for good; and the workers' way to it. What it says is drawn anew for each request, until the faults stop.
+// The user's endpoint that receives callbacks, as a process of the simulation: slow, overloaded, failing, away, or gone
+// for good; and the workers' link to it. Its answer is drawn anew for each request, until the faults stop.
 #pragma once
 #include "tests/simulation/callback_oracle.h"
 #include "tests/simulation/network.h"
@@ -10,11 +10,11 @@ namespace tidemark::simulation {
 inline constexpr const char* kEndpointUrl = "https://endpoint/told";
 inline constexpr const char* kGoneUrl = "https://endpoint/gone";  // answers 410
 
-/// How often, in ten thousand.
+/// How often each fault occurs, in ten thousand requests.
 struct EndpointFaults {
   std::uint64_t fail = 0;      // 500, or 503
   std::uint64_t throttle = 0;  // 429, or 503 with Retry-After
-  std::uint64_t slow = 0;      // before or after it took the request; at times slower than anybody waits
+  std::uint64_t slow = 0;      // before or after it took the request; at times slower than any caller waits
 };
 
 class EndpointHost final : public Callee {
@@ -32,7 +32,7 @@ class EndpointHost final : public Callee {
   Dice dice_;
 };
 
-/// What a worker needs to send callbacks to it.
+/// The HTTP client with which a worker sends callbacks to the endpoint.
 class EndpointLink final : public workers::OutboundHttp {
  public:
   EndpointLink(Network& network, Life& life, int endpoint);

@@ -64,7 +64,7 @@ void Faults::plan_jump() {
     if (calm_) return;
     auto& dice = scheduler_.dice();
     auto& host = scheduler_.host(static_cast<int>(dice.below(static_cast<std::uint64_t>(scheduler_.host_count()))));
-    // Mostly about a lease; now and then beyond everything that anybody waits for.
+    // Mostly by about a lease; now and then further than anything waits.
     const auto far = dice.chance(500) ? Duration(10min) : dice.chance(3000) ? Duration(1min) : jump_ * 2;
     const auto by = dice.between(-std::min<Duration>(far, 1min), far);
     if (host.life) {

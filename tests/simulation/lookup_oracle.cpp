@@ -29,7 +29,7 @@ void LookupOracle::changed(const Key& key, const std::optional<table_store::Enti
   states_[key].push_back(state);
 }
 
-/// Whether it matched at any moment from the question on.
+/// Tells whether the hit matched at any moment since the question.
 bool LookupOracle::right(const Question& question, const Hit& hit) const {
   const auto found = states_.find(hit.key);
   if (found == states_.end() || !asks_for(question, hit.key)) return false;
@@ -38,7 +38,7 @@ bool LookupOracle::right(const Question& question, const Hit& hit) const {
     const auto& state = states[i];
     const bool same = hit.version == 0 || hit.version == state.entity_version;
     if (same && state.group == question.group) return true;
-    if (state.from < question.asked) return false;  // what was before had ended by then
+    if (state.from < question.asked) return false;  // earlier states had ended when the question was asked
   }
   return false;
 }

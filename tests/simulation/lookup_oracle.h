@@ -1,7 +1,7 @@
-// What lookups by an index may answer, whatever goes wrong meanwhile:
+// Checks the answers of lookups by an index, under any faults:
 //   L1  a hit is an entity that matched at some moment between the question and the answer, as it was then
-//   L2  what matches, and has not changed since the version that the question asked for, is among the hits
-//   L3  once all is quiet, the hits are exactly what matches
+//   L2  entities that match, and have not changed since the version that the question asked for, are among the hits
+//   L3  once all is quiet, the hits are exactly the entities that match
 #pragma once
 #include <map>
 #include <optional>
@@ -25,8 +25,8 @@ class LookupOracle {
     std::int32_t group = 0;  // the property Group
     std::string partition;   // empty: any
     bool keys_only = false;
-    Time asked{};                    // all that had been committed by then is seen
-    table_store::Version known = 0;  // up to which the index must have all changes; 0: it need not
+    Time asked{};                    // the answer sees every commit before this time
+    table_store::Version known = 0;  // the index must have all changes up to this version; 0: it need not have any
   };
   struct Hit {
     Key key;
@@ -37,18 +37,18 @@ class LookupOracle {
 
   [[nodiscard]] Time now() const { return scheduler_.now(); }
   [[nodiscard]] std::uint64_t judged() const { return judged_; }
-  /// An entity of the source was written; nothing: it was removed.
+  /// Called when an entity of the source was written; no row: it was removed.
   void changed(const Key& key, const std::optional<table_store::Entity>& row, table_store::Version version);
   void answered(const Question& question, const std::vector<Hit>& hits);
-  /// Likewise of a source that does not change any more.
+  /// Does the same as answered() when the source does not change any more, and checks L3.
   void answered_in_quiet(const Question& question, const std::vector<Hit>& hits);
 
  private:
   struct State {
     Time from{};
     table_store::Version version = 0;         // of the change
-    std::optional<std::int32_t> group;        // nothing: it is not there, or has none
-    table_store::Version entity_version = 0;  // 0: it is not there
+    std::optional<std::int32_t> group;        // nothing: the entity is absent, or has no group
+    table_store::Version entity_version = 0;  // 0: the entity is absent
   };
   [[nodiscard]] static bool asks_for(const Question& question, const Key& key) {
     return question.partition.empty() || key.first == question.partition;

@@ -46,7 +46,7 @@ void Lookups::start() {
   spawn(life_.executor(), std::move(in_the_end));
 }
 
-/// Of those that are there, as far as the people know.
+/// Returns the names of the indexes that exist as far as the people know, and that can be asked.
 std::vector<std::string> Lookups::names() const {
   std::vector<std::string> out;
   for (const auto name : kLookedUp) {
@@ -101,8 +101,8 @@ Task<void> Lookups::look_up_in_the_end(Lookups& self) {
   --self.notes_.left_for_the_end;
 }
 
-/// Through the table store, which goes by the lists of an index if it is there and ready. So it has to know everything
-/// that was done before.
+/// Sends queries to the table store, which goes by the lists of an index if it exists and is ready. The answer has to
+/// show everything that was done before the query.
 Task<void> Lookups::query_at_random(Lookups& self) {
   ++self.notes_.busy;
   Dice dice(self.dice_.next());
@@ -169,7 +169,7 @@ Task<bool> Lookups::look_up(Lookups& self, Question question, std::optional<Dura
     }
     continuation = answer->found.continuation;
   } while (!continuation.empty());
-  // What is left of an index that is being dropped need not be complete.
+  // An index that is being dropped need not be complete.
   if (self.notes_.declared[question.index] != declared || !self.notes_.indexes.contains(question.index)) {
     question.known = 0;
   }

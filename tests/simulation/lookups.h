@@ -1,5 +1,5 @@
-// People who look entities up by the indexes, as the api does it, while everything goes on and fails, and once more
-// when all is quiet. An oracle judges each answer.
+// People who look entities up by the indexes, as the api does, during the work and the faults, and once more when all
+// is quiet. An oracle judges each answer.
 #pragma once
 #include "indexes/lookup/lookup.h"
 #include "tests/simulation/client_hosts.h"
@@ -11,7 +11,7 @@ class Lookups {
  public:
   Lookups(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes, LookupOracle& oracle,
           std::uint64_t seed);
-  /// Call it once the source is filled.
+  /// To be called once the source is filled.
   void start();
 
  private:
@@ -19,11 +19,11 @@ class Lookups {
   static Task<void> look_up_at_random(Lookups& self);
   static Task<void> look_up_in_the_end(Lookups& self);
   static Task<void> query_at_random(Lookups& self);
-  /// False if there was no whole answer of one index.
+  /// False if there was no complete answer by one index.
   static Task<bool> look_up(Lookups& self, Question question, std::optional<Duration> max_lag, bool in_quiet);
   static Task<bool> query(Lookups& self, Question question, bool in_quiet);
   [[nodiscard]] std::vector<std::string> names() const;
-  /// A partition if the index has its lists there.
+  /// Returns one of the partitions if the index has its lists in partitions; otherwise empty.
   [[nodiscard]] std::string partition_for(const std::string& index);
 
   Life& life_;

@@ -1,10 +1,11 @@
 // The simulation program. One seed is one run of the whole stack under faults; see README.md.
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
-//   --count N             run as many seeds, from the one that TIDEMARK_SEED names (scripts/test takes it from the commit)
+//   --count N             run as many seeds, from the one that TIDEMARK_SEED names (scripts/test takes it from the
+//                         commit)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
-//                         notes, staleness, proof, freshness, epoch, sync, moments. There are witnesses only if it is their
-//                         invariants (H) that are expected, so that the seeds of the others go their ways
+//                         notes, staleness, proof, freshness, epoch, sync, moments. There are witnesses only if one of
+//                         their invariants (H) is expected, so that the seeds of the other rules run as without them
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 //   --blobs               the blob service alone, in several processes
@@ -187,7 +188,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
 int main(int argc, char** argv) {
   const auto options = parse(argc, argv);
   if (!options) return 2;
-  spdlog::set_level(spdlog::level::off);  // what fails here is meant to
+  spdlog::set_level(spdlog::level::off);  // the failures here are intended
   RunOutcome total;
   const auto begun = std::chrono::steady_clock::now();
   for (auto seed = options->first; seed <= options->last; ++seed) {

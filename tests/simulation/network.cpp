@@ -30,7 +30,7 @@ void Network::send(std::shared_ptr<const Letter> letter) {
   if (lost) return;
   for (int i = 0; i < copies; ++i) {
     ++in_flight_;
-    // The second copy comes late more often than not, when the world has moved on.
+    // The second copy mostly comes late, when much has happened in between.
     const auto late = i > 0 ? dice.between(0ms, 1s) : Duration::zero();
     scheduler_.after(delay(letter->plain) + late, [this, letter] { deliver(letter, 0); });
   }
@@ -39,7 +39,7 @@ void Network::send(std::shared_ptr<const Letter> letter) {
 void Network::deliver(std::shared_ptr<const Letter> letter, int tries) {
   auto* life = scheduler_.host(letter->callee).life.get();
   if (life == nullptr) {
-    // Waits for the connection, as a socket's queue does, or is lost with it.
+    // The letter waits for a connection, as in a socket's queue, or is lost with it.
     if (tries == kDeliveryTries || (!letter->plain && scheduler_.dice().chance(3000))) {
       --in_flight_;
       return;

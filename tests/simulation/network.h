@@ -1,5 +1,5 @@
-// Calls between the hosts of the simulation. A faulty link delays, loses requests and replies (a lost reply is one
-// whose call took effect), and delivers requests twice; a plain link only takes time. A store that dies breaks its
+// Calls between the hosts of the simulation. A faulty link delays or loses requests and replies (when a reply is lost,
+// the call took effect), and delivers requests twice; a plain link only takes time. A store that dies breaks its
 // connections: callers hear of it at once or at their deadline.
 #pragma once
 #include <deque>
@@ -11,10 +11,10 @@
 
 namespace tidemark::simulation {
 
-/// As which everybody calls.
+/// The account of all callers.
 inline constexpr const char* kAccount = "devstoreaccount1";
 
-/// How often, in ten thousand; all zero once the faults stop.
+/// How often each fault occurs, in ten thousand calls; all zero once the faults stop.
 struct LinkFaults {
   std::uint64_t lose_request = 0;
   std::uint64_t lose_reply = 0;
@@ -36,7 +36,7 @@ class Callee : public Program {
   virtual Task<Result<std::string>> answer(Request request) = 0;
 };
 
-/// Nothing is on its way for longer.
+/// The longest time that a request or a reply is on its way.
 inline constexpr Duration kLongestDelay = std::chrono::seconds(30);
 
 class Network {
@@ -44,7 +44,7 @@ class Network {
   Network(Scheduler& scheduler, LinkFaults faults) : scheduler_(scheduler), faults_(faults) {}
   void stop_faults() { faults_ = {0, 0, 0, 0, 0, faults_.usual}; }
   [[nodiscard]] const Scheduler& scheduler() const { return scheduler_; }
-  /// Requests sent and not yet answered or lost.
+  /// The number of requests that were sent and are not yet answered or lost.
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
   void connections_broke(int callee);
 

@@ -15,7 +15,7 @@ using queue_service::MessageRecord;
 
 namespace {
 
-/// Adds the leases that a call of this kind speaks of.
+/// Adds the leases that a call of this kind carries.
 template <class Call>
 void collect_leases(const Cause& cause, std::vector<queue_service::LeaseKey>& out) {
   if (cause.method != Call::kMethod) return;
@@ -39,7 +39,7 @@ std::vector<queue_service::LeaseKey> leases_of(const Cause& cause) {
   return out;
 }
 
-// Ready, timed or waiting.
+// The rows of ready, timed and waiting messages.
 bool is_message_row(const std::string& key) {
   return key.size() > 10 && key[0] == 'm' && (key[9] == 'r' || key[9] == 't' || key[9] == 'w');
 }
@@ -47,7 +47,7 @@ bool is_departure(const std::string& key) { return key.starts_with('x'); }
 bool is_arrival(const std::string& key) { return key.size() == 9 && key[0] == 'c'; }
 bool is_figures_row(const std::string& key) { return key.size() == 10 && key[0] == 'm' && key[9] == 'c'; }
 
-/// In keys of messages and figures the generation, in those of messages on their way the other shard.
+/// Returns the number in a key: the generation for messages and figures, the other shard for messages on their way.
 std::uint64_t number_in(std::string_view key) {
   key.remove_prefix(1);
   return kv::take_u64(key).value_or(0);
@@ -58,7 +58,7 @@ std::uint64_t number_in(std::string_view key) {
 void QueueOracle::violated(std::string text) { scheduler_.trace().violation(scheduler_.now(), std::move(text)); }
 
 void QueueOracle::check_lease(const Cause& cause, const std::set<std::string>& touched) {
-  // Of many, those that are not held any more are left alone.
+  // A call with many leases leaves messages alone that are not held any more.
   const bool many = cause.method == queue_service::calls::CompleteAll::kMethod;
   for (const auto& lease : leases_of(cause)) {
     const auto& id = lease.message_id;
@@ -87,7 +87,7 @@ void QueueOracle::put_row(Row row, Generation generation, MessageRecord record, 
   known.record = std::move(record);
 }
 
-/// As far as they were known before.
+/// Returns the messages that were in these rows before the commit.
 std::set<std::string> QueueOracle::messages_in(std::size_t shard, const std::vector<RowChange>& changes) const {
   std::set<std::string> ids;
   for (const auto& change : changes) {
@@ -123,7 +123,7 @@ void QueueOracle::departed(std::size_t shard, const RowChange& change, std::set<
   if (!departure) return violated("a message on its way cannot be read");
   auto& id = way.under_way[number];
   on_departure();
-  if (departure->put) return;  // whether it is a new one at all is known where it arrives
+  if (departure->put) return;  // only the shard where it arrives knows whether the message is new
   auto record = queue_service::decode_message(departure->moved);
   if (!record) return violated("a message on its way cannot be read");
   id = record->message.id;
@@ -191,7 +191,7 @@ void QueueOracle::check_touched(const Cause& cause, const std::set<std::string>&
   for (const auto& id : touched) {
     const auto places = messages_[id].places.size();
     if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
-    // A withdrawal that has asked another process first commits when the cause that is known is another call's.
+    // A withdrawal that first asks another process commits later, when the known cause is that of another call.
     if (places == 0 && !ends && !withdrawn_.contains(id))
       violated("Q1: message " + id + " was lost by " + cause.method);
   }

@@ -5,7 +5,7 @@
 namespace tidemark::simulation {
 namespace {
 
-/// Without a moment's passing.
+/// The most events at one moment.
 constexpr std::size_t kMostEvents = 100'000;
 
 }  // namespace
@@ -19,7 +19,7 @@ std::uint64_t Dice::next() {
 }
 
 /// Virtual time, with the host's own error. In a dead life timers fire at once and time runs ahead with them, so that
-/// whatever waits, or waits for something until a time, comes to its end.
+/// every wait comes to its end, also one for a condition until a deadline.
 class Life::LifeClock final : public Clock {
  public:
   LifeClock(Scheduler& scheduler, Life& life, Duration skew) : scheduler_(scheduler), life_(life), skew_(skew) {}
@@ -168,7 +168,7 @@ void Scheduler::crash(int index) {
   trace_.note(now_, "crash", place.name, nullptr);
   place.doom = -1;
   place.frozen = false;
-  // Gone first: what unwinds must not be found by anybody.
+  // The host loses its life first, so that nobody finds a life that is unwinding.
   auto life = std::move(place.life);
   life->kill();
   life.reset();

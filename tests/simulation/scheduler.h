@@ -1,4 +1,4 @@
-// The simulation's time and order. Events wait in one queue by virtual time, ties broken at random; between events
+// The simulation's time and order. Events wait in one queue by virtual time, with ties broken at random; between events
 // every process runs its ready handlers, one at a time, in an order drawn from the seed. So one seed is one run. A
 // process lives in a Life, which owns its io_context, clock and calls, and can end at any handler. One thread; nothing
 // here reads a wall clock or an address.
@@ -36,11 +36,11 @@ class Dice {
 class Scheduler;
 class Life;
 
-/// What runs inside a life. Destroyed before the life's io_context.
+/// The program that runs inside a life. Destroyed before the life's io_context.
 class Program {
  public:
   virtual ~Program() = default;
-  /// The process is dead: let every coroutine come to its end. Calls and transactions fail, timers fire at once.
+  /// Lets every coroutine of a dead process come to its end: calls and transactions fail, and timers fire at once.
   virtual void unwind() {}
 };
 
@@ -65,10 +65,10 @@ class Life {
   [[nodiscard]] bool dead() const { return dead_; }
   Executor executor() { return io_.get_executor(); }
   Clock& clock();
-  /// Somebody sets the host's clock, forward or back. What waits for a duration is not concerned.
+  /// Sets the host's clock forward or back. This does not affect timers, which wait for a duration.
   void jump_clock(Duration by);
   bool run_one() { return io_.poll_one() > 0; }
-  /// Ends everything of this life without any further effect outside of it, and frees it.
+  /// Ends everything in this life, without any further effect outside of it, and frees it.
   void kill();
 
   std::uint64_t add_call(std::shared_ptr<PendingCall> call);
@@ -90,13 +90,13 @@ class Life {
   asio::executor_work_guard<asio::io_context::executor_type> guard_;
 };
 
-/// A place for one process after another. Frozen: its handlers wait, its clock goes on (SIGSTOP).
+/// A place for one process after another. While it is frozen, its handlers wait and its clock goes on (SIGSTOP).
 struct Host {
   std::string name;
-  std::unique_ptr<Life> life;  // none: it is down
+  std::unique_ptr<Life> life;  // null: the host is down
   bool frozen = false;
   std::uint64_t lives = 0;
-  /// Handlers until it crashes; negative: it does not.
+  /// The handlers that run before it crashes; negative: no crash is planned.
   int doom = -1;
 };
 
@@ -108,7 +108,7 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   [[nodiscard]] Time now() const { return now_; }
-  /// The same for histories (tests/histories).
+  /// The present time for histories (tests/histories).
   [[nodiscard]] std::int64_t moment() const { return now_.time_since_epoch() / std::chrono::microseconds(1); }
   Dice& dice() { return dice_; }
   Trace& trace() { return trace_; }
@@ -116,17 +116,17 @@ class Scheduler {
   int add_host(std::string name);
   Host& host(int index) { return *hosts_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] int host_count() const { return static_cast<int>(hosts_.size()); }
-  /// A new life on a host that is down; its program is for the caller to make.
+  /// Starts a new life on a host that is down; the caller makes its program.
   Life& start_life(int host, Duration skew);
   void crash(int host);
-  /// Ends every life, for the end of the run.
+  /// Ends every life at the end of the run.
   void end_all();
-  /// The host's present life if it is this one.
+  /// Returns the host's present life if it has this number, otherwise null.
   Life* find_life(int host, std::uint64_t number);
-  /// Called after a crash, for its restart.
+  /// Called after the crash of a host, to plan its restart.
   std::function<void(int)> on_crash;
 
-  /// Runs until `done` (asked after each event), or until `limit`. False: the limit came first.
+  /// Runs until `done`, which is asked after each event, or until `limit`. False: the limit came first.
   bool run_until(Time limit, const std::function<bool()>& done);
 
  private:

@@ -6,7 +6,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLongestWay = 2ms, kLate = 200ms;
-constexpr Duration kLookAgain = 5ms;  // at a host that is frozen
+constexpr Duration kLookAgain = 5ms;  // whether a frozen host goes on
 
 std::unexpected<Error> elsewhere() { return fail(ErrorCode::kServerBusy, "Another process serves this shard."); }
 
@@ -127,7 +127,7 @@ void OwnedEngine::submit(kv::TransactionBody body, kv::Completion done) {
   if (waiting_.size() == 1 && !under_way_) later([this] { execute_waiting(); }, kLongestWay);
 }
 
-/// As a group of its own, whose changes are read from the rows that there are.
+/// Erases the ranges in one transaction, which reads the keys that are there.
 void OwnedEngine::erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) {
   if (life_.dead() || !open_ || lost_) return done(elsewhere());
   kv::TransactionBody body = [ranges = std::move(ranges)](kv::Transaction& txn) -> Result<void> {
@@ -143,7 +143,7 @@ void OwnedEngine::erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion 
   submit(std::move(body), std::move(done));
 }
 
-/// At this host, when it runs.
+/// Carries out the step after some time, at this host, once it is not frozen.
 void OwnedEngine::later(std::function<void()> step, Duration longest) {
   scheduler_.after(scheduler_.dice().between(0ms, longest), [this, step = std::move(step), scheduler = &scheduler_,
                                                              host = life_.host(), number = life_.number()]() mutable {
@@ -174,7 +174,7 @@ void OwnedEngine::execute_waiting() {
   later([this, group] { send(group); }, kLongestWay);
 }
 
-/// What is on its way arrives, even if whoever sent it is frozen or dead by then.
+/// Sends a group to the database, where it arrives even if this process is frozen or dead by then.
 void OwnedEngine::send(std::shared_ptr<Group> group) {
   scheduler_.after(scheduler_.dice().between(0ms, kLongestWay),
                    [this, group = std::move(group), database = &database_, held = held(), scheduler = &scheduler_,

@@ -1,6 +1,6 @@
-// The database that several processes of a store share in the simulation (docs/scale.md, Owners): the rows of each
-// shard, who owns it, and which processes live. It never fails; what reaches it takes effect at once, in the order in
-// which it comes. One thread.
+// The database that several processes of a store share in the simulation (docs/scale.md, Owners): the rows and the
+// owner of each shard, and the processes that live. It never fails; requests take effect at once, in the order of their
+// arrival. One thread.
 #pragma once
 #include <map>
 #include <optional>
@@ -24,9 +24,10 @@ class SharedDatabase {
   using Watcher = std::function<void(std::size_t shard, const Committed&)>;
 
   SharedDatabase(std::size_t shards, EpochCheck check, Watcher watcher);
-  /// Owners read what they know while a commit is on its way, which others may see already.
+  /// Breaks the engines: an owner reads its own state even while its commit, which others may already see, is on its
+  /// way.
   bool owners_are_behind = false;
-  /// Some owners hear late of what they have committed.
+  /// Some owners hear late that the database has taken their commit.
   bool answers_are_late = false;
 
   [[nodiscard]] std::size_t shards() const { return shards_.size(); }
@@ -36,23 +37,23 @@ class SharedDatabase {
 
   [[nodiscard]] const kv::Engine& rows(std::size_t shard) const { return *shards_[shard].rows; }
 
-  /// `place`: that of whoever asks. What ran there before has ended.
+  /// `place`: the host of the process that asks; processes that ran there before have ended.
   [[nodiscard]] kv::OwnersTable read(const std::string& place) const;
-  /// The epoch of the new owner; nothing if the shard is not as it was seen.
+  /// Returns the epoch of the new owner; nothing if the owner has changed since it was seen.
   std::optional<std::int64_t> claim(std::size_t shard, const kv::SeenOwner& seen, const std::string& process,
                                     const std::string& place);
-  /// Those of the shards that it still has.
+  /// Returns the shards that the process still owns.
   std::vector<std::size_t> renew(const kv::ProcessRow& process, const std::string& place,
                                  const std::vector<HeldShard>& held);
-  /// Whoever ran at the place before is gone.
+  /// Removes the process that ran at the place before.
   void enter(const std::string& place);
   void forget(const kv::ProcessRow& process);
   void let_go(const HeldShard& held);
-  /// False, and nothing is written, if the shard has another owner by now.
+  /// Returns false, and writes nothing, if the shard has another owner by now.
   bool commit(const HeldShard& held, const std::vector<Committed>& group);
-  /// Shards that were taken from an owner that had not let go of them.
+  /// The number of shards that were taken from an owner that had not let go of them.
   [[nodiscard]] std::uint64_t takeovers() const { return takeovers_; }
-  /// Commits of former owners.
+  /// The number of refused commits of former owners.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:
@@ -73,10 +74,10 @@ class SharedDatabase {
   std::uint64_t takeovers_ = 0, refused_ = 0;
 };
 
-/// The engine of a shard in one of the processes, which may own it. Groups of transactions are carried out over what
-/// the owner knows and are sent to the database; they arrive there some time later, whatever has become of the owner
-/// meanwhile, and some time after that it hears of it. The owner reads what it knows while its lease is good and
-/// nothing is on its way; everything else is read in the database.
+/// The engine of a shard in one of the processes, which may own it. Groups of transactions are carried out on the rows
+/// that the owner knows and are sent to the database; they arrive there some time later, even if the owner is dead by
+/// then, and some time after that the owner hears of it. The owner reads its own rows while its lease is good and
+/// nothing is on its way; every other read goes to the database.
 class OwnedEngine final : public kv::Engine {
  public:
   struct Parts {
@@ -87,11 +88,11 @@ class OwnedEngine final : public kv::Engine {
   OwnedEngine(Parts parts, std::size_t shard, ExpectedCause& expected);
 
   void open(std::int64_t epoch, Duration lease_ends);
-  /// Takes nothing more; what was submitted is still carried out.
+  /// Takes no more transactions; those that were submitted are still carried out.
   void close() { open_ = false; }
   void renewed(std::int64_t epoch, Duration lease_ends);
   [[nodiscard]] bool idle() const { return waiting_.empty() && !under_way_; }
-  /// The database has refused what this owner sent.
+  /// Tells whether the database has refused a commit of this owner.
   [[nodiscard]] bool lost() const { return lost_; }
   [[nodiscard]] bool leased() const;
   [[nodiscard]] HeldShard held() const { return {shard_, epoch_}; }
@@ -127,7 +128,7 @@ class OwnedEngine final : public kv::Engine {
   bool open_ = false, lost_ = false;
   std::int64_t epoch_ = 0;
   Duration lease_ends_{};
-  std::unique_ptr<kv::Engine> ahead_, known_;  // with what is under way, and what is committed
+  std::unique_ptr<kv::Engine> ahead_, known_;  // the rows with the group under way, and those that are committed
   std::deque<Waiting> waiting_;
   std::shared_ptr<Group> under_way_;  // one at a time
 };

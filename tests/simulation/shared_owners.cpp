@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 using kv::Holding;
 
 constexpr Duration kLookEvery = 100ms;
-constexpr Duration kBetweenTurns = 5ms;  // however often somebody wants one
+constexpr Duration kBetweenTurns = 5ms;  // at least, no matter how often a turn is asked for
 constexpr Duration kRenewEvery = 400ms;
 constexpr Duration kLongestAsked = 3ms;
 constexpr Duration kLookWhetherIdle = 5ms;
@@ -66,7 +66,7 @@ Task<void> SharedOwners::turn() {
   if (moved) hooks_.moved();
 }
 
-/// A lease is good from the moment at which its renewal was sent.
+/// Renews the leases. A lease counts from the moment at which its renewal was sent.
 Task<void> SharedOwners::renew() {
   std::vector<HeldShard> held;
   for (std::size_t shard = 0; shard < shards(); ++shard) {

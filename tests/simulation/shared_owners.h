@@ -1,5 +1,5 @@
-// One of several processes that share the shards of a store, as ShardOwners is in the product: it goes by the same
-// rules (common/kv/shard_claims.h), on the simulated database. One thread.
+// The owners of a store's shards, as one of the processes that share them sees them. It does the work of the product's
+// ShardOwners by the same rules (common/kv/shard_claims.h), on the simulated database. One thread.
 #pragma once
 #include "common/kv/shard_claims.h"
 #include "tests/simulation/shared_database.h"
@@ -15,10 +15,10 @@ class SharedOwners final : public kv::ShardPlaces {
     std::function<void()> seen, moved;
   };
 
-  /// All must outlive it; an engine for each shard. `address`: as the others know it.
+  /// All must outlive it; an engine for each shard. `address`: where other processes reach this one.
   SharedOwners(OwnedEngine::Parts parts, std::vector<std::unique_ptr<OwnedEngine>>& engines, std::string address);
   void start(Hooks hooks);
-  /// The process is dead: nobody is to go on as an owner.
+  /// Ends the ownership of a dead process.
   void leave() { gone_ = true; }
 
   [[nodiscard]] std::size_t shards() const override { return engines_.size(); }
@@ -39,7 +39,7 @@ class SharedOwners final : public kv::ShardPlaces {
   bool drop_lost(const kv::OwnersTable& table);
   void give_up(std::size_t shard, kv::Holding next);
   void publish(const kv::OwnersTable& table);
-  /// Between this process and the database. False: it has died.
+  /// Waits as long as a request or an answer is on its way to the database or back. False: the process has died.
   Task<bool> travel();
   [[nodiscard]] std::chrono::nanoseconds now() const { return life_.clock().monotonic(); }
 
@@ -53,7 +53,7 @@ class SharedOwners final : public kv::ShardPlaces {
   Signal look_soon_;
   std::vector<kv::Holding> holdings_;
   std::vector<bool> closing_;
-  std::vector<std::string> addresses_;  // of the owners of shards that are elsewhere
+  std::vector<std::string> addresses_;  // by shard: of its owner, if that is another process
   std::vector<kv::ProcessRow> living_;
   std::optional<Duration> renewed_at_;
   bool gone_ = false;

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kUpkeepInterval = 60s;
 
-/// The transactions of a call are submitted before the call first waits, so what was noted just before is their cause.
+/// The transactions of a call are submitted before the call first waits, so their cause is the call that was noted
+/// last.
 Task<Result<std::string>> answer_with(ExpectedCause& expected, const rpc::Dispatch& dispatch, Request request) {
   std::size_t transactions = 1;
   if (request.method == table_store::calls::MoveAll::kMethod) {
@@ -28,7 +29,7 @@ Task<Result<std::string>> answer_with(ExpectedCause& expected, const rpc::Dispat
   }
   expected = {{request.method, request.payload, request.caller}, transactions};
   auto result = co_await dispatch(std::move(request.method), std::move(request.payload));
-  expected = {};  // of a call that was refused before its transaction
+  expected = {};  // a call that was refused before its transactions leaves its cause
   co_return result;
 }
 
@@ -51,13 +52,13 @@ std::vector<std::unique_ptr<OwnedEngine>> engines_on(OwnedEngine::Parts parts, E
   return engines;
 }
 
-/// What is on its way between shards when the store starts.
+/// Carries on the messages that are between two shards when the store starts.
 Task<void> carry_on(queue_service::QueueService& service, Life& life) {
   const auto done = co_await service.carry_on();
   if (!done && !life.dead()) std::abort();  // the disk of a life never fails
 }
 
-/// Somebody wants the queue of jobs spread. It may be too late for that, or this process may not have the queue.
+/// Asks for the queue of jobs to be spread. It may be too late for that, or this process may not have the queue.
 Task<void> spread_jobs(queue_service::QueueService& service, Life& life, std::uint32_t parts) {
   if (parts == 1) co_return;
   const std::string queue(jobs::kJobQueue);
@@ -79,7 +80,7 @@ Task<void> go_on_with(Service& service, std::size_t shard) {
   static_cast<void>((co_await service.gained(shard)).has_value());
 }
 
-/// A shard may go to another process meanwhile, which then does the same.
+/// Tells the service of a shard that it has gained. The shard may go to another process meanwhile, which does the same.
 template <class Service>
 void gained(Service& service, std::size_t shard, Life& life) {
   spawn(life.executor(), go_on_with(service, shard));
@@ -92,7 +93,7 @@ service::ShardRouter::OpenLink links_of(Network& network, Life& life) {
   };
 }
 
-/// The key of the placement is the same in each life, as it is in a store's stamp.
+/// Returns the shards of a service. The key of the placement is the same in each life, like the one in a store's stamp.
 template <class Engine>
 kv::Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages,
                      kv::OwnerCalls* owners = nullptr) {

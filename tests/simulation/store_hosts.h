@@ -30,14 +30,14 @@ class TableHost final : public Callee {
 };
 
 struct QueueWatcher {
-  std::function<void(const Cause& cause)> begun;  // a call, before what it does
+  std::function<void(const Cause& cause)> begun;  // called for each call, before it has any effect
   std::function<void(std::size_t shard, const Committed&)> committed;
 };
 
-/// Divided over as many shards as there are engines.
+/// The queue service in one process, divided over as many shards as there are engines.
 class QueueHost final : public Callee {
  public:
-  /// `job_parts`: over so many the queue of jobs is spread.
+  /// `job_parts`: the number of parts over which the queue of jobs is spread.
   QueueHost(const std::vector<EngineParts>& parts, std::uint64_t seed, const QueueWatcher& watcher,
             std::uint32_t job_parts);
   Task<Result<std::string>> answer(Request request) override;
@@ -67,12 +67,13 @@ class SharedHost : public Callee {
 
  protected:
   SharedHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);
-  /// The service has a shard as long as this process does. Calls come to `own` where they belong.
+  /// Gives the service each shard as long as this process owns it, and passes calls on to the processes where they
+  /// belong; `own` answers those that belong here.
   template <class Service>
   void share(Service& service, rpc::Dispatch own, service::ShardRouter::PlaceOf place_of);
 
   Life& life_;
-  ExpectedCause expected_;  // none, unless the store says so: what is committed shows what it is for
+  ExpectedCause expected_;  // set by the queue service alone: commits of the other stores show their operation
   std::vector<std::unique_ptr<OwnedEngine>> engines_;
   std::unique_ptr<Random> random_;
   SharedOwners owners_;
@@ -111,7 +112,7 @@ class SharedQueueHost final : public SharedHost {
                                      [this](auto account, auto queue) { return service_.shard_of(account, queue); }};
 };
 
-/// Contents are small enough to be rows: there are no files.
+/// The blob service in one of several processes. Contents are small enough to be rows, so there are no files.
 class SharedBlobHost final : public SharedHost {
  public:
   SharedBlobHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);

@@ -24,7 +24,7 @@ std::string operation_in(std::string_view ledger_key) {
   return kv::take_text(ledger_key).value_or(std::string());
 }
 
-/// The fence of a call that carries one.
+/// Returns the fence of a call that carries one.
 template <class Call>
 std::optional<table_store::Fence> fence_in(const Cause& cause) {
   auto call = wire::decode<Call>(cause.payload);
@@ -36,7 +36,7 @@ std::optional<table_store::Fence> fence_in(const Cause& cause) {
   }
 }
 
-/// Of the moves of a call, each a transaction of its own, the one that changed these rows.
+/// Returns the fence of the move, among those of a call, that changed these rows. Each move is its own transaction.
 std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::vector<RowChange>& changes) {
   auto call = wire::decode<table_store::calls::MoveAll>(cause.payload);
   if (!call) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::v
   return std::nullopt;
 }
 
-/// Of the calls that work on an operation.
+/// Returns the fence of a call that works on an operation.
 std::optional<table_store::Fence> fence_of(const Cause& cause, const std::vector<RowChange>& changes) {
   if (cause.method == table_store::calls::MoveAll::kMethod) return fence_of_move(cause, changes);
   if (cause.method == table_store::calls::Mutate::kMethod) return fence_in<table_store::calls::Mutate>(cause);
@@ -107,7 +107,7 @@ void TableOracle::look_at(const std::vector<RowChange>& changes, Context& contex
       if (table) tables_[table->generation] = table->name;
     }
   }
-  // The records first: they may say only in this transaction what kind of job it is that changes the rest.
+  // The jobs' records come first: this transaction may be the first to tell the kind of the job that changes the rest.
   for (const bool records : {true, false}) {
     for (const auto& change : changes) {
       if (!change.key.starts_with('e')) continue;
@@ -149,7 +149,7 @@ void TableOracle::source_changed(const Key& key, const std::optional<Entity>& no
   auto& state = source_[key];
   if (now) {
     if (!context.by_user) check_restored(key, *now);
-    // A restored entity is a new one: what was archived before is not what it is now.
+    // A restored entity is a new one: earlier archived copies are not copies of it.
     if (!state.version || !context.by_user) ++state.births;
     state.version = now->version;
     state.restored_from = now->source_version;
@@ -207,7 +207,7 @@ void TableOracle::check_restored(const Key& key, const Entity& now) {
   if (original == state.history.end() || original->second != content_of(now)) {
     violated("A2: " + shown(key) + " was restored as something that it never was");
   }
-  // The copy may be gone by now: then the same version was restored from it before.
+  // If the copy is gone by now, the same version was restored from it before.
   if (copy != copies_.end() && copy->second.source_version < *now.source_version) {
     violated("A2: " + shown(key) + " was restored from a copy that is not there");
   }
@@ -244,8 +244,8 @@ void TableOracle::destination_changed(const Key& key, const std::optional<Entity
       copies_.erase(copy);
       return;
     }
-    // Restored since the copy was made, or a user's deletion came after the restoring. A request that arrives twice may
-    // make a copy of what was restored before.
+    // The entity was restored since the copy was made, and may have been deleted by a user after that. A request that
+    // arrives twice may make a copy of the version that was restored before.
     const bool has_it = state.version && state.restored_from == copy->second.source_version;
     if (state.births <= copy->second.births && !has_it)
       violated("A1: the archived copy of " + shown(key) + " was removed, and the source does not have it");
@@ -296,7 +296,7 @@ void TableOracle::ledger_changed(const RowChange& change, const Context& context
   if (!ledger) return violated("the ledger of " + operation + " cannot be read");
   auto& known = operations_[{operation, context.shard}];
   const bool same = known.ledger.epoch == ledger->epoch && known.ledger.counters == ledger->counters;
-  // Before its home, other shards are closed; a delivery that takes over in between opens them again.
+  // An operation is closed on the other shards before its home; a delivery that takes over in between opens it again.
   const auto home = placement_.of({kAccount, operation});
   const bool for_good = context.shard == home || operations_[{operation, home}].ledger.closed;
   const bool taken_over = !for_good && ledger->epoch > known.ledger.epoch;
@@ -314,7 +314,7 @@ void TableOracle::check_job(const jobs::JobRecord& job) {
     return violated("job " + job.id + " is still " + std::string(jobs::state_name(job.state)));
   }
   if (job.state != jobs::JobState::kSucceeded) return;
-  if (job.kind == "callback") return;  // it has no ledger: its work is with the endpoint (callback_oracle.h)
+  if (job.kind == "callback") return;  // it has no ledger: callback_oracle.h checks its work
   std::uint64_t moved = 0;
   bool closed = false;
   for (auto each = operations_.lower_bound({job.id, 0}); each != operations_.end() && each->first.first == job.id;
@@ -334,7 +334,8 @@ void TableOracle::check_quiet() {
   for (const auto& [key, copy] : copies_) {
     const auto& state = source_[key];
     if (!state.version) continue;
-    // In both places. Right if it was created anew after it had been moved, or if the job was given up half way.
+    // The entity is in both places. That is right only if people created it anew after the move, or if the job was
+    // given up half way.
     if (*state.version == copy.source_version) {
       const auto job = jobs_.find(copy.operation);
       const bool given_up = job != jobs_.end() && job->second.state != jobs::JobState::kSucceeded;

@@ -1,4 +1,4 @@
-// What happened in a run, as a number that two runs of one seed must agree on, and as text on request. One thread.
+// The events of a run, as a hash that two runs of one seed must agree on, and as text on request. One thread.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,12 +14,12 @@ class Trace {
  public:
   explicit Trace(bool print) : print_(print) {}
 
-  /// `detail` is called only when the trace is printed; what is hashed is given as `bytes`.
+  /// Hashes `what` and `bytes`; `detail` is called only when the trace is printed.
   void note(Time at, std::string_view what, std::string_view bytes, const std::function<std::string()>& detail);
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
   [[nodiscard]] std::uint64_t notes() const { return notes_; }
 
-  /// A broken invariant. The first one ends the run.
+  /// Notes a broken invariant. The first one ends the run.
   void violation(Time at, std::string text);
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 

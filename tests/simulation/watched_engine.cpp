@@ -5,7 +5,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Remembers what the body does.
+/// A transaction that notes the changes of the body.
 class WatchedTransaction final : public kv::Transaction {
  public:
   WatchedTransaction(kv::Transaction& inner, Noted& noted) : inner_(inner), noted_(noted) {}

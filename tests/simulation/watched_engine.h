@@ -10,29 +10,29 @@ namespace tidemark::simulation {
 
 struct RowChange {
   std::string key;
-  std::optional<std::string> value;  // nothing: erased
+  std::optional<std::string> value;  // nothing: the row was erased
 };
 
-/// What a transaction did.
+/// The effects of a transaction.
 struct Noted {
   std::vector<RowChange> changes;
-  std::string ledger;  // the key of the operation's ledger that it looked at; empty: it has no fence
+  std::string ledger;  // the key of the operation's ledger that it read; empty: it has no fence
 };
 
-/// The call that a transaction was made for; empty for those made later by themselves.
+/// The call that a transaction was made for; empty if no call was being answered.
 struct Cause {
   std::string method;
   std::string payload;
   int caller = -1;
 };
 
-/// What was committed, and why.
+/// A commit and its cause.
 struct Committed {
   Noted noted;
   Cause cause;
 };
 
-/// The call that is being started, which makes so many transactions before it first waits.
+/// The call that is being started, and the number of transactions that it makes before it first waits.
 struct ExpectedCause {
   Cause cause;
   std::size_t transactions = 0;
@@ -40,7 +40,7 @@ struct ExpectedCause {
   Cause take() { return transactions == 0 ? Cause{} : (--transactions, cause); }
 };
 
-/// The body, which notes what it does in each run. Both must outlive it.
+/// Returns a body that runs this one and notes the effects of each run. Both arguments must outlive it.
 kv::TransactionBody watched(const kv::TransactionBody& body, Noted& noted);
 void write_rows(kv::Engine& engine, const std::vector<RowChange>& changes);
 void copy_rows(const kv::Reader& rows, kv::Engine& engine);
@@ -49,7 +49,7 @@ using CommitWatcher = std::function<void(const Committed&)>;
 
 enum class Durability : std::uint8_t {
   kSynced = 1,              // acknowledged once it is on the disk
-  kAcknowledgedBefore = 2,  // a broken engine: a crash loses what was acknowledged
+  kAcknowledgedBefore = 2,  // a broken engine: a crash loses acknowledged commits
 };
 
 struct EngineParts {
@@ -59,9 +59,9 @@ struct EngineParts {
   Durability durability;
 };
 
-/// What the real engine does, with time between its steps, so that a crash can come in any of them: transactions wait;
-/// a group of them is carried out one after another, and those that follow see what it did; some time later the group
-/// is on the disk, readers see it, and it is acknowledged. What was not on the disk is lost with the life.
+/// Takes the steps of the real engine with time between them, so that a crash can come in any of them: transactions
+/// wait; a group of them is carried out one after another, and later ones see its effects; some time later the group is
+/// on the disk, readers see it, and it is acknowledged. A crash loses the groups that are not on the disk.
 class WatchedEngine final : public kv::Engine {
  public:
   WatchedEngine(EngineParts parts, ExpectedCause& expected, CommitWatcher watcher);
@@ -91,7 +91,7 @@ class WatchedEngine final : public kv::Engine {
   void sync_next();
 
   std::unique_ptr<kv::Engine> durable_;
-  std::unique_ptr<kv::Engine> ahead_ = kv::make_memory_engine();  // with what is not on the disk yet
+  std::unique_ptr<kv::Engine> ahead_ = kv::make_memory_engine();  // with the groups that are not on the disk yet
   Scheduler& scheduler_;
   Life& life_;
   Durability durability_;

@@ -121,7 +121,7 @@ Task<void> Witnesses::begin(Witnesses& self) {
   --self.notes_.busy;
 }
 
-/// The rows are never removed: a call that comes late could bring one back.
+/// Inserts all rows. They are never removed, because a call that comes late could bring one back.
 Task<bool> Witnesses::insert_all(Witnesses& self) {
   const auto made = co_await self.tables_.create_table(kTable);
   if (!made && !made.failed_with(ErrorCode::kTableAlreadyExists)) co_return false;
@@ -149,7 +149,7 @@ Task<void> Witnesses::look_at_entities(Witnesses& self, int number) {
   --self.notes_.busy;
 }
 
-/// Reads one right after the other, by any of the processes, while somebody writes: a later read shows nothing older.
+/// Reads again and again, by any of the processes, while somebody writes: a later read must not show anything older.
 Task<void> Witnesses::watch(Witnesses& self) {
   ++self.notes_.busy;
   Witness watcher{kWatcher};
@@ -185,7 +185,7 @@ Task<void> Witnesses::change(Witnesses& self, Witness& witness) {
   for (std::size_t i = 0; i < operation.changes.size(); ++i) {
     const auto row = operation.changes[i].row;
     if (done) witness.seen[row] = {token, (*done)[i].version};
-    if (!done) witness.seen.erase(row);  // it looks again
+    if (!done) witness.seen.erase(row);  // the witness has to read it again
   }
   self.testimony_.entities.push_back(std::move(operation));
 }
@@ -245,7 +245,7 @@ Task<void> Witnesses::put(Witnesses& self, int number) {
   self.testimony_.messages[token].push_back(operation);
 }
 
-/// A lease is known by its epoch, which counts the deliveries too.
+/// Receives a message, and mostly completes it. The epoch, which also counts deliveries, identifies its lease.
 Task<void> Witnesses::receive(Witnesses& self, int number) {
   auto operation = self.begin_message(number, MessageVerb::kReceive);
   const auto got = co_await self.queues_.receive(kQueue, kHidden, 0ms);
@@ -258,8 +258,8 @@ Task<void> Witnesses::receive(Witnesses& self, int number) {
   self.end(operation, true);
   auto& history = self.testimony_.messages[token];
   history.push_back(operation);
-  if (self.dice_.chance(2500)) co_return;              // it forgets the message
-  if (self.dice_.chance(2500)) co_await self.nap(2s);  // and may come too late
+  if (self.dice_.chance(2500)) co_return;              // the witness forgets the message
+  if (self.dice_.chance(2500)) co_await self.nap(2s);  // it may complete the message too late
   auto end = self.begin_message(number, MessageVerb::kErase);
   end.receipt = operation.given;
   const auto done = co_await self.queues_.complete(lease_of(kQueue, message));

@@ -1,9 +1,9 @@
-// People who write down what they ask of the table store and the queue service and what they see. At the end
-// of the run, the checker of tests/histories looks for an order of it all:
-//   H1  entities are as if one thing had been done after the other, groups as one, and none of it done twice
+// People who write down their operations on the table store and the queue service, and the answers. At the end of the
+// run, the checker of tests/histories looks for an order of all operations:
+//   H1  entities are as if operations were done one after the other, groups as one, and none of them twice
 //   H2  a message is delivered until it is completed, not after that, and not while somebody has its lease
-// They know nothing of commits, unlike the other oracles. A call may be delivered twice, and the answer that comes
-// first may be the second's: so every write names the state that it replaces, and a refusal may hide that it was done.
+// Unlike the other oracles, they know nothing of commits. A call may be delivered twice, and the first answer may be
+// that to the second delivery: so every write names the state that it replaces, and a refused write may have been done.
 #pragma once
 #include "queue_service/client/queue_client.h"
 #include "table_store/client/table_client.h"
@@ -25,14 +25,14 @@ struct Testimony {
 
 class Witnesses {
  public:
-  /// All must outlive it.
+  /// All arguments that are references must outlive it.
   Witnesses(Network& network, Life& life, const Stores& stores, PeopleNotes& notes, Testimony& testimony,
             std::uint64_t seed);
   void start();
 
  private:
   using Versions = std::map<histories::Row, std::pair<histories::Token, table_store::Version>>;
-  /// One of them: the state that it saw last.
+  /// One of the witnesses, and the state that it saw last.
   struct Witness {
     int number = 0;
     Versions seen = {};
@@ -55,7 +55,7 @@ class Witnesses {
   [[nodiscard]] histories::Moment now() const { return scheduler_.moment(); }
   histories::RegisterOperation begin_operation(int number, const char* how) const;
   histories::MessageOperation begin_message(int number, histories::MessageVerb verb) const;
-  /// An operation that was not done for certain may have been done.
+  /// Ends the operation. Unless it was done for certain, its outcome is unknown.
   template <class Operation>
   void end(Operation& operation, bool done) const;
   Task<void> nap(Duration longest);
@@ -69,8 +69,8 @@ class Witnesses {
   table_store::TableClient tables_;
   queue_service::QueueClient queues_;
   histories::Token last_token_ = histories::kNothing;
-  int writing_ = 0;       // how many are
-  bool watched_ = false;  // that somebody is
+  int writing_ = 0;       // the witnesses that are writing
+  bool watched_ = false;  // somebody reads while they write
 };
 
 }  // namespace tidemark::simulation

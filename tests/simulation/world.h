@@ -1,4 +1,4 @@
-// One run: the stores, the workers and the people of a plan, the faults that happen to them, and what must be true when
+// One run: the stores, the workers and the people of a plan, the faults that happen to them, and the checks when
 // everything is quiet again.
 #pragma once
 #include <string>
@@ -7,31 +7,31 @@
 
 namespace tidemark::simulation {
 
-/// Rules that can be taken out of the stores, to see whether that is noticed.
+/// Rules that can be taken out of the stores, to see whether the oracles notice it.
 struct Without {
   bool etag_guard = false;
   bool fence = false;
   bool put_if_newer = false;
   bool lease_epoch = false;
-  bool one_transaction = false;  // a message goes first, what follows it comes later
+  bool one_transaction = false;  // a message ends before the messages that replace it are put
   bool arrival = false;          // a message that was brought from another shard is brought again
   bool notes = false;            // some changes of followed tables are not noted
   bool staleness = false;        // a follower is not told that changes are lost
   bool proof = false;            // lookups take changed entities for what their rows say
-  bool freshness = false;        // lookups answer before the index is as fresh as was asked
-  bool epoch = false;            // the database takes what former owners of a shard commit
-  bool sync = false;             // the engines acknowledge what a crash still loses
-  bool moments = false;          // an owner shows what it knows, even while others see a later commit of its own
-  bool witnesses = false;        // nobody writes anything down, and a seed takes its course without them
+  bool freshness = false;        // lookups answer before the index is as fresh as they ask
+  bool epoch = false;            // the database takes commits of former owners of a shard
+  bool sync = false;             // the engines acknowledge commits that a crash still loses
+  bool moments = false;          // an owner reads its own rows, even while others see a later commit of it
+  bool witnesses = false;        // there are no witnesses, and seeds run as without them
 };
 
 struct RunOutcome {
-  std::vector<std::string> violations;  // empty: all is well
+  std::vector<std::string> violations;  // empty: the run was right
   std::uint64_t hash = 0;
   std::uint64_t notes = 0;
   std::uint64_t moves = 0;      // entities removed from the source by workers
-  std::uint64_t changes = 0;    // by the user
-  std::uint64_t callbacks = 0;  // that reached the endpoint
+  std::uint64_t changes = 0;    // by the people
+  std::uint64_t callbacks = 0;  // requests that reached the endpoint
   std::uint64_t crashes = 0;
   std::uint64_t lookups = 0;
   std::uint64_t witnessed = 0;                               // operations in histories

@@ -89,7 +89,7 @@ Task<Result<Wrong>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
     const bool first = taken.insert(*now).second;
     (first ? puts : late).push_back(copy_of(*now, std::move(*entity.now)));
   }
-  // Write the new row first, then erase the old one. An old row may be in the way of another entity's new one.
+  // The new row is written first, then the old one is erased. An old row may be in the way of another entity's new one.
   auto written = CO_TRY(co_await write(std::move(puts), &late));
   auto erased = CO_TRY(co_await write(std::move(erasures), nullptr));
   made_room_ = made_room_ || !erased.empty();

@@ -24,7 +24,7 @@ const table_store::Value* value_in(const std::vector<table_store::Property>& pro
   return found == properties.end() ? nullptr : &found->value;
 }
 
-/// A number for one shard, a list of numbers for several.
+/// Returns a number for one shard, and a list of numbers for several.
 json json_of(const Position& position) {
   if (position.shards.size() <= 1) return position.of(0);
   return position.shards;
