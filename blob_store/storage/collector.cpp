@@ -1,6 +1,7 @@
 #include "blob_store/storage/collector.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
@@ -102,6 +103,7 @@ void Collector::start(Former former) {
       [this](const Result<void>& done) {
         if (!done && !rests_) process::log_failed_task("blob.collect_unfinished_uploads", done.error());
         kick();  // not earlier: the pass would find nothing
+        woken_.notify_all();
       });
 }
 
@@ -109,7 +111,7 @@ void Collector::rest() { rests_ = true; }
 
 void Collector::stop() {
   stopping_ = true;
-  shutdown_.notify_all();
+  woken_.notify_all();
 }
 
 void Collector::kick() {
@@ -124,12 +126,12 @@ Task<void> Collector::run(Collector* self) {
   auto pause = kFirstPause;
   while (!self->stopping_) {
     const int seen = self->wanted_.load();
-    const auto ticket = self->shutdown_.ticket();
+    const auto ticket = self->woken_.ticket();
     const auto done = co_await self->collect();
     if (self->stopping_) co_return;
     if (!done) {
       if (!self->rests_) process::log_failed_task("blob.collect", done.error());
-      co_await self->shutdown_.wait(ticket, self->clock_, pause);
+      co_await self->woken_.wait(ticket, self->clock_, pause);
       pause = std::min(2 * pause, kLongestPause);
       continue;
     }
@@ -155,17 +157,26 @@ void Collector::abandon(PayloadId payload) {
   kick();
 }
 
+/// Settles a bounded number of payloads at a time. Only the pass takes them out, and others are added at the end.
 Task<Result<void>> Collector::settle_abandoned() {
-  std::vector<PayloadId> some;
-  {
+  while (true) {
+    std::vector<PayloadId> some;
+    {
+      MutexLock lock(mutex_);
+      std::ranges::copy(abandoned_ | std::views::take(kDeadPerStep), std::back_inserter(some));
+    }
+    if (some.empty()) co_return Result<void>{};
+    CO_TRY(co_await settle(some));
     MutexLock lock(mutex_);
-    some = abandoned_;
+    abandoned_.erase(abandoned_.begin(), abandoned_.begin() + std::ssize(some));
   }
-  if (some.empty()) co_return Result<void>{};
+}
+
+Task<Result<void>> Collector::settle(const std::vector<PayloadId>& abandoned) {
   if (!rests_) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
-          for (const auto payload : some) TRY(bury_pending(txn, payload));
+          for (const auto payload : abandoned) TRY(bury_pending(txn, payload));
           return {};
         },
         &kAbandonStep));
@@ -173,13 +184,11 @@ Task<Result<void>> Collector::settle_abandoned() {
   // A process that claimed the shard meanwhile gave these payloads up, perhaps before their files were made. If it
   // claims the shard only now, it finds the files.
   std::vector<PayloadId> late;
-  for (const auto payload : some) {
+  for (const auto payload : abandoned) {
     if (CO_TRY(engine_.get(blob_keys::late_file(payload)))) late.push_back(payload);
   }
-  if (!late.empty() && !CO_TRY(co_await files_.remove(std::move(late)))) co_return Result<void>{};
-  MutexLock lock(mutex_);
-  std::erase_if(abandoned_, [&](auto payload) { return std::ranges::find(some, payload) != some.end(); });
-  co_return Result<void>{};
+  if (late.empty() || CO_TRY(co_await files_.remove(std::move(late)))) co_return Result<void>{};
+  co_return fail(ErrorCode::kServerBusy, "A backup keeps the files.");
 }
 
 Task<Result<void>> Collector::collect() {

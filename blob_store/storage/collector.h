@@ -64,6 +64,7 @@ class Collector {
   };
   static Task<void> run(Collector* self);
   Task<Result<void>> settle_abandoned();
+  Task<Result<void>> settle(const std::vector<PayloadId>& abandoned);
   Task<Result<void>> collect_dead();
   Result<std::vector<DeadRow>> find_unread(kv::KeyRange& range);
   Task<Result<void>> remove_late_files();
@@ -84,7 +85,7 @@ class Collector {
   const Clock& ages_;
   Executor background_;
   std::atomic<bool> rests_{false}, stopping_{false};
-  Signal shutdown_;
+  Signal woken_;
   std::atomic<int> wanted_{0};
   std::atomic<Time::rep> last_pass_{0};
   Time looked_for_staged_{}, looked_for_late_{};

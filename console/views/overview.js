@@ -18,9 +18,6 @@ async function look(signal) {
   return { notServing: figures.notServing, notAnswering: figures.notAnswering, jobs: figures.queuesOfJobs, remarkable: figures.remarkable || { queues: [], readers: [], untold: 0 }, points: figures.points, warnings: figures.warnings, disks: figures.disks, workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
 }
 
-/// "archive jobs", or "message" where the kind is not known.
-const ofKind = ({ count: number, kind }) => `${kind === "unknown" ? "message" : `${kind} job`}${number === 1 ? "" : "s"}`;
-
 /// [tone, text, where to look], the worst first.
 export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, points, warnings, disks, workers, indexes, kinds }, groups) {
   const out = [];
@@ -35,7 +32,7 @@ export function wrongs({ notServing, notAnswering, jobs: ofJobs, remarkable, poi
   const alive = workers.filter((worker) => worker.alive);
   if (!alive.length && waiting) say("bad", `${many(waiting, "job")} ${waiting === 1 ? "waits" : "wait"} and no worker is alive`, "/workers");
   for (const worker of workers.filter((each) => !each.alive)) say("bad", html`Worker <${Text} value=${worker.name} /> on <${Text} value=${worker.host} /> is lost; last heard of <${When} at=${worker.heartbeatAt} />`, "/workers");
-  for (const group of groups.slice(0, mostGroups)) say("bad", html`<strong>${count(group.count)}</strong> poison ${ofKind(group)}, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
+  for (const group of groups.slice(0, mostGroups)) say("bad", html`<strong>${many(group.count, group.kind === "unknown" ? "poison message" : `poison ${group.kind} job`)}</strong>, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
   const rest = groups.slice(mostGroups);
   if (rest.length) say("bad", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
   for (const queue of queues) {

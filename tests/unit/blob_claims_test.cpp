@@ -138,6 +138,33 @@ TEST_F(BlobCollector, APassThatFailsIsNotMadeAgainWhereTheShardIsNotAnyMore) {
   EXPECT_EQ(keys_of(blob_keys::kDead).size(), 1U);
 }
 
+TEST_F(BlobCollector, AShardThatComesBackIsNotKeptWaiting) {
+  StandingClock no_pause_ends;
+  Collector collector(*engine_, files_, readers_, no_pause_ends, *clock_, io_.get_executor());
+  const auto run_what_is_ready = [this] {
+    io_.restart();
+    io_.poll();
+  };
+  engine().refusing = true;
+  collector.abandon(payload_);
+  run_what_is_ready();
+  EXPECT_EQ(files_.paths().size(), 1U);
+  engine().refusing = false;
+  collector.start(Collector::Former::kMayWrite);
+  run_what_is_ready();
+  EXPECT_TRUE(files_.paths().empty());
+  collector.stop();
+  run_what_is_ready();
+}
+
+TEST_F(BlobCollector, HoweverManyAreAbandonedAllAreSettled) {
+  for (PayloadId published = payload_ + 1; published < payload_ + 1000; ++published) collector_.abandon(published);
+  collector_.abandon(payload_);
+  run_background();
+  EXPECT_TRUE(files_.paths().empty());
+  EXPECT_TRUE(keys_of('Q').empty());
+}
+
 TEST_F(BlobCollector, NoPassIsMadeAfterTheStoreStops) {
   clock_of_pauses_.at_delay = [&](std::size_t) { asio::post(io_, [&] { collector_.stop(); }); };
   bury_and_refuse();
