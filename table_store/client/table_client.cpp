@@ -57,4 +57,10 @@ Task<Result<std::vector<Result<void>>>> TableClient::move_all(std::vector<Move> 
   co_return outcomes;
 }
 
+Task<Result<void>> TableClient::end_operation(std::string id) {
+  auto closed = co_await close_operation(std::move(id), std::numeric_limits<std::int64_t>::max(), 0);
+  if (!closed && !closed.failed_with(ErrorCode::kFenced)) co_return fail(std::move(closed.error()));
+  co_return Result<void>{};
+}
+
 }  // namespace tidemark::table_store

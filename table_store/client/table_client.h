@@ -90,6 +90,9 @@ class TableClient {
   rpc::Method<calls::OpenOperation> open_operation{caller_};
   rpc::Method<calls::CloseOperation> close_operation{caller_};
   rpc::Method<calls::ReadOperation> read_operation{caller_};
+  /// Closes the operation for good, whatever its epoch is, unless it is closed already: nothing is written in its name
+  /// any more.
+  Task<Result<void>> end_operation(std::string id);
   /// Removes the ledger if it is closed; for operations whose messages are gone.
   rpc::Method<calls::ForgetOperation> forget_operation{caller_};
   /// Raises a counter of an open operation, without any other effect; for skipped keys.

@@ -32,30 +32,6 @@ Result<std::vector<std::optional<Entity>>> get_all(TableService& service, const 
   return entities;
 }
 
-// Continuations are stored in checkpoints and in JSON: base64 of two strings (common/base/bytes.h), empty for none.
-std::string text_of(const std::optional<Continuation>& next) {
-  if (!next) return {};
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.string(next->partition_key);
-  out.string(next->row_key);
-  return base64_encode(bytes);
-}
-
-Result<std::optional<Continuation>> continuation_in(std::string_view text) {
-  if (text.empty()) return std::optional<Continuation>{};
-  const auto bytes = base64_decode(text);
-  if (!bytes) return fail(ErrorCode::kInvalidInput);
-  ByteReader in(*bytes);
-  Continuation out;
-  out.partition_key = in.string();
-  out.row_key = in.string();
-  if (!in.finished() || !is_valid_utf8(out.partition_key) || !is_valid_utf8(out.row_key)) {
-    return fail(ErrorCode::kInvalidInput);
-  }
-  return std::optional<Continuation>(std::move(out));
-}
-
 std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_only, const Selection& selection) {
   if (count_only) return [](const EntityView&) { return true; };
   return [&page, &selection, bytes = std::size_t{0}](const EntityView& entity) mutable {

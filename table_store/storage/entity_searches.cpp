@@ -1,4 +1,4 @@
-// Finds rows by a lower bound of their keys: many searches in one snapshot.
+// Finds rows by the bounds of their keys: many searches in one snapshot.
 #include <boost/asio/post.hpp>
 
 #include "common/base/encoding.h"
@@ -14,14 +14,15 @@
 namespace tidemark::table_store {
 namespace {
 
-// What is looked at before the thread is given away, and a last search beyond it.
+// The rows and bytes after which the thread is given away. The last search of a slice may go beyond them.
 constexpr std::size_t kRowsInASlice = 512;
 constexpr std::size_t kBytesInASlice = 512UL << 10;
-// What a search costs beside the rows that it passes over.
+// The cost of a search beside the rows that it passes over, as a number of rows.
 constexpr std::size_t kRowsOfASearch = 8;
 constexpr std::size_t kMaxBoundUnits = kMaxKeyUnits + 1;  // just behind a key
 
-/// Keys have no control characters, so nothing but the key lies between it and the key with this behind it.
+/// Tells whether only one key fits the search. Keys have no control characters, so no other key lies between a key and
+/// the same key followed by \x01.
 bool is_for_one_key(const RowSearch& search) {
   return search.before.size() == search.from.size() + 1 && search.before.starts_with(search.from) &&
          search.before.back() == '\x01';
@@ -37,15 +38,15 @@ struct Looked {
   [[nodiscard]] bool slice_over() const { return rows >= kRowsInASlice || bytes >= kBytesInASlice; }
 };
 
-/// Adds what is found, and its size to `found_bytes`.
+/// Adds the row to `found`, if there is one, and its size to `found_bytes`.
 Result<void> find_row(const kv::Reader& snapshot, std::uint64_t generation, const RowSearch& search,
                       const Selection& selection, FoundRows& found, std::size_t& found_bytes, Looked& looked) {
   auto& row = found.rows.emplace_back();
   looked.rows += kRowsOfASearch;
   const auto take = [&](std::string_view key, std::string_view record) -> Result<void> {
     looked.bytes += key.size() + record.size();
-    found_bytes += key.size() + record.size();
-    row = TRY(entity_in(key, record, selection));
+    found_bytes += key.size() + (search.keys_only ? 0 : record.size());
+    row = TRY(entity_in(key, record, search.keys_only ? Selection{std::in_place} : selection));
     return {};
   };
   if (is_for_one_key(search)) {
@@ -53,7 +54,8 @@ Result<void> find_row(const kv::Reader& snapshot, std::uint64_t generation, cons
     const auto record = TRY(snapshot.get(key));
     return record ? take(key, *record) : Result<void>();
   }
-  const auto cursor = snapshot.scan(range_of(generation, search));
+  const auto direction = search.last ? kv::Direction::kReverse : kv::Direction::kForward;
+  const auto cursor = snapshot.scan(range_of(generation, search), direction);
   EntityKeyReader keys;
   for (Looked passed; cursor->valid() && search.row_key_bytes > 0; cursor->next()) {
     if (passed.rows == kMostPassedOver || passed.bytes >= kMostBytesPassedOver) break;

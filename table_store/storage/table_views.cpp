@@ -30,8 +30,8 @@ class PlacedEntities final : public kv::Reader {
     if (!keys.read(key)) return fail(ErrorCode::kCorruption);
     return shard_of(keys.partition_key).get(key);
   }
-  [[nodiscard]] std::unique_ptr<kv::Cursor> scan(const kv::KeyRange& range, kv::Direction) const override {
-    if (const auto partition = partition_in(range)) return shard_of(*partition).scan(range);
+  [[nodiscard]] std::unique_ptr<kv::Cursor> scan(const kv::KeyRange& range, kv::Direction direction) const override {
+    if (const auto partition = partition_in(range)) return shard_of(*partition).scan(range, direction);
     return std::make_unique<MergedCursor>(kv::MergedScan(all(), range));
   }
   [[nodiscard]] std::unique_ptr<kv::Cursor> scan_long(const kv::KeyRange& range) const override {

@@ -82,6 +82,27 @@ TEST_F(TableSearchesTest, OthersHaveTheirTurnWhileRowsArePassedOver) {
   EXPECT_LT(turns_beside({"p", "a_", "b", 7}), kSearches / 2) << "nothing is passed over";
 }
 
+TEST_F(TableSearchesTest, ASearchFindsTheLastRowWithinItsBounds) {
+  for (const auto* row : {"a_1", "a_11", "a_2", "a_222", "b_3"}) put(row, "Rome");
+  put("a", "Rome", "q");
+  const auto last = [](std::string from, std::string before, std::uint32_t row_key_bytes = 0) {
+    return RowSearch{"p", std::move(from), std::move(before), row_key_bytes, true};
+  };
+  EXPECT_EQ(find({last("", ""), last("a_", "b"), last("a_", "b", 3), last("a_", "a_2", 3), last("a_", "a_1"),
+                  last("a_3", "b"), last("a_1", "a_1\x01")}),
+            (std::vector<std::string>{"p/b_3", "p/a_222", "p/a_2", "p/a_1", "-", "-", "p/a_1"}));
+}
+
+TEST_F(TableSearchesTest, ASearchForKeysAloneBringsNothingElse) {
+  put("b", "Rome");
+  for (const auto* before : {"b\x01", "c"}) {
+    const auto found = run_task(client.find_rows("people", {{"p", "b", before, 0, false, true}}, {}));
+    ASSERT_TRUE(found.has_value() && found->rows[0]);
+    EXPECT_EQ(found->rows[0]->row_key, "b");
+    EXPECT_TRUE(found->rows[0]->properties.empty());
+  }
+}
+
 TEST_F(TableSearchesTest, ASearchForOneKeyFindsNoOther) {
   const std::string longest(kMaxKeyUnits, 'x');
   for (const auto& row : {std::string("b"), std::string("b!"), longest}) put(row, "Rome");
