@@ -1,6 +1,8 @@
 #include "feeds/on_change/on_change_store.h"
 
+#include <algorithm>
 #include <limits>
+#include <set>
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
@@ -83,21 +85,27 @@ Task<Result<OnChange>> OnChangeStore::get(std::string table, std::string name) {
 
 Task<Result<std::vector<OnChange>>> OnChangeStore::all() {
   std::vector<OnChange> out;
-  auto request = jobs::rows_of(kDefinitions);
+  for (const auto& row : CO_TRY(co_await rows_in(kDefinitions))) {
+    if (auto one = on_change_of(row)) out.push_back(std::move(*one));
+  }
+  co_return out;
+}
+
+Task<Result<std::vector<Entity>>> OnChangeStore::rows_in(const char* partition) {
+  std::vector<Entity> out;
+  auto request = jobs::rows_of(partition);
   request.table = its_table();
   do {
     auto read = co_await tables_.query(request);
     if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
     auto page = CO_TRY(std::move(read));
-    for (const auto& row : page.entities) {
-      if (auto one = on_change_of(row)) out.push_back(std::move(*one));
-    }
+    std::ranges::move(page.entities, std::back_inserter(out));
     request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty() && out.size() < 4 * kMaxOnChanges);
+  } while (!request.continuation.empty());
   co_return out;
 }
 
-/// Inserts or, by compare-and-swap, replaces it; false if somebody else changed the row.
+/// Inserts the declaration's row or, by compare-and-swap, replaces it. Returns false if somebody else changed the row.
 Task<Result<bool>> OnChangeStore::swap(OnChange& on_change) {
   std::vector<Property> properties{{"Definition", to_json(on_change.definition).dump()}};
   jobs::add_properties(properties, on_change, kFields);
@@ -162,15 +170,37 @@ Task<Result<OnChange>> OnChangeStore::resume(std::string table, std::string name
 }
 
 Task<Result<void>> OnChangeStore::remove(std::string table, std::string name) {
-  const auto found = CO_TRY(co_await get(table, name));
-  CO_TRY(co_await jobs::change_row(tables_, its_table(), kDefinitions, jobs::erasure_of(row_of(table, name), {}),
-                                   std::nullopt));
-  CO_TRY(co_await tell());
-  constexpr std::uint64_t kLast = std::numeric_limits<std::int64_t>::max();
-  CO_TRY(co_await tables_.open_operation(operation_of(found.id), kLast, 0));
-  CO_TRY(co_await tables_.close_operation(operation_of(found.id), kLast, 0));
-  CO_TRY(co_await jobs::change_row(tables_, its_table(), kProgress, jobs::erasure_of(found.id, {}), std::nullopt));
-  co_return co_await forget_owner(found.id);
+  const auto found = co_await get(table, name);
+  if (found) {
+    CO_TRY(co_await jobs::change_row(tables_, its_table(), kDefinitions, jobs::erasure_of(row_of(table, name), {}),
+                                     std::nullopt));
+    CO_TRY(co_await tell());
+    CO_TRY(co_await remove_rest(found->id));
+  }
+  CO_TRY(co_await finish_removals());
+  CO_TRY(found);
+  co_return Result<void>{};
+}
+
+/// Removes all rows but the definition. The owner's row goes last, because it says that something may be left.
+Task<Result<void>> OnChangeStore::remove_rest(std::string id) {
+  CO_TRY(co_await tables_.end_operation(operation_of(id)));
+  CO_TRY(co_await jobs::change_row(tables_, its_table(), kProgress, jobs::erasure_of(id, {}), std::nullopt));
+  co_return co_await forget_owner(std::move(id));
+}
+
+// Owners and progress are read before definitions: a declaration is there before either, and its id is never used
+// again. A row counts as a declaration even if its definition cannot be read.
+Task<Result<void>> OnChangeStore::finish_removals() {
+  std::set<std::string> ids;
+  for (const auto& [id, owner] : CO_TRY(co_await all_owners())) {
+    if (!id.starts_with(jobs::kKeeperRow)) ids.insert(id);
+  }
+  for (const auto& row : CO_TRY(co_await rows_in(kProgress))) ids.insert(row.row_key);
+  if (ids.empty()) co_return Result<void>{};
+  for (const auto& row : CO_TRY(co_await rows_in(kDefinitions))) ids.erase(jobs::property_or<std::string>(row, "Id"));
+  for (const auto& id : ids) CO_TRY(co_await remove_rest(id));
+  co_return Result<void>{};
 }
 
 Task<Result<OnChangeProgress>> OnChangeStore::progress(std::string id) {

@@ -1,9 +1,9 @@
-// Declarations of what follows changes, as rows of the table TidemarkOnChange, which every SDK can read:
-//   'definitions' / TABLE NAME   what persons want, changed by compare-and-swap; the table in lower case
+// Declarations of on-change followers, as rows of the table TidemarkOnChange, which every SDK can read:
+//   'definitions' / TABLE NAME   the wishes of persons, changed by compare-and-swap; the table in lower case
 //     Definition String (on_change.h)   Id Table Start String   CreatedAt DateTime
 //     ResumesAsked Int32, ResumeAfter String: how often a person has asked to go on, and from which token on, if given
-//   'progress' / ID              what the owner says (OnChangeProgress), under its fence
-//   'owners' / ...               whose it is (jobs/store/owner_rows.h)
+//   'progress' / ID              the owner's report (OnChangeProgress), under its fence
+//   'owners' / ...               the owner (jobs/store/owner_rows.h)
 //   'changes' / 'last'           its version rises with every change by a person
 #pragma once
 #include <optional>
@@ -17,9 +17,9 @@
 namespace tidemark::feeds {
 
 inline constexpr std::string_view kOnChangeTable = "TidemarkOnChange";
-inline constexpr std::size_t kMaxOnChanges = 200;  // of an account
+inline constexpr std::size_t kMaxOnChanges = 200;  // in an account
 inline constexpr std::string_view kRunning = "running";
-inline constexpr std::string_view kStopped = "stopped";  // until a person says to go on
+inline constexpr std::string_view kStopped = "stopped";  // until a person asks it to go on
 
 struct OnChange {
   std::string table, name;
@@ -34,14 +34,14 @@ struct OnChange {
 
 struct OnChangeProgress {
   std::string state{kRunning};
-  std::string token;            // everything up to it was told
-  std::uint64_t told = 0;       // changes
-  std::uint64_t passed_by = 0;  // that the filter did not select
+  std::string token;            // all changes up to it were told
+  std::uint64_t told = 0;       // changes that were told
+  std::uint64_t passed_by = 0;  // changes that the filter did not select
   std::string failed;           // the token before the change that could not be told
-  std::uint32_t attempts = 0;   // at it
+  std::uint32_t attempts = 0;   // attempts to tell that change
   std::string last_error;
   Time last_error_at{};
-  std::int32_t resumes = 0;  // how many of those asked for were heeded
+  std::int32_t resumes = 0;  // requests to go on that were heeded
   table_store::Version version = 0;
 };
 
@@ -50,24 +50,27 @@ class OnChangeStore : public jobs::OwnerRows {
   OnChangeStore(table_store::TableClient& tables, Clock& clock, Random& random)
       : OwnerRows(tables, kOnChangeTable, 4 * kMaxOnChanges), tables_(tables), clock_(clock), random_(random) {}
 
-  /// kOnChangeNotFound.
+  /// Returns one declaration; kOnChangeNotFound.
   Task<Result<OnChange>> get(std::string table, std::string name);
-  /// By table and name; rows that are not of the form are left out.
+  /// Returns all declarations, by table and name. Rows that do not have the expected form are left out.
   Task<Result<std::vector<OnChange>>> all();
   struct Stored {
     OnChange on_change;
     bool created = false;
   };
-  /// Declares it, or finds that it is there already; kOnChangeInvalid if another one has the name. kTooManyOnChanges.
+  /// Stores a declaration, or finds that the same one is there already. kOnChangeInvalid if a different one has the
+  /// name. kTooManyOnChanges.
   Task<Result<Stored>> put(std::string table, std::string name, OnChangeDefinition definition, std::string start);
-  /// Asks a stopped one to go on, from another place if a token is given.
+  /// Asks a stopped follower to go on, from another place if a token is given.
   Task<Result<OnChange>> resume(std::string table, std::string name, std::string after);
-  /// Removes all of it; its owner is fenced.
+  /// Removes all rows of a declaration, and the remains of earlier removals that were interrupted. Its owner is fenced.
   Task<Result<void>> remove(std::string table, std::string name);
-  /// Rises with each change by a person; 0 before the first.
+  /// Removes the remains of declarations that are gone.
+  Task<Result<void>> finish_removals();
+  /// Returns a number that rises with each change by a person; 0 before the first.
   Task<Result<table_store::Version>> changes();
 
-  /// Empty before the owner has written any.
+  /// Returns an empty progress if no owner has written one yet.
   Task<Result<OnChangeProgress>> progress(std::string id);
   /// kFenced if another owner has taken over.
   Task<Result<void>> write_progress(std::string id, OnChangeProgress progress, table_store::Fence fence);
@@ -75,13 +78,15 @@ class OnChangeStore : public jobs::OwnerRows {
  private:
   Task<Result<bool>> swap(OnChange& on_change);
   Task<Result<void>> tell();
+  Task<Result<void>> remove_rest(std::string id);
+  Task<Result<std::vector<table_store::Entity>>> rows_in(const char* partition);
 
   table_store::TableClient& tables_;
   Clock& clock_;
   Random& random_;
 };
 
-/// Of the fence that an owner's writes have.
+/// The operation in the fences of an owner's writes.
 std::string operation_of(const std::string& id);
 
 }  // namespace tidemark::feeds

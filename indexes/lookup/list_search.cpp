@@ -56,8 +56,8 @@ class ListSearch final : public Search {
     co_return co_await search(rows_.pieces_behind(group, range(), by_.size()));
   }
 
-  /// One group from its beginning, with what is listed and what proves it, by one call. False if it is to go on, from
-  /// `place_` on: there is more, or something could not be proven.
+  /// Searches one group from its beginning. One call reads the pieces, the listed entities, and the proof that the
+  /// lists are right. Returns false if the search must go on from `place_`: there is more, or the proof is missing.
   Task<Result<bool>> search_beginning() {
     const auto place = rows_.place_of(range().beginning());
     table_store::ListedRequest request;
@@ -71,7 +71,7 @@ class ListSearch final : public Search {
     request.selection = source_.selection;
     request.beside = place_of_progress(index_id_);
     auto answer = co_await source_.listings.find_listed(std::move(request));
-    // Nothing is where no key can be.
+    // There are no rows under a key that no entity can have.
     if (answer.failed_with(ErrorCode::kTableNotFound) || answer.failed_with(ErrorCode::kOutOfRangeInput)) {
       co_return true;
     }
@@ -111,19 +111,24 @@ class ListSearch final : public Search {
     judge(group, std::move(entity));
   }
 
-  /// The piece may have been divided since.
+  /// Returns the row to go on from. The piece may have been divided since, or have joined the next one.
   [[nodiscard]] std::string first_row_of_place() const {
     const auto digits = GroupPlace{}.row_key(place_->entry.hash());
     return place_->row_key.substr(0, place_->row_key.size() - std::min(digits.size(), place_->row_key.size())) + digits;
   }
 
   Task<Result<void>> search(QueryRequest request) {
-    const auto resume = place_;
     do {
+      // A piece whose keys were seen may have joined the next one since.
+      const auto resume = place_;
       auto read = co_await (contents_ ? contents_->read(source_.tables, request) : source_.tables.query(request));
       if (read.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
       auto rows = CO_TRY(std::move(read));
       request.continuation = std::move(rows.continuation);
+      // A piece that is divided gets a row before its own.
+      if (!request.continuation.empty() && !rows.entities.empty()) {
+        request.continuation = table_store::text_behind(rows.entities.back());
+      }
       std::vector<Place> places;
       for (const auto& row : rows.entities) add_entries(row, resume, places);
       CO_TRY(co_await look_at(std::move(places)));
@@ -176,7 +181,7 @@ class ListSearch final : public Search {
   }
 
   Source source_;
-  std::optional<PieceContents> contents_;  // of lists in blobs
+  std::optional<PieceContents> contents_;  // set if the lists are in blobs
   std::vector<std::string> by_;
   std::string index_id_;
   bool keys_only_;
@@ -184,7 +189,7 @@ class ListSearch final : public Search {
   GroupRows rows_;
   Page page_;
   std::size_t range_ = 0;
-  std::optional<Place> place_;  // behind which the next page begins
+  std::optional<Place> place_;  // the next page begins behind it
 };
 
 }  // namespace

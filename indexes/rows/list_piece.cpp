@@ -22,7 +22,7 @@ namespace dom = simdjson::dom;
 
 constexpr std::size_t kBoundDigits = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// As OData writes what JSON has no numbers for.
+/// The names that OData has for doubles that are not numbers of JSON.
 constexpr std::array<std::pair<std::string_view, double>, 3> kNoJsonNumbers{
     {{"Infinity", kInfinity}, {"-Infinity", -kInfinity}, {"NaN", std::numeric_limits<double>::quiet_NaN()}}};
 
@@ -93,7 +93,8 @@ std::optional<std::vector<ListEntry>> entries_in(const std::string& text) {
   return entries;
 }
 
-/// The first entry of the upper half of [first, last), so that equal hashes stay together; `first` if they are all one.
+/// Returns the first entry of the upper half of [first, last), such that equal hashes stay together; `first` if all are
+/// equal.
 std::size_t middle_of(const std::vector<ListEntry>& entries, std::size_t first, std::size_t last) {
   const auto hash = entries[first + (last - first) / 2].hash();
   const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(first);
@@ -103,7 +104,13 @@ std::size_t middle_of(const std::vector<ListEntry>& entries, std::size_t first, 
   return split == end ? first : static_cast<std::size_t>(split - entries.begin());
 }
 
-/// Writes the rows of a piece, whose text is written once and cut where it has to be.
+std::size_t limit_of(const PieceForm& form) { return form.most_bytes > 0 ? form.most_bytes : piece_units().load(); }
+
+std::size_t size_of(std::string_view keys, const PieceForm& form) {
+  return form.most_bytes > 0 ? keys.size() : utf16_length(keys);
+}
+
+/// Makes the rows of a piece: writes the text of its entries once, and cuts it where it is too long.
 class Cutter {
  public:
   Cutter(const ListPiece& piece, const PieceForm& form) : piece_(piece), form_(form) {
@@ -128,8 +135,7 @@ class Cutter {
 
   [[nodiscard]] bool fits(std::string_view text) const {
     constexpr std::size_t kBrackets = 2;
-    if (form_.most_bytes > 0) return text.size() + kBrackets <= form_.most_bytes;
-    return text.size() + kBrackets <= kPieceUnits || utf16_length(text) + kBrackets <= kPieceUnits;
+    return text.size() + kBrackets <= limit_of(form_) || size_of(text, form_) + kBrackets <= limit_of(form_);
   }
 
   void cut(std::size_t first, std::size_t last, std::uint64_t bound) {
@@ -150,7 +156,7 @@ class Cutter {
   const PieceForm& form_;
   bool fits_property_ = true;
   std::string text_;
-  std::vector<std::size_t> begins_;  // of the entries in the text, and its end
+  std::vector<std::size_t> begins_;  // where the entries begin in the text, and the text's end
   std::vector<PieceRow> rows_;
 };
 
@@ -249,6 +255,28 @@ Result<ListPiece> read_piece(const table_store::Entity& row, const PieceForm& fo
   piece.entries = std::move(*entries);
   return piece;
 }
+
+std::atomic<std::size_t>& piece_units() {
+  static std::atomic<std::size_t> units = kPieceUnits;
+  return units;
+}
+
+std::size_t piece_size(const ListPiece& piece, const PieceForm& form) {
+  std::string text;
+  for (const auto& entry : piece.entries) {
+    append_entry(text, entry);
+    text += ',';
+  }
+  return size_of(text, form);
+}
+
+std::size_t piece_size(const table_store::Entity& row, const PieceForm& form) {
+  if (const auto* keys = jobs::property<std::string>(row, form.keys)) return size_of(*keys, form);
+  const auto* bytes = form.most_bytes > 0 ? jobs::property<std::int64_t>(row, kBytesProperty) : nullptr;
+  return bytes != nullptr && *bytes >= 0 ? static_cast<std::size_t>(*bytes) : limit_of(form) + 1;
+}
+
+bool is_small(std::size_t size, const PieceForm& form) { return size <= limit_of(form) / 2; }
 
 std::vector<PieceRow> piece_rows(const ListPiece& piece, const PieceForm& form) { return Cutter(piece, form).cut(); }
 

@@ -87,7 +87,7 @@ std::unexpected<Error> being_dropped(const std::string& name) {
   return fail(ErrorCode::kIndexInvalid, "Index " + name + " is being dropped. Wait until it is gone.");
 }
 
-/// Whether there is something to write.
+/// Applies the wish to the index, and tells whether that changes anything.
 bool grant(const IndexStore::Wish& wish, Index& index) {
   const bool paused = wish.paused.value_or(index.paused);
   const bool changes = paused != index.paused || (wish.drop && !index.dropping) || wish.rebuild || wish.scrub;
@@ -98,7 +98,7 @@ bool grant(const IndexStore::Wish& wish, Index& index) {
   return changes;
 }
 
-/// Whether it can be changed so without being built anew.
+/// Tells whether the definition can be changed like this without building the index anew.
 bool may_become(const Definition& had, Definition wanted) {
   wanted.answer_queries(had.answers_queries());
   return had == wanted;
@@ -110,7 +110,7 @@ Task<Result<std::optional<Entity>>> read_row(table_store::TableClient& tables, s
   co_return read;
 }
 
-/// Bounded by what is kept there.
+/// Reads the rows of a partition, which has at most a few for each index.
 Task<Result<std::vector<Entity>>> read_rows(table_store::TableClient& tables, std::string partition) {
   std::vector<Entity> out;
   auto request = jobs::rows_of(partition);
@@ -130,12 +130,13 @@ Task<Result<std::optional<Version>>> change(table_store::TableClient& tables, st
   return change_row(tables, index_table(), std::move(partition), std::move(mutation), std::move(fence));
 }
 
-/// Inserts or, by compare-and-swap, replaces it; false if somebody else changed the row.
+/// Inserts the index's row or, by compare-and-swap, replaces it. Returns false if somebody else changed the row.
 Task<Result<bool>> swap(table_store::TableClient& tables, Index& index) {
   const auto seen = index.version == 0 ? std::nullopt : std::optional(index.version);
-  // Before any of its owners: a request to make it that comes late or twice does not bring it back once it was dropped.
+  // The fence comes before those of all owners: a request that arrives late or twice does not bring a dropped index
+  // back.
   std::optional<table_store::Fence> born;
-  if (!seen) born = {"index/" + index.id, 0, "", 0};
+  if (!seen) born = {operation_of(index.id), 0, "", 0};
   auto row = jobs::write_of(index.name, seen, properties_of(index));
   const auto written = CO_TRY(co_await change(tables, kDefinitions, std::move(row), std::move(born)));
   if (written) index.version = *written;
@@ -148,6 +149,26 @@ Task<Result<void>> tell(table_store::TableClient& tables) {
   mutation.row_key = kChangesRow;
   CO_TRY(co_await change(tables, kChanges, std::move(mutation)));
   co_return Result<void>{};
+}
+
+Task<Result<ViolationPage>> violations_in(table_store::TableClient& tables, std::string partition, std::uint32_t limit,
+                                          std::string continuation) {
+  auto request = jobs::rows_of(partition);
+  request.table = index_table();
+  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
+  request.continuation = std::move(continuation);
+  ViolationPage out;
+  auto read = co_await tables.query(std::move(request));
+  if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
+  auto page = CO_TRY(std::move(read));
+  out.continuation = std::move(page.continuation);
+  for (const auto& row : page.entities) {
+    auto& violation = out.violations.emplace_back();
+    violation.group = row.row_key;
+    out.versions.push_back(row.version);
+    jobs::read_properties(row, violation, kViolationFields);
+  }
+  co_return out;
 }
 
 }  // namespace
@@ -271,7 +292,14 @@ Task<Result<std::vector<bool>>> are_violated(table_store::TableClient& tables, s
   co_return out;
 }
 
-Task<Result<ViolationPage>> IndexStore::untold(std::string id) { return violations_in(untold_of(id), 100, {}); }
+Task<Result<ViolationPage>> noted_violations(table_store::TableClient& tables, std::string id,
+                                             std::string continuation) {
+  return violations_in(tables, violations_of(id), 100, std::move(continuation));
+}
+
+Task<Result<ViolationPage>> IndexStore::untold(std::string id) {
+  return violations_in(tables_, untold_of(id), 100, {});
+}
 
 Task<Result<void>> IndexStore::note_told(std::string id, std::string group, Version version) {
   CO_TRY(co_await change(tables_, untold_of(id), erasure_of(std::move(group), version)));
@@ -279,33 +307,13 @@ Task<Result<void>> IndexStore::note_told(std::string id, std::string group, Vers
 }
 
 Task<Result<ViolationPage>> IndexStore::violations(std::string id, std::uint32_t limit, std::string continuation) {
-  return violations_in(violations_of(id), limit, std::move(continuation));
-}
-
-Task<Result<ViolationPage>> IndexStore::violations_in(std::string partition, std::uint32_t limit,
-                                                      std::string continuation) {
-  auto request = jobs::rows_of(partition);
-  request.table = index_table();
-  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
-  request.continuation = std::move(continuation);
-  ViolationPage out;
-  auto read = co_await tables_.query(std::move(request));
-  if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
-  auto page = CO_TRY(std::move(read));
-  out.continuation = std::move(page.continuation);
-  for (const auto& row : page.entities) {
-    auto& violation = out.violations.emplace_back();
-    violation.group = row.row_key;
-    out.versions.push_back(row.version);
-    jobs::read_properties(row, violation, kViolationFields);
-  }
-  co_return out;
+  return violations_in(tables_, violations_of(id), limit, std::move(continuation));
 }
 
 Task<Result<void>> IndexStore::forget_violations(std::string id) {
   for (const auto& partition : {violations_of(id), untold_of(id)}) {
     while (true) {
-      const auto page = CO_TRY(co_await violations_in(partition, 100, {}));
+      const auto page = CO_TRY(co_await violations_in(tables_, partition, 100, {}));
       std::vector<Mutation> erasures;
       for (const auto& violation : page.violations) erasures.push_back(erasure_of(violation.group, {}));
       if (erasures.empty()) break;
@@ -315,7 +323,6 @@ Task<Result<void>> IndexStore::forget_violations(std::string id) {
   co_return Result<void>{};
 }
 
-// The owner's row goes last: without it the next owner would begin with the first epoch, and be fenced for ever.
 Task<Result<void>> IndexStore::forget(Index index) {
   CO_TRY(co_await forget_violations(index.id));
   CO_TRY(co_await change(tables_, kProgressPartition, erasure_of(index.id, {})));
@@ -324,7 +331,6 @@ Task<Result<void>> IndexStore::forget(Index index) {
     const auto gone = CO_TRY(co_await change(tables_, kDefinitions, erasure_of(index.name, found->version)));
     if (!gone) co_return contended(index.name);
   }
-  CO_TRY(co_await forget_owner(index.id));
   co_return co_await tell(tables_);
 }
 

@@ -188,8 +188,7 @@ Task<Result<std::uint64_t>> Groups::collect(Time limit) {
 
 Task<Result<bool>> Groups::remove(Group group) {
   // The group's own row is removed last, since it is needed to find the others.
-  auto closed = co_await tables_.close_operation(ends_of(group.id), INT64_MAX, 0);
-  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  CO_TRY(co_await tables_.end_operation(ends_of(group.id)));
   for (std::uint32_t first = 0; first < group.members; first += kMostErased) {
     std::vector<Mutation> erasures;
     const auto end = std::min<std::uint32_t>(group.members, first + kMostErased);

@@ -64,7 +64,7 @@ void IndexOracle::committed(const std::vector<RowChange>& changes) {
   for (const auto& change : changes) {
     if (!change.key.starts_with('e')) continue;
     auto parts = table_store::parse_entity_key(change.key);
-    if (!parts) continue;  // table_oracle.h says so
+    if (!parts) continue;  // TableOracle complains
     const Key key{std::move(parts->partition_key), std::move(parts->row_key)};
     std::optional<Row> now;
     if (change.value) {
@@ -105,14 +105,15 @@ void IndexOracle::row_changed(const std::string& table, const Key& key, std::opt
     const auto* text = jobs::property<std::string>(*now, "Keys");
     if (!piece || text == nullptr || piece->entries.empty()) {
       violated("I4: piece " + shown(key) + " cannot be read");
-    } else if (utf16_length(*text) > indexes::kPieceUnits && piece->entries.size() > 1) {
+    } else if (utf16_length(*text) > indexes::piece_units() && piece->entries.size() > 1) {
       violated("I4: piece " + shown(key) + " is too large");
     }
   }
   rows_[table][key] = std::move(*now);
 }
 
-/// People change the mark with every write, and never what was told: what they write comes without it, or is merged.
+/// Each write of the people changes Mark and none sets Told: it replaces the entity without it, or is merged. So a
+/// commit changes either Mark, or only Told, which the index writes.
 void IndexOracle::referring_changed(const Key& key, std::optional<Row> now, Version version) {
   auto& known = referring_[key];
   last_referring_change_ = std::max(last_referring_change_, version);
@@ -154,7 +155,19 @@ std::vector<std::string> IndexOracle::wrong_in_told(Version position) const {
   return wrong;
 }
 
+/// Tells whether the rows of this index are being erased page by page, in the order of their keys.
+bool IndexOracle::is_being_dropped(const std::string& name) const {
+  bool dropping = false;
+  for (const auto& [id, known] : known_) {
+    if (name_in(id) != name) continue;
+    if (known.state != indexes::kDropping) return false;
+    dropping = true;
+  }
+  return dropping;
+}
+
 void IndexOracle::check_summaries(const std::set<std::string>& groups) {
+  if (is_being_dropped(kSums)) return;
   const auto& rows = rows_[kTableOf.at(kSums)];
   for (const auto& group : groups) {
     indexes::GroupTotals pieces;
@@ -178,7 +191,7 @@ void IndexOracle::progress_changed(const std::string& id, const Row& row) {
   const auto position = jobs::property_or<std::int64_t>(row, "Position");
   const auto state = jobs::property_or<std::string>(row, "State");
   auto& known = known_[id];
-  // Whoever drops an index may find that another has removed its progress.
+  // An owner that drops an index may find that another owner has removed its progress.
   if (position < known.position && state != indexes::kDropping) violated("I3: the position of " + name + " went back");
   if (jobs::property_or<std::int64_t>(row, "WrongEver") > 0) {
     violated("I1: a scrub found rows of " + name + " that were wrong");
@@ -188,7 +201,7 @@ void IndexOracle::progress_changed(const std::string& id, const Row& row) {
   if (state == indexes::kReady || (state == indexes::kVerifying && !lost)) check_up_to(name, position);
 }
 
-/// What the entity is to have in the index; empty: nothing.
+/// Returns the statement that the index has to hold about the entity; empty: none.
 std::string IndexOracle::claim_of(const std::string& name, const Row& source) const {
   const auto* group = jobs::property<std::int32_t>(source, "Group");
   const auto* number = jobs::property<std::int32_t>(source, "Number");
@@ -258,7 +271,7 @@ std::string IndexOracle::unsettled(const std::set<std::string>& names) const {
     for (const auto& [id, known] : known_) {
       if (name_in(id) != name) continue;
       seen += " " + known.state + " at " + std::to_string(known.position);
-      // Of several shards, one where little is written keeps the position low.
+      // With several shards, a shard with few writes keeps the position low.
       const auto last = last_change_of(name);
       const bool up_to_date = known.position >= last || (divided_ && wrong_in(name, last).empty());
       ready = ready || (known.state == indexes::kReady && up_to_date);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "indexes/rows/list_piece.h"
 #include "tests/simulation/index_oracle.h"
 
 namespace tidemark::simulation {
@@ -14,7 +15,7 @@ constexpr const char* kWishNames[] = {"pause", "resume", "rebuild", "scrub", "re
 
 std::vector<std::pair<std::string, std::string>> make_keys(Dice& dice) {
   const auto partitions = 1 + dice.below(4);
-  // Long keys make an archive job work in several pages.
+  // With long keys, an archive job needs several pages.
   const bool pages = dice.chance(2000);
   const auto count = pages ? 45 + dice.below(30) : 8 + dice.below(33);
   const std::string padding(pages ? 500 : 0, 'x');
@@ -43,7 +44,7 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
     spec["source"] = "Missing";
     spec["filter"] = "";
   }
-  // Some go the other way, some make copies of what the others move about, and some delete it.
+  // Some jobs go the other way; others copy or delete the entities that the rest moves.
   const auto direction = dice.below(100);
   if (direction < 15 && spec["source"] == "Source") {
     spec["kind"] = "unarchive";
@@ -73,7 +74,7 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
   return job;
 }
 
-/// Of one entity, with as little of its own as possible.
+/// Returns the spec of a job for one entity, with as few members as possible.
 json small_spec(Dice& dice, const Plan& plan) {
   const auto& key = plan.keys[dice.below(plan.keys.size())];
   const bool back = dice.chance(2000);
@@ -139,7 +140,7 @@ PlannedJob make_index_job(Dice& dice) {
   return job;
 }
 
-/// Zero in some seeds.
+/// Draws a rate, which is zero in some seeds.
 std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 0 : dice.below(most + 1); }
 
 }  // namespace
@@ -147,6 +148,8 @@ std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 
 Plan make_plan(Dice& dice, std::uint64_t seed) {
   Plan plan;
   plan.queries = seed % 2 == 0;
+  constexpr std::size_t kFewKeys = 64;
+  plan.piece_units = seed / 2 % 2 == 0 ? indexes::kPieceUnits : kFewKeys;
   plan.workers = 2 + static_cast<int>(dice.below(2));
   plan.concurrency = 1 + dice.below(3);
   plan.lease = dice.between(300ms, 3s);
@@ -205,6 +208,7 @@ std::string describe(const Plan& plan) {
               {"pollMs", ms(plan.poll)},
               {"entities", plan.keys.size()},
               {"hotKeys", plan.hot_keys},
+              {"pieceUnits", plan.piece_units},
               {"userPauseMs", ms(plan.user_pause)},
               {"faultsLastMs", ms(plan.faults_last)},
               {"loseRequest", plan.link.lose_request},

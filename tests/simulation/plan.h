@@ -1,5 +1,5 @@
-// What a seed stands for: sizes, times, jobs and which faults happen how often. Drawn before the run, so that it can be
-// printed with it. Each kind of fault is absent in some seeds, or else one would always hide another.
+// The plan of a seed: sizes, times, jobs, and how often each fault happens. It is drawn before the run, so that it can
+// be printed with it. Each kind of fault is absent in some seeds, or else one would always hide another.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,28 +10,28 @@
 namespace tidemark::simulation {
 
 struct PlannedJob {
-  std::string spec;  // JSON; empty: a message that is no job
+  std::string spec;  // JSON; empty: only a message, which is no job
   Duration after{};
   bool cancelled = false;
-  bool undone = false;  // taken back by another job once it has ended
+  bool undone = false;  // another job undoes it once it has ended
   Duration cancel_after{};
 };
 
-/// Jobs whose end is told as one.
+/// A group of jobs, with one callback at the end of all.
 struct PlannedGroup {
-  std::string name;  // empty: none
+  std::string name;  // empty: there is no group
   std::string batch;
   Duration after{};
 };
 
-/// What is asked of an index that is there.
+/// Requests to an index that exists.
 enum class IndexWish : std::uint8_t { kPause, kResume, kRebuild, kScrub, kReplace, kDrop, kLast = kDrop };
 
 /// One of simulated_indexes() (index_oracle.h).
 struct PlannedIndex {
   std::string name;
   Duration after{};
-  std::uint64_t max_changes = 0;                       // that may wait for it before it is stale; 0: as many as come
+  std::uint64_t max_changes = 0;                       // the changes that may wait before it is stale; 0: no limit
   std::vector<std::pair<IndexWish, Duration>> wishes;  // one after the other; in the end it is resumed
 };
 
@@ -41,22 +41,23 @@ struct Plan {
   Duration lease{};
   Duration poll{};
   Duration retry_base{};
-  std::vector<std::pair<std::string, std::string>> keys;  // of the entities
+  std::vector<std::pair<std::string, std::string>> keys;  // of the entities in the source
   std::size_t hot_keys = 1;
   Duration user_pause{};
   std::vector<PlannedJob> jobs;
   PlannedGroup group;
   std::vector<PlannedIndex> indexes;
-  bool queries = false;     // of people go by the lists of an index, in every second seed
-  bool index_jobs = false;  // and the last one when all else is quiet
+  bool queries = false;         // people's queries go by the lists of an index, in every second seed
+  std::size_t piece_units = 0;  // the limit of a list's piece: a few keys, in half of the seeds
+  bool index_jobs = false;      // there are index jobs, the last one when all else is quiet
   EndpointFaults endpoint;
   Duration faults_last{};
   LinkFaults link;
   FaultGaps gaps;
   Duration skew{};
   std::size_t table_shards = 1, queue_shards = 1;
-  int table_processes = 1, queue_processes = 1;  // that share them
-  std::uint32_t job_parts = 1;                   // over which the queue of jobs is spread
+  int table_processes = 1, queue_processes = 1;  // the processes that share the shards
+  std::uint32_t job_parts = 1;                   // the parts over which the queue of jobs is spread
 };
 
 Plan make_plan(Dice& dice, std::uint64_t seed);

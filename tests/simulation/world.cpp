@@ -2,6 +2,7 @@
 
 #include "common/kv/operation_ledgers.h"
 #include "common/kv/shards.h"
+#include "indexes/rows/list_piece.h"
 #include "queue_service/client/queue_calls.h"
 #include "queue_service/storage/test_switches.h"
 #include "table_store/storage/test_switches.h"
@@ -23,6 +24,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kTimeToSettle = std::chrono::minutes(30);
 constexpr Duration kTimeToStayQuiet = 40s;
+/// A request takes effect within this time after its delivery.
+constexpr Duration kTimeToTakeEffect = 1s;
 
 class World {
  public:
@@ -32,6 +35,7 @@ class World {
         plan_(make_plan(scheduler_.dice(), seed)),
         durability_(without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced) {
     notes_.breaks_freshness = without.freshness;
+    indexes::piece_units() = plan_.piece_units;
     if (!without.witnesses) testimony_.emplace();
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
     const auto check = without.epoch ? EpochCheck::kNone : EpochCheck::kEachCommit;
@@ -79,7 +83,7 @@ class World {
   [[nodiscard]] bool is_table(int host) const { return std::ranges::count(stores_.tables, host) > 0; }
   [[nodiscard]] bool is_queue(int host) const { return std::ranges::count(stores_.queues, host) > 0; }
   [[nodiscard]] bool violated() const { return !trace_.violations().empty(); }
-  /// What is left to be done.
+  /// Returns a reason why the run is not done yet; empty: there is none.
   [[nodiscard]] std::string unsettled() const;
   bool at_rest();
   void check_quiet();
@@ -97,8 +101,8 @@ class World {
   Stores stores_;
   static constexpr int kPeople = 0;  // the hosts of the workers come next
   std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
-  std::vector<std::shared_ptr<kv::MemoryDisk>> queue_disks_;       // of each shard, if there is one process
-  std::optional<SharedDatabase> table_database_, queue_database_;  // if there are several
+  std::vector<std::shared_ptr<kv::MemoryDisk>> queue_disks_;       // of each shard, if one process has them all
+  std::optional<SharedDatabase> table_database_, queue_database_;  // if several processes share the shards
   TableOracle tables_{scheduler_, kPeople, plan_.table_shards};
   LookupOracle lookups_{scheduler_};
   IndexOracle indexes_{scheduler_, lookups_, plan_.table_shards};
@@ -107,6 +111,7 @@ class World {
   PeopleNotes notes_;
   std::optional<Testimony> testimony_;
   std::uint64_t crashes_ = 0;
+  std::optional<Time> last_delivery_;  // of a request that was delayed before the calm
 };
 
 void World::start(int host) {
@@ -169,12 +174,13 @@ void World::crash_soon(int host) {
       });
     });
   } else {
-    // Somewhere in what it does next.
+    // The crash comes somewhere in the next handlers.
     scheduler_.host(host).doom = static_cast<int>(dice.below(8));
   }
 }
 
-/// Where a message is between two shards, or what follows a job takes the place of its message, a crash hurts most.
+/// Makes a crash likely while a message is between two shards. There, and where the successors of a job take the place
+/// of its message (queue_call()), a crash does most harm.
 void World::message_departed() {
   faults_.strike(stores_.queues[scheduler_.dice().below(stores_.queues.size())], 5000, 16);
 }
@@ -184,7 +190,7 @@ void World::queue_call(int host, const Cause& cause) {
   if (cause.method == queue_service::calls::Finish::kMethod) faults_.strike(host, 3000, 5);
 }
 
-/// Workers, and processes that share shards: each with the lease that it may lose.
+/// Returns the workers and the processes that share shards, each with the lease that it may lose.
 std::vector<std::pair<int, Duration>> World::freezable() const {
   std::vector<std::pair<int, Duration>> hosts;
   for (const auto queue : queue_database_ ? stores_.queues : std::vector<int>())
@@ -216,9 +222,11 @@ std::string World::unsettled() const {
   return {};
 }
 
-/// All is done, that too which waits for everything else.
+/// Tells whether all is done, including the work that waits for everything else, which this starts.
 bool World::at_rest() {
-  if (!faults_.calm() || network_.in_flight() > 0 || !unsettled().empty()) return false;
+  if (!faults_.calm() || network_.in_flight() > 0) return false;
+  if (!last_delivery_) last_delivery_ = scheduler_.now();
+  if (scheduler_.now() - *last_delivery_ < kTimeToTakeEffect || !unsettled().empty()) return false;
   if (notes_.left_for_the_end == 0) return true;
   notes_.all_quiet = true;
   return false;
@@ -234,7 +242,7 @@ void World::check_poison() {
   }
 }
 
-/// What the store really holds is what its commits said.
+/// Checks that the stored rows are those that the commits wrote.
 void World::check_disk() {
   std::vector<std::shared_ptr<const kv::Reader>> shards;
   for (std::size_t shard = 0; table_database_ && shard < table_database_->shards(); ++shard) {

@@ -1,4 +1,4 @@
-// What follows changes: its declaration, and its rows.
+// On-change followers: their declarations, and their rows.
 #include <nlohmann/json.hpp>
 
 #include "feeds/on_change/on_change_store.h"
@@ -97,6 +97,41 @@ TEST_F(OnChangeStoreTest, AnOwnerOfWhatWasRemovedIsFenced) {
   ASSERT_TRUE(run_task(store.remove("People", "a")));
   EXPECT_TRUE(run_task(store.write_progress(id, progress, fence(7))).failed_with(ErrorCode::kFenced));
   EXPECT_EQ(run_task(store.progress(id))->told, 0U);
+}
+
+TEST_F(OnChangeStoreTest, ARemovalThatWasInterruptedIsFinishedLater) {
+  OnChangeProgress progress;
+  progress.told = 7;
+  const auto begin = [&](const std::string& name) {
+    const auto id = run_task(store.put("People", name, definition, "token"))->on_change.id;
+    jobs::Owner owner{.worker = "w", .epoch = 1};
+    EXPECT_TRUE(*run_task(store.swap_owner(id, owner)));
+    EXPECT_TRUE(run_task(tables.open_operation(operation_of(id), 5, 0)));
+    EXPECT_TRUE(run_task(store.write_progress(id, progress, table_store::Fence{operation_of(id), 6, ""})));
+    return id;
+  };
+  const auto stays = begin("stays");
+  jobs::Owner keeper{.worker = "w", .epoch = 1};
+  const auto keeper_row = std::string(jobs::kKeeperRow) + "w";
+  ASSERT_TRUE(*run_task(store.swap_owner(keeper_row, keeper)));
+  // A removal makes this many calls.
+  for (int fatal = 2; fatal <= 7; ++fatal) {
+    const auto id = begin("a");
+    int calls = 0;
+    loopback.fails = [&](const std::string&) { return ++calls >= fatal; };
+    EXPECT_FALSE(run_task(store.remove("People", "a"))) << fatal;
+    loopback.fails = nullptr;
+    const auto again = run_task(store.remove("People", "a"));
+    EXPECT_TRUE(again || again.failed_with(ErrorCode::kOnChangeNotFound));
+    EXPECT_TRUE(run_task(tables.read_operation(operation_of(id)))->closed) << fatal;
+    EXPECT_EQ(run_task(store.progress(id))->told, 0U) << fatal;
+    EXPECT_EQ(run_task(store.owner(id))->version, 0) << fatal;
+  }
+  ASSERT_TRUE(run_task(store.finish_removals()));
+  EXPECT_EQ(run_task(store.progress(stays))->told, 7U);
+  EXPECT_NE(run_task(store.owner(stays))->version, 0);
+  EXPECT_NE(run_task(store.owner(keeper_row))->version, 0);
+  EXPECT_FALSE(run_task(tables.read_operation(operation_of(stays)))->closed);
 }
 
 }  // namespace

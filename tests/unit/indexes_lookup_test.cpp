@@ -1,4 +1,5 @@
-// Lookups: what is asked for, which keys may answer it, and what is found in rows that are true, old, or others'.
+// Lookups: their requests, the keys that may answer them, and their results from rows that are right, outdated, or of
+// others.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@ using table_store::join_values;
 using table_store::key_text;
 using table_store::Mutation;
 using table_store::MutationKind;
+using table_store::QueryRequest;
 using table_store::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -114,7 +116,7 @@ TEST(LookupRanges, TextIsWhateverItMayBe) {
   EXPECT_EQ(ranges(one, {{"from", "1"}, {"to", "x"}}).size(), 1U);
 }
 
-/// Whether every group that is meant lies where the range looks for it.
+/// Every group that is meant lies where the range looks for it.
 TEST(LookupRanges, MissNothing) {
   const std::vector<std::string> values{
       "",   "a",   "true", "true ", "truer", "x", "x!", "a!", "a b", "a-", "a,",           "ab",
@@ -174,6 +176,33 @@ TEST_F(IndexLookup, FindsAGroupPageByPage) {
   }
   EXPECT_THAT(found(index, {{"value", "nobody"}}), IsEmpty());
   EXPECT_EQ(found(index, {{"prefix", "x"}, {"top", "5"}}).size(), 21U);
+}
+
+TEST_F(IndexLookup, FindsOnceWhatMovesBehindItMeanwhile) {
+  const auto index = IndexFixture::put("a", lists(R"("A")"));
+  std::vector<Entity> members;
+  for (int i = 0; i < 70; ++i) members.push_back(put("p", std::to_string(i), {{"A", std::string("x")}}));
+  put_list(index, "x", members, 2);
+  QueryRequest all_rows;
+  all_rows.table = "Rows";
+  const auto rows = run_task(tables.query(std::move(all_rows)))->entities;
+  int pages = 0;
+  loopback.before = [&](const std::string& method, Duration) {
+    if (method != "table.query" || ++pages != 2) return;
+    // The last piece that was read joins the next one.
+    const auto& seen = rows[31];
+    auto joined = *read_piece(rows[32]);
+    for (const auto& entry : read_piece(seen)->entries) joined.entries.push_back(entry);
+    std::ranges::sort(joined.entries, {}, &ListEntry::hash);
+    put_row(index, "x", rows[32].row_key, piece_rows(joined).front().properties);
+    auto erasure = jobs::erasure_of(seen.row_key, {});
+    erasure.origin = {index.id, "", ""};
+    ASSERT_TRUE(run_task(tables.mutate("Rows", "x", {std::move(erasure)}, std::nullopt)));
+  };
+  const auto all = found(index, {{"prefix", "x"}});
+  EXPECT_GE(pages, 2);
+  EXPECT_EQ(all.size(), 70U);
+  EXPECT_EQ(std::set(all.begin(), all.end()).size(), 70U);
 }
 
 TEST_F(IndexLookup, ShowsNoneThatDoesNotMatchByNow) {
@@ -256,7 +285,7 @@ TEST_F(IndexLookup, FindsInAPartition) {
 
 TEST_F(IndexLookup, GoesOnInAPartitionInTheOrderOfItsRows) {
   const auto index = IndexFixture::put("by-a", lists(R"("A")", kInPartition));
-  // The first is before the second among rows, and behind it in UTF-8.
+  // The first comes before the second in the order of rows, and behind it in UTF-8.
   for (const std::string value : {"\U0001F600", "\uFF21", "\uFF22"}) {
     put_list(index, value, {put("p", value, {{"A", value}})});
   }

@@ -1,4 +1,4 @@
-// Indexes as rows of a table: what persons and owners write, and what several do at once.
+// Indexes as rows of a table: the writes of persons and owners, and races between several of them.
 #include <gmock/gmock.h>
 
 #include "indexes/store/declare.h"
@@ -120,6 +120,8 @@ TEST_F(IndexStoreTest, ADroppedIndexLeavesNothing) {
   ASSERT_TRUE(run_task(store.write_progress(index.id, {}, {index.id, 1, "", 0})));
   ASSERT_TRUE(run_task(store.forget(index)));
   ASSERT_TRUE(run_task(store.forget(index))) << "again, after a crash";
+  EXPECT_NE(run_task(store.owner(index.id))->version, 0);
+  ASSERT_TRUE(run_task(store.forget_owner(index.id)));
   EXPECT_TRUE(run_task(store.all())->empty());
   EXPECT_TRUE(run_task(store.all_progress())->empty());
   EXPECT_EQ(run_task(store.owner(index.id))->version, 0);
@@ -129,7 +131,7 @@ TEST_F(IndexStoreTest, ADroppedIndexLeavesNothing) {
   EXPECT_EQ((*run_task(store.find("a")))->id, next.id);
 }
 
-/// Passes calls on, and can make them once more.
+/// Passes calls on, and can repeat them.
 class Repeater final : public rpc::Transport {
  public:
   explicit Repeater(rpc::Transport& to) : to_(to) {}
@@ -154,7 +156,7 @@ TEST_F(IndexStoreTest, ADeclarationThatComesTwiceBringsNoIndexBack) {
   ASSERT_TRUE(stored) << stored.error().message;
   const auto& id = stored->index.id;
   ASSERT_TRUE(run_task(store.ask("a", {.drop = true})));
-  // As its owner does.
+  // The index is dropped as its owner would do it.
   constexpr std::uint64_t kEpoch = 1ULL << 32;
   ASSERT_TRUE(run_task(tables.open_operation("index/" + id, kEpoch, 0)));
   ASSERT_TRUE(run_task(store.forget(stored->index)));

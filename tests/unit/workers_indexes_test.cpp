@@ -1,5 +1,5 @@
-// Indexes that follow every write, with owners and keepers on stores in memory: whatever is written, lost, repeated or
-// done by an owner that was replaced, in the end the rows are what a full scan of the table says.
+// Indexes that follow every write, with owners and keepers on stores in memory. Whatever is written, lost, repeated or
+// done by a replaced owner, in the end the rows agree with a full scan of the table.
 #include "index_rows_fixture.h"
 #include "workers/indexes/stray_followers.h"
 
@@ -147,7 +147,7 @@ TEST_F(WorkersIndexes, AreSharedByKeepers) {
   for (const auto& index : all) expect_true(index);
 }
 
-/// All of it comes at once, and is more than a transaction takes.
+/// All changes come at once, and are more than a transaction can take.
 TEST_F(WorkersIndexes, HaveRoomForAnyNumberOfEntitiesOfAValue) {
   const std::string long_key(450, 'x');
   for (int i = 0; i < 4'800; i += 100) {
@@ -190,6 +190,56 @@ TEST_F(WorkersIndexes, LoseTheirRowsWhenTheTableIsDropped) {
   for (const auto& each : {index, sums, copies, inside, in_partition, blobs}) expect_true(each);
 }
 
+TEST_F(WorkersIndexes, LoseTheirViolationsWhenTheTableIsDropped) {
+  const auto inside = declare("inside", R"({"kind":"lists","source":"Source","by":["Colour"],"where":"partition",
+                                            "destination":"Source","unique":true})");
+  const auto across = declare("across", kUnique);
+  start_keeper("w1");
+  for (const auto* row : {"r1", "r2"}) write(entity(row, "red", 1), "p");
+  for (const auto& each : {inside, across}) {
+    wait_until_ready(each);
+    EXPECT_EQ(violations(each).size(), 1U) << each.name;
+  }
+  ASSERT_TRUE(run_beside(tables_.delete_table("Source")).has_value());
+  for (const auto& each : {inside, across}) {
+    drive_until([&] { return caught_up(each); });
+    EXPECT_TRUE(violations(each).empty()) << each.name;
+  }
+  ASSERT_TRUE(run_beside(tables_.create_table("Source")).has_value());
+  for (const auto* row : {"r1", "r2"}) write(entity(row, "blue", 1), "p");
+  wait_until_ready(inside);
+  EXPECT_EQ(violations(inside), (std::map<std::string, std::int64_t>{{"p,blue", 2}}));
+  // When the owner learns that the table was dropped, there is a new table, in which the value is violated again.
+  run_beside(keepers_.back()->stop());
+  write(entity("r3", "green", 1), "p");
+  ASSERT_TRUE(run_beside(tables_.delete_table("Source")).has_value());
+  ASSERT_TRUE(run_beside(tables_.create_table("Source")).has_value());
+  for (const auto* row : {"r1", "r2", "r3"}) write(entity(row, "blue", 1), "p");
+  start_keeper("w2");
+  wait_until_ready(inside);
+  EXPECT_EQ(violations(inside), (std::map<std::string, std::int64_t>{{"p,blue", 3}}));
+}
+
+/// The violations are as an earlier version left them when the table was dropped.
+TEST_F(WorkersIndexes, LoseViolationsOfGroupsThatAreGoneInAScrub) {
+  const auto inside = declare("inside", R"({"kind":"lists","source":"Source","by":["Colour"],"where":"partition",
+                                            "destination":"Source","unique":true})");
+  const auto across = declare("across", kUnique);
+  for (const auto* row : {"r1", "r2"}) write(entity(row, "a,b", 1), "p,q");
+  start_keeper("w1");
+  for (const auto& each : {inside, across}) {
+    wait_until_ready(each);
+    const auto violated = violations(each);
+    EXPECT_EQ(violated.size(), 1U) << each.name;
+    const std::string group = each.id == across.id ? "gone" : "p,q,gone";
+    auto note = indexes::violation_row(each.id, group, indexes::Violation{group, 2, R"([["p,q","r8"],["p,q","r9"]])"});
+    write(std::move(note.mutations.front()), note.partition_key, note.table);
+    EXPECT_EQ(violations(each).size(), 2U) << each.name;
+    ask(each.name, {.scrub = true});
+    drive_until([&] { return violations(each) == violated; });
+  }
+}
+
 TEST_F(WorkersIndexes, AreBuiltAnewByWhoeverFindsThemStale) {
   const auto index = declare("by-colour", kByColour);
   start_keeper("w1");
@@ -197,7 +247,7 @@ TEST_F(WorkersIndexes, AreBuiltAnewByWhoeverFindsThemStale) {
   expect_true(index);
   run_beside(keepers_.back()->stop());
   write_at_random(60);
-  // The owner wrote that it is stale, made it follow anew, and died.
+  // The owner wrote that the index is stale, made it follow anew, and died.
   auto found = progress(index);
   found.state = indexes::kStale;
   const table_store::Fence fence{"index/" + index.id, 1ULL << 50, "", 0};
@@ -230,7 +280,7 @@ TEST_F(WorkersIndexes, LeaveNothingWhenTheyAreDropped) {
   expect_true(again);
 }
 
-/// Whoever dropped it died before it could say so, and the next one had seen the index before.
+/// The owner that dropped the index died before it could say so, and the next owner had seen the index before.
 TEST_F(WorkersIndexes, AreNotTakenOverOnceTheyAreGone) {
   const auto index = declare("by-colour", kByColour);
   int changes = 0;
@@ -347,7 +397,7 @@ TEST_F(WorkersIndexes, PassOverAnyNumberOfValuesThatBeginAlike) {
   expect_true(index);
 }
 
-/// As an earlier version left them.
+/// The rows are as an earlier version left them.
 TEST_F(WorkersIndexes, AreMendedWhereGroupsWereMixedUp) {
   const auto index = declare("by-colour", kColoursInPartition);
   start_keeper("w1");
@@ -360,7 +410,7 @@ TEST_F(WorkersIndexes, AreMendedWhereGroupsWereMixedUp) {
       jobs::copy_of(row, right->version, {{"Group", "New_York"}, {"Count", 2}, {"Keys", R"([["p","r3"],["p","r0"]])"}});
   wrong.origin = Origin{index.id, "", ""};
   write(wrong, "p", "ByColour");
-  wrong.row_key = "by-colour_Newark_ffffffffffffffff";  // which no entity has
+  wrong.row_key = "by-colour_Newark_ffffffffffffffff";  // no entity has this value
   write(wrong, "p", "ByColour");
   scrub(index);
   EXPECT_EQ(actual(index), wanted(index));
@@ -492,7 +542,7 @@ TEST_F(WorkersIndexes, FindViolationsThatWereNotNoted) {
   EXPECT_EQ(violations(index), (std::map<std::string, std::int64_t>{{"red", 2}}));
 }
 
-/// The violation was noted, and then the piece could not be written.
+/// The violation was noted, but then the piece could not be written.
 TEST_F(WorkersIndexes, ForgetTheViolationOfAValueThatNothingHasAnyMore) {
   const auto index = declare("by-colour", kUnique);
   start_keeper("w1");
@@ -520,7 +570,7 @@ TEST_F(WorkersIndexes, ForgetTheViolationOfAValueThatNothingHasAnyMore) {
   }
 }
 
-/// The owner was away while another dropped the index.
+/// The owner was away while another owner dropped the index.
 TEST_F(WorkersIndexes, ThatAreGoneFollowNoTable) {
   const auto index = declare("by-colour", kByColour);
   const auto late = IndexOwner::create(index_services(), index, 1);
@@ -541,7 +591,7 @@ TEST_F(WorkersIndexes, ThatAreGoneFollowNoTable) {
   away = false;
   drive_until([&] { return late->ended(); });
   EXPECT_TRUE(followers().empty());
-  // Nor does one that begins only now.
+  // An owner that begins only now does not follow, either.
   const auto last = IndexOwner::create(index_services(), index, 3);
   last->start(io_.get_executor());
   drive_until([&] { return last->ended(); });
@@ -567,6 +617,51 @@ TEST_F(WorkersIndexes, OnlyTheirFollowersOutliveThem) {
   ASSERT_TRUE(run_beside(remove_stray_followers(services())).has_value());
   EXPECT_EQ(followers(), (std::vector<std::string>{index.id, "job bycolour", "somebody"}));
   EXPECT_EQ(run_beside(tables_.followed_tables()), (std::vector<std::string>{"Source"}));
+}
+
+/// The owner dies before each of its calls in turn. As long as the index is declared, another owner drops it.
+TEST_F(WorkersIndexes, LeaveNothingWhereverADropIsInterrupted) {
+  const auto other = declare("by-size", kBySize);
+  start_keeper("w1");
+  wait_until_ready(other);
+  run_beside(keepers_.back()->stop());
+  int fatal = 0;
+  for (bool dies = true; dies;) {
+    ++fatal;
+    const auto id = declare("by-colour", kByColour).id;
+    ask("by-colour", {.drop = true});
+    jobs::Owner row{.worker = "w", .epoch = 1};
+    ASSERT_TRUE(*run_beside(store_.swap_owner(id, row)));
+    dies = false;
+    for (std::uint64_t epoch = 1; epoch <= 2; ++epoch) {
+      const auto index = *run_beside(store_.find("by-colour"));
+      if (!index) break;
+      const auto owner = IndexOwner::create(index_services(), *index, epoch);
+      int calls = 0;
+      if (epoch == 1) {
+        table_link_.before = [&](std::string) -> Task<Result<void>> {
+          dies = dies || ++calls == fatal;
+          if (dies) co_return fail(ErrorCode::kUnavailable);
+          co_return Result<void>{};
+        };
+      }
+      owner->start(io_.get_executor());
+      drive_until([&] { return (dies && epoch == 1) || owner->ended(); });
+      owner->stop();
+      drive_until([&] { return owner->ended(); });
+      table_link_.before = nullptr;
+    }
+    const auto finished = run_beside(finish_drops(services()));
+    ASSERT_TRUE(finished) << fatal << ": " << azure_name_of(finished.error().code) << " " << finished.error().detail;
+    EXPECT_FALSE(*run_beside(store_.has_definition("by-colour", id))) << fatal;
+    EXPECT_FALSE(*run_beside(store_.progress(id))) << fatal;
+    EXPECT_EQ(run_beside(store_.owner(id))->version, 0) << fatal;
+    EXPECT_TRUE(run_beside(tables_.read_operation(indexes::operation_of(id)))->closed) << fatal;
+    EXPECT_EQ(followers(), std::vector<std::string>{other.id}) << fatal;
+  }
+  EXPECT_GT(fatal, 10);
+  EXPECT_NE(run_beside(store_.owner(other.id))->version, 0);
+  EXPECT_FALSE(run_beside(tables_.read_operation(indexes::operation_of(other.id)))->closed);
 }
 
 TEST_F(WorkersIndexes, KeepTheirFollowersWhileTheirRowsCannotBeRead) {
@@ -635,7 +730,7 @@ TEST_F(WorkersIndexes, GiveARowToWhoeverWantsItNext) {
   write(entity("r1", "blue", 1), "p0");
   write(entity("r2", "red", 2), "p0");
   expect_true(index);
-  write(entity("r3", "blue", 3), "p0");  // taken
+  write(entity("r3", "blue", 3), "p0");  // its place is taken
   drive_until([&] { return progress(index).in_the_way > 0; });
   write(entity("r1", "green", 1), "p0");
   drive_until([&] { return actual(index) == wanted(index); });

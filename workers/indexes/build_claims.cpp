@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kBuild = "job ";
 constexpr const char* kRetryAfterMs = "1000";
 
-/// Who has claimed a destination. The row says it in one text: the job's id and, behind a space, its source.
+/// The job that has claimed a destination. In the row, it is one text: the job's id, a space, and the job's source.
 struct Claimant {
   std::string job, source;
 };
@@ -31,9 +31,9 @@ Task<Result<bool>> has_ended(jobs::JobStore& jobs, std::string job) {
   co_return !record || jobs::is_terminal(record->state);
 }
 
-Fences fences_of(const std::string& name, const jobs::Owner& row) { return {"index/" + name, row.epoch}; }
+Fences fences_of(const std::string& name, const jobs::Owner& row) { return {indexes::operation_of(name), row.epoch}; }
 
-/// Takes the follower of a job that has ended away, for good: whoever still runs it is of an epoch before this one.
+/// Removes the follower of a job that has ended, for good: a worker that still runs the job has an earlier epoch.
 Task<Result<void>> unfollow(table_store::TableClient& tables, std::string name, jobs::Owner row, std::string source) {
   const auto fence = fences_of(name, row).next();
   CO_TRY(co_await tables.open_operation(fence.operation_id, fence.epoch, 0));

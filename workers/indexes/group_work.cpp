@@ -11,7 +11,8 @@ bool same_key(const ListEntry& a, const ListEntry& b) {
   return a.partition_key == b.partition_key && a.row_key == b.row_key;
 }
 
-/// Of what is wanted of the same key, which stands side by side, the last that is to be in the group, or else the last.
+/// Keeps one wish for each key: the last that puts the key into the group, or else the last. Wishes for the same key
+/// stand side by side.
 std::vector<Wanted> without_repeats(std::vector<Wanted> wanted) {
   std::vector<Wanted> out;
   out.reserve(wanted.size());
@@ -29,7 +30,7 @@ std::vector<Wanted> without_repeats(std::vector<Wanted> wanted) {
 
 std::size_t Works::want(GroupPlace place, const std::string& group, ListEntry entry, bool present) {
   const auto [found, is_new] = places_.try_emplace({place.partition_key, place.row_prefix}, works_.size());
-  if (is_new) works_.push_back({std::move(place), group, {}, 0, {}});
+  if (is_new) works_.push_back({.place = std::move(place), .group = group});
   const auto bytes = 2 * sizeof(Wanted) + entry.partition_key.size() + entry.row_key.size();
   works_[found->second].wanted.push_back({std::move(entry), present});
   return bytes;
@@ -42,17 +43,18 @@ std::vector<GroupWork> Works::take() {
       return std::tuple(entry.hash(), std::string_view(entry.partition_key), std::string_view(entry.row_key));
     });
     work.wanted = without_repeats(std::move(work.wanted));
+    work.removes = !std::ranges::all_of(work.wanted, &Wanted::present);
   }
   places_.clear();
   return std::exchange(works_, {});
 }
 
-/// Whose entries changed. Both are in the order of their hashes, so the piece is gone through once.
+/// Goes through the piece once, because entries and wishes are both in the order of their hashes.
 Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last) {
   Wrong changed;
   std::vector<ListEntry> out;
   out.reserve(piece.entries.size() + (last - first));
-  auto next = piece.entries.begin();  // the first that is not in `out`
+  auto next = piece.entries.begin();  // the first entry that is not in `out`
   const auto end = piece.entries.end();
   const auto keep_before = [&](auto to) {
     out.insert(out.end(), std::make_move_iterator(next), std::make_move_iterator(to));

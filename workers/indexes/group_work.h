@@ -1,5 +1,5 @@
-// What is to become of the keys in the groups of lists: which are to be in which, in the order of their hashes, so that
-// a piece is gone through once. Pure.
+// The changes to be made to the groups of lists: which keys must be in which group. They are in the order of the keys'
+// hashes, so that a piece is gone through once. Pure.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -14,7 +14,7 @@ using indexes::GroupPlace;
 using indexes::ListEntry;
 using indexes::ListPiece;
 
-/// Whether a key is to be in its group.
+/// A wish: whether a key must be in its group.
 struct Wanted {
   ListEntry entry;
   bool present = false;
@@ -24,25 +24,37 @@ struct Wanted {
 struct GroupWork {
   GroupPlace place;
   std::string group;
-  std::vector<Wanted> wanted;
-  std::size_t next = 0;     // the first that is not done
-  std::string search_from;  // behind a foreign row; empty: at the hash of the next
+  std::vector<Wanted> wanted = {};
+  std::size_t next = 0;          // the first wish that is not fulfilled
+  std::string search_from = {};  // the place behind a foreign row; empty: the hash of the next wish
+  bool removes = false;          // some keys must leave the group
+  /// Rows of pieces, in their order, that are to be joined with their neighbours. They come before the wishes.
+  std::vector<std::string> visits = {};
 
-  [[nodiscard]] bool done() const { return next == wanted.size(); }
-  [[nodiscard]] table_store::RowSearch search() const {
-    return {place.partition_key, search_from.empty() ? place.row_key(wanted[next].entry.hash()) : search_from,
-            place.end(), place.row_key_bytes()};
+  [[nodiscard]] bool done() const { return visits.empty() && next == wanted.size(); }
+  void give_up() {
+    visits.clear();
+    next = wanted.size();
   }
-  /// For a piece before the one that search() is for.
+  [[nodiscard]] table_store::RowSearch search() const {
+    return {place.partition_key, from(), place.end(), place.row_key_bytes()};
+  }
+  /// Returns the search for a piece below the one that search() finds.
   [[nodiscard]] table_store::RowSearch search_below() const {
-    return {place.partition_key, place.row_key(0), search().from, place.row_key_bytes()};
+    return {place.partition_key, place.row_key(0), from(), place.row_key_bytes(), true, true};
+  }
+
+ private:
+  [[nodiscard]] std::string from() const {
+    if (!visits.empty()) return visits.front();
+    return search_from.empty() ? place.row_key(wanted[next].entry.hash()) : search_from;
   }
 };
 
-/// Collects what is wanted by group; that an entity is in a group counts more than that it was.
+/// Collects the wishes by group. The wish that an entity be in a group overrides the wish that it not be there.
 class Works {
  public:
-  /// Returns how many bytes that takes up, about.
+  /// Returns about how many bytes the wish occupies.
   std::size_t want(GroupPlace place, const std::string& group, ListEntry entry, bool present);
   std::vector<GroupWork> take();
 
@@ -51,7 +63,7 @@ class Works {
   std::unordered_map<jobs::EntityKey, std::size_t, jobs::EntityKeyHash> places_;  // by partition and prefix of rows
 };
 
-/// Makes the changes from `first` to `last`, and says whose entries changed.
+/// Fulfils the wishes from `first` up to `last`, and returns the entities whose entries changed.
 Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last);
 
 }  // namespace tidemark::workers

@@ -18,18 +18,18 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 constexpr std::uint32_t kPageEntities = 1000;
-/// Each of them may have many that refer to it.
+/// Low, because many entities may refer to each of them.
 constexpr std::uint32_t kReferredPage = 100;
 constexpr std::size_t kVisitedAtOnce = 2000;
-/// Pages of changes before a walk has its turn.
+/// The number of pages of changes after which a walk has its turn.
 constexpr std::uint32_t kPagesInARow = 3;
 constexpr Duration kIdleWait = 500ms;
-/// The progress is written at most so often while changes come.
+/// The shortest time between two writes of the progress while changes come.
 constexpr Duration kFlushInterval = 20ms;
 constexpr Duration kTellAgain = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
 
-/// No rows can be of a state between the first and the last.
+/// Drops the states between the first and the last, because no rows can be of such a state.
 void keep_first_states(std::vector<ChangedEntity>& changed) {
   for (auto& entity : changed) entity.before.resize(std::min<std::size_t>(entity.before.size(), 1));
 }
@@ -44,7 +44,7 @@ IndexOwner::IndexOwner(IndexServices services, indexes::Index index, std::uint64
     : services_(services),
       index_(std::move(index)),
       epoch_(epoch),
-      fences_("index/" + index_.id, epoch),
+      fences_(indexes::operation_of(index_.id), epoch),
       taken_(index_.definition.taken_properties()) {}
 
 void IndexOwner::start(Executor strand) {
@@ -88,7 +88,7 @@ Task<void> IndexOwner::await_readers() {
   }
 }
 
-/// So that a person can see why it is behind.
+/// Stores the error, so that a person can see why the index is behind.
 Task<void> IndexOwner::tell_failure(Error error) {
   if (!loaded_) co_return;
   progress_.last_error = error.message;
@@ -98,7 +98,8 @@ Task<void> IndexOwner::tell_failure(Error error) {
   std::ignore = co_await services_.store.write_progress(index_.id, progress_, fences_.next());
 }
 
-/// Of the same moment, all three: whoever goes on from the position also makes the visits that it waits for.
+/// Puts the walk, the visits and the position of one moment into the progress, so that an owner that goes on from the
+/// position also makes the visits for which it waits.
 void IndexOwner::note_place() {
   progress_.walk = walk_text();
   if (!follows_) return;
@@ -127,10 +128,10 @@ Task<Result<void>> IndexOwner::begin() {
   follows_ = false;
   rows_are_of_position_ = false;
   ahead_.reset();
-  // From now on, what an earlier owner or this one has sent and given up is refused.
+  // From now on, requests that an earlier owner or this one has sent and given up are refused.
   const auto fence = fences_.next();
   const auto ledger = CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
-  if (ledger.closed) co_return fail(ErrorCode::kFenced);  // it was dropped
+  if (ledger.closed) co_return fail(ErrorCode::kFenced);  // the index was dropped
   rows_ = CO_TRY(make_index_rows({services_.tables, services_.clock, index_, fences_, services_.blobs}));
   CO_TRY(co_await rows_->begin());
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
@@ -140,6 +141,7 @@ Task<Result<void>> IndexOwner::begin() {
   if (walk.is_object()) {
     walk_.over_rows = walk.value("rows", false);
     walk_.over_blobs = walk.value("blobs", false);
+    walk_.over_notes = walk.value("notes", false);
     walk_.continuation = walk.value("at", std::string());
     walk_.checked = walk.value("checked", std::uint64_t{0});
     walk_.wrong = walk.value("wrong", std::uint64_t{0});
@@ -150,7 +152,7 @@ Task<Result<void>> IndexOwner::begin() {
     walk_.in_the_way.examples = walk.value("examples", std::vector<std::string>());
   }
   if (index_.dropping || stopping_) co_return Result<void>{};
-  // Whoever found that it was stale may have died before it began to build.
+  // The owner that found the index stale may have died before it began to build.
   if (progress_.state == indexes::kStale) co_return co_await begin_anew();
   referred_position_ = visits_.read(progress_.visits);
   CO_TRY(co_await follow(false));
@@ -158,7 +160,7 @@ Task<Result<void>> IndexOwner::begin() {
   co_return Result<void>{};
 }
 
-/// It has followed before, and a table's log does not know it any more: changes may be lost.
+/// Tells whether the index has followed before, but a table's log does not know it any more: changes may be lost.
 Task<Result<bool>> IndexOwner::is_forgotten() {
   if (progress_.walk_began == Time{}) co_return false;
   for (const auto& table : {index_.definition.entities(), index_.definition.referred()}) {
@@ -177,13 +179,13 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
   follows_ = false;
   if (anew) visits_.clear();
   rows_are_of_position_ = false;
-  // What was acknowledged is in the rows, even if the progress could not be written any more.
+  // The acknowledged changes are in the rows, even if the progress could not be written any more.
   const auto referred = definition.referred();
   auto properties = definition.key_properties();
   if (referred.empty()) properties.insert(properties.end(), taken_.begin(), taken_.end());
   const auto position = CO_TRY(co_await follow_table(definition.entities(), std::move(properties), anew));
   skip_ = {};
-  // Also of a log that begins anew: what was lost is after the position, or it was dealt with.
+  // This holds even if the log begins anew: each lost change comes after the position, or was dealt with.
   position_ = raised_to(position, progress_.position);
   if (referred.empty()) {
     position_ = later_of(position_, referred_position_);
@@ -213,7 +215,7 @@ Task<Result<table_store::Position>> IndexOwner::follow_table(std::string table, 
   co_return status.position;
 }
 
-/// Up to where all changes are in the rows.
+/// Returns the position up to which all changes are in the rows.
 table_store::Position IndexOwner::reached() const {
   if (!referred_log_) return visits_.reached(position_);
   return earlier_of(position_, visits_.reached(referred_position_));
@@ -261,7 +263,7 @@ void IndexOwner::show_in_the_way(std::uint64_t count) {
   progress_.in_the_way_examples = examples.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// If it cannot be, the index follows all the same.
+/// Tells the endpoint of violations. If that fails, the index follows all the same.
 Task<void> IndexOwner::tell_violations() {
   const auto* lists = std::get_if<indexes::ListsKind>(&index_.definition.kind);
   to_tell_ = lists != nullptr && lists->on_violation;
@@ -273,7 +275,8 @@ Task<void> IndexOwner::tell_violations() {
   tell_at_ = services_.clock.monotonic() + kTellAgain;
 }
 
-/// By a job for each, with an id that follows from the note: whoever finds the note submits the same job.
+/// Submits a job for each violation, with an id that follows from the note, so each owner that finds the note submits
+/// the same job.
 Task<Result<void>> IndexOwner::tell_some(jobs::CallbackEndpoint endpoint) {
   const auto page = CO_TRY(co_await services_.store.untold(index_.id));
   for (std::size_t i = 0; i < page.violations.size(); ++i) {
@@ -300,7 +303,7 @@ void IndexOwner::heed_wishes() {
   if (progress_.state == indexes::kReady && walk_.asked < index_.scrubs_asked) begin_walk();
 }
 
-/// How long to wait for changes: not at all if there is other work.
+/// Returns how long to wait for changes: not at all if there is other work.
 Duration IndexOwner::until_next() const {
   const auto now = services_.clock.monotonic();
   if (!visits_.empty()) return Duration::zero();
@@ -309,7 +312,8 @@ Duration IndexOwner::until_next() const {
   return std::max(wait, Duration::zero());
 }
 
-/// Each of several shards has its share, and all changes may be of one. Where queries go by the index, few may wait.
+/// Returns the share of one shard, because all changes may be on the same shard. If queries go by the index, only few
+/// changes may wait.
 LogRoom IndexOwner::log_room() const {
   const auto shards = std::max<std::size_t>(position_.shards.size(), 1);
   LogRoom room{index_.definition.max_changes / shards, index_.definition.max_bytes / shards};
@@ -323,7 +327,8 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (referred_log_) co_return co_await take_changes_of_two(wait);
   if (visits_.full()) co_return Result<void>{};
   if (const auto rest = pace_.rest(services_.clock.monotonic()); rest > Duration::zero()) {
-    // A walk that is over gives way to the next one once the log was read to its end, so it has no turn before that.
+    // A walk that is over makes room for the next one once the log was read to its end, so no walk has a turn before
+    // that.
     const bool only_the_log = walk_.ended && !read_to_end_ && visits_.empty();
     co_await wake_->wait(services_.clock, only_the_log ? rest : std::min(wait, rest));
     if (pace_.rest(services_.clock.monotonic()) > Duration::zero()) co_return Result<void>{};
@@ -337,7 +342,7 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   co_return co_await take_entities(std::move(page));
 }
 
-/// Whichever has changes first.
+/// Takes the changes of both tables, beginning as soon as either has some.
 Task<Result<void>> IndexOwner::take_changes_of_two(Duration wait) {
   const auto ticket = wake_->ticket();
   const bool hurries = walk_.ended || !suspects_.empty();
@@ -369,7 +374,7 @@ Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool
   read_to_end_ = read_to_end_ || !(page.more || old);
   acquit(page, false);
   if (page.entities.empty() && !page.dropped) {
-    // Nothing to write down: the log holds nothing that was not dealt with.
+    // There is nothing to write down: all changes in the log were dealt with.
     position_ = page.through;
     skip_ = page.skip;
     rows_are_of_position_ = !(page.more || old);
@@ -382,6 +387,7 @@ Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool
   if (std::exchange(rows_are_of_position_, false)) keep_first_states(page.entities);
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
   if (page.dropped) CO_TRY(co_await remove_orphans());
+  if (page.dropped) CO_TRY(co_await remove_orphaned_notes());
   position_ = page.through;
   skip_ = page.skip;
   rows_are_of_position_ = !(page.more || old);
@@ -399,7 +405,7 @@ Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool
   }
   visits_.add(page.entities, taken_, referred_position_);
   if (page.dropped) {
-    // Whatever refers to any entity has to be looked at: like building.
+    // All entities that refer to others must be looked at, as when the index is built.
     progress_.state = indexes::kBuilding;
     begin_walk();
   }
@@ -408,7 +414,7 @@ Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool
   co_return Result<void>{};
 }
 
-/// A page of what refers to entities that have changed.
+/// Visits a page of the entities that refer to changed ones.
 Task<Result<void>> IndexOwner::visit_some() {
   rows_are_of_position_ = false;
   auto visits = CO_TRY(co_await rows_->referrers()->go_on(visits_.next(), std::min(kVisitedAtOnce, most_at_once())));
@@ -417,7 +423,7 @@ Task<Result<void>> IndexOwner::visit_some() {
   co_return Result<void>{};
 }
 
-/// The log has not waited for this index.
+/// Builds the index again, because the log has not waited for it.
 Task<Result<void>> IndexOwner::begin_anew() {
   progress_.state = indexes::kStale;
   CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fences_.next()));
@@ -431,6 +437,7 @@ Task<Result<void>> IndexOwner::begin_anew() {
 std::string IndexOwner::walk_text() const {
   json walk = {{"rows", walk_.over_rows}, {"at", walk_.continuation}, {"from", walk_.from}};
   if (walk_.over_blobs) walk["blobs"] = true;
+  if (walk_.over_notes) walk["notes"] = true;
   walk["checked"] = walk_.checked;
   walk["wrong"] = walk_.wrong;
   walk["asked"] = walk_.asked;
@@ -481,6 +488,7 @@ Task<Result<void>> IndexOwner::drop() {
   CO_TRY(co_await services_.store.forget(index_));
   const auto fence = fences_.next();
   CO_TRY(co_await services_.tables.close_operation(fence.operation_id, fence.epoch, 0));
+  CO_TRY(co_await services_.store.forget_owner(index_.id));
   stopping_ = true;
   co_return Result<void>{};
 }

@@ -1,14 +1,14 @@
 // The owner of an index. It takes the changes of the source table from the table store's log and makes the rows of the
-// changed entities what they say now; in turn with that, it walks over the table and over the rows:
+// changed entities agree with their present state; in turn with that, it walks over the table and over the rows:
 //   building    over the table: gives each entity its rows
-//   verifying   over the table and the rows: compares both ways
+//   verifying   over the table and the rows: compares in both directions
 //   ready       the same without end, slowly; at once when a person asks for a scrub
-// One owner at a time writes: it holds the epoch of the index's operation, and the store refuses whoever has an earlier
-// one. A page of a walk is read after the position in the log and written before the changes that come after it, so a
-// walk brings nothing back that was deleted meanwhile. The position never passes a change whose rows are not durable.
-// Whatever is repeated after a crash changes nothing.
-// Of the kind denormalised, the entities are those that refer to others. The table of those others has a log of its
-// own, which is read beside the first; all that refer to what changed there is visited by pages (visits.h).
+// One owner at a time writes: it holds the epoch of the index's operation, and the store refuses owners with earlier
+// epochs. A page of a walk is read after the position in the log and written before the changes that come after it, so
+// a walk brings nothing back that was deleted meanwhile. The position never passes a change whose rows are not durable.
+// Steps that are repeated after a crash change nothing.
+// For the kind denormalised, the entities are those that refer to others. The table of those others has a log of its
+// own, which is read beside the first; all entities that refer to a changed one are visited page by page (visits.h).
 // Runs on one strand.
 #pragma once
 #include <map>
@@ -31,8 +31,8 @@ struct IndexServices {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
-  blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers
-  std::uint32_t page_entities = 1000;       // that a walk reads with one call
+  blob_store::BlobClient* blobs = nullptr;  // null if this process reaches no containers
+  std::uint32_t page_entities = 1000;       // entities that a walk reads with one call
   std::shared_ptr<WalkRoom> room = std::make_shared<WalkRoom>(kWalkBytes);
 };
 
@@ -40,37 +40,38 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
  public:
   static std::shared_ptr<IndexOwner> create(IndexServices services, indexes::Index index, std::uint64_t epoch);
   void start(Executor strand);
-  /// What a person has changed; the definition itself stays.
+  /// Takes over the changes that a person has made. The definition stays, except for answersQueries.
   void update(const indexes::Index& index);
-  /// Ends after the step under way.
+  /// Makes the owner end after the step in progress.
   void stop();
-  /// True once it has ended: stopped, dropped, or taken over by another.
+  /// Tells whether the owner has ended: it was stopped, its index was dropped, or another owner took over.
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const std::string& id() const { return index_.id; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
  private:
-  /// Where a walk is; kept as JSON in the progress.
+  /// The place of a walk; kept as JSON in the progress.
   struct Walk {
     bool over_rows = false;
     bool over_blobs = false;  // after the rows
+    bool over_notes = false;  // after the rows and the blobs
     std::string continuation;
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0;
     table_store::Version from = 0;  // the position when it began
     std::int32_t asked = 0;         // scrubs that had been asked for by then
     bool ended = false;             // its last page was read
-    bool after_loss = false;        // the log did not wait: rows may be left that no entity says
-    InTheWay in_the_way;            // found by it, and by the log since it began
+    bool after_loss = false;        // the log did not wait: rows may be left that no entity justifies
+    InTheWay in_the_way;            // found by the walk, and by reading the log since the walk began
   };
 
-  /// What a walk over the table deals with at once.
+  /// The entities that a walk over the table deals with at once.
   struct Stretch {
     std::unique_ptr<Gathering> entities;
     std::size_t count = 0;
     std::string continuation;  // empty at the end
   };
-  /// One that was read before its turn.
+  /// A stretch that was read before its turn.
   struct Ahead {
     std::string from;
     Stretch stretch;
@@ -89,7 +90,8 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   [[nodiscard]] table_store::Position reached() const;
   Task<Result<void>> step();
   void heed_wishes();
-  /// What the log has found shows at once, and what a walk has found when the walk is over.
+  /// Notes the rows that were found in the way. The progress shows those found by the log at once, and those found by a
+  /// walk when the walk is over.
   void note_in_the_way(bool shows_at_once);
   void show_in_the_way(std::uint64_t count);
 
@@ -102,6 +104,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> visit_some();
   Task<Result<void>> begin_anew();
   Task<Result<void>> remove_orphans();
+  Task<Result<void>> remove_orphaned_notes();
 
   [[nodiscard]] bool in_a_hurry() const;
   void begin_walk();
@@ -121,7 +124,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   void suspect(const Wrong& wrong);
   void acquit(const table_store::ChangesPage& page, bool referred);
   Task<Result<void>> judge_suspects();
-  /// How many entities to take at once, so that the index's own writes do not leave it too far behind.
+  /// Returns how many entities to take at once, so that the index's own writes do not leave it too far behind.
   [[nodiscard]] std::size_t most_at_once() const;
   [[nodiscard]] ReadingEnd end_of_stretch() const;
   [[nodiscard]] table_store::QueryRequest entities_page(std::string continuation) const;
@@ -138,39 +141,39 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Fences fences_;
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
-  bool loaded_ = false;        // the progress is that of the index
-  bool follows_ = false;       // the positions and visits are those that it follows from
+  bool loaded_ = false;        // the progress was read from the store
+  bool follows_ = false;       // the positions and visits are those from which the owner follows
   bool answers_told_ = false;  // the table store was told that the index answers queries
   Walk walk_;
   std::optional<Ahead> ahead_;  // no change of an entity was taken from the log since it was read
-  /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:
-  /// those who do not come up in the log by then were really wrong.
+  /// The entities whose rows a page of a walk found wrong. The page was read after the position in the log, so the rows
+  /// may only be late. If the log is read to its end and does not name an entity, its rows were really wrong.
   std::map<std::pair<std::string, std::string>, WrongEntity> suspects_;
   table_store::Position position_;  // in the log of the entities
-  bool scrub_now_ = false;          // there may be room for rows that others were in the way of
-  bool scrub_again_ = false;        // likewise, since the walk under way began
+  bool scrub_now_ = false;          // there may be room now for rows that had others in their way
+  bool scrub_again_ = false;        // the same has happened since the present walk began
   table_store::NotesRead skip_;     // of the position's page (ChangesPage)
-  /// They show nothing later: the log was read to its end, and nothing was written since but what it said.
+  /// The rows show no later state: the log was read to its end, and since then only its changes were written.
   bool rows_are_of_position_ = false;
   std::uint32_t pages_in_a_row_ = 0;
   ChangePace pace_;
-  bool more_ = false;    // changes are there already
+  bool more_ = false;    // changes are waiting already
   bool to_tell_ = true;  // an earlier owner may have left violations that nobody was told of
   Duration tell_at_{};
-  // Of the kind denormalised:
+  // For the kind denormalised:
   const std::vector<std::string> taken_;                       // Definition::taken_properties()
   std::shared_ptr<ChangeReader> entities_log_, referred_log_;  // if those are two tables
   Visits visits_;
   table_store::Position referred_position_;
   table_store::NotesRead referred_skip_;
-  // Whether the logs were read to their ends since the last page of a walk.
+  // True if the logs were read to their ends since the last page of a walk.
   bool read_to_end_ = false;
   bool referred_read_to_end_ = false;
   bool dirty_ = false;  // the progress is not written
-  /// Whether the progress that was written says less than it could: that of two tables rises with the slower one.
+  /// These tell whether the stored progress says less than it could: with two tables, it rises with the slower one.
   table_store::Position last_change_, position_told_;
   Duration flushed_at_{};
-  Duration walk_at_{};  // when the next page may be read
+  Duration walk_at_{};  // the time at which the next page may be read
   std::uint32_t failures_ = 0;
   bool stopping_ = false;
   bool ended_ = false;

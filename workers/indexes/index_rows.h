@@ -1,6 +1,6 @@
-// The rows of an index: what each kind does to make them what the entities say. State-based, so the order and the
-// number of times do not matter. Everything is written under the owner's fence and with the index's mark (Origin), so
-// it never touches what is not the index's. Used from one strand; lives as long as its owner.
+// The rows of an index. Each kind of index makes its rows agree with the present state of the entities, so neither the
+// order of changes nor repetitions matter. All rows are written under the owner's fence and with the index's mark
+// (Origin), so rows of others are never touched. Used from one strand; lives as long as its owner.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,36 +18,36 @@ namespace tidemark::workers {
 using table_store::ChangedEntity;
 using table_store::Entity;
 
-/// What is in the way of an index's rows: nobody else's row is replaced.
+/// Rows of others that are in the way of an index's rows. They are not replaced.
 struct InTheWay {
   std::uint64_t count = 0;
-  std::uint64_t entities = 0;         // of lists: whose keys are left out
+  std::uint64_t entities = 0;         // for lists: entities whose keys are left out
   std::vector<std::string> examples;  // a few
   jobs::EntityKey one;                // the first
   void add(const std::string& table, const std::string& partition_key, const std::string& row_key);
   void add(InTheWay more);
 };
 
-/// An entity whose rows were not what they should be.
+/// An entity whose rows were wrong.
 struct WrongEntity {
   std::string partition_key, row_key;
-  std::optional<jobs::EntityKey> refers_to = {};  // if that is what it depended on
+  std::optional<jobs::EntityKey> refers_to = {};  // for denormalised: the entity that it refers to
 };
 using Wrong = std::vector<WrongEntity>;
 
-/// What a look at blobs has found.
+/// The result of a look at some blobs.
 struct BlobSweep {
   std::uint64_t checked = 0;
   Wrong wrong;
-  std::string next;  // where to go on; empty at the end
+  std::string next;  // the place to go on from; empty at the end
 };
 
-/// Gives entities what those that they refer to say now.
+/// Gives entities the present values of the entities that they refer to.
 class Referrers {
  public:
   struct Visit {
     jobs::EntityKey referred;
-    std::string at;  // where it goes on; empty: at the beginning
+    std::string at;  // the place to go on from; empty: the beginning
     bool done = false;
   };
   Referrers() = default;
@@ -58,16 +58,16 @@ class Referrers {
   virtual Task<Result<std::vector<Visit>>> go_on(std::vector<Visit> visits, std::size_t most) = 0;
 };
 
-/// What a walk has read: of each entity as much as its rows depend on.
+/// The entities that a walk has read. Only the parts on which their rows depend are kept.
 class Gathering {
  public:
   Gathering() = default;
   Gathering(const Gathering&) = delete;
   Gathering& operator=(const Gathering&) = delete;
   virtual ~Gathering() = default;
-  /// Returns how many bytes of memory it takes up here, about.
+  /// Returns about how many bytes of memory the entity occupies here.
   virtual std::size_t add(Entity entity) = 0;
-  /// As IndexRows::reconcile() and compare() with what was added, once.
+  /// Like IndexRows::reconcile() and compare() for the added entities. Only one of these may be called, once.
   virtual Task<Result<Wrong>> reconcile() = 0;
   virtual Task<Result<Wrong>> compare() = 0;
 };
@@ -78,40 +78,44 @@ class IndexRows {
   IndexRows(const IndexRows&) = delete;
   IndexRows& operator=(const IndexRows&) = delete;
 
-  /// Before anything else, and after any failure. What an earlier owner has sent has no effect from now on.
+  /// Called before anything else, and after any failure. From now on, requests of earlier owners have no effect.
   virtual Task<Result<void>> begin() { co_return Result<void>{}; }
-  /// After the last row was erased.
+  /// Called after the last row was erased.
   virtual Task<Result<void>> end() { co_return Result<void>{}; }
 
-  /// Gives each entity the rows that it should have now, and removes those that it had before.
+  /// Gives each entity the rows that it should have now, and removes the rows that it had before.
   virtual Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) = 0;
-  /// The same for a comparison: what mend() is for may stay as it is.
+  /// Does the same for a comparison, but may leave the corrections to mend().
   virtual Task<Result<Wrong>> compare(std::vector<ChangedEntity> entities) { return reconcile(std::move(entities)); }
-  /// For entities that came with no change. These rows outlive it.
+  /// Gathers entities that came without a change. The gathering must not outlive these rows.
   virtual std::unique_ptr<Gathering> gather();
-  /// What was found wrong, and is not late.
+  /// Corrects entities that a comparison found wrong, and that are not merely late.
   virtual Task<Result<void>> mend(Wrong) { co_return Result<void>{}; }
-  /// Removes from these rows of the index what no entity says.
+  /// Removes from these rows of the index everything that no entity justifies.
   virtual Task<Result<Wrong>> check(std::vector<Entity> rows) = 0;
-  /// Whether the index has blobs beside its rows; then removes those that no row names.
+  /// Tells whether the index has blobs beside its rows. If so, check_blobs() removes those that no row names.
   [[nodiscard]] virtual bool has_blobs() const { return false; }
   virtual Task<Result<BlobSweep>> check_blobs(std::string) { co_return BlobSweep{}; }
+  /// Tells whether the index notes violations of groups. If so, check_notes() takes a page of these notes, and removes
+  /// those of groups that are right again. It returns the place to go on from, which is empty at the end.
+  [[nodiscard]] virtual bool has_notes() const { return false; }
+  virtual Task<Result<std::string>> check_notes(std::string) { co_return std::string(); }
   /// Removes these rows of the index.
   virtual Task<Result<void>> erase(std::vector<Entity> rows) = 0;
-  /// Where the rows are. A table may hold others beside them.
+  /// Returns the table of the rows, which may hold other rows beside them.
   [[nodiscard]] virtual std::string table() const = 0;
-  /// Which rows of that table to look at; empty: all.
+  /// Returns the filter for the rows of that table to look at; empty: all.
   [[nodiscard]] virtual std::string row_filter() const { return {}; }
-  /// Not null of a kind whose entities refer to others.
+  /// Not null for a kind whose entities refer to others.
   virtual Referrers* referrers() { return nullptr; }
-  /// How many to give to check(), so that changes need not wait for long.
+  /// Returns how many rows to give to check() at once, so that changes need not wait for long.
   [[nodiscard]] virtual std::uint32_t rows_at_once() const = 0;
 
-  /// What was found in the way since it was last asked.
+  /// Returns the rows that were found in the way since the last call.
   InTheWay take_in_the_way() { return std::exchange(in_the_way_, {}); }
-  /// Whether rows were removed since it was last asked: what they were in the way of may have its place now.
+  /// Tells whether rows were removed since the last call. There may be room now for rows that they were in the way of.
   bool take_made_room() { return std::exchange(made_room_, false); }
-  /// Whether violations were noted that somebody is to be told of, since it was last asked.
+  /// Tells whether violations that must be told to the endpoint were noted since the last call.
   bool take_to_tell() { return std::exchange(to_tell_, false); }
 
  protected:
@@ -141,12 +145,12 @@ struct IndexRowsContext {
   Fences& fences;
   blob_store::BlobClient* blobs = nullptr;  // for lists in blobs; null if this process reaches no containers
 
-  /// For one writing of rows.
+  /// Returns the parameters of one write, with a fence of its own.
   [[nodiscard]] RowWriting writing() const { return {tables, clock, fences.next(), index.definition.entities()}; }
 };
 /// kIndexInvalid if the definition cannot be carried out.
 Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context);
-/// Lists of one property, in the form that index jobs give them (indexes/rows/list_piece.h).
+/// Makes lists of one property in the form of index jobs (indexes/rows/list_piece.h).
 std::unique_ptr<IndexRows> make_job_rows(IndexRowsContext context);
 
 }  // namespace tidemark::workers

@@ -1,4 +1,4 @@
-// The walks of an owner over the table and over the rows, and what they find wrong.
+// The walks of an owner over the table and over the rows, and the entities that they find wrong.
 #include <set>
 
 #include "common/base/side_by_side.h"
@@ -10,9 +10,9 @@ namespace {
 using namespace std::chrono_literals;
 using table_store::QueryRequest;
 
-/// Between two slow scrubs.
+/// The pause between two slow scrubs.
 constexpr Duration kScrubPause = 30s;
-/// Between two scrubs because there may be room.
+/// The pause between two scrubs that run because there may be room for rows.
 constexpr Duration kRoomPause = 1s;
 
 }  // namespace
@@ -22,7 +22,7 @@ std::size_t IndexOwner::most_at_once() const {
   return refers() ? std::clamp<std::uint64_t>(index_.definition.max_changes / 4, 1, kMost) : kMost;
 }
 
-/// An index that is ready has changes to follow meanwhile.
+/// Returns the end of a stretch. It is shorter if the index is ready, because then changes must be followed meanwhile.
 ReadingEnd IndexOwner::end_of_stretch() const {
   constexpr std::size_t kShareOfReady = 8;
   if (!reads_many()) return {0, 0};
@@ -33,7 +33,7 @@ ReadingEnd IndexOwner::end_of_stretch() const {
 void IndexOwner::suspect(const Wrong& wrong) {
   if (progress_.state == indexes::kBuilding) return;
   for (const auto& entity : wrong) {
-    // Whoever is still to be visited is only late.
+    // An entity that is still to be visited is only late.
     if (entity.refers_to && visits_.waits_for(*entity.refers_to)) continue;
     suspects_.try_emplace({entity.partition_key, entity.row_key}, entity);
   }
@@ -64,16 +64,25 @@ Task<Result<void>> IndexOwner::judge_suspects() {
   co_return co_await rows_->mend(std::move(wrong));
 }
 
-/// After the table was dropped: rows of entities that are not there any more.
+/// Removes the rows of entities that are gone, after the table was dropped.
 Task<Result<void>> IndexOwner::remove_orphans() {
   std::string continuation;
   do {
     auto answer = co_await services_.tables.query(rows_page(std::move(continuation)));
-    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};  // they were in it
+    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};  // the rows were in that table
     auto page = CO_TRY(std::move(answer));
     continuation = std::move(page.continuation);
     CO_TRY(co_await rows_->check(std::move(page.entities)));
   } while (!continuation.empty() && !stopping_);
+  if (stopping_) co_return fail(ErrorCode::kCancelled);
+  co_return Result<void>{};
+}
+
+/// Removes the notes of groups that are gone, after the table was dropped.
+Task<Result<void>> IndexOwner::remove_orphaned_notes() {
+  std::string from;
+  do from = CO_TRY(co_await rows_->check_notes(std::move(from)));
+  while (!from.empty() && !stopping_);
   if (stopping_) co_return fail(ErrorCode::kCancelled);
   co_return Result<void>{};
 }
@@ -89,7 +98,7 @@ void IndexOwner::scrub_soon() {
   begin_walk();
 }
 
-/// Many pages at once, and the next ones ahead.
+/// Tells whether a walk reads many pages at once, and the next ones ahead.
 bool IndexOwner::reads_many() const { return in_a_hurry() && most_at_once() > services_.page_entities; }
 
 void IndexOwner::begin_walk() {
@@ -109,9 +118,10 @@ Task<Result<void>> IndexOwner::walk_page() {
   const WalkRoom::Place place(*services_.room);
   rows_are_of_position_ = false;
   const auto before = walk_.checked;
-  walk_.continuation = CO_TRY(co_await (walk_.over_blobs  ? walk_blobs()
-                                        : walk_.over_rows ? walk_rows()
-                                                          : walk_table()));
+  walk_.continuation = CO_TRY(co_await (walk_.over_notes   ? rows_->check_notes(walk_.continuation)
+                                        : walk_.over_blobs ? walk_blobs()
+                                        : walk_.over_rows  ? walk_rows()
+                                                           : walk_table()));
   read_to_end_ = referred_read_to_end_ = false;
   for (const auto& log : {entities_log_, referred_log_}) {
     if (log) log->mark_time();
@@ -132,21 +142,24 @@ Task<Result<void>> IndexOwner::walk_page() {
   co_return Result<void>{};
 }
 
-/// A store may show what it loses in a crash, because it is not on its disk yet. A page whose rows are written at once
-/// is never ahead of them in the log; this one is, until something that was written later is durable.
+/// A store may show changes that are not on its disk yet, and that it loses in a crash. If the rows of a page are
+/// written at once, such a page is never ahead of the log. A page that was read ahead is, until a later write is
+/// durable.
 Task<Result<void>> IndexOwner::make_ahead_durable() {
   auto flushed = co_await flush();
   if (!flushed) ahead_.reset();
   co_return flushed;
 }
 
-/// The last page's suspects have been judged.
+/// Begins the next part of the walk, after the suspects of the last page were judged.
 void IndexOwner::next_walk() {
   walk_.ended = false;
   if (progress_.state != indexes::kBuilding && !walk_.over_rows) {
     walk_.over_rows = true;
   } else if (walk_.over_rows && !walk_.over_blobs && rows_->has_blobs()) {
     walk_.over_blobs = true;
+  } else if (walk_.over_rows && !walk_.over_notes && rows_->has_notes()) {
+    walk_.over_notes = true;
   } else {
     end_walk();
   }
@@ -177,7 +190,7 @@ Task<Result<IndexOwner::Stretch>> IndexOwner::read_stretch(std::string from) {
   co_return stretch;
 }
 
-/// While the rows of the page before are written. What fails is read again in its turn.
+/// Reads the next stretch while the rows of the present one are written. After an error, it is read again in its turn.
 Task<Result<void>> IndexOwner::read_ahead(std::string from) {
   auto stretch = co_await read_stretch(from);
   if (stretch) ahead_ = Ahead{std::move(from), std::move(*stretch)};

@@ -1,9 +1,10 @@
-// What a scrub compares of lists and summaries, and who is told of groups that should have one entity.
+// The scrub of lists and summaries, and the notes of groups that should have one entity but have several.
 #include <cmath>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/json.h"
 #include "indexes/rows/list_piece.h"
 #include "indexes/store/read_entities.h"
 #include "jobs/store/rows.h"
@@ -30,21 +31,22 @@ bool about_equal(const Number& a, const Number& b) {
 
 }  // namespace
 
-/// A group is unique within its partition, if that is where the lists are.
+/// Returns the name of the group in notes. If the lists are in partitions, a group is unique within its partition.
 std::string ListRows::name_of_group(const GroupPlace& place, const std::string& group) const {
   return in_partition_ ? table_store::join_values({place.partition_key, group}) : group;
 }
 
-/// What the group's violation is now, if it is one. `entries`: those of one piece, whose row is `piece`.
+/// Returns the present violation of the group, if there is one. `entries`: the new contents of the pieces in these
+/// rows.
 Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(GroupPlace place, std::string group,
                                                              std::span<const ListEntry> entries,
-                                                             std::optional<std::string> piece) const {
+                                                             std::vector<std::string> pieces) const {
   Judgement judgement{name_of_group(place, group), {}};
   auto count = std::ssize(entries);
   const auto first = entries.first(std::min(entries.size(), kExamplesOfViolation));
   std::vector<ListEntry> some(first.begin(), first.end());
   if (count <= 1) {
-    auto others = CO_TRY(co_await other_pieces(std::move(place), std::move(piece)));
+    auto others = CO_TRY(co_await other_pieces(std::move(place), std::move(pieces)));
     count += others.totals.count;
     std::ranges::move(others.some, std::back_inserter(some));
   }
@@ -64,9 +66,7 @@ Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& cha
   for (const auto& change : changes) {
     if (!change.shares()) continue;
     const auto& [place, group] = std::tie(change.work->place, change.work->group);
-    std::optional<std::string> row;
-    if (change.row) row = change.row->row_key;
-    judged.push_back(CO_TRY(co_await judge_uniqueness(place, group, change.piece.entries, std::move(row))));
+    judged.push_back(CO_TRY(co_await judge_uniqueness(place, group, change.piece.entries, change.row_keys())));
   }
   co_return co_await note_judged(std::move(judged));
 }
@@ -90,8 +90,8 @@ Task<Result<void>> ListRows::note_judged(std::vector<Judgement> judged) {
   co_return Result<void>{};
 }
 
-/// Of what these rows say, the groups of which something else is noted. Many entities in one piece violate, and one
-/// alone in the last piece of its group does not; otherwise the group's other pieces tell.
+/// Corrects the notes of groups that differ from these pieces. Several entities in one piece are a violation, and a
+/// single one in the last piece of its group is none; otherwise the group's other pieces decide.
 Task<Result<void>> ListRows::check_violations(std::vector<SeenPiece> seen) {
   std::vector<std::string> names;
   for (const auto& piece : seen) names.push_back(name_of_group(piece.place, piece.group));
@@ -101,22 +101,48 @@ Task<Result<void>> ListRows::check_violations(std::vector<SeenPiece> seen) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     auto& [place, group, violates, is_last] = seen[i];
     if (known[i] == violates && (violates || is_last)) continue;
-    auto judgement = CO_TRY(co_await judge_uniqueness(std::move(place), std::move(group), {}, std::nullopt));
+    auto judgement = CO_TRY(co_await judge_uniqueness(std::move(place), std::move(group), {}, {}));
     if (judgement.violation.has_value() != known[i]) judged.push_back(std::move(judgement));
   }
   co_return co_await note_judged(std::move(judged));
 }
 
-Task<Result<ListRows::OtherPieces>> ListRows::other_pieces(GroupPlace place, std::optional<std::string> but) const {
+/// Returns the group of a note; nothing if the note does not tell it. If the lists are in partitions, the name in the
+/// note is the PartitionKey, which is that of the examples, followed by the group.
+std::optional<ListRows::SeenPiece> ListRows::group_in_note(const indexes::Violation& violation) const {
+  if (!in_partition_) return SeenPiece{place_of(violation.group, ""), violation.group};
+  const auto examples = json_or_discarded(violation.examples);
+  const auto path = nlohmann::json::json_pointer("/0/0");
+  if (!examples.contains(path) || !examples[path].is_string()) return std::nullopt;
+  const auto partition_key = examples[path].get<std::string>();
+  if (!violation.group.starts_with(partition_key + ',')) return std::nullopt;
+  const auto group = violation.group.substr(partition_key.size() + 1);
+  return SeenPiece{place_of(group, partition_key), group};
+}
+
+/// Checks groups by their notes, because a scrub finds no rows of a group whose rows are gone with their table.
+Task<Result<std::string>> ListRows::check_notes(std::string from) {
+  auto page = CO_TRY(co_await indexes::noted_violations(context_.tables, context_.index.id, std::move(from)));
+  std::vector<SeenPiece> seen;
+  for (const auto& violation : page.violations) {
+    if (auto group = group_in_note(violation)) seen.push_back(std::move(*group));
+  }
+  CO_TRY(co_await check_violations(std::move(seen)));
+  co_return std::move(page.continuation);
+}
+
+Task<Result<ListRows::OtherPieces>> ListRows::other_pieces(GroupPlace place, std::vector<std::string> but) const {
   table_store::QueryRequest request;
   request.table = table_;
   request.follower = context_.index.id;
   request.filter = place.filter_from(0);
   OtherPieces others;
   do {
-    auto page = CO_TRY(co_await context_.tables.query(request));
+    auto read = co_await context_.tables.query(request);
+    if (read.failed_with(ErrorCode::kTableNotFound)) co_return others;
+    auto page = CO_TRY(std::move(read));
     for (const auto& row : page.entities) {
-      if (row.row_key == but || !place.has(row.row_key)) continue;
+      if (!place.has(row.row_key) || std::ranges::find(but, row.row_key) != but.end()) continue;
       if (!sums_) others.totals.count += jobs::property_or<std::int32_t>(row, "Count");
       if (!sums_ && others.some.size() >= kExamplesOfViolation) continue;
       auto piece = indexes::read_piece(row);
@@ -134,8 +160,8 @@ Task<Result<ListRows::OtherPieces>> ListRows::other_pieces(GroupPlace place, std
 }
 
 Task<Result<Wrong>> ListRows::check(std::vector<Entity> rows) {
-  // A group's summary is looked at with its own row and with the piece that every group has, in case the row is
-  // missing.
+  // A group's summary is checked when its own row is, and when the last piece of the group is, in case the summary's
+  // row is missing. Every group has a last piece.
   std::set<std::string> groups;
   std::vector<Entity> pieces;
   std::vector<SeenPiece> seen;
@@ -172,15 +198,15 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
   co_return wrong;
 }
 
-/// Whether it is not where the pieces of its group are.
+/// Tells whether the row is not at the place of its group's pieces.
 bool ListRows::is_misplaced(const Entity& row) const {
   if (listing_.of_job) return false;
   const auto place = place_of(jobs::property_or<std::string>(row, listing_.form.group), row.partition_key);
   return place.partition_key != row.partition_key || !place.has(row.row_key);
 }
 
-/// Rows that are not where they belong, or whose blobs are not there. What they listed and is still to be listed was
-/// written again when the scrub compared the entities, or is by the next one.
+/// Erases rows that are misplaced, or whose blobs are missing. Their keys, as far as they must still be listed, were
+/// written again when the scrub compared the entities, or will be by the next scrub.
 Task<Result<Wrong>> ListRows::erase_lost(std::vector<Entity>& rows) {
   Wrong wrong;
   const auto lost = std::ranges::stable_partition(
@@ -220,11 +246,13 @@ Task<Result<Wrong>> ListRows::check_some(std::vector<Entity> rows) {
       works.want(place, pieces[i].group, entry, belongs);
     }
   }
-  co_return co_await make(works.take());
+  auto wrong = CO_TRY(co_await make(works.take()));
+  std::ignore = CO_TRY(co_await make(small_pieces(pieces, rows)));
+  co_return wrong;
 }
 
 Task<Result<Wrong>> ListRows::check_summary(std::string group) {
-  const auto truth = CO_TRY(co_await other_pieces(indexes::group_across(group), std::nullopt)).totals;
+  const auto truth = CO_TRY(co_await other_pieces(indexes::group_across(group), {})).totals;
   const std::string head(indexes::kSummaryRow);
   const auto found = CO_TRY(co_await context_.tables.find_rows(table_, {{group, head, head + jobs::kJustBehind}}, {}));
   if (found.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));

@@ -3,6 +3,7 @@
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
 #include "table_store/model/group_text.h"
+#include "table_store/model/limits.h"
 #include "workers/indexes/row_writer.h"
 
 namespace tidemark::workers {
@@ -13,12 +14,15 @@ using indexes::SummaryKind;
 using table_store::RowSearch;
 using table_store::WriteOutcome;
 
-constexpr std::size_t kSearchesInACall = 500;
-/// To one piece in a transaction: what it is divided into has to fit there, and a call has several.
+/// The searches for one group: its piece, a piece below, and its summary.
+constexpr std::size_t kMostSearchesOfEach = 3;
+constexpr std::size_t kGroupsInARound = table_store::kMaxSearches / kMostSearchesOfEach;
+/// The keys that one transaction adds to a piece. All parts into which the piece is divided must fit into the
+/// transaction, and a call has several transactions.
 constexpr std::size_t kMostAddedAtOnce = 512UL << 10;
-constexpr std::size_t kBesideKeys = 8;  // in a list
+constexpr std::size_t kBesideKeys = 8;  // bytes that an entry of a list has beside its keys
 
-/// The rows of the pieces are in the table of indexes, and the keys in blobs.
+/// Puts the rows of the pieces into the table of indexes, and the keys into blobs.
 void put_into_blobs(const IndexRowsContext& context, const ListsKind& lists, Listing& listing) {
   const auto own = indexes::lists_of(context.index.id);
   listing.table = std::string(indexes::kIndexTable);
@@ -32,7 +36,7 @@ void put_into_blobs(const IndexRowsContext& context, const ListsKind& lists, Lis
 
 }  // namespace
 
-/// Where the piece is that was read from this row. A job's row may lack the value.
+/// Returns the place of the piece that was read from this row. A job's row may lack the value.
 GroupPlace ListRows::place_of(const ListPiece& piece, const Entity& row) const {
   if (!listing_.of_job) return place_of(piece.group, row.partition_key);
   auto place = indexes::group_of_value("");
@@ -95,28 +99,34 @@ Task<Result<Wrong>> ListRows::make(std::vector<GroupWork> works) {
   while (true) {
     std::vector<GroupWork*> round;
     for (auto& work : works) {
-      if (!work.done() && round.size() < kSearchesInACall) round.push_back(&work);
+      if (!work.done() && round.size() < kGroupsInARound) round.push_back(&work);
     }
     if (round.empty()) co_return changed;
     add(CO_TRY(co_await make_round(std::move(round))), changed);
   }
 }
 
-Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
-  const std::size_t searches_of_each = sums_ || unique_ ? 2 : 1;
+std::vector<RowSearch> ListRows::searches_for(const std::vector<GroupWork*>& works, bool looks_below) const {
   std::vector<RowSearch> searches;
   for (const auto* work : works) {
     searches.push_back(work->search());
-    if (unique_) searches.push_back(work->search_below());
-    if (sums_) {
-      const std::string head(indexes::kSummaryRow);
-      searches.push_back({work->place.partition_key, head, head + jobs::kJustBehind});
-    }
+    if (looks_below) searches.push_back(work->search_below());
+    if (!sums_) continue;
+    const std::string head(indexes::kSummaryRow);
+    searches.push_back({work->place.partition_key, head, head + jobs::kJustBehind});
   }
+  return searches;
+}
+
+Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
+  const auto may_join_some = [](const GroupWork* work) { return work->removes || !work->visits.empty(); };
+  const bool looks_below = unique_ || std::ranges::any_of(works, may_join_some);
+  auto searches = searches_for(works, looks_below);
+  const auto searches_of_each = searches.size() / works.size();
   auto answer = co_await context_.tables.find_rows(table_, searches, {});
   if (answer.failed_with(ErrorCode::kTableNotFound) && in_source()) {
-    // It was dropped, with its entities: the log says so next.
-    for (auto* work : works) work->next = work->wanted.size();
+    // The table was dropped, with its entities, and the log will say so next.
+    for (auto* work : works) work->give_up();
     co_return Wrong{};
   }
   if (answer.failed_with(ErrorCode::kTableNotFound)) {
@@ -125,27 +135,41 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
   }
   auto found = CO_TRY(std::move(answer));
   if (listing_.blobs) CO_TRY(co_await load(found.rows, searches_of_each));
-  std::vector<PieceChange> changes;
+  std::vector<PieceChange> changes, small;
   std::vector<PartitionMutations> groups;
   std::vector<SeenPiece> emptied;
+  const auto add_change = [&](PieceChange change) -> Task<Result<void>> {
+    groups.push_back(CO_TRY(co_await mutations_of(change)));
+    let_go(change);
+    changes.push_back(std::move(change));
+    co_return Result<void>{};
+  };
   // The answer may be cut short; the rest is asked for in the next round.
   for (std::size_t i = 0; i < works.size() && (i + 1) * searches_of_each <= found.rows.size(); ++i) {
-    auto change = begin_piece(*works[i], std::move(found.rows[i * searches_of_each]));
+    const auto at = i * searches_of_each;
+    auto change = begin_piece(*works[i], std::move(found.rows[at]));
     if (!change) continue;
-    if (unique_) {
-      change->has_others_below = found.rows[i * searches_of_each + 1].has_value();
-      const bool nothing_left = change->piece.entries.empty() && !change->shares();
-      if (nothing_left) emptied.push_back({works[i]->place, works[i]->group, false, true});
+    change->as_of = found.as_of[at];
+    change->has_others_below = looks_below && found.rows[at + 1].has_value();
+    if (sums_) change->summary = std::move(found.rows[at + searches_of_each - 1]);
+    const bool nothing_left = unique_ && change->piece.entries.empty() && !change->shares();
+    if (nothing_left) emptied.push_back({works[i]->place, works[i]->group, false, true});
+    if (may_join(*change)) {
+      small.push_back(std::move(*change));
+    } else if (!change->changed.empty()) {
+      CO_TRY(co_await add_change(std::move(*change)));
     }
-    if (change->changed.empty()) continue;
-    if (sums_) change->summary = std::move(found.rows[i * searches_of_each + 1]);
-    groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of[i * searches_of_each])));
-    let_go(*change);
-    changes.push_back(std::move(*change));
   }
-  // First, so that whoever dies before the pieces are written looks at them once more.
+  for (std::span<PieceChange> left = small; !left.empty();) {
+    const auto joined = CO_TRY(co_await join_neighbours(left));
+    for (auto& change : left.first(joined)) {
+      if (!change.changed.empty() || change.rows.size() > 1) CO_TRY(co_await add_change(std::move(change)));
+    }
+    left = left.subspan(joined);
+  }
+  // The notes come first: if the owner dies before the pieces are written, the next one looks at the groups again.
   if (unique_) CO_TRY(co_await note_violations(changes));
-  // Whoever died before may have noted a violation of entities that are gone since.
+  // An owner that died may have noted a violation of entities that are gone since.
   CO_TRY(co_await check_violations(std::move(emptied)));
   const auto outcomes = CO_TRY(co_await write(groups, changes));
   Wrong changed;
@@ -160,10 +184,18 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
   co_return changed;
 }
 
-/// A piece that was read takes many times its size, and a round has many: what is known by now is kept no longer.
+/// Frees the contents that are not needed any more: a piece takes many times its size in memory, and a round has many.
 void ListRows::let_go(PieceChange& change) const {
   if (!unique_) change.piece.entries = std::vector<ListEntry>();
-  if (change.row && !listing_.blobs) change.row->properties = std::vector<table_store::Property>();
+  if (listing_.blobs) return;
+  for (auto& row : change.rows) row.properties = std::vector<table_store::Property>();
+}
+
+GroupTotals ListRows::totals_of(const std::vector<ListEntry>& entries) const {
+  if (sums_) return indexes::totals_of(entries);
+  GroupTotals totals;
+  totals.count = std::ssize(entries);
+  return totals;
 }
 
 Task<Result<void>> ListRows::load(std::vector<std::optional<Entity>>& rows, std::size_t searches_of_each) const {
@@ -182,29 +214,33 @@ Task<Result<std::vector<Outcomes>>> ListRows::write(std::vector<PartitionMutatio
   if (groups.empty()) co_return std::vector<Outcomes>{};
   std::vector<const Entity*> replaced;
   for (const auto& change : changes) {
-    if (change.row) replaced.push_back(&*change.row);
+    for (const auto& row : change.rows) replaced.push_back(&row);
   }
   co_return co_await listing_.blobs->write(groups, std::move(replaced));
 }
 
-/// Makes as many of the group's changes as belong to this piece. Nothing if the row is not one of the group's.
+/// Makes those of the group's changes that belong to this piece. Returns nothing if the row is not one of the group's.
 std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<Entity> row) const {
+  const bool visited = !work.visits.empty();
+  if (visited) work.visits.erase(work.visits.begin());
   if (row && (row->origin != mark() || !work.place.has(row->row_key))) {
-    work.search_from = row->row_key + jobs::kJustBehind;
+    if (!visited) work.search_from = row->row_key + jobs::kJustBehind;
     return std::nullopt;
   }
   PieceChange change;
   change.work = &work;
+  change.visited = visited;
   change.piece.group = work.group;
   if (row) {
-    // What cannot be read, or is another group's, is made anew by the next scrub, like what is missing.
+    // The next scrub writes the keys of a piece that cannot be read, or is another group's, like missing keys.
     change.piece.bound = indexes::bound_of(row->row_key, listing_.form).value_or(change.piece.bound);
     auto piece = indexes::read_piece(*row, listing_.form);
     if (piece && (listing_.of_job || piece->group == work.group)) change.piece.entries = std::move(piece->entries);
-    change.row = std::move(row);
+    change.rows.push_back(std::move(*row));
   }
+  change.before = totals_of(change.piece.entries);
+  if (visited) return change;
   work.search_from.clear();
-  if (sums_ || unique_) change.before = indexes::totals_of(change.piece.entries);
   const auto first = work.next;
   std::size_t bytes = 0;
   while (!work.done() && work.wanted[work.next].entry.hash() <= change.piece.bound && bytes < kMostAddedAtOnce) {
@@ -227,30 +263,29 @@ Mutation ListRows::erasure(std::string row_key) const {
   return mutation;
 }
 
-Task<Result<PartitionMutations>> ListRows::mutations_of(const PieceChange& change, Version as_of) const {
+/// Returns the changes of rows as one transaction, so a client that reads the group in one snapshot finds each key
+/// once.
+Task<Result<PartitionMutations>> ListRows::mutations_of(const PieceChange& change) const {
   const auto& place = change.work->place;
   PartitionMutations out{table_, place.partition_key, {}};
-  if (change.piece.entries.empty()) {
-    if (change.row) out.mutations.push_back(erasure(change.row->row_key));
-  } else {
-    for (auto& row : indexes::piece_rows(change.piece, listing_.form)) {
-      if (listing_.of_job) row.properties.push_back({"SourceVersion", as_of});
-      out.mutations.push_back(put(place.row_key(row.bound), as_of, std::move(row.properties)));
-    }
+  auto gone = change.row_keys();
+  for (auto& row : indexes::piece_rows(change.piece, listing_.form)) {
+    if (listing_.of_job) row.properties.push_back({"SourceVersion", change.as_of});
+    out.mutations.push_back(put(place.row_key(row.bound), change.as_of, std::move(row.properties)));
+    std::erase(gone, out.mutations.back().row_key);
   }
-  if (sums_) CO_TRY(co_await sum_up(change, as_of, out));
+  for (auto& row_key : gone) out.mutations.push_back(erasure(std::move(row_key)));
+  if (sums_) CO_TRY(co_await sum_up(change, out));
   co_return out;
 }
 
-Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const {
+Task<Result<void>> ListRows::sum_up(const PieceChange& change, PartitionMutations& out) const {
   const auto after = indexes::totals_of(change.piece.entries);
   auto read = change.summary ? indexes::read_summary(*change.summary) : GroupTotals{};
-  const bool alone = read && read->count == change.before.count;  // the group is in this piece
-  GroupTotals totals;                                             // of the others
+  const bool alone = read && read->count == change.before.count;  // the whole group is in this piece
+  GroupTotals totals;                                             // of the group's other pieces
   if (!alone && (!read || indexes::loses_track(*read, change.before, after))) {
-    std::optional<std::string> this_piece;
-    if (change.row) this_piece = change.row->row_key;
-    totals = CO_TRY(co_await other_pieces(change.work->place, std::move(this_piece))).totals;
+    totals = CO_TRY(co_await other_pieces(change.work->place, change.row_keys())).totals;
   } else if (!alone) {
     totals = *read;
     totals.subtract(change.before);
@@ -258,7 +293,7 @@ Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, Pa
   totals.add(after);
   const std::string head(indexes::kSummaryRow);
   if (totals.count > 0) {
-    out.mutations.push_back(put(head, as_of, indexes::summary_properties(change.work->group, totals)));
+    out.mutations.push_back(put(head, change.as_of, indexes::summary_properties(change.work->group, totals)));
   } else {
     out.mutations.push_back(erasure(head));
   }

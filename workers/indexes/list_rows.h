@@ -1,6 +1,7 @@
 // Rows of the kinds `lists` and `summary` (indexes/rows/list_piece.h). The entities' keys are put into and taken out of
-// the pieces of their groups: for each piece one search and one write, whatever number of its keys change. Only the
-// owner writes pieces, one write of a group at a time, so what it has read is what it replaces. Private to this folder.
+// the pieces of their groups. Each piece takes one search and one write, however many of its keys change. Only the
+// owner writes pieces, one write of a group at a time, so it replaces exactly the rows that it has read. Private to
+// this folder.
 #pragma once
 #include <span>
 
@@ -21,17 +22,21 @@ using table_store::Version;
 /// A piece with some of its group's changes made.
 struct PieceChange {
   GroupWork* work = nullptr;
-  std::optional<Entity> row;  // as it is; nothing: it is new
-  ListPiece piece;            // as it is to be
+  /// The rows that it replaces, as they were read: its own, unless it is new, and those of neighbours that it joins.
+  std::vector<Entity> rows;
+  Version as_of = 0;     // the version at which they were read
+  ListPiece piece;       // the new contents
+  bool visited = false;  // only to be joined; none of its keys change
   Wrong changed;
-  GroupTotals before;
-  std::optional<Entity> summary;  // the group's
-  bool has_others_below = false;  // or may have
+  GroupTotals before;             // of the rows as they were read; only the count, unless there are sums
+  std::optional<Entity> summary;  // of the group
+  bool has_others_below = false;  // there is a row below, perhaps of another group
 
-  /// The group has several entities, or had, or may have or have had some in other pieces.
+  /// Tells whether the group has or had several entities, or may have or have had some in other pieces.
   [[nodiscard]] bool shares() const {
     return before.count > 1 || piece.entries.size() > 1 || piece.bound != ListPiece{}.bound || has_others_below;
   }
+  [[nodiscard]] std::vector<std::string> row_keys() const;
 };
 
 class ListRows final : public IndexRows {
@@ -56,9 +61,11 @@ class ListRows final : public IndexRows {
   Task<Result<void>> end() override;
   [[nodiscard]] bool has_blobs() const override { return listing_.blobs != nullptr; }
   Task<Result<BlobSweep>> check_blobs(std::string from) override;
+  [[nodiscard]] bool has_notes() const override { return unique_; }
+  Task<Result<std::string>> check_notes(std::string from) override;
 
  private:
-  /// Of the entities of a walk, their keys by group.
+  /// The keys of a walk's entities, by group.
   class Keys;
 
   [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const { return listing_.group_of(entity); }
@@ -70,29 +77,48 @@ class ListRows final : public IndexRows {
   [[nodiscard]] bool in_source() const { return iequals_ascii(table_, entities_); }
   [[nodiscard]] Origin mark() const { return {context_.index.id, "", ""}; }
   Task<Result<Wrong>> make(std::vector<GroupWork> works);
-  /// One step of each of these groups.
+  /// Returns the same number of searches for each of these groups: for its piece, a piece below, and its summary, as
+  /// far as they are needed.
+  [[nodiscard]] std::vector<table_store::RowSearch> searches_for(const std::vector<GroupWork*>& works,
+                                                                 bool looks_below) const;
+  /// Makes one step of each of these groups.
   Task<Result<Wrong>> make_round(std::vector<GroupWork*> works);
   std::optional<PieceChange> begin_piece(GroupWork& work, std::optional<Entity> row) const;
   void let_go(PieceChange& change) const;
-  /// Cuts off what is too much for one round.
+  [[nodiscard]] GroupTotals totals_of(const std::vector<ListEntry>& entries) const;
+  /// The rows of the pieces on both sides of one.
+  struct Neighbours {
+    std::optional<Entity> below, above;
+  };
+  [[nodiscard]] bool may_join(const PieceChange& change) const;
+  /// Joins each of these pieces with those of its neighbours that fit. Returns how many it has dealt with, from the
+  /// first on.
+  Task<Result<std::size_t>> join_neighbours(std::span<PieceChange> small) const;
+  /// Leaves out the neighbours that the piece is not to be joined with.
+  void leave_out_large(const PieceChange& change, Neighbours& neighbours) const;
+  void join(PieceChange& change, Entity row) const;
+  /// Returns the pieces that a scrub must visit, because they and the pieces behind them may fit into one.
+  [[nodiscard]] std::vector<GroupWork> small_pieces(const std::vector<ListPiece>& pieces,
+                                                    const std::vector<Entity>& rows) const;
+  /// Reads the keys of the pieces from their blobs. Cuts off the rows that are too many for one round.
   Task<Result<void>> load(std::vector<std::optional<Entity>>& rows, std::size_t searches_of_each) const;
   Task<Result<std::vector<Outcomes>>> write(std::vector<PartitionMutations>& groups,
                                             const std::vector<PieceChange>& changes);
-  Task<Result<PartitionMutations>> mutations_of(const PieceChange& change, Version as_of) const;
-  Task<Result<void>> sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const;
+  Task<Result<PartitionMutations>> mutations_of(const PieceChange& change) const;
+  Task<Result<void>> sum_up(const PieceChange& change, PartitionMutations& out) const;
   struct OtherPieces {
     GroupTotals totals;
     std::vector<ListEntry> some;  // unless they are in blobs
   };
-  /// All pieces of the group but one.
-  Task<Result<OtherPieces>> other_pieces(GroupPlace place, std::optional<std::string> but) const;
+  /// Returns the totals of all pieces of the group except those in the rows `but`.
+  Task<Result<OtherPieces>> other_pieces(GroupPlace place, std::vector<std::string> but) const;
   [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
   [[nodiscard]] Mutation erasure(std::string row_key) const;
   struct Judgement {
     std::string group;
     std::optional<indexes::Violation> violation;
   };
-  /// What a row says of its group.
+  /// A piece of a group, as seen in its row.
   struct SeenPiece {
     GroupPlace place;
     std::string group;
@@ -101,19 +127,20 @@ class ListRows final : public IndexRows {
   };
   [[nodiscard]] std::string name_of_group(const GroupPlace& place, const std::string& group) const;
   Task<Result<Judgement>> judge_uniqueness(GroupPlace place, std::string group, std::span<const ListEntry> entries,
-                                           std::optional<std::string> piece) const;
+                                           std::vector<std::string> pieces) const;
   Task<Result<void>> note_violations(const std::vector<PieceChange>& changes);
   Task<Result<void>> note_judged(std::vector<Judgement> judged);
   Task<Result<void>> check_violations(std::vector<SeenPiece> seen);
+  [[nodiscard]] std::optional<SeenPiece> group_in_note(const indexes::Violation& violation) const;
   Task<Result<Wrong>> check_pieces(std::vector<Entity> rows);
   Task<Result<Wrong>> check_some(std::vector<Entity> rows);
   [[nodiscard]] bool is_misplaced(const Entity& row) const;
-  /// Takes them out of the rows.
+  /// Erases misplaced rows, and rows whose blobs are missing, and takes them out of `rows`.
   Task<Result<Wrong>> erase_lost(std::vector<Entity>& rows);
   Task<Result<Wrong>> check_summary(std::string group);
 
   IndexRowsContext context_;
-  std::string entities_;  // the table of what is listed
+  std::string entities_;  // the table of the listed entities
   Listing listing_;
   std::string table_;
   bool in_partition_;

@@ -1,11 +1,13 @@
 #include "workers/indexes/stray_followers.h"
 
+#include <limits>
+
 #include "indexes/store/index_store.h"
 
 namespace tidemark::workers {
 namespace {
 
-/// Nothing if this is not the id of an index.
+/// Returns the name in the id of an index; nothing if it is not the id of an index.
 std::optional<std::string> name_in(std::string_view id) {
   constexpr std::size_t kGuidLength = 36;
   if (id.size() <= kGuidLength + 1) return std::nullopt;
@@ -17,8 +19,9 @@ std::optional<std::string> name_in(std::string_view id) {
 
 }  // namespace
 
-// Followers before definitions: an index is declared before it follows, and its id is never used again. Each by its own
-// row: a list of all would lack those that cannot be read, which may go on when somebody has mended them.
+// Followers are read before definitions: an index is declared before it follows, and its id is never used again. Each
+// definition is looked up by its row, because a list of all would lack those that cannot be read; such an index may go
+// on when somebody has mended the row.
 Task<Result<void>> remove_stray_followers(JobServices services) {
   indexes::IndexStore store(services.tables, services.clock, services.random);
   for (const auto& table : CO_TRY(co_await services.tables.followed_tables())) {
@@ -28,6 +31,19 @@ Task<Result<void>> remove_stray_followers(JobServices services) {
       if (!name || CO_TRY(co_await store.has_definition(*name, follower))) continue;
       CO_TRY(co_await services.tables.unfollow(table, follower));
     }
+  }
+  co_return Result<void>{};
+}
+
+// Owners are read before definitions, for the same reason. The owner's row goes last, because it says that something
+// may be left.
+Task<Result<void>> finish_drops(JobServices services) {
+  indexes::IndexStore store(services.tables, services.clock, services.random);
+  for (const auto& [id, owner] : CO_TRY(co_await store.all_owners())) {
+    const auto name = name_in(id);
+    if (!name || CO_TRY(co_await store.has_definition(*name, id))) continue;
+    CO_TRY(co_await services.tables.end_operation(indexes::operation_of(id)));
+    CO_TRY(co_await store.forget_owner(id));
   }
   co_return Result<void>{};
 }

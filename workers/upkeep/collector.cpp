@@ -85,8 +85,7 @@ Task<Result<bool>> Collector::has_group(JobRecord record) {
 
 Task<Result<void>> Collector::forget_operation(std::string id, std::string account) {
   const auto tables = tables_.as(account.empty() ? tables_.account() : account);
-  auto closed = co_await tables->close_operation(id, INT64_MAX, 0);
-  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  CO_TRY(co_await tables->end_operation(id));
   co_return co_await tables->forget_operation(std::move(id));
 }
 

@@ -1,6 +1,7 @@
 #include "workers/upkeep/housekeeping.h"
 
 #include "common/process/failures.h"
+#include "feeds/on_change/on_change_store.h"
 #include "jobs/objects/file_collector.h"
 #include "workers/indexes/build_claims.h"
 #include "workers/indexes/stray_followers.h"
@@ -8,7 +9,7 @@
 namespace tidemark::workers {
 namespace {
 
-/// What failed is tried again later.
+/// Logs a failure. The task is tried again later.
 template <class T>
 void tell_if_failed(std::string_view task, const Result<T>& done) {
   if (!done) process::log_failed_task(task, done.error());
@@ -38,7 +39,7 @@ void Housekeeping::start() {
 Task<void> Housekeeping::stop() {
   stopping_ = true;
   wake_.notify_all();
-  std::ignore = co_await list_.leave(options_.self.name);  // if not, it is shown as lost for a day
+  std::ignore = co_await list_.leave(options_.self.name);  // after an error, the worker is shown as lost for a day
 }
 
 Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
@@ -54,7 +55,7 @@ Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
 
 Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
   while (!self->stopping_) {
-    // Workers that were started together do not collect together.
+    // The pause is random, so that workers that were started together do not collect together.
     const auto every = self->options_.collect_every;
     const auto pause =
         every / 2 +
@@ -71,6 +72,9 @@ Task<void> Housekeeping::collect_once() {
   if (!now) co_return;
   tell_if_failed("worker.collect_builds", co_await release_ended_builds(services_));
   tell_if_failed("worker.collect_followers", co_await remove_stray_followers(services_));
+  tell_if_failed("worker.collect_drops", co_await finish_drops(services_));
+  feeds::OnChangeStore on_changes(services_.tables, services_.clock, services_.random);
+  tell_if_failed("worker.collect_on_changes", co_await on_changes.finish_removals());
   tell_if_failed("worker.collect_records", co_await collector_.collect(*now));
   for (const auto& directory : services_.objects.directories) {
     const jobs::CollectionRules rules{*now, options_.archive_grace, options_.archive_quarantine};
