@@ -1,5 +1,4 @@
 // The api process: wiring only.
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
@@ -10,6 +9,7 @@
 #include "api/rest/render.h"
 #include "api/seed/seed.h"
 #include "blob_store/client/blob_browser.h"
+#include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/http/server.h"
 #include "common/process/config.h"
@@ -168,7 +168,7 @@ Result<void> seed_stores(const std::string& path, SeedStores stores, http::Serve
   auto seed = TRY(read_seed(path));
   const auto sown = asio::co_spawn(server.executor(), sow(stores, std::move(seed)), asio::use_future).get();
   if (!sown) return fail(ErrorCode::kConfigInvalid, "seed_file: " + path + ": " + sown.error().message);
-  spdlog::info(
+  log_info(
       "seeded file={} tables={} entities={} queues={} messages={} blobs={} feeds={} consumers={} on_change={} "
       "indexes={}",
       path, sown->tables, sown->entities, sown->queues, sown->messages, sown->blobs, sown->feeds, sown->consumers,
@@ -239,7 +239,7 @@ Result<void> run(const ApiSettings& settings) {
   api.stores = &links;
   ApiRoutes routes(std::move(api));
 
-  spdlog::info("waiting for the stores at={}", links.where);
+  log_info("waiting for the stores at={}", links.where);
   if (!TRY(wait_for_stores(await_stores(job_store, *clock, settings, links.where), server->executor()))) {
     {
       const auto gone = std::move(pid_file);

@@ -1,5 +1,4 @@
 // The worker process: wiring only.
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 #include <future>
 
 #include "common/auth/bearer_token.h"
+#include "common/base/log.h"
 #include "common/http/server.h"
 #include "common/process/metrics.h"
 #include "common/process/unique_name.h"
@@ -40,7 +40,7 @@ Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock) {
   while (true) {
     const auto done = co_await jobs.ensure_ready();
     if (done) co_return;
-    if (done.error().code != told) spdlog::warn("waiting for the stores: {}", done.error().message);
+    if (done.error().code != told) log_warning("waiting for the stores: {}", done.error().message);
     told = done.error().code;
     co_await sleep_for(clock, kReadyRetry);
   }
@@ -93,11 +93,11 @@ void observe(process::Metrics& metrics, const RunReport& report, Duration took) 
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   if (report.error) {
     const auto& detail = report.error->detail;
-    spdlog::warn("job_id={} kind={} end={} ms={} code={} message=\"{}\"{}{}", report.job_id, report.kind, end, ms,
-                 azure_name_of(report.error->code), report.error->message,
-                 detail.empty() ? "" : " detail=\"" + detail + "\"", trace);
+    log_warning("job_id={} kind={} end={} ms={} code={} message=\"{}\"{}{}", report.job_id, report.kind, end, ms,
+                azure_name_of(report.error->code), report.error->message,
+                detail.empty() ? "" : " detail=\"" + detail + "\"", trace);
   } else {
-    spdlog::info("job_id={} kind={} end={} ms={}{}", report.job_id, report.kind, end, ms, trace);
+    log_info("job_id={} kind={} end={} ms={}{}", report.job_id, report.kind, end, ms, trace);
   }
 }
 
@@ -307,7 +307,7 @@ Result<void> run(const WorkerConfig& config) {
           {{"blob", stores.links.blob.get()}, {"queue", stores.links.queue.get()}, {"table", stores.links.table.get()}},
           *clock)};
 
-  spdlog::info("looking for the stores name={} at={}", config.name, stores.links.where);
+  log_info("looking for the stores name={} at={}", config.name, stores.links.where);
   process::announce_waiting("waiting for the stores");
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {
     ready->store(true);
@@ -319,7 +319,7 @@ Result<void> run(const WorkerConfig& config) {
   });
   process::wait_for_shutdown();
 
-  spdlog::info("stopping");
+  log_info("stopping");
   drain(config, *loop, ready->load() ? &beside : nullptr);
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
@@ -332,7 +332,7 @@ Result<void> run(const WorkerConfig& config) {
     {
       const auto gone = std::move(pid_file);
     }
-    spdlog::info("stopped");
+    log_info("stopped");
     std::_Exit(0);
   }
   announcer.join();

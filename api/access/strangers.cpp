@@ -1,9 +1,8 @@
 #include "api/access/strangers.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
+#include "common/base/log.h"
 #include "common/http/host_name.h"
 
 namespace tidemark::api {
@@ -18,8 +17,8 @@ void Strangers::refused(std::string_view address, std::string_view operation) {
   refusals_.Increment();
   const auto left_out = lines_.admit();
   if (!left_out) return;
-  spdlog::warn("a request without a known token was refused address={} operation=\"{}\"{}", address, operation,
-               *left_out > 0 ? " left_out=" + std::to_string(*left_out) : "");
+  log_warning("a request without a known token was refused address={} operation=\"{}\"{}", address, operation,
+              *left_out > 0 ? " left_out=" + std::to_string(*left_out) : "");
 }
 
 std::optional<Duration> Strangers::must_wait(std::string_view address) {

@@ -1,13 +1,12 @@
 #include "api/access/tokens.h"
 
-#include <spdlog/spdlog.h>
-
 #include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "common/auth/bearer_token.h"
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/log.h"
 #include "common/process/private_file.h"
 
 namespace tidemark::api {
@@ -118,7 +117,7 @@ Result<std::vector<NamedToken>> Tokens::read() const {
 void Tokens::reload() {
   auto tokens = read();
   if (!tokens) {
-    spdlog::error("the tokens are kept, because the new ones cannot be used reason=\"{}\"", tokens.error().message);
+    log_error("the tokens are kept, because the new ones cannot be used reason=\"{}\"", tokens.error().message);
     return;
   }
   auto fresh = std::make_shared<const std::vector<NamedToken>>(std::move(*tokens));
@@ -127,7 +126,7 @@ void Tokens::reload() {
     const MutexLock lock(mutex_);
     tokens_ = std::move(fresh);
   }
-  spdlog::info("the tokens were read again count={}", count);
+  log_info("the tokens were read again count={}", count);
 }
 
 std::optional<NamedToken> Tokens::find(std::string_view token) const { return with_digest(sha256(token)); }

@@ -1,9 +1,8 @@
 #include "api/maintenance/backups.h"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/strand.hpp>
 
+#include "common/base/log.h"
 #include "common/base/side_by_side.h"
 #include "common/rpc/call.h"
 
@@ -71,8 +70,8 @@ Task<Result<BackupStatus>> Backups::begin(BackupRequest request, Executor execut
 Task<void> Backups::make(std::shared_ptr<Making> making) {
   const auto done = co_await make_all(*making);
   if (!done) {
-    spdlog::error("a backup failed backup={} reason=\"{}\" detail=\"{}\"", making->id(), done.error().message,
-                  done.error().detail);
+    log_error("a backup failed backup={} reason=\"{}\" detail=\"{}\"", making->id(), done.error().message,
+              done.error().detail);
     co_await abandon(*making);
   }
   // Removes the unfinished backup, which takes a while, before the status changes.
@@ -170,7 +169,7 @@ Task<Result<void>> Backups::copy(Making& making) {
 Task<void> Backups::abandon(Making& making) {
   for (const auto& store : stores_) {
     const auto told = co_await rpc::call(*store.link, calls::EndBackup{making.id()}, kCallPatience);
-    if (!told) spdlog::warn("a store could not be told that a backup is given up store={}", store.name);
+    if (!told) log_warning("a store could not be told that a backup is given up store={}", store.name);
   }
 }
 

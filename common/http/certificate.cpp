@@ -1,12 +1,12 @@
 #include "common/http/certificate.h"
 
 #include <openssl/ssl.h>
-#include <spdlog/spdlog.h>
 
 #include <array>
 
 #include <boost/asio/ssl/context.hpp>
 
+#include "common/base/log.h"
 #include "common/base/small_file.h"
 #include "common/base/time.h"
 
@@ -96,15 +96,14 @@ Result<std::shared_ptr<Certificate>> Certificate::load(CertificateFiles files) {
 void Certificate::reload() {
   auto context = read_context(files_);
   if (!context) {
-    spdlog::error("the TLS certificate is kept, because the new one cannot be used reason=\"{}\"",
-                  context.error().message);
+    log_error("the TLS certificate is kept, because the new one cannot be used reason=\"{}\"", context.error().message);
     return;
   }
   {
     const MutexLock lock(mutex_);
     context_ = std::move(*context);
   }
-  spdlog::info("the TLS certificate was read again file={}", files_.certificate);
+  log_info("the TLS certificate was read again file={}", files_.certificate);
 }
 
 std::shared_ptr<ssl::context> Certificate::context() const {

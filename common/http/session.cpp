@@ -1,6 +1,5 @@
 #include "common/http/session.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/poll.h>
 #include <sys/socket.h>
 
@@ -12,6 +11,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
+#include "common/base/log.h"
 #include "common/http/host_name.h"
 #include "common/http/session_body.h"
 
@@ -108,8 +108,8 @@ bool parse_head(Parser& parser, boost::beast::flat_buffer& input, boost::system:
 }
 
 Response after_exception(const ServerContext& context, const Request& request, const std::exception& thrown) {
-  spdlog::error("handler failed request_id={} method={} path={} what=\"{}\"", request.request_id, request.method,
-                request.path, thrown.what());
+  log_error("handler failed request_id={} method={} path={} what=\"{}\"", request.request_id, request.method,
+            request.path, thrown.what());
   return context.render_error(make_error(ErrorCode::kInternalError), request.request_id);
 }
 
@@ -151,7 +151,7 @@ Task<void> Session::run() {
     try {
       more = co_await serve_one(head_memory);
     } catch (const std::exception& thrown) {
-      spdlog::error("connection ended request_id={} what=\"{}\"", request_.request_id, thrown.what());
+      log_error("connection ended request_id={} what=\"{}\"", request_.request_id, thrown.what());
       more = false;
     }
   }
@@ -177,7 +177,7 @@ Task<bool> Session::secure() {
   const auto error = co_await stream_.begin_tls(*context_.options.certificate);
   if (!error) co_return true;
   ++context_.refused_handshakes;
-  spdlog::debug("TLS handshake failed address={} reason=\"{}\"", request_.remote_address, error.message());
+  log_debug("TLS handshake failed address={} reason=\"{}\"", request_.remote_address, error.message());
   co_return false;
 }
 
@@ -316,9 +316,9 @@ Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t>
     auto piece = co_await source.next();
     if (!piece) {
       const auto& error = piece.error();
-      spdlog::warn("response body aborted request_id={} operation=\"{} {}\" code={} detail=\"{}\"", request_.request_id,
-                   request_.method, request_.path, azure_name_of(error.code),
-                   error.detail.empty() ? error.message : error.detail);
+      log_warning("response body aborted request_id={} operation=\"{} {}\" code={} detail=\"{}\"", request_.request_id,
+                  request_.method, request_.path, azure_name_of(error.code),
+                  error.detail.empty() ? error.message : error.detail);
       co_return false;
     }
     if (length && sent + piece->size() > *length) co_return false;

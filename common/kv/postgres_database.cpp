@@ -1,9 +1,9 @@
 #include "common/kv/postgres_database.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <thread>
+
+#include "common/base/log.h"
 
 namespace tidemark::kv::detail {
 namespace {
@@ -175,7 +175,7 @@ Result<void> OwnedShard::take() {
                                                     ", which still runs: stop it first, or name another database"));
     }
     if (wait) {
-      spdlog::info("waits for the end of a lease owner={} lease_ms={}", seen.bytes(0, 4), lease.count());
+      log_info("waits for the end of a lease owner={} lease_ms={}", seen.bytes(0, 4), lease.count());
       std::this_thread::sleep_for(lease + lease / kMarginOfLease);
     }
     if (TRY(try_to_take({seen.number(0, 0), seen.number(0, 1)}))) return {};
@@ -223,9 +223,8 @@ Result<void> OwnedShard::remove_older_than(const RewrittenRows::Groups& newest) 
   rows.add_to(parameters);
   const auto removed = TRY(connection_->run({kMend, std::move(parameters)}, kSetupPatience));
   if (removed.size() > 0) {
-    spdlog::error(
-        "keys had several rows, because the database went back in time once: the newest stay shard={} removed={}",
-        options_->shard, removed.size());
+    log_error("keys had several rows, because the database went back in time once: the newest stay shard={} removed={}",
+              options_->shard, removed.size());
   }
   return {};
 }
@@ -247,7 +246,7 @@ void OwnedShard::release() {
   if (shared_->fenced || unknown_ || connection_->lost() || options_->lease.count() == 0) return;
   const Statement release{kRelease, Parameters().number(options_->shard).number(shared_->epoch)};
   if (const auto done = connection_->run(release, kPatienceOfRelease); !done) {
-    spdlog::warn("the next owner has to wait for the lease reason=\"{}\"", done.error().detail);
+    log_warning("the next owner has to wait for the lease reason=\"{}\"", done.error().detail);
   }
 }
 
@@ -290,7 +289,7 @@ Result<void> OwnedShard::claim_again() {
       shared_->over = true;
       return fail(error_for_log(ErrorCode::kOperationTimedOut, claimed.error().detail));
     }
-    spdlog::warn("the database cannot be reached reason=\"{}\"", claimed.error().detail);
+    log_warning("the database cannot be reached reason=\"{}\"", claimed.error().detail);
     std::this_thread::sleep_for(pause);
   }
 }
@@ -331,7 +330,7 @@ Result<void> OwnedShard::commit(const RewrittenRows::Plan& plan, std::int64_t gr
       if (may_pass(connection_->sqlstate()) && tries < kMostTries) continue;
       return fail(refusal(done.error(), connection_->sqlstate()));
     }
-    spdlog::warn("a connection was lost while it committed reason=\"{}\"", done.error().detail);
+    log_warning("a connection was lost while it committed reason=\"{}\"", done.error().detail);
     TRY(claim_again());
     ++settled_;
     if (last_group_ == group) return {};
@@ -393,8 +392,8 @@ Result<void> OwnedShard::look() {
   const bool away = !claimed && !shared_->over;
   if (shared_->away != away) {
     shared_->away = away;
-    if (!away) spdlog::info("the database can be reached again");
-    if (away) spdlog::error("the database cannot be reached reason=\"{}\"", claimed.error().detail);
+    if (!away) log_info("the database can be reached again");
+    if (away) log_error("the database cannot be reached reason=\"{}\"", claimed.error().detail);
   }
   return claimed;
 }

@@ -1,8 +1,8 @@
 #include "common/kv/postgres_tables.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+
+#include "common/base/log.h"
 
 namespace tidemark::kv::detail {
 namespace {
@@ -124,8 +124,8 @@ Result<void> renew_tables(Connection& connection, const PostgresOptions& options
   if (about && about->format == kFormat) return {};
   std::vector<Statement> all;
   for (const auto& statement : statements) all.push_back({statement});
-  spdlog::info("makes the tables of schema {} anew for this version, which takes a while if they are large",
-               options.schema);
+  log_info("makes the tables of schema {} anew for this version, which takes a while if they are large",
+           options.schema);
   TRY(connection.run(all, std::nullopt));
   return {};
 }

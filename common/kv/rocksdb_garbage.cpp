@@ -1,7 +1,8 @@
 #include "common/kv/rocksdb_garbage.h"
 
 #include <rocksdb/db.h>
-#include <spdlog/spdlog.h>
+
+#include "common/base/log.h"
 
 namespace tidemark::kv::detail {
 
@@ -17,7 +18,7 @@ void GarbageWatch::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::Compact
   if (set.ok()) {
     moves_ = moves;
   } else {
-    spdlog::warn("rocksdb: cannot change what compactions do with values that are kept apart: {}", set.ToString());
+    log_warning("rocksdb: cannot change what compactions do with values that are kept apart: {}", set.ToString());
   }
 }
 

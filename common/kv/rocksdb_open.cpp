@@ -10,7 +10,6 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "common/base/log.h"
 #include "common/kv/log_check.h"
 #include "common/kv/rocksdb_database.h"
 #include "common/kv/rocksdb_figures.h"
@@ -101,8 +101,11 @@ class ProcessLog final : public rocksdb::Logger {
     if (std::string_view(format).contains("File Deletions ")) return;
     std::array<char, kMaxLogLine> line{};
     if (std::vsnprintf(line.data(), line.size(), format, arguments) < 0) return;
-    spdlog::log(level == rocksdb::InfoLogLevel::WARN_LEVEL ? spdlog::level::warn : spdlog::level::err, "rocksdb: {}",
-                line.data());
+    if (level == rocksdb::InfoLogLevel::WARN_LEVEL) {
+      log_warning("rocksdb: {}", line.data());
+    } else {
+      log_error("rocksdb: {}", line.data());
+    }
   }
 };
 

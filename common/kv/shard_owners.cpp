@@ -1,9 +1,8 @@
 #include "common/kv/shard_owners.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
+#include "common/base/log.h"
 #include "common/kv/postgres_owners.h"
 
 namespace tidemark::kv {
@@ -88,8 +87,8 @@ void ShardOwners::run() {
     auto done = turn();
     const MutexLock lock(mutex_);
     if (done.has_value() == failure_.has_value()) {
-      if (done) spdlog::info("the table of owners can be read again");
-      if (!done) spdlog::error("the table of owners cannot be read reason=\"{}\"", done.error().detail);
+      if (done) log_info("the table of owners can be read again");
+      if (!done) log_error("the table of owners cannot be read reason=\"{}\"", done.error().detail);
     }
     failure_ = done
                    ? std::nullopt
@@ -163,7 +162,7 @@ bool ShardOwners::drop_lost(const OwnersTable& table) {
     if (!engine) continue;
     const bool taken = row.process != process_ && row.seen.epoch > engine->epoch();
     if (!taken && !engine->ended()) continue;
-    spdlog::warn("a shard was lost shard={} owner={} epoch={}", shard, row.process, row.seen.epoch);
+    log_warning("a shard was lost shard={} owner={} epoch={}", shard, row.process, row.seen.epoch);
     engine.reset();
     give_up(shard, Holding::kNothing);
     any = true;
@@ -185,12 +184,12 @@ bool ShardOwners::claim(const OwnersTable& table, const std::vector<std::size_t>
     const auto& row = table.shards[shard];
     auto engine = open_shard(shard, row.seen);
     if (!engine) {
-      spdlog::info("a shard was not claimed shard={} reason=\"{}\"", shard, engine.error().message);
+      log_info("a shard was not claimed shard={} reason=\"{}\"", shard, engine.error().message);
       continue;
     }
     const bool takeover = !row.released && row.process != process_;
-    spdlog::info("a shard was claimed shard={} epoch={} former_owner={} takeover={}", shard, (*engine)->epoch(),
-                 row.process.empty() ? "none" : row.process, takeover);
+    log_info("a shard was claimed shard={} epoch={} former_owner={} takeover={}", shard, (*engine)->epoch(),
+             row.process.empty() ? "none" : row.process, takeover);
     bool leaving = false;
     hooks_.lost(shard);
     {

@@ -1,7 +1,6 @@
 #include "common/process/failures.h"
 
-#include <spdlog/spdlog.h>
-
+#include "common/base/log.h"
 #include "common/process/line_limit.h"
 
 namespace tidemark::process {
@@ -20,8 +19,8 @@ void log_failure(const std::string& what, const Error& error) {
   static LineLimit limit(kLinesPerSecond);
   const auto left_out = limit.admit();
   if (!left_out) return;
-  spdlog::error("{} code={} detail=\"{}\"{}", what, azure_name_of(error.code),
-                error.detail.empty() ? error.message : error.detail, told_left_out(*left_out));
+  log_error("{} code={} detail=\"{}\"{}", what, azure_name_of(error.code),
+            error.detail.empty() ? error.message : error.detail, told_left_out(*left_out));
 }
 
 Task<void> run_logged(const char* name, Task<Result<void>> task) {
@@ -47,8 +46,8 @@ void log_refused_key(const std::string& public_key, const std::string& address) 
   static LineLimit limit(kLinesPerSecond);
   const auto left_out = limit.admit();
   if (!left_out) return;
-  spdlog::warn("refused a link of another machine, whose key is not allowed key={} address={}{}", public_key, address,
-               told_left_out(*left_out));
+  log_warning("refused a link of another machine, whose key is not allowed key={} address={}{}", public_key, address,
+              told_left_out(*left_out));
 }
 
 void log_failed_task(std::string_view task, const Error& error) {

@@ -25,6 +25,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "common/base/log.h"
 #include "common/base/numbers.h"
 #include "common/process/allocator.h"
 
@@ -207,8 +208,8 @@ std::size_t make_room_for_connections(std::size_t connections) {
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= connections + kOthers) return connections;
   const auto room = limit.rlim_cur > 2 * kOthers ? limit.rlim_cur - kOthers : limit.rlim_cur / 2;
-  spdlog::warn("only {} open files are allowed (ulimit -Hn): max_connections is {} instead of {}", limit.rlim_cur, room,
-               connections);
+  log_warning("only {} open files are allowed (ulimit -Hn): max_connections is {} instead of {}", limit.rlim_cur, room,
+              connections);
   return room;
 }
 
@@ -263,10 +264,10 @@ Waited wait_for_shutdown(const std::function<void()>& reload) {
     while (::sigwait(&set, &received) != 0) {
     }
     if (received == SIGUSR1 && interrupted.exchange(false)) return Waited::kInterrupted;
-    if (received == SIGHUP) spdlog::info("{} signal=SIGHUP", reload ? "reloading files" : "nothing to reload");
+    if (received == SIGHUP) log_info("{} signal=SIGHUP", reload ? "reloading files" : "nothing to reload");
     if (received == SIGHUP && reload) reload();
   } while (received == SIGUSR1 || received == SIGHUP);
-  spdlog::info("shutting down signal={}", received == SIGINT ? "SIGINT" : "SIGTERM");
+  log_info("shutting down signal={}", received == SIGINT ? "SIGINT" : "SIGTERM");
   // From here on, the default action applies: a second signal ends the process even if draining hangs. The others stay
   // blocked.
   std::signal(SIGTERM, SIG_DFL);
@@ -328,10 +329,10 @@ int run_program(const std::string& process_name, Settings& settings, const LogOp
   if (!parsed) return report_startup_failure(parsed.error());
   if (*parsed == Settings::Outcome::kExitSuccess) return 0;
   start_logging(process_name, log);
-  spdlog::info("starting {}", settings.describe());
-  for (const auto& told : misspelt_variables()) spdlog::warn("{}", told);
+  log_info("starting {}", settings.describe());
+  for (const auto& told : misspelt_variables()) log_warning("{}", told);
   if (const auto ran = run(); !ran) return report_startup_failure(ran.error());
-  spdlog::info("stopped");
+  log_info("stopped");
   return 0;
 }
 

@@ -1,11 +1,11 @@
 #include "common/service/disk_watch.h"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <vector>
 
+#include "common/base/log.h"
 #include "common/service/disk_room.h"
 
 namespace tidemark::service {
@@ -31,12 +31,12 @@ void DiskWatch::run(const std::stop_token& stop) {
       look_for_space();
     } else {
       if (!std::exchange(failed_, true)) {
-        spdlog::error("the {} failed a write; writes are refused until it takes them again detail=\"{}\"", kind(),
-                      failure->detail);
+        log_error("the {} failed a write; writes are refused until it takes them again detail=\"{}\"", kind(),
+                  failure->detail);
       }
       const bool too_soon = options_.restarted && std::chrono::steady_clock::now() - began < kBetweenRestarts;
       if (!too_soon && recovered()) {
-        spdlog::warn("the {} takes writes again: the program starts again", kind());
+        log_warning("the {} takes writes again: the program starts again", kind());
         return reopen_();
       }
     }
@@ -53,11 +53,11 @@ void DiskWatch::look_for_space() {
   const auto enough = options_.min_free_bytes + (short_of_space_ ? options_.min_free_bytes / 8 : 0);
   if (const bool is_short = free < enough; std::exchange(short_of_space_, is_short) == is_short) return;
   if (!short_of_space_) {
-    spdlog::info("there is space again: writes go on free_bytes={}", free);
+    log_info("there is space again: writes go on free_bytes={}", free);
     return shards_.refuse_writes(std::nullopt);
   }
-  spdlog::error("the disk is nearly full: writes are refused until there is space free_bytes={} min_free_bytes={}",
-                free, options_.min_free_bytes);
+  log_error("the disk is nearly full: writes are refused until there is space free_bytes={} min_free_bytes={}", free,
+            options_.min_free_bytes);
   shards_.refuse_writes(make_error(ErrorCode::kInsufficientStorage));
 }
 

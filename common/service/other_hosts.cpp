@@ -1,8 +1,7 @@
 #include "common/service/other_hosts.h"
 
-#include <spdlog/spdlog.h>
-
 #include "common/base/encoding.h"
+#include "common/base/log.h"
 #include "common/process/failures.h"
 #include "common/rpc/call.h"
 #include "common/service/maintenance_calls.h"
@@ -100,17 +99,17 @@ Result<std::optional<rpc::TcpListening>> listening(const ListenSettings& setting
   rpc::TcpListening tcp{settings.address, TRY(rpc::read_key_file(settings.key_file)), allowed};
   tcp.max_connections = static_cast<std::size_t>(settings.max_connections);
   tcp.refused = &process::log_refused_key;
-  spdlog::info("other machines may connect allowed_keys={}", allowed->size());
+  log_info("other machines may connect allowed_keys={}", allowed->size());
   return std::optional(std::move(tcp));
 }
 
 void reload(rpc::AllowedKeys* keys) {
   if (keys == nullptr) return;
   if (const auto count = keys->reload()) {
-    spdlog::info("the list of allowed keys was read again keys={}", *count);
+    log_info("the list of allowed keys was read again keys={}", *count);
   } else {
-    spdlog::error("the list of allowed keys is kept, because the new one cannot be used reason=\"{}\"",
-                  count.error().message);
+    log_error("the list of allowed keys is kept, because the new one cannot be used reason=\"{}\"",
+              count.error().message);
   }
 }
 

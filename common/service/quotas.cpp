@@ -1,10 +1,11 @@
 #include "common/service/quotas.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <span>
+
+#include "common/base/log.h"
 
 namespace tidemark::service {
 namespace {
@@ -172,14 +173,14 @@ void Quotas::tell(const std::string& account, const std::string& what, Amount& a
                      : is_near(used, amount.bound) ? kNear
                                                    : kFar;
   if (level > amount.told) {
-    spdlog::warn("{} account={} of={} used={} bound={}",
-                 level == kFull ? "an account has as much as it may have; what adds to it is refused"
-                                : "an account has nearly as much as it may have",
-                 account, what, used, amount.bound);
+    log_warning("{} account={} of={} used={} bound={}",
+                level == kFull ? "an account has as much as it may have; what adds to it is refused"
+                               : "an account has nearly as much as it may have",
+                account, what, used, amount.bound);
     amount.told = level;
   } else if (level < amount.told && !is_near(used + used / 10, amount.bound)) {
-    spdlog::info("an account is well below its bound again account={} of={} used={} bound={}", account, what, used,
-                 amount.bound);
+    log_info("an account is well below its bound again account={} of={} used={} bound={}", account, what, used,
+             amount.bound);
     amount.told = kFar;
   }
 }

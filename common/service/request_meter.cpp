@@ -1,9 +1,9 @@
 #include "common/service/request_meter.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <map>
+
+#include "common/base/log.h"
 
 namespace tidemark::service {
 namespace {
@@ -53,10 +53,10 @@ void RequestMeter::record(const http::Request& request, unsigned status, std::ch
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(taken).count();
   const auto family = std::clamp<std::size_t>(status / 100, 1, kFamilies) - 1;
   durations(find(request.operation), family).observe(static_cast<std::uint64_t>(us));
-  if (spdlog::should_log(spdlog::level::debug)) {
+  if (is_logged(LogLevel::kDebug)) {
     // The query may hold a signature, so it is never logged.
-    spdlog::debug("request request_id={} method={} path={} status={} us={} operation={}{}", request.request_id,
-                  request.method, request.path, status, us, request.operation, trace_for_log(request.trace));
+    log_debug("request request_id={} method={} path={} status={} us={} operation={}{}", request.request_id,
+              request.method, request.path, status, us, request.operation, trace_for_log(request.trace));
   }
 }
 

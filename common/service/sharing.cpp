@@ -1,7 +1,6 @@
 #include "common/service/sharing.h"
 
-#include <spdlog/spdlog.h>
-
+#include "common/base/log.h"
 #include "common/process/metrics.h"
 #include "common/service/other_hosts.h"
 #include "common/service/store_process.h"
@@ -14,7 +13,7 @@ constexpr Duration kHeedProperties = std::chrono::seconds(5);
 
 std::unique_ptr<rpc::Transport> open_link(const ListenSettings& listen, const std::string& address) {
   auto link = open_peer(listen, address);
-  if (!link) spdlog::error("a process of this store cannot be reached reason=\"{}\"", link.error().message);
+  if (!link) log_error("a process of this store cannot be reached reason=\"{}\"", link.error().message);
   return link ? std::move(*link) : nullptr;
 }
 

@@ -1,10 +1,9 @@
 #include "common/service/store_backup.h"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/post.hpp>
 
 #include "common/backup/part_writer.h"
+#include "common/base/log.h"
 #include "common/service/data_stamp.h"
 
 namespace tidemark::service {
@@ -72,7 +71,7 @@ void StoreBackup::lose_patience(const std::string& id) {
   patience_.expires_after(kBackupPatience);
   patience_.async_wait([this, id](const boost::system::error_code& cancelled) {
     if (cancelled || !current_ || current_->id != id || current_->copying) return;
-    spdlog::warn("a backup is given up, because nobody goes on with it backup={}", id);
+    log_warning("a backup is given up, because nobody goes on with it backup={}", id);
     forget();
   });
 }
@@ -136,7 +135,7 @@ Task<Result<void>> StoreBackup::copy(calls::CopyBackup call) {
 
 void StoreBackup::copy_all() {
   const auto done = copy_part(*current_);
-  if (!done) spdlog::error("a backup failed backup={} reason=\"{}\"", current_->id, done.error().message);
+  if (!done) log_error("a backup failed backup={} reason=\"{}\"", current_->id, done.error().message);
   const auto part = current_->writer.so_far();
   forget();  // before the answer: the requester may begin another backup
   tell(part, true, done ? "" : done.error().message);

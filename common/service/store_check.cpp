@@ -1,8 +1,9 @@
 #include "common/service/store_check.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "common/base/log.h"
 
 namespace tidemark::service {
 namespace {
@@ -80,14 +81,14 @@ void StoreCheck::run_round(const std::stop_token& stop, bool hurried) {
   }
   kv::CheckRun check([&](std::uint64_t bytes) { return pace(bytes, check.report(), stop, hurried); },
                      [](const kv::Finding& finding) {
-                       spdlog::error("damage found kind={} where=\"{}\" what=\"{}\"", finding.kind, finding.where,
-                                     finding.what);
+                       log_error("damage found kind={} where=\"{}\" what=\"{}\"", finding.kind, finding.where,
+                                 finding.what);
                      });
   const auto done = check_(check);
   const bool ended_early = done.failed_with(ErrorCode::kCancelled);
   if (!done && !ended_early) {
-    spdlog::error("a check did not come to its end code={} detail=\"{}\"", azure_name_of(done.error().code),
-                  done.error().detail);
+    log_error("a check did not come to its end code={} detail=\"{}\"", azure_name_of(done.error().code),
+              done.error().detail);
   }
   publish(check.report(), false, done ? "" : done.error().message);
   if (!done) return;

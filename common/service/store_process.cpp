@@ -1,11 +1,10 @@
 #include "common/service/store_process.h"
 
-#include <spdlog/spdlog.h>
-
 #include <deque>
 #include <optional>
 
 #include "common/auth/bearer_token.h"
+#include "common/base/log.h"
 #include "common/kv/age_clock.h"
 #include "common/kv/operation_ledgers.h"
 #include "common/process/failures.h"
@@ -32,13 +31,13 @@ void reload_accounts(const StoreSettings& settings, Front& front, Quotas& quotas
   if (settings.accounts_file.empty()) return;
   auto accounts = load_accounts(settings);
   if (!accounts) {
-    spdlog::error("the accounts are kept, because the new ones cannot be used reason=\"{}\"", accounts.error().message);
+    log_error("the accounts are kept, because the new ones cannot be used reason=\"{}\"", accounts.error().message);
     return;
   }
   const auto count = accounts->size();
   quotas.use_accounts(*accounts);
   front.use_accounts(std::move(*accounts), settings.allowed_hosts);
-  spdlog::info("the accounts were read again file={} count={}", settings.accounts_file, count);
+  log_info("the accounts were read again file={} count={}", settings.accounts_file, count);
 }
 
 // Answers GET /healthz and /readyz before any authentication; they reveal nothing about data.
@@ -143,7 +142,7 @@ Task<void> drop_old_ledgers(std::vector<kv::Engine*> shards, std::size_t shard, 
     Result<std::size_t> dropped = 0;
     if (here()) dropped = co_await kv::drop_faded_ledgers(shards, shard, ledgers, retention, clock.now());
     if (!dropped && here()) process::log_failed_task("drop_old_ledgers", dropped.error());
-    if (dropped && *dropped > 0) spdlog::info("forgot operations count={}", *dropped);
+    if (dropped && *dropped > 0) log_info("forgot operations count={}", *dropped);
     stopped = co_await stopping->wait(clock, std::chrono::hours(1));
   }
 }
@@ -433,7 +432,7 @@ void RunningStore::end_work(Duration grace) {
 }
 
 void RunningStore::stop(process::Waited waited) {
-  spdlog::info("stopping");
+  log_info("stopping");
   check_.stop();
   quota_watch_.stop();
   const auto listener =
@@ -443,7 +442,7 @@ void RunningStore::stop(process::Waited waited) {
   if (listener) process::start_again(*listener);
   // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
   if (const auto trouble = shards_.failure(); trouble && trouble->code == ErrorCode::kStorageFailure) {
-    spdlog::warn("stopped without closing the database, because its disk fails");
+    log_warning("stopped without closing the database, because its disk fails");
     process::leave();
   }
   internal_.reset();

@@ -1,8 +1,8 @@
 #include "common/service/token_keys.h"
 
 #include <curl/curl.h>
-#include <spdlog/spdlog.h>
 
+#include "common/base/log.h"
 #include "common/base/small_file.h"
 #include "common/base/text.h"
 
@@ -94,7 +94,7 @@ Result<std::unique_ptr<TokenKeys>> TokenKeys::create(const TokenSettings& settin
   TRY(check_settings(settings));
   std::unique_ptr<TokenKeys> keys(new TokenKeys(settings));
   if (settings.check == "basic") {
-    spdlog::warn("bearer_check=basic: the signatures of bearer tokens are not checked, anybody can make one");
+    log_warning("bearer_check=basic: the signatures of bearer tokens are not checked, anybody can make one");
     return keys;
   }
   if (const auto read = keys->read(); !read && !is_url(settings.keys)) {
@@ -142,10 +142,10 @@ Result<void> TokenKeys::read() {
   const auto text = is_url(where_) ? fetch(where_, ca_file_, stopping_) : read_small_file(where_, kMaxBytes);
   auto keys = text ? auth::WebKeys::read(*text) : Result<auth::WebKeys>(std::unexpected(text.error()));
   if (!keys) {
-    spdlog::error("the keys of the token issuer cannot be read from={} reason=\"{}\"", where_, keys.error().message);
+    log_error("the keys of the token issuer cannot be read from={} reason=\"{}\"", where_, keys.error().message);
     return fail(keys.error());
   }
-  spdlog::info("the keys of the token issuer were read from={} count={}", where_, keys->size());
+  log_info("the keys of the token issuer were read from={} count={}", where_, keys->size());
   check_->use(std::move(*keys));
   return {};
 }

@@ -1,9 +1,10 @@
 #include "common/tracing/tracer.h"
 
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
+
+#include "common/base/log.h"
 
 namespace tidemark::tracing {
 namespace {
@@ -115,7 +116,7 @@ void Tracer::deliver(const std::vector<Span>& batch) {
     return;
   }
   failed_ += batch.size();
-  spdlog::warn("spans were not taken by the collector count={} reason=\"{}\"", batch.size(), why);
+  log_warning("spans were not taken by the collector count={} reason=\"{}\"", batch.size(), why);
   if (!stopping_) return;
   const MutexLock lock(mutex_);
   failed_ += queue_.size();

@@ -1,7 +1,6 @@
 // Kills a process that writes, again and again over the same database; every acknowledged key must be found. This
 // program is also that process, when it is started with --write.
 #include <gtest/gtest.h>
-#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <latch>
 #include <random>
 
+#include "common/base/log.h"
 #include "tests/unit/kv_test_support.h"
 
 namespace tidemark::kv {
@@ -34,7 +34,7 @@ std::string value_for(const Ack& ack) {
 
 /// Each writer has one transaction in flight, and reports it on stdout once it is durable.
 void write_until_killed(const std::filesystem::path& path, unsigned round) {
-  spdlog::set_level(spdlog::level::off);  // stdout is for acknowledgements alone
+  set_log_level(LogLevel::kNone);  // stdout is for acknowledgements alone
   auto opened = open_rocksdb(testing::small_options(path));
   if (!opened) {
     std::fprintf(stderr, "child: %s (%s)\n", opened.error().message.c_str(), opened.error().detail.c_str());

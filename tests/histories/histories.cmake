@@ -17,3 +17,5 @@ foreach(set_up embedded shards postgres shared)
   tidemark_python_test(histories_${set_up} LABEL histories TIMEOUT 600
     SCRIPT ${CMAKE_CURRENT_LIST_DIR}/histories_test.py ARGS ${set_up})
 endforeach()
+tidemark_python_test(histories_replicated NIGHT LABEL histories TIMEOUT 600
+  SCRIPT ${CMAKE_CURRENT_LIST_DIR}/histories_test.py ARGS replicated)

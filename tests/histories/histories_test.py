@@ -2,7 +2,8 @@
 
     histories_test.py SET-UP [--minutes M] [--times N] [--calm] [--late-ms N] [--groups]
 
-SET-UP is embedded, shards, postgres or shared (two processes of each store on the shards of one database).
+SET-UP is embedded, shards, postgres, shared (two processes of each store on the shards of one database), or replicated
+(the same, and the database has a standby that takes its place).
   --minutes M  load for M minutes instead of some seconds
   --times N    N times as many clients, for high load
   --calm       no faults but late answers of the database
@@ -16,6 +17,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -167,7 +169,35 @@ class Shared(Postgres):
         shutil.rmtree(self.payloads, ignore_errors=True)
 
 
-SET_UPS = {"embedded": SetUp, "shards": Shards, "postgres": Postgres, "shared": Shared}
+class Replicated(Shared):
+    """The database has a standby that gets every commit before it is acknowledged, and that takes its place. Nothing ends
+    sessions of the database but its own death: a session that is ended while it waits for the standby leaves a commit
+    that others see and a failover loses (docs/scale.md)."""
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.faults = [self.kill, self.freeze, self.cut, self.fail_over]
+        self.add_standby()
+
+    def add_standby(self):
+        self.standby = postgres.Cluster(standby_of=self.cluster)
+        self.cluster.wait_for_standbys()
+
+    def fail_over(self):
+        self.cluster.stop(signal.SIGQUIT)
+        self.standby.promote()
+        for link in self.links:
+            link.lead_to(self.standby)
+        self.cluster.close()
+        self.cluster = self.standby
+        self.add_standby()
+
+    def close(self):
+        super().close()
+        self.standby.close()
+
+
+SET_UPS = {"embedded": SetUp, "shards": Shards, "postgres": Postgres, "shared": Shared, "replicated": Replicated}
 
 
 def make_places(set_up):

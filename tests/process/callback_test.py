@@ -15,7 +15,7 @@ from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 LOCAL = "localhost:*,127.0.0.1:*,127.0.0.2:*"
 HOSTS = ("--callback-hosts", LOCAL, "--callback-http-hosts", LOCAL)
 PRIVATE = ("--callback-private-hosts", "localhost:*,127.0.0.1:*")
-WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "2",
+WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100",
           "--callback-secrets", f"{SECRET},rolling={SECRET},rolling={OLD_SECRET}")
 
 
@@ -34,7 +34,11 @@ class CallbackTest(unittest.TestCase):
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])
-        cls.stack.start_worker("worker", *WORKER, *HOSTS, *PRIVATE, "--callback-ca-file", cls.ca)
+        cls.start_worker()
+
+    @classmethod
+    def start_worker(cls, lease_s=60):  # long, because an attempt is lost if the disk stands still for the time of a lease
+        cls.stack.start_worker("worker", *WORKER, *HOSTS, *PRIVATE, "--callback-ca-file", cls.ca, "--lease-s", str(lease_s))
 
     def run(self, result=None):
         before = len(result.failures) + len(result.errors)
@@ -165,7 +169,7 @@ class CallbackTest(unittest.TestCase):
             self.assertEqual(endpoint.got, [])
         finally:
             strict.terminate()
-            self.stack.start_worker("worker", *WORKER, *HOSTS, *PRIVATE, "--callback-ca-file", self.ca)
+            self.start_worker()
 
     def test_a_worker_without_secrets_does_not_start(self):
         for arguments in (HOSTS, ("--callback-hosts", "https://x"), ("--callback-secrets", "plain"),
@@ -181,11 +185,16 @@ class CallbackTest(unittest.TestCase):
                 self.stack.children["worker"].kill()
                 return None
             return 200, {}, b""
+        def restart_worker(**options):
+            self.stack.children["worker"].terminate()
+            self.start_worker(**options)
+        restart_worker(lease_s=2)
+        self.addCleanup(restart_worker)
         endpoint = self.receiver(kill_once)
         job_id = self.api.submit({"kind": "callback", "url": endpoint.url(), "body": "x",
                                   "onEnd": {"url": endpoint.url("/ended")}})
         wait_until(lambda: not self.stack.children["worker"].alive(), "the worker's death")
-        self.stack.start_worker("worker", *WORKER, *HOSTS, *PRIVATE, "--callback-ca-file", self.ca)
+        self.start_worker(lease_s=2)
         job = self.await_end(job_id)
         self.assertEqual([a["outcome"] for a in job["history"]], ["lost", "succeeded"], job)
         self.await_end(job["callbackJob"])

@@ -9,7 +9,6 @@
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 //   --blobs               the blob service alone, in several processes
-#include <spdlog/spdlog.h>
 
 #include <charconv>
 #include <chrono>
@@ -19,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/log.h"
 #include "tests/simulation/blob_world.h"
 #include "tests/support/environment.h"
 
@@ -188,7 +188,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
 int main(int argc, char** argv) {
   const auto options = parse(argc, argv);
   if (!options) return 2;
-  spdlog::set_level(spdlog::level::off);  // the failures here are intended
+  tidemark::set_log_level(tidemark::LogLevel::kNone);  // the failures here are intended
   RunOutcome total;
   const auto begun = std::chrono::steady_clock::now();
   for (auto seed = options->first; seed <= options->last; ++seed) {

@@ -36,6 +36,10 @@ class Link:
         """Returns the connection string of a database of the cluster, over this link."""
         return with_host(database, self._directory)
 
+    def lead_to(self, cluster):
+        """New connections go to this cluster."""
+        self._relay.lead_to(cluster)
+
     def cut(self):
         self._whole.clear()
 
@@ -78,11 +82,14 @@ class Relay:
     """Passes data from a listener to a cluster, each time after `pause`, and back, each time after `pause_back`."""
 
     def __init__(self, listener, cluster, pause=lambda: None, pause_back=lambda: None):
-        self._there = os.path.join(cluster.directory, SOCKET)
+        self.lead_to(cluster)
         self._pause, self._pause_back = pause, pause_back
         self._listener = listener
         self._listener.listen(128)
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def lead_to(self, cluster):
+        self._there = os.path.join(cluster.directory, SOCKET)
 
     def close(self):
         self._listener.close()

@@ -46,8 +46,8 @@ def stack_settings():
 
 
 class Cluster:
-    def __init__(self, *settings):
-        """`settings`: "name=value" of postgresql.conf."""
+    def __init__(self, *settings, standby_of=None):
+        """`settings`: "name=value" of postgresql.conf. `standby_of`: the cluster to follow, instead of an empty one."""
         if programs() is None:
             raise RuntimeError(ABSENT)
         self.directory = tempfile.mkdtemp(prefix="tmpg")  # short, since it is part of a socket's path
@@ -58,7 +58,11 @@ class Cluster:
         self._log = os.path.join(self.directory, "log")
         self._data = os.path.join(self.directory, "data")
         self._server = None
-        self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C").wait()
+        if standby_of:
+            self._run("pg_basebackup", "-D", self._data, "-h", standby_of.directory, "-U", "postgres", "-R", "-X", "stream",
+                      "-c", "fast", "--no-sync").wait()
+        else:
+            self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C").wait()
         self.start()
 
     def __enter__(self):
@@ -104,6 +108,23 @@ class Cluster:
         ."""
         return subprocess.run([os.path.join(programs(), "psql"), "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", database,
                                "-c", sql], check=True, capture_output=True, text=True).stdout.strip()
+
+    def administer(self, sql):
+        return self.query(f"host={self.directory} user=postgres dbname=postgres", sql)
+
+    def wait_for_standbys(self):
+        """From now on, commits wait until a standby has them. Returns when there is one."""
+        self.administer("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.administer("SELECT pg_reload_conf()")
+        deadline = time.monotonic() + START_LIMIT_S
+        while self.administer("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "0":
+            if time.monotonic() > deadline:
+                raise RuntimeError("no standby follows the database")
+            time.sleep(0.02)
+
+    def promote(self):
+        """Makes a standby accept writes."""
+        self.administer("SELECT pg_promote()")
 
     def close(self):
         self.stop()

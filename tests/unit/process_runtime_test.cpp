@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "common/base/log.h"
 #include "common/process/failures.h"
 #include "common/process/metrics.h"
 #include "common/process/process.h"
@@ -186,8 +186,8 @@ TEST(ShutdownDeathTest, SighupReloadsAndTheWaitGoesOn) {
 TEST(Logging, TextKeepsOneMessageOnOneLine) {
   ::testing::internal::CaptureStderr();
   start_logging("table_store", {"info", "text"});
-  spdlog::info("key=value forged={}", "a\nb\x1b[0m");
-  spdlog::debug("not shown");
+  log_info("key=value forged={}", "a\nb\x1b[0m");
+  log_debug("not shown");
   auto text = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(text,
               AllOf(HasSubstr(" info table_store key=value forged=a\\nb\\x1b[0m\n"), Not(HasSubstr("not shown"))));
@@ -198,7 +198,7 @@ TEST(Logging, JsonIsAlwaysWellFormed) {
   ::testing::internal::CaptureStderr();
   start_logging("table_store", {"debug", "json"});
   std::string hostile = "quote=\" line=\n bytes=\xff";
-  spdlog::debug("{}", hostile);
+  log_debug("{}", hostile);
   auto text = ::testing::internal::GetCapturedStderr();
   auto line = nlohmann::json::parse(text);
   EXPECT_EQ(line["level"], "debug");

@@ -1,7 +1,6 @@
 // Two processes that share the shards of the queues, both in this one: the process that owns the queue does everything
 // that a worker asks of either, and operations that span shards of both are whole.
 #include <gtest/gtest.h>
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -10,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "common/base/log.h"
 #include "common/kv/shard_owners.h"
 #include "common/rpc/forwarded.h"
 #include "common/rpc/zmq_transport.h"
@@ -114,7 +114,7 @@ class QueueOwnersTest : public ::testing::Test {
   void SetUp() override {
     auto* const server = testing::TemporaryPostgres::shared();
     if (server == nullptr) GTEST_SKIP() << testing::TemporaryPostgres::kAbsent;
-    spdlog::set_level(spdlog::level::warn);
+    set_log_level(LogLevel::kWarning);
     auto name = (std::filesystem::temp_directory_path() / "tidemark-owners-XXXXXX").string();
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     directory_ = name;
