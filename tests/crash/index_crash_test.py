@@ -13,6 +13,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sizes  # noqa: E402
 from clients import ApiClient, BlobClient, HttpFailure, TableClient, patiently  # noqa: E402
 from indexes import (INDEXES, REFERRED, SECTIONS, SOURCE, caught_up, change_colours, following, index_of,  # noqa: E402
                      rows_of, wanted_rows)
@@ -94,7 +95,7 @@ class IndexCrashTest(unittest.TestCase):
         self.assertEqual(len(points), 10)
         self.write(60)
         self.declare_all()
-        for point in points:
+        for point in sizes.some_of(points):
             for times in (1, self.choice.randrange(2, 30)):
                 with self.subTest(fail_point=f"{point}:{times}"):
                     dying = self.worker(f"{point}:{times}")
@@ -112,7 +113,7 @@ class IndexCrashTest(unittest.TestCase):
         self.write(60)
         self.declare_all()
         self.worker()
-        for point in points:
+        for point in sizes.some_of(points):
             with self.subTest(fail_point=point):
                 dying = self.stack.restart_to_die("table_store", point)
                 while dying.alive():

@@ -127,7 +127,8 @@ class FailPointTest(ObjectCrashTest):
         self.assertEqual(worker.terminate(), 0, worker.log())
 
     def every_point(self, form):
-        for point in (p for p in (FILE_POINTS if "files" in form else POINTS) if p.startswith(OPTIONS["points"])):
+        points = FILE_POINTS if "files" in form else POINTS
+        for point in sizes.some_of(p for p in points if p.startswith(OPTIONS["points"])):
             with self.subTest(fail_point=point, form=form):
                 begun = time.monotonic()
                 self.archive_and_restore(point, form)
@@ -209,8 +210,8 @@ class OffloadTest(FailPointTest):
         self.assertEqual(set(blobs), linked)
 
     def test_offload_and_inline(self):
-        for point in [f"offload.{step}.{moment}" for step in ("note", "upload", "link", "erase")
-                      for moment in ("before", "after")]:
+        for point in sizes.some_of(f"offload.{step}.{moment}" for step in ("note", "upload", "link", "erase")
+                                   for moment in ("before", "after")):
             with self.subTest(fail_point=point):
                 entities = [dict(e, Text="\u00e9" * 500 + str(e["Number"])) for e in entities_of(3, 4)]
                 source, _ = self.fill(entities)
@@ -256,8 +257,8 @@ class DiscardTest(FailPointTest):
         return {e["photo"] + "-left" for e in entities}
 
     def test_discard(self):
-        for point in [f"{step}.{moment}" for step in ("discard.note", "discard.entity", "discard.blob", "close")
-                      for moment in ("before", "after")]:
+        for point in sizes.some_of(f"{step}.{moment}" for step in ("discard.note", "discard.entity", "discard.blob", "close")
+                                   for moment in ("before", "after")):
             with self.subTest(fail_point=point):
                 source, container, entities = self.fill_with_blobs()
                 missing = entities[0]["photo"]
@@ -278,8 +279,8 @@ class DiscardTest(FailPointTest):
                 self.assertEqual(worker.terminate(), 0, worker.log())
 
     def test_orphans(self):
-        for point in ("orphans.page.before", "orphans.page.after", "orphans.erase.before", "orphans.erase.after",
-                      "close.before", "close.after"):
+        for point in sizes.some_of(("orphans.page.before", "orphans.page.after", "orphans.erase.before",
+                                    "orphans.erase.after", "close.before", "close.after")):
             with self.subTest(fail_point=point):
                 source, container, entities = self.fill_with_blobs()
                 everything = set(self.blobs.objects(container))

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import shards  # noqa: E402
+import sizes  # noqa: E402
 from clients import TOKEN, HttpFailure, TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
@@ -371,7 +372,7 @@ class FeedTest(unittest.TestCase):
         listed = subprocess.run([program("table_store"), "--list-fail-points"], capture_output=True, check=True, text=True)
         points = [point for point in listed.stdout.split() if point.startswith(steps)]
         self.assertEqual(len(points), 2 * len(steps))
-        for point in points:
+        for point in sizes.some_of(points):
             with self.subTest(fail_point=point):
                 self.put_feed(retention=1)
                 dying = self.stack.restart_to_die("table_store", point)
