@@ -14,6 +14,7 @@ tidemark_unity(simulation_test ${simulation_sources})
 target_link_libraries(simulation_test PRIVATE tidemark_workers tidemark_queue_server tidemark_table_server
                                               tidemark_blob_server tidemark_histories tidemark_memory_engine)
 tidemark_precompiled(simulation_test precompiled_header)
+tidemark_inline_less(simulation_test)
 
 function(tidemark_simulation_test name)
   tidemark_add_test(simulation_${name} LABEL simulation TIMEOUT 900 ENVIRONMENT ${TIDEMARK_OVERWRITTEN_HEAP} COMMAND simulation_test ${ARGN})
