@@ -1,4 +1,4 @@
-// The format in which each store keeps its data (docs/operating.md, Formats): the only format that this version reads.
+// The format in which each store keeps its data (docs/recover.md, Formats): the only format that this version reads.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -150,7 +150,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_6_backup_and_restore(self):
         """Follows the manual."""
-        with open(os.path.join(HERE, "..", "..", "docs", "operating.md"), encoding="utf-8") as manual:
+        with open(os.path.join(HERE, "..", "..", "docs", "recover.md"), encoding="utf-8") as manual:
             blocks = re.findall(r"(?:^    .*\n)+", manual.read().partition("### With the package\n")[2].partition("\n### ")[0], re.MULTILINE)
         backup, restore = (block.replace("sudo ", "") for block in blocks)
         archived = self.count("Archive")

@@ -164,7 +164,7 @@ class OverTcp(HostsCase):
             wait_until(lambda: child.log(1 << 20).count("allowed keys was read again") > before, "the list is read")
 
     def test_the_key_of_a_worker_is_replaced(self):
-        """Follows docs/operating.md: put the new key beside the old one, restart the worker, take the old one away."""
+        """Follows docs/secure.md: put the new key beside the old one, restart the worker, take the old one away."""
         self.start_stores()
         api = ApiClient(int(self.launch("api", "--port", "0").await_ready().ready["port"]))
         worker = self.launch("worker").await_ready()

@@ -90,11 +90,11 @@ class MetricsTest(unittest.TestCase):
         return out
 
     def test_every_metric_is_documented_and_the_other_way_round(self):
-        watching = read("docs", "operating.md").split("\n## Watching\n")[1].split("\n## ")[0]
+        watching = read("docs", "watch.md").split("\n## Health and metrics\n")[1].split("\n## ")[0]
         cells = [line.split("|")[1] for line in watching.splitlines() if line.startswith("| `")]
         documented = set(NAME.findall(" ".join(cells)))
         present = set(self.all_types())
-        self.assertEqual(present - documented, set(), "not in docs/operating.md")
+        self.assertEqual(present - documented, set(), "not in docs/watch.md")
         not_here = ("`engine=postgres`", "`share_shards`")
         elsewhere = set(NAME.findall(" ".join(cell for cell in cells if any(setting in cell for setting in not_here))))
         self.assertEqual(documented - present, elsewhere, "documented, but no process has it")
@@ -115,7 +115,7 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(len(expressions), len(alerts))
         for expression in expressions:
             self.assertLessEqual(names_in(expression), self.series(types) | PROMETHEUS_OWN, expression)
-        told = re.findall(r"(?m)^\| `(Tidemark\w+)`", read("docs", "operating.md"))
+        told = re.findall(r"(?m)^\| `(Tidemark\w+)`", read("docs", "watch.md"))
         self.assertEqual(sorted(told), sorted(alerts))
 
     def test_the_dashboard_uses_what_is_there(self):

@@ -1,4 +1,4 @@
-"""The recovery steps of docs/operating.md, carried out as written, with the commands that it names."""
+"""The recovery steps of docs/recover.md, carried out as written, with the commands that it names."""
 import json
 import os
 import shutil

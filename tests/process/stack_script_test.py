@@ -162,7 +162,7 @@ class StackScriptTest(unittest.TestCase):
             return done.stdout
 
         sh(f"tidemark --api http://127.0.0.1:{base + 3} --data {data} backup {backups}")
-        with open(os.path.join(SOURCE, "docs", "operating.md"), encoding="utf-8") as manual:
+        with open(os.path.join(SOURCE, "docs", "recover.md"), encoding="utf-8") as manual:
             commands = re.search(r"### Restore\n\n((?:    .*\n)+)", manual.read())[1]
         commands = commands.replace("/srv/tidemark", data).replace("/srv/backups/tidemark-20261123T054500.123Z", f"{backups}/tidemark-*")
         self.assertEqual(ports_of(sh(commands)), [base, base + 1, base + 2, base + 3])
