@@ -13,8 +13,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import archive_crash_test  # noqa: E402
 import sizes  # noqa: E402
 from archive_crash_test import WORKER, by_key, entities_of  # noqa: E402
-from clients import ACCOUNT, KEY, ApiClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from stack import Stack, program, wait_until  # noqa: E402
+from clients import ACCOUNT, KEY, HttpFailure, TableClient, ended, patiently  # noqa: E402
+from stack import program, wait_until  # noqa: E402
 
 OTHER_KEY = b"k" * 64
 ACCOUNTS = ",".join(f"{name}:{base64.b64encode(key).decode()}" for name, key in ((ACCOUNT, KEY), ("other", OTHER_KEY)))
@@ -28,16 +28,14 @@ class OtherTables(TableClient):
 class AccountCrashTest(archive_crash_test.CrashTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
+        cls.others = OtherTables(cls.stack.ports["table_store"])
+
+    @classmethod
+    def start_stores(cls):
         for name in ("table_store", "queue_service"):
             cls.stack.start(name, "--accounts", ACCOUNTS)
         cls.stack.start("api", "--job-accounts", "other")
-        cls.tables = TableClient(cls.stack.ports["table_store"])
-        cls.others = OtherTables(cls.stack.ports["table_store"])
-        cls.queues = QueueClient(cls.stack.ports["queue_service"])
-        cls.api = ApiClient(cls.stack.ports["api"])
-        cls.numbers = iter(range(1, 1_000_000))
 
     def worker(self, name, *arguments, fail_point=None):
         return super().worker(name, *(arguments or OTHER_WORKER), fail_point=fail_point)

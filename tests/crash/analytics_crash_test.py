@@ -17,17 +17,15 @@ from azure.core.exceptions import HttpResponseError, ResourceNotFoundError  # no
 from azure.storage.blob import BlobAnalyticsLogging, BlobServiceClient, LinearRetry, Metrics, RetentionPolicy  # noqa: E402
 
 from clients import ACCOUNT, KEY, TableClient  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import OwnStackTest, wait_until  # noqa: E402
 
 STORE = ("--analytics-flush-s", "1")
 WORKER = ("--analytics-collect-s", "1")
 REQUESTS = 20
 
 
-class AnalyticsCrashTest(unittest.TestCase):
+class AnalyticsCrashTest(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         for name in ("blob_store", "queue_service", "table_store"):
             self.stack.start(name, *STORE)
         self.service = BlobServiceClient(f"http://127.0.0.1:{self.stack.ports['blob_store']}/{ACCOUNT}",

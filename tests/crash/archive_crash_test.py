@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import sizes  # noqa: E402
 from clients import ApiClient, QueueClient, TableClient, ended, job_if_known, patiently  # noqa: E402
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import StackTest, program, wait_until  # noqa: E402
 
 JOB_QUEUE = "tidemark-jobs"
 # Short leases and retries, since the test checks the end and not the wait for it.
@@ -59,24 +59,24 @@ def index_content(pieces):
     return content
 
 
-class CrashTest(unittest.TestCase):
+class CrashTest(StackTest):
     maxDiff = 2000
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
-        cls.stack.up()
+        super().setUpClass()
+        cls.start_stores()
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.numbers = iter(range(1, 1_000_000))
 
+    @classmethod
+    def start_stores(cls):
+        cls.stack.up()
+
     def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
         super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
         for name in [n for n in self.stack.children if n.startswith("w-")]:
             self.stack.children.pop(name).kill()
 

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import sizes  # noqa: E402
 from clients import ApiClient, QueueClient, TableClient, ended, job_if_known, patiently  # noqa: E402
 from receiver import SECRET, Receiver, signature  # noqa: E402
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import OwnStackTest, program, wait_until  # noqa: E402
 
 SECONDS = sizes.scaled(8.0)
 HOSTS = ("--callback-hosts", "localhost:*", "--callback-private-hosts", "localhost:*", "--callback-http-hosts",
@@ -28,11 +28,10 @@ WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-c
 LIMIT_S = 90.0
 
 
-class CallbackCrashTest(unittest.TestCase):
+class CallbackCrashTest(OwnStackTest):
     maxDiff = 2000
 
     def setUp(self):
-        self.stack = Stack()
         self.endpoint = Receiver()
         self.addCleanup(self.endpoint.close)
         self.stack.start("table_store")
@@ -43,14 +42,6 @@ class CallbackCrashTest(unittest.TestCase):
         self.api = ApiClient(self.stack.ports["api"])
         self.tables.create_table("Source")
         self.numbers = itertools.count(1)
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        # Not earlier: the logs are removed with the stack.
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
-        self.stack.close()
 
     def worker(self, name, fail_point=None):
         return self.stack.start_worker("w-" + name, *WORKER, fail_point=fail_point)

@@ -17,7 +17,7 @@ import sizes  # noqa: E402
 from clients import ApiClient, BlobClient, HttpFailure, TableClient, patiently  # noqa: E402
 from indexes import (INDEXES, REFERRED, SECTIONS, SOURCE, caught_up, change_colours, following, index_of,  # noqa: E402
                      rows_of, wanted_rows)
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import OwnStackTest, program, wait_until  # noqa: E402
 
 DEATH_LIMIT_S = 40.0
 
@@ -27,10 +27,8 @@ def points_of(name, prefixes):
     return [point for point in listed.stdout.split() if point.startswith(prefixes)]
 
 
-class IndexCrashTest(unittest.TestCase):
+class IndexCrashTest(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.stack.up()
         self.stack.start("blob_store")
         self.blobs = BlobClient(self.stack.ports["blob_store"])

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import BlobClient, HttpFailure, QueueClient, TableClient  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import StackTest, clean_environment, program, wait_until  # noqa: E402
 
 ENTITIES = {f"{n:03}": os.urandom(500).hex() for n in range(200)}
 LARGE = os.urandom(600_000)
@@ -36,11 +36,10 @@ def flip(path, at, bit):
         file.write(bytes([byte ^ (1 << bit)]))
 
 
-class BitFlipsTest(unittest.TestCase):
+class BitFlipsTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         for name in STORES:
             cls.stack.start(name)
         tables = TableClient(cls.stack.ports["table_store"])
@@ -70,12 +69,6 @@ class BitFlipsTest(unittest.TestCase):
     def setUp(self):
         shutil.rmtree(self.stack.data)
         shutil.copytree(self.kept, self.stack.data)
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def kinds(self, folder):
         found = {}

@@ -8,13 +8,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ACCOUNT, ApiClient, BlobClient, HttpFailure, TableClient, ended  # noqa: E402
 from sas import account_sas  # noqa: E402
-from stack import BIN, Stack, wait_until  # noqa: E402
+from stack import BIN, OwnStackTest, wait_until  # noqa: E402
 
 
-class DiskTest(unittest.TestCase):
+class DiskTest(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.faults = os.path.join(self.stack.directory, "faults")
         self.fail_calls()
         self.environment = {"LD_PRELOAD": os.path.abspath(os.path.join(BIN, "disk_faults.so")),

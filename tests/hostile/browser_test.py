@@ -15,18 +15,17 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, QueueClient, TableClient  # noqa: E402
 from sas import account_sas  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import Stack, StackTest, clean_environment, program, wait_until  # noqa: E402
 
 JOB = json.dumps({"kind": "delete", "source": "Nothing", "filter": ""})
 JSON = {"Content-Type": "application/json"}
 OPEN = {"TIDEMARK_TOKEN": ""}  # as if it were not set
 
 
-class BrowserTest(unittest.TestCase):
+class BrowserTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up()
 
     def api(self, *arguments, environment=None, name="another"):

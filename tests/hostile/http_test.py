@@ -10,7 +10,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import HttpClient, HttpFailure, TableClient  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import OwnStackTest, wait_until  # noqa: E402
 
 CHUNKED = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -39,10 +39,8 @@ class NeverReads(TableClient):
         raise NotRead
 
 
-class HttpTest(unittest.TestCase):
+class HttpTest(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.connections = []
 
     def start(self, *arguments):

@@ -6,7 +6,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpFailure, QueueClient, TableClient  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import StackTest, wait_until  # noqa: E402
 
 JSON = {"Content-Type": "application/json"}
 
@@ -15,11 +15,10 @@ def nested(levels):
     return "[" * levels + "]" * levels
 
 
-class JsonTest(unittest.TestCase):
+class JsonTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up(workers=1, api_arguments=("--callback-hosts", "*"), worker_arguments=("--poll-s", "2"))
         cls.api = ApiClient(cls.stack.ports["api"])
 

@@ -15,7 +15,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import TOKEN, ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import OwnStackTest, Stack, wait_until  # noqa: E402
 
 ROW = {"PartitionKey": "p", "Number": 1}
 
@@ -26,11 +26,7 @@ def refusals(port):
             re.findall(r'(?m)^tidemark_requests_limited_total\{reason="(\w+)"\} (\d+)', text)}
 
 
-class LimitsTest(unittest.TestCase):
-    def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
-
+class LimitsTest(OwnStackTest):
     def start(self, name, *arguments):
         self.stack.start(name, *arguments)
         return self.stack.ports[name]

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ACCOUNT, KEY, ApiClient, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
 from sas import account_sas, at, service_sas  # noqa: E402
-from stack import SOURCE, TOKEN, Stack  # noqa: E402
+from stack import SOURCE, TOKEN, StackTest  # noqa: E402
 import doors  # noqa: E402
 
 JSON = {"Content-Type": "application/json"}
@@ -145,11 +145,10 @@ def other(service):
     return {"table": "queue", "queue": "blob", "blob": "table"}[service]
 
 
-class RoutesTest(unittest.TestCase):
+class RoutesTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         for name in ("table_store", "queue_service", "blob_store", "api"):
             cls.stack.start(name, "--log-level", "debug")
         ports = cls.stack.ports

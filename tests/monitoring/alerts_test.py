@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import ApiClient, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from prometheus import MISSING, PROGRAM, Prometheus, alert_names, monitoring  # noqa: E402
 from receiver import SECRET, Receiver  # noqa: E402
-from stack import BIN, Stack, wait_until  # noqa: E402
+from stack import BIN, StackTest, wait_until  # noqa: E402
 
 LOCAL = "localhost:*"
 HOSTS = ("--callback-hosts", LOCAL, "--callback-http-hosts", LOCAL, "--callback-private-hosts", LOCAL)
@@ -47,13 +47,12 @@ class Traffic:
 
 
 @unittest.skipUnless(PROGRAM, MISSING)
-class AlertsTest(unittest.TestCase):
+class AlertsTest(StackTest):
     provoked = set()
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.start("table_store")
         cls.stack.start("queue_service", "--max-queues-of-account", str(MOST_QUEUES))
         cls.faults = os.path.join(cls.stack.directory, "faults")

@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import TOKEN, BlobClient, HttpFailure, QueueClient, TableClient, ended  # noqa: E402
 from openapi import CheckedApiClient, UntrueDescription  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import StackTest, clean_environment, program, wait_until  # noqa: E402
 
 ENTITIES = [{"PartitionKey": f"p{i % 3}", "RowKey": str(i), "Number": i} for i in range(30)]
 ARCHIVE = {"kind": "archive", "source": "Source", "destination": "Archive", "filter": "Number lt 20"}
@@ -21,13 +21,12 @@ JSON = {"Content-Type": "application/json"}
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 
 
-class ApiTest(unittest.TestCase):
+class ApiTest(StackTest):
     maxDiff = 2000
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up(workers=1, worker_arguments=WORKER)
         cls.api = CheckedApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
@@ -40,12 +39,6 @@ class ApiTest(unittest.TestCase):
         missing = cls.api.operations() - elsewhere - {(method, path) for method, path, status in cls.api.seen if status < 400}
         if missing:
             raise AssertionError(f"operations that no test saw succeed: {sorted(missing)}")
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def start_blob_store(self):
         if "blob_store" not in self.stack.children:

@@ -14,7 +14,7 @@ from blobs import BlobReader, archived  # noqa: E402
 from clients import BlobClient, HttpFailure, TableClient, ended  # noqa: E402
 from indexes import caught_up  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import Child, Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import Child, OwnStackTest, Stack, clean_environment, program, wait_until  # noqa: E402
 
 WORKER = ("--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 LARGE = os.urandom(700_000)
@@ -60,15 +60,18 @@ class Loaded:
             raise self.failures[0]
 
 
-class BackupTest(unittest.TestCase):
+class BackupTest(OwnStackTest):
     def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        with Stack() as self.stack, Stack() as self.other:
-            self.backups = os.path.join(self.stack.directory, "backups")
+        with Stack() as self.other:
             super().run(result)
-            if len(result.failures) + len(result.errors) > before:
-                self.stack.show_logs()
-                self.other.show_logs()
+
+    def show_logs(self):
+        super().show_logs()
+        self.other.show_logs()
+
+    @property
+    def backups(self):
+        return os.path.join(self.stack.directory, "backups")
 
     def up(self, stack, workers=1):
         stack.start("blob_store")

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import sizes  # noqa: E402
 from clients import BlobClient  # noqa: E402
-from stack import Stack  # noqa: E402
+from stack import OwnStackTest  # noqa: E402
 
 CLIENTS = 64
 KIB = 1 << 10
@@ -21,10 +21,8 @@ TIMES = 2 if sizes.FACTOR == 1 else 4  # writes of each name
 LIMIT_MIB = 200e6 / 2**20
 
 
-class BlobFootprintTest(unittest.TestCase):
+class BlobFootprintTest(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.stack.start("blob_store")
         self.port = self.stack.ports["blob_store"]
         BlobClient(self.port).create_container("bulk")

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from receiver import OLD_SECRET, SECRET, Receiver, make_certificates, signature  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import StackTest, clean_environment, program, wait_until  # noqa: E402
 
 LOCAL = "localhost:*,127.0.0.1:*,127.0.0.2:*"
 HOSTS = ("--callback-hosts", LOCAL, "--callback-http-hosts", LOCAL)
@@ -19,13 +19,12 @@ WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100",
           "--callback-secrets", f"{SECRET},rolling={SECRET},rolling={OLD_SECRET}")
 
 
-class CallbackTest(unittest.TestCase):
+class CallbackTest(StackTest):
     maxDiff = 2000
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.ca, cls.certificate = make_certificates(cls.stack.directory)
         cls.stack.start("table_store")
         cls.stack.start("queue_service")
@@ -39,12 +38,6 @@ class CallbackTest(unittest.TestCase):
     @classmethod
     def start_worker(cls, lease_s=60):  # long, because an attempt is lost if the disk stands still for the time of a lease
         cls.stack.start_worker("worker", *WORKER, *HOSTS, *PRIVATE, "--callback-ca-file", cls.ca, "--lease-s", str(lease_s))
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def receiver(self, answer=None, certificate=None):
         made = Receiver(answer, certificate)

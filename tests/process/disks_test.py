@@ -9,16 +9,15 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient  # noqa: E402
 from command_line import tidemark  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import StackTest, wait_until  # noqa: E402
 
 MORE_THAN_ANY_DISK_MIB = "1048576"
 
 
-class DisksTest(unittest.TestCase):
+class DisksTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up()
         cls.stack.start("blob_store")
         cls.api = ApiClient(cls.stack.ports["api"])

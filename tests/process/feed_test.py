@@ -19,7 +19,7 @@ import shards  # noqa: E402
 import sizes  # noqa: E402
 from clients import TOKEN, HttpFailure, TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import StackTest, clean_environment, program, wait_until  # noqa: E402
 
 SOURCE = os.environ["TIDEMARK_SOURCE"]
 
@@ -72,20 +72,13 @@ class Events:
         self.connection.close()
 
 
-class FeedTest(unittest.TestCase):
+class FeedTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up(workers=0)
         cls.api = CheckedApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def setUp(self):
         self.table = "T" + self._testMethodName.replace("_", "")[4:40]

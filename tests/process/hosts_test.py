@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import networks  # noqa: E402
 from clients import ApiClient, QueueClient, TableClient, patiently  # noqa: E402
-from stack import TOKEN, Child, Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import Child, OwnStackTest, clean_environment, program, wait_until  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
 ENDS = {"succeeded", "cancelled", "poisoned"}
@@ -28,10 +28,8 @@ def tidemark(*arguments):
                           env=clean_environment())
 
 
-class HostsCase(unittest.TestCase):
+class HostsCase(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.directory = self.stack.directory
         self.elsewhere = os.path.join(self.directory, "e")  # stands for the data directory on the other machine
         self.stores_key = self.make_key("stores")

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import BlobClient, HttpClient, HttpFailure, TableClient  # noqa: E402
 from indexes import following  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import StackTest, clean_environment, program, wait_until  # noqa: E402
 
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 BEHIND_S = 3  # an owner that does not rest gets there sooner, on a slow machine too
@@ -21,22 +21,15 @@ STAFF = [{"PartitionKey": f"dept{i % 3}", "RowKey": f"{i:03}", "Name": f"name{i 
           "Grade": i % 5, "Pay": 100 + i} for i in range(60)]
 
 
-class IndexTest(unittest.TestCase):
+class IndexTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up(workers=1, worker_arguments=WORKER)
         cls.stack.start("blob_store")
         cls.blobs = BlobClient(cls.stack.ports["blob_store"])
         cls.api = CheckedApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def setUp(self):
         self.table = "Staff" + self._testMethodName.replace("_", "")[4:40]

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import ACCOUNT, KEY, ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from command_line import tidemark  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import Stack, StackTest, wait_until  # noqa: E402
 
 
 class OtherTables(TableClient):
@@ -23,11 +23,10 @@ def row(row_key, **properties):
     return {"PartitionKey": "p", "RowKey": row_key, **properties}
 
 
-class JobsTest(unittest.TestCase):
+class JobsTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up()
         cls.stack.start_worker("worker", "--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "50")
         cls.api = ApiClient(cls.stack.ports["api"])
@@ -215,13 +214,12 @@ class PrioritiesTest(unittest.TestCase):
             self.assertEqual((done["state"], done["worker"], done["attempts"]), ("succeeded", "heavy", 1), done)
 
 
-class AccountsTest(unittest.TestCase):
+class AccountsTest(StackTest):
     """Jobs between the accounts that the operator allows."""
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         accounts = ",".join(f"{name}:{base64.b64encode(key).decode()}"
                             for name, key in ((ACCOUNT, KEY), ("other", OtherTables.key)))
         for name in Stack.STORES:
@@ -276,13 +274,12 @@ class AccountsTest(unittest.TestCase):
         self.assertIn("job_accounts", poison["reason"])
 
 
-class QueuesTest(unittest.TestCase):
+class QueuesTest(StackTest):
     """Jobs on queues that the test names, and the workers that take from them."""
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up()
         cls.api, cls.tables = CheckedApiClient(cls.stack.ports["api"]), TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])

@@ -8,17 +8,13 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, TableClient, ended  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import OwnStackTest, wait_until  # noqa: E402
 
 WORKER = ("--retry-base-ms", "1", "--retry-cap-ms", "1", "--collect-every-s", "1", "--poll-s", "1")
 SECRET = "d2hhdC1zaWducy1jYWxsYmFja3Mtd2hhdC1zaWducw=="
 
 
-class LogTest(unittest.TestCase):
-    def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
-
+class LogTest(OwnStackTest):
     def log(self, name):
         return self.stack.children[name].log(1 << 20)
 

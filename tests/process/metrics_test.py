@@ -10,7 +10,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, BlobClient, HttpClient, QueueClient, TableClient, ended, job_if_known  # noqa: E402
-from stack import SOURCE, Stack, wait_until  # noqa: E402
+from stack import SOURCE, StackTest, wait_until  # noqa: E402
 
 MONITORING = os.path.join(SOURCE, "monitoring")
 PROMETHEUS_OWN = {"up"}  # series that Prometheus itself makes for a target
@@ -35,11 +35,10 @@ def label_names_in(expression):
             for label in re.findall(r"([a-z_]+)\s*[!=]", selector)}
 
 
-class MetricsTest(unittest.TestCase):
+class MetricsTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.start("table_store", "--metrics-max-names", "3")
         cls.stack.start("queue_service")
         cls.stack.start("blob_store")

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from blobs import BlobReader, archived, files  # noqa: E402
 from clients import TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import Stack, clean_environment, program  # noqa: E402
+from stack import StackTest, clean_environment, program  # noqa: E402
 
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 TYPES = {"Text": "\u00e9 \"quoted\" \U0001F30A\n", "Int": -5, "Flag": True, "Ratio": 0.1, "Whole": 5.0,
@@ -25,11 +25,10 @@ TYPES = {"Text": "\u00e9 \"quoted\" \U0001F30A\n", "Int": -5, "Flag": True, "Rat
 KEYS = [("p", "r"), ("p q", "100%"), ("'quoted'", "~"), ("\u6f22\u5b57", "."), ("", ""), ("p", "x" * 500)]
 
 
-class ObjectsTest(unittest.TestCase):
+class ObjectsTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.start("blob_store")
         cls.directory = os.path.join(cls.stack.directory, "nas")
         os.mkdir(cls.directory)
@@ -38,12 +37,6 @@ class ObjectsTest(unittest.TestCase):
         cls.api = CheckedApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.blobs = BlobReader(cls.stack.ports["blob_store"])
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def tidemark(self, *arguments):
         line = [program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", "--json", *arguments]

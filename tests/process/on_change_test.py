@@ -10,28 +10,21 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import HttpFailure, QueueClient, TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from receiver import SECRET, Receiver, signature  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import StackTest, clean_environment, program, wait_until  # noqa: E402
 
 LOCAL = "localhost:*,127.0.0.1:*"
 HOSTS = ("--callback-hosts", LOCAL, "--callback-http-hosts", LOCAL, "--callback-private-hosts", LOCAL)
 WORKER = (*HOSTS, "--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--callback-secrets", SECRET)
 
 
-class OnChangeTest(unittest.TestCase):
+class OnChangeTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up(workers=2, worker_arguments=WORKER, api_arguments=HOSTS)
         cls.api = CheckedApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def setUp(self):
         self.table = "T" + self._testMethodName.replace("_", "")[4:40]

@@ -10,18 +10,17 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, TableClient  # noqa: E402
-from stack import Stack, clean_environment, program  # noqa: E402
+from stack import StackTest, clean_environment, program  # noqa: E402
 
 TYPED = {"Whole": "9007199254740993", "Whole@odata.type": "Edm.Int64", "Id": "c9da6455-213d-42c9-9a79-3e9149a57833",
          "Id@odata.type": "Edm.Guid", "When": "2026-11-22T17:05:11.1234567Z", "When@odata.type": "Edm.DateTime",
          "Bytes": "AAEC", "Bytes@odata.type": "Edm.Binary", "Real": 2.0, "Real@odata.type": "Edm.Double", "Yes": True}
 
 
-class PastTest(unittest.TestCase):
+class PastTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up()
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.api = ApiClient(cls.stack.ports["api"])

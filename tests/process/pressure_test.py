@@ -8,27 +8,20 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, HttpFailure, TableClient, ended  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import StackTest, wait_until  # noqa: E402
 
 JOBS = 30
 ROWS = 20
 WORKER = ("--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "400", "--concurrency", "16")
 
 
-class PressureTest(unittest.TestCase):
+class PressureTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up()
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def refused(self):
         _, _, text = HttpClient(self.stack.ports["table_store"]).send("GET", "/metrics")

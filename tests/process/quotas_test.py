@@ -12,17 +12,16 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ACCOUNT, KEY, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import Stack, StackTest, clean_environment, program, wait_until  # noqa: E402
 
 CODE = "InsufficientAccountPermissions"
 TEXT = base64.b64encode(os.urandom(7500)).decode()  # 10,000 characters that cannot be compressed
 
 
-class QuotasTest(unittest.TestCase):
+class QuotasTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.accounts = os.path.join(cls.stack.directory, "accounts")
         cls.write("tables=20 queues=8 containers=2 blob_bytes=1MiB table_bytes=1MiB queue_bytes=1MiB")
         for name in Stack.STORES:
@@ -37,12 +36,6 @@ class QuotasTest(unittest.TestCase):
     def write(cls, bounds):
         with open(os.open(cls.accounts, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(f"# the only one\n{ACCOUNT}:{base64.b64encode(KEY).decode()} {bounds}\n")
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def refused(self, call, *arguments):
         with self.assertRaises(HttpFailure) as raised:

@@ -11,19 +11,12 @@ from http.client import HTTPException
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, BlobClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
-from stack import BIN, SOURCE, Stack, clean_environment, free_port_base, program, wait_until  # noqa: E402
+from stack import BIN, SOURCE, OwnStackTest, Stack, clean_environment, free_port_base, program, wait_until  # noqa: E402
 
 LARGE = 1 << 20  # each blob has a file of its own in DATA/blob/payloads
 
 
-class RecoveryTest(unittest.TestCase):
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        with Stack() as self.stack:
-            super().run(result)
-            if len(result.failures) + len(result.errors) > before:
-                self.stack.show_logs()
-
+class RecoveryTest(OwnStackTest):
     def start(self, workers=1):
         self.stack.start("blob_store")
         self.stack.up(workers=workers, worker_arguments=("--poll-s", "1"))

@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import TOKEN, ApiClient, BlobClient, HttpClient, QueueClient, TableClient  # noqa: E402
 from receiver import make_certificates  # noqa: E402
 from sas import account_sas  # noqa: E402
-from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import Stack, StackTest, clean_environment, program, wait_until  # noqa: E402
 
 ROLES = ["none", "viewer", "operator", "admin"]
 TOKENS = {role: f"the-token-of-the-{role}" for role in ROLES[1:]}
@@ -43,13 +43,12 @@ def tokens_text(tokens):
     return json.dumps({"tokens": entries})
 
 
-class RightsTest(unittest.TestCase):
+class RightsTest(StackTest):
     maxDiff = 2000
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.tokens_file = os.path.join(cls.stack.directory, "tokens.json")
         cls.accounts_file = os.path.join(cls.stack.directory, "accounts")
         cls.write_tokens()
@@ -60,12 +59,6 @@ class RightsTest(unittest.TestCase):
     @classmethod
     def write_tokens(cls, *more):
         write_private(cls.tokens_file, tokens_text([(role + "-name", role, TOKENS[role]) for role in TOKENS] + list(more)))
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            self.stack.show_logs()
 
     def send(self, method, path, headers, body=None):
         """Returns the status, the headers and the answer's JSON."""
@@ -422,13 +415,12 @@ class RightsTest(unittest.TestCase):
         self.assertEqual((code, text.split()[-3:]), (0, ["viewer-name", "viewer", "token"]))
 
 
-class SignaturesTest(unittest.TestCase):
+class SignaturesTest(StackTest):
     """Signatures that the stores make for the api, used as any client would."""
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         tokens = os.path.join(cls.stack.directory, "tokens.json")
         write_private(tokens, tokens_text([(role + "-name", role, TOKENS[role]) for role in TOKENS]))
         cls.stack.start("blob_store", "--sas-longest-h", "2")

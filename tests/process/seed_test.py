@@ -8,7 +8,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, BlobClient, QueueClient, TableClient  # noqa: E402
-from stack import Stack, clean_environment, program  # noqa: E402
+from stack import OwnStackTest, Stack, clean_environment, program  # noqa: E402
 
 SEED = {
     "tables": {"People": [{"PartitionKey": "p", "RowKey": "ann", "Name": "Ann", "Age@odata.type": "Edm.Int64", "Age": "30"},
@@ -23,10 +23,8 @@ SEED = {
 }
 
 
-class SeedTest(unittest.TestCase):
+class SeedTest(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         for name in Stack.STORES:
             self.stack.start(name)
         self.path = os.path.join(self.stack.directory, "seed.json")

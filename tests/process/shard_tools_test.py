@@ -12,7 +12,7 @@ import postgres  # noqa: E402
 from clients import BlobClient, QueueClient, TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from command_line import tidemark  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import Stack, StackTest, wait_until  # noqa: E402
 
 SHARDS = 4
 
@@ -34,13 +34,12 @@ class ShardTools(unittest.TestCase):
         return done
 
 
-class EmbeddedTest(ShardTools):
+class EmbeddedTest(ShardTools, StackTest):
     """Stores that have their shards to themselves."""
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.start("table_store")
         cls.stack.start("queue_service", "--shards", str(SHARDS))
         cls.stack.start("blob_store")

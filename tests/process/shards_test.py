@@ -11,14 +11,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, BlobClient, HttpFailure, QueueClient, TableClient, patiently  # noqa: E402
 from indexes import caught_up  # noqa: E402
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import OwnStackTest, Stack, program, wait_until  # noqa: E402
 
 
-class ShardsTest(unittest.TestCase):
-    def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
-
+class ShardsTest(OwnStackTest):
     def start(self, *arguments):
         return self.stack.start("queue_service", *arguments)
 
@@ -156,13 +152,11 @@ class ShardsTest(unittest.TestCase):
         return json.loads(done.stdout.splitlines()[-1])
 
 
-class BlobShardsTest(unittest.TestCase):
+class BlobShardsTest(OwnStackTest):
     """The blob store over shards: content in rows and in files, copies between shards, and all of it after a restart."""
     SHARDS = 4
 
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.start("--shards", str(self.SHARDS))
         self.client().create_container("box")
 

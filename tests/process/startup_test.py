@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
 from sas import account_sas  # noqa: E402
-from stack import SOURCE, Child, Stack, clean_environment, program, wait_until  # noqa: E402
+from stack import SOURCE, Child, OwnStackTest, Stack, StackTest, clean_environment, program, wait_until  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
 FOLDERS = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}
@@ -25,10 +25,8 @@ HANG_S = 60.0
 PATIENT_STORE, PATIENT_WORKER = ("--shutdown-grace-s", "600"), ("--drain-s", "600")
 
 
-class StartupTest(unittest.TestCase):
+class StartupTest(OwnStackTest):
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         os.mkdir(self.stack.data)
 
     def refuse(self, name, *arguments, says, environment=None, data=None, prefix=(), code=2):
@@ -255,11 +253,10 @@ class StartupTest(unittest.TestCase):
         self.assertRegex(version.stdout, r"^table_store \S+\n$")
 
 
-class ServingTest(unittest.TestCase):
+class ServingTest(StackTest):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.start("blob_store")
         cls.stack.up()
 

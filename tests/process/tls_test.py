@@ -15,7 +15,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from receiver import make_certificates  # noqa: E402
-from stack import (BIN, SOURCE, TOKEN, Stack, clean_environment, free_port_base, program, wait_until)  # noqa: E402
+from stack import (BIN, SOURCE, TOKEN, OwnStackTest, clean_environment, free_port_base, program, wait_until)  # noqa: E402
 
 SERVERS = ("table_store", "queue_service", "blob_store", "api")
 
@@ -52,12 +52,7 @@ class TlsCase(unittest.TestCase):
         return answer.status == 200 and answer.read() is not None
 
 
-class TlsTest(TlsCase):
-    def setUp(self):
-        super().setUp()
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
-
+class TlsTest(TlsCase, OwnStackTest):
     def test_every_public_port(self):
         for name in SERVERS:
             self.stack.start(name, *self.files())

@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from receiver import SECRET, Receiver  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import Stack, StackTest, wait_until  # noqa: E402
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SPAN = "00f067aa0ba902b7"
@@ -45,13 +45,12 @@ class Collector(Receiver):
         return [span for span in self.spans() if span["name"] == name and span["traceId"] == trace]
 
 
-class TraceTest(unittest.TestCase):
+class TraceTest(StackTest):
     @classmethod
     def setUpClass(cls):
         cls.collector = Collector()
         cls.addClassCleanup(cls.collector.close)
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         tracing = ("--otlp-endpoint", cls.collector.endpoint, "--trace-percent", "0", "--log-level", "debug")
         for name in ("table_store", "queue_service", "blob_store"):
             cls.stack.start(name, *tracing)

@@ -6,10 +6,9 @@ import re
 import struct
 import subprocess
 import termios
-import unittest
 
 from clients import ApiClient, TableClient
-from stack import Stack, clean_environment, program
+from stack import StackTest, clean_environment, program
 
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 
@@ -41,14 +40,13 @@ def on_terminal(*arguments, environment=None, answer="", columns=80):
     return shown.decode().replace("\r\n", "\n"), child.wait(60)
 
 
-class StackCase(unittest.TestCase):
+class StackCase(StackTest):
     """Has one stack for all tests of a class."""
     workers = 1
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         cls.stack.up(workers=cls.workers, worker_arguments=WORKER)
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 import postgres
 import shards
@@ -249,3 +250,34 @@ class Stack:
             else:
                 child.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class StackTest(unittest.TestCase):
+    """Tests that share a stack. Its logs are shown after a failure."""
+    stack = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.show_logs()
+
+    def show_logs(self):
+        self.stack.show_logs()
+
+
+class OwnStackTest(StackTest):
+    """Tests of which each has a stack of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    def run(self, result=None):
+        with Stack() as self.stack:
+            super().run(result)

@@ -12,7 +12,7 @@ import unittest
 
 import postgres
 import sizes
-from stack import Stack, program, wait_until
+from stack import OwnStackTest, program, wait_until
 
 OPTIONS = {"seconds": sizes.scaled(5.0), "rounds": sizes.scaled(1), "seed": None, "points": "", "disk": False}
 REACH_LIMIT_S = 180.0  # some are reached rarely
@@ -20,7 +20,7 @@ LEAST_KILLS = 10
 OTHER_ENGINE = ("kv.write", "kv.erase_range") if os.environ.get(postgres.VARIABLE) else ("kv.postgres",)  # the engine that is not used
 
 
-class StoreCrashTest(unittest.TestCase):
+class StoreCrashTest(OwnStackTest):
     """A subclass names the program that dies, starts everything it needs in prepare(), and defines start_traffic() and
     judge()."""
     program = None
@@ -32,16 +32,12 @@ class StoreCrashTest(unittest.TestCase):
         print(f"repeat with --seed {cls.seed}", flush=True)
 
     def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.choice = random.Random(self.seed)
         self.prepare()
 
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            print(f"seed {self.seed}", file=sys.stderr)
+    def show_logs(self):
+        super().show_logs()
+        print(f"seed {self.seed}", file=sys.stderr)
 
     def under_traffic(self, kill):
         traffic = self.start_traffic()

@@ -16,7 +16,7 @@ import sizes  # noqa: E402
 
 from clients import ACCOUNT, KEY  # noqa: E402
 from sas import account_sas  # noqa: E402
-from stack import Stack  # noqa: E402
+from stack import StackTest  # noqa: E402
 
 SKIPPED = 77
 RUN_LIMIT_S = 400
@@ -78,7 +78,7 @@ def read_tree(directory):
     return found
 
 
-class ToolTest(unittest.TestCase):
+class ToolTest(StackTest):
     """One blob store and one tree for all tests of a class."""
 
     stores = ("blob_store",)
@@ -86,8 +86,7 @@ class ToolTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
-        cls.addClassCleanup(cls.stack.close)
+        super().setUpClass()
         for store in cls.stores:
             cls.start(store)
         cls.directory = os.path.join(cls.stack.directory, "t")
