@@ -5,6 +5,7 @@
 #include <latch>
 
 #include "tests/support/socket_proxy.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/kv_postgres_fixture.h"
 
 namespace tidemark::kv {
@@ -190,15 +191,15 @@ TEST_F(PostgresTroubleTest, AClaimThatIsRefusedIsMadeAgain) {
   const std::vector<detail::Statement> locking = {{begin}, {lock}};
   ASSERT_TRUE(other->run(locking, std::nullopt).has_value());
   proxy_->shut(true);
-  while (!engine_->failure()) std::this_thread::yield();
+  wait_until([&] { return engine_->failure().has_value(); });
   proxy_->shut(false);
   const auto* const cancel = R"(SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
     WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE owners SET epoch%')";
-  while (number(cancel) == 0) std::this_thread::yield();
+  wait_until([&] { return number(cancel) != 0; });
   const detail::Prepared rollback{"end_lock", "ROLLBACK"};
   ASSERT_TRUE(other->run({rollback}, std::nullopt).has_value());
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (engine_->failure() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+  wait_until([&] { return !engine_->failure() || std::chrono::steady_clock::now() >= give_up; });
   expect_counted("1");
 }
 
@@ -233,7 +234,7 @@ TEST_F(PostgresTroubleTest, ABackendThatIsEndedInTheMiddleOfACommit) {
   auto outcome = start(*engine_, increment);
   const auto* const end = R"(SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE wait_event_type = 'Lock' AND query LIKE 'WITH fence%')";
-  while (number(end) == 0) std::this_thread::yield();
+  wait_until([&] { return number(end) != 0; });
   const detail::Prepared rollback{"end_lock", "ROLLBACK"};
   ASSERT_TRUE(other->run({rollback}, std::nullopt).has_value());
   ASSERT_TRUE(outcome.get().has_value());
@@ -265,7 +266,7 @@ TEST_F(PostgresTroubleTest, AnIdleEngineNoticesThatTheServerIsBackThoughItsLease
   engine_ = open_as("idle");
   const auto epoch = engine_->epoch();
   proxy_->shut(true);
-  while (!engine_->failure()) std::this_thread::yield();  // it checked, because nobody renewed its lease
+  wait_until([&] { return engine_->failure().has_value(); });  // it checked, because nobody renewed its lease
   EXPECT_TRUE(run(*engine_, increment).failed_with(ErrorCode::kServerBusy));
   proxy_->shut(false);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -287,7 +288,7 @@ TEST_F(PostgresTroubleTest, AnEngineThatIsReadAllTheTimeNoticesThatTheServerIsBa
     for (int n = 0; !stop.stop_requested(); ++n) static_cast<void>(engine_->get("row" + std::to_string(n)).has_value());
   });
   proxy_->shut(true);
-  while (!engine_->failure()) std::this_thread::yield();
+  wait_until([&] { return engine_->failure().has_value(); });
   proxy_->shut(false);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   Result<void> done;
@@ -547,7 +548,7 @@ TEST_F(PostgresTest, TablesThatAnotherProcessHasMadeAnewStayAsTheyAre) {
   const std::vector<detail::Statement> unlocking = {{renewed}, {commit}};
   ASSERT_TRUE(other->run(locking, std::nullopt).has_value());
   auto opened = std::async(std::launch::async, [this] { return open_as("second"); });
-  while (number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'") == 0) std::this_thread::yield();
+  wait_until([&] { return number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'") != 0; });
   ASSERT_TRUE(other->run(unlocking, std::nullopt).has_value());
   EXPECT_TRUE(opened.get());
   EXPECT_EQ(number(index), before);

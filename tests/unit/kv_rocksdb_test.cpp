@@ -10,6 +10,7 @@
 #include <latch>
 #include <thread>
 
+#include "tests/support/wait_until.h"
 #include "tests/unit/kv_test_support.h"
 
 namespace tidemark::kv {
@@ -409,11 +410,13 @@ class ValuesApartTest : public RocksDbTest {
     }
   }
   std::uint64_t moved_bytes() {
-    for (;;) {
+    std::uint64_t bytes = 0;
+    wait_until([&] {
       const auto figures = engine_->figures();
-      if (figures.running_compactions + figures.running_flushes == 0) return figures.compaction_written_bytes;
-      std::this_thread::yield();
-    }
+      bytes = figures.compaction_written_bytes;
+      return figures.running_compactions + figures.running_flushes == 0;
+    });
+    return bytes;
   }
 
   std::unique_ptr<RocksDbEngine> engine_;

@@ -9,6 +9,7 @@
 
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
+#include "tests/support/wait_until.h"
 
 namespace tidemark::rpc {
 namespace {
@@ -143,7 +144,7 @@ TEST_F(Rpc, RestartedServerServesAgain) {
   start_server();
   EXPECT_TRUE(start("echo", "a").get());
   auto pending = start("hang", "");
-  while (server_->counters().calls < 2) std::this_thread::yield();
+  wait_until([&] { return server_->counters().calls >= 2; });
   start_server();
   EXPECT_EQ(failure(std::move(pending)), ErrorCode::kUnavailable);
   // A call may still leave on the connection that is just breaking, and gets an error; the next ones get through.
@@ -229,7 +230,7 @@ TEST_F(Rpc, TellsOfRepliesThatFindNoCaller) {
     hold = true;
     const auto calls = server_->counters().calls;
     auto abandoned = start("hold", std::to_string(i));
-    while (server_->counters().calls == calls) std::this_thread::yield();
+    wait_until([&] { return server_->counters().calls != calls; });
     client_.reset();
     EXPECT_EQ(failure(std::move(abandoned)), ErrorCode::kCancelled);
     EXPECT_EQ(value(start("echo", "x")), "x");
@@ -264,7 +265,7 @@ TEST_F(Rpc, WrongEndpointsAreConfigurationErrors) {
 TEST_F(Rpc, DestroyingTheClientCancelsItsCalls) {
   start_server();
   auto pending = start("hang", "");
-  while (server_->counters().calls < 1) std::this_thread::yield();
+  wait_until([&] { return server_->counters().calls >= 1; });
   client_.reset();
   EXPECT_EQ(failure(std::move(pending)), ErrorCode::kCancelled);
 }
