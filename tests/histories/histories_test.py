@@ -30,7 +30,7 @@ import sas  # noqa: E402
 import sizes  # noqa: E402
 from clients import BlobClient, QueueClient, TableClient, patiently  # noqa: E402
 from link import Link  # noqa: E402
-from stack import START_LIMIT_S, Stack, program  # noqa: E402
+from stack import Stack, program  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
 LOAD_S = 6.0         # in the gate
@@ -39,7 +39,6 @@ PAUSE_MS = 25        # between two operations of a client, of which there are 18
 LATE_MS = 30         # the longest delay of an answer of the database
 AWAY_S = (0.2, 2.5)  # how long a process stands still, or a link is cut
 MOST_NOT_JUDGED = 0.01  # of all histories; one more is allowed, because a short run has few
-NO_DATABASE = "error: cannot use the database: PostgreSQL: "  # begins the last line of a store that cannot start
 THREADS = "8"        # of a store that waits for a database; half of them may scan
 
 
@@ -58,16 +57,7 @@ class SetUp:
                 self.start_one(stack, store)
 
     def start_one(self, stack, store):
-        """Starts a store, and starts it again, as a service manager would, if its database did not answer in time."""
-        limit = time.monotonic() + START_LIMIT_S
-        while True:
-            try:
-                return stack.start(store, *self.arguments_of(stack, store))
-            except AssertionError:
-                child = stack.children[store]
-                if time.monotonic() > limit or child.alive() or NO_DATABASE not in child.log().strip().split("\n")[-1]:
-                    raise
-                child.close()
+        return stack.start(store, *self.arguments_of(stack, store))
 
     def restart(self, stack, store):
         stack.children[store].kill()

@@ -69,9 +69,8 @@ class BackupTest(OwnStackTest):
         super().show_logs()
         self.other.show_logs()
 
-    @property
-    def backups(self):
-        return os.path.join(self.stack.directory, "backups")
+    def setUp(self):
+        self.backups = os.path.join(self.stack.directory, "backups")
 
     def up(self, stack, workers=1):
         stack.start("blob_store")

@@ -21,6 +21,7 @@ import shards
 BIN = os.environ.get("TIDEMARK_BIN", "build/release/bin")
 SOURCE = os.environ.get("TIDEMARK_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 START_LIMIT_S = 60.0
+NO_DATABASE = "error: cannot use the database: PostgreSQL: "  # begins the last line of a store that cannot start
 TOKEN = "the-token-of-all-tests"  # shared by the programs, the command line and ApiClient
 
 
@@ -206,11 +207,20 @@ class Stack:
     def start(self, name, *arguments):
         """Starts a store or the api, on a free port the first time and on the same one later."""
         self._arguments[name] = arguments or self._arguments.get(name, ())
-        child = self.launch(name, name, "--port", str(self.ports.get(name) or free_port()), *shards.arguments_of(name),
-                            *self._arguments[name])
-        child.await_ready()
-        self.ports[name] = int(child.ready["port"])
-        return child
+        deadline = time.monotonic() + START_LIMIT_S
+        while True:
+            child = self.launch(name, name, "--port", str(self.ports.get(name) or free_port()), *shards.arguments_of(name),
+                                *self._arguments[name])
+            try:
+                child.await_ready()
+            except AssertionError:
+                # A service manager starts a store again whose database did not answer in time.
+                if child.alive() or time.monotonic() > deadline or NO_DATABASE not in child.log().strip().split("\n")[-1]:
+                    raise
+                child.close()
+                continue
+            self.ports[name] = int(child.ready["port"])
+            return child
 
     def start_worker(self, name, *arguments, fail_point=None):
         """Starts a worker. One with a fail point may reach it, and die, before it is ready."""
