@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <new>
+
 namespace tidemark {
 namespace {
 
@@ -30,8 +32,12 @@ bool is_logged(LogLevel level) { return spdlog::should_log(level_of(level)); }
 
 void write_to_log(LogLevel level, fmt::string_view format, fmt::format_args values) {
   if (!is_logged(level)) return;
-  const auto text = fmt::vformat(format, values);
-  spdlog::log(level_of(level), spdlog::string_view_t(text));
+  try {
+    fmt::memory_buffer text;
+    fmt::vformat_to(fmt::appender(text), format, values);
+    spdlog::log(level_of(level), spdlog::string_view_t(text.data(), text.size()));
+  } catch (const std::bad_alloc&) {  // the work of the caller matters more than its message
+  }
 }
 
 }  // namespace tidemark

@@ -15,7 +15,7 @@ void set_log_level(LogLevel level);
 /// Tells whether messages of this level are written.
 [[nodiscard]] bool is_logged(LogLevel level);
 
-/// Writes a message whose values are given as fmt::format() takes them.
+/// Writes a message whose values are given as fmt::format() takes them. It is left out if there is no memory for it.
 void write_to_log(LogLevel level, fmt::string_view format, fmt::format_args values);
 
 template <class... Values>

@@ -1,7 +1,6 @@
 #include "feeds/on_change/on_change_store.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "common/base/encoding.h"

@@ -1,5 +1,7 @@
 #include "table_store/client/table_client.h"
 
+#include <limits>
+
 namespace tidemark::table_store {
 
 namespace {

@@ -1,7 +1,5 @@
 #include "workers/indexes/stray_followers.h"
 
-#include <limits>
-
 #include "indexes/store/index_store.h"
 
 namespace tidemark::workers {
