@@ -36,7 +36,8 @@ void write_to_log(LogLevel level, fmt::string_view format, fmt::format_args valu
     fmt::memory_buffer text;
     fmt::vformat_to(fmt::appender(text), format, values);
     spdlog::log(level_of(level), spdlog::string_view_t(text.data(), text.size()));
-  } catch (const std::bad_alloc&) {  // the work of the caller matters more than its message
+  } catch (const std::bad_alloc&) {
+    return;  // the work of the caller matters more than its message
   }
 }
 
