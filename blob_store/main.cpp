@@ -109,10 +109,10 @@ class BlobStore final : public service::Store {
 
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
-  [[nodiscard]] std::optional<service::CallPlace> place_of_call(std::string_view method,
+  [[nodiscard]] std::optional<shards::CallPlace> place_of_call(std::string_view method,
                                                                 std::string_view payload) const override {
     const auto shard = shard_of_call(service_, method, payload);
-    return shard ? std::optional(service::CallPlace{*shard, kLongestCall}) : std::nullopt;
+    return shard ? std::optional(shards::CallPlace{*shard, kLongestCall}) : std::nullopt;
   }
   [[nodiscard]] std::size_t longest_forwarded_body() const override { return kLongestForwardedBody; }
   void gained(std::size_t shard) override { service_.gained(shard); }

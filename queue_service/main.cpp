@@ -3,7 +3,6 @@
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
 #include "queue_service/internal/queue_dispatch.h"
-#include "queue_service/internal/queue_owners.h"
 #include "queue_service/rest/queue_metrics.h"
 #include "queue_service/rest/queue_routes.h"
 #include "queue_service/storage/queue_check.h"
@@ -39,15 +38,10 @@ class QueueStore final : public service::Store {
       : service_(context.shards, context.clock, context.random,
                  ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
-        owners_(context.router == nullptr ? nullptr
-                                          : std::make_unique<QueueOwners>(*context.router,
-                                                                          [this](auto account, auto queue) {
-                                                                            return service_.shard_of(account, queue);
-                                                                          })),
         background_(context.background),
         metrics_(std::make_shared<rest::QueueMetrics>(service_, context.clock,
                                                       static_cast<std::size_t>(settings.metrics_max_queues))) {
-    if (owners_) service_.share_with(*owners_);
+    if (context.router != nullptr) service_.share_with(*context.router);
     process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
     process::spawn_in_background(context.background, "queue.carry_on", service_.carry_on());
     spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
@@ -59,12 +53,6 @@ class QueueStore final : public service::Store {
   rpc::UndeliveredHook undelivered(rpc::Dispatch dispatch) override {
     return make_undelivered_hook(std::move(dispatch));
   }
-  [[nodiscard]] std::optional<service::CallPlace> place_of_call(std::string_view method,
-                                                                std::string_view payload) const override {
-    const auto found = shard_of_call(service_, method, payload);
-    return found ? std::optional(service::CallPlace{found->shard, found->longest}) : std::nullopt;
-  }
-  [[nodiscard]] std::size_t longest_forwarded_body() const override { return kMaxFinishBodyBytes; }
   void gained(std::size_t shard) override {
     process::spawn_in_background(background_, "queue.gained", service_.gained(shard));
   }
@@ -75,7 +63,6 @@ class QueueStore final : public service::Store {
  private:
   QueueService service_;
   rest::QueueRoutes routes_;
-  const std::unique_ptr<QueueOwners> owners_;
   const Executor background_;
   std::shared_ptr<rest::QueueMetrics> metrics_;
 };

@@ -51,10 +51,10 @@ class TableStore final : public service::Store {
     auto face = make_table_dispatch(service_);
     return owners_ ? owners_->around(std::move(face)) : face;
   }
-  [[nodiscard]] std::optional<service::CallPlace> place_of_call(std::string_view method,
+  [[nodiscard]] std::optional<shards::CallPlace> place_of_call(std::string_view method,
                                                                 std::string_view payload) const override {
     const auto shard = shard_of_call(service_, method, payload);
-    return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
+    return shard ? std::optional(shards::CallPlace{.shard = *shard}) : std::nullopt;
   }
   [[nodiscard]] std::size_t longest_forwarded_body() const override { return kMaxBody; }
   void gained(std::size_t shard) override {

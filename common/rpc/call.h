@@ -23,16 +23,26 @@ inline std::unexpected<Error> malformed(ErrorCode code, std::string_view what, s
   return fail(error_for_log(code, "malformed " + std::string(what) + " of " + std::string(method)));
 }
 
+}  // namespace detail
+
+/// Decodes the reply to a call. kInternalError if it is malformed.
+template <class Call>
+Result<typename Call::Reply> reply_of(std::string_view bytes) {
+  if constexpr (std::is_void_v<typename Call::Reply>) {
+    return {};
+  } else {
+    auto value = wire::decode<typename Call::Reply>(bytes);
+    if (!value) return detail::malformed(ErrorCode::kInternalError, "reply", Call::kMethod);
+    return std::move(*value);
+  }
+}
+
+namespace detail {
+
 template <class Call>
 Task<Result<typename Call::Reply>> typed(Task<Result<std::string>> reply) {
   const auto bytes = CO_TRY(co_await std::move(reply));
-  if constexpr (std::is_void_v<typename Call::Reply>) {
-    co_return Result<void>();
-  } else {
-    auto value = wire::decode<typename Call::Reply>(bytes);
-    if (!value) co_return malformed(ErrorCode::kInternalError, "reply", Call::kMethod);
-    co_return std::move(*value);
-  }
+  co_return reply_of<Call>(bytes);
 }
 
 }  // namespace detail
@@ -72,6 +82,70 @@ class Method<Call, std::tuple<std::string, Fields...>> {
   const Caller& caller_;
 };
 
+namespace detail {
+
+/// Passes the call to a member function of the service, which takes the fields of the call in their order, or to a
+/// function of the service and the call. It returns a Result or a Task of one.
+template <auto function, class Service, class Call>
+auto run(Service& service, Call& call) {
+  if constexpr (std::is_member_function_pointer_v<decltype(function)>) {
+    return std::apply([&service](auto&... field) { return (service.*function)(std::move(field)...); },
+                      wire::fields_of(call));
+  } else {
+    return function(service, std::move(call));
+  }
+}
+
+/// Picks the reply out of the value that the service returned.
+template <class Call, auto part, class Value>
+Result<typename Call::Reply> picked(Result<Value> done) {
+  if (!done) return fail(std::move(done.error()));
+  if constexpr (std::is_void_v<typename Call::Reply>) {
+    return {};
+  } else {
+    return std::invoke(part, std::move(*done));
+  }
+}
+
+template <class Call>
+Result<std::string> encoded(Result<typename Call::Reply> reply) {
+  if (!reply) return fail(std::move(reply.error()));
+  if constexpr (std::is_void_v<typename Call::Reply>) {
+    return std::string();
+  } else {
+    return wire::encode<typename Call::Reply>(*reply);
+  }
+}
+
+}  // namespace detail
+
+/// Says that `function` of a service carries out the call (detail::run); `part` picks the reply out of its value.
+template <class Call, auto function, auto part = std::identity{}>
+struct By {
+  using Carried = Call;
+  template <class Service>
+  static Task<Result<typename Call::Reply>> carry_out(Service& service, Call call) {
+    if constexpr (requires { detail::run<function>(service, call).error(); }) {
+      co_return detail::picked<Call, part>(detail::run<function>(service, call));
+    } else {
+      co_return detail::picked<Call, part>(co_await detail::run<function>(service, call));
+    }
+  }
+};
+
+/// The calls that a service carries out, each with its function.
+template <class... Bys>
+struct Served : Bys... {
+  template <class Call, class Service>
+  static Task<Result<typename Call::Reply>> carry_out(Service& service, Call call) {
+    return decltype(by<Call>(std::declval<Served>()))::carry_out(service, std::move(call));
+  }
+
+ private:
+  template <class Call, auto function, auto part>
+  static By<Call, function, part> by(const By<Call, function, part>&);
+};
+
 /// Decodes calls, passes them to a service and encodes its replies.
 template <class Service>
 class Face {
@@ -81,52 +155,31 @@ class Face {
     Task<Result<std::string>> (*answer)(Service& service, std::string payload);
   };
 
-  /// `serve` is a member function of the service that takes the fields of the call in their order, or a function of the
-  /// service and the call; it returns a Result or a Task of one. `part` picks the reply out of its value.
-  template <class Call, auto serve, auto part = std::identity{}>
+  /// See By.
+  template <class Call, auto function, auto part = std::identity{}>
   static constexpr Handler on() {
-    return {Call::kMethod, &answer<Call, serve, part>};
+    return {Call::kMethod, &answer<Call, function, part>};
   }
 
  private:
-  template <class Call, auto serve, auto part>
+  template <class Call, auto function, auto part>
   static Task<Result<std::string>> answer(Service& service, std::string payload) {
     auto call = wire::decode<Call>(std::exchange(payload, {}));
     if (!call) co_return detail::malformed(ErrorCode::kInvalidInput, "call", Call::kMethod);
-    if constexpr (requires { run<serve>(service, *call).error(); }) {
-      co_return reply<Call, part>(run<serve>(service, *call));
+    if constexpr (requires { detail::run<function>(service, *call).error(); }) {
+      co_return detail::encoded<Call>(detail::picked<Call, part>(detail::run<function>(service, *call)));
     } else {
-      co_return reply<Call, part>(co_await run<serve>(service, *call));
-    }
-  }
-
-  template <auto serve, class Call>
-  static auto run(Service& service, Call& call) {
-    if constexpr (std::is_member_function_pointer_v<decltype(serve)>) {
-      return std::apply([&service](auto&... field) { return (service.*serve)(std::move(field)...); },
-                        wire::fields_of(call));
-    } else {
-      return serve(service, std::move(call));
-    }
-  }
-
-  template <class Call, auto part, class Value>
-  static Result<std::string> reply(Result<Value> done) {
-    if (!done) return fail(std::move(done.error()));
-    if constexpr (std::is_void_v<typename Call::Reply>) {
-      return std::string();
-    } else {
-      return wire::encode<typename Call::Reply>(std::invoke(part, std::move(*done)));
+      co_return detail::encoded<Call>(detail::picked<Call, part>(co_await detail::run<function>(service, *call)));
     }
   }
 };
 
 /// Service and handlers must outlive the dispatch. Calls without a handler go to `others`.
-template <class Service, std::size_t count>
-Dispatch make_dispatch(Service& service, const typename Face<Service>::Handler (&handlers)[count], Dispatch others) {
+template <class Service, class Handlers>
+Dispatch make_dispatch(Service& service, const Handlers& handlers, Dispatch others) {
   // The function is not a coroutine itself: it returns one that owns its arguments.
   return [&service, &handlers, others = std::move(others)](const std::string& method, std::string payload) {
-    for (const auto& handler : handlers) {
+    for (const typename Face<Service>::Handler& handler : handlers) {
       if (handler.method == method) return handler.answer(service, std::move(payload));
     }
     return others(method, std::move(payload));
@@ -138,8 +191,8 @@ inline Task<Result<std::string>> refuse() { co_return fail(ErrorCode::kNotImplem
 }  // namespace detail
 
 /// kNotImplemented if no handler has the method.
-template <class Service, std::size_t count>
-Dispatch make_dispatch(Service& service, const typename Face<Service>::Handler (&handlers)[count]) {
+template <class Service, class Handlers>
+Dispatch make_dispatch(Service& service, const Handlers& handlers) {
   return make_dispatch(service, handlers, [](const std::string&, std::string) { return detail::refuse(); });
 }
 

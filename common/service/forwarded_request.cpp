@@ -69,7 +69,8 @@ RequestForwarder::Answered RequestForwarder::forward_whole(std::size_t shard, co
   to.body = CO_TRY(co_await request.body->read_all(most_bytes_));
   auto payload = wire::encode(to);
   std::string address;
-  auto reply = CO_TRY(co_await router_.forward({shard, kDeadline}, std::string(forwarded::kWhole), payload, &address));
+  auto reply =
+      CO_TRY(co_await router_.forward_to({shard, kDeadline}, std::string(forwarded::kWhole), payload, &address));
   // The shard has come to this process meanwhile, and the body has been read already.
   if (!reply) co_return std::optional(co_await serve_read(std::move(to)));
   co_return response_of(CO_TRY(decoded<forwarded::Response>(*reply)), address);
@@ -77,9 +78,9 @@ RequestForwarder::Answered RequestForwarder::forward_whole(std::size_t shard, co
 
 RequestForwarder::Answered RequestForwarder::forward_in_pieces(std::size_t shard, const http::Request& request) {
   std::string address;
-  const auto reply = CO_TRY(
-      co_await router_.forward({shard, kPieceDeadline}, std::string(forwarded::kBegin),
-                               wire::encode(forwarded::head_of(shard, router_.places().process(), request)), &address));
+  const auto reply = CO_TRY(co_await router_.forward_to(
+      {shard, kPieceDeadline}, std::string(forwarded::kBegin),
+      wire::encode(forwarded::head_of(shard, router_.places().process(), request)), &address));
   if (!reply) co_return std::optional<http::Response>();
   auto begun = CO_TRY(decoded<forwarded::Progress>(*reply));
   auto response = CO_TRY(co_await send_body(shard, address, std::move(begun), *request.body));
@@ -128,7 +129,7 @@ http::Response RequestForwarder::response_of(forwarded::Response from, const std
 
 namespace {
 
-Task<void> tell(ShardRouter& router, std::string address, std::string payload) {
+Task<void> tell(shards::ShardRouter& router, std::string address, std::string payload) {
   const auto told =
       co_await router.ask(std::move(address), std::string(forwarded::kDrop), std::move(payload), kDeadline);
   static_cast<void>(told.has_value());  // if the message was lost, the other process forgets the body by itself
@@ -147,13 +148,6 @@ rpc::Dispatch RequestForwarder::beside(rpc::Dispatch store) {
 }
 
 /// The payload of a request begins with its shard.
-std::optional<CallPlace> RequestForwarder::place_of(std::string_view method, std::string_view payload) {
-  if (method != forwarded::kWhole && method != forwarded::kBegin) return std::nullopt;
-  ByteReader in(payload);
-  const auto shard = in.varint();
-  return in.ok() ? std::optional(CallPlace{shard, kDeadline}) : std::nullopt;
-}
-
 Task<Result<std::string>> RequestForwarder::answer(std::string method, std::string payload) {
   if (method == forwarded::kWhole) co_return co_await answer_whole(std::move(payload));
   if (method == forwarded::kBegin) {

@@ -9,7 +9,7 @@
 
 #include "common/http/http.h"
 #include "common/service/forwarded_bodies.h"
-#include "common/service/shard_router.h"
+#include "common/shards/shard_router.h"
 
 namespace tidemark::service {
 
@@ -17,7 +17,7 @@ namespace tidemark::service {
 class RequestForwarder {
  public:
   /// `serve` answers a request that belongs here. Bodies of up to `most_bytes` go with their request.
-  RequestForwarder(ShardRouter& router, Clock& clock, const Executor& executor, std::size_t most_bytes,
+  RequestForwarder(shards::ShardRouter& router, Clock& clock, const Executor& executor, std::size_t most_bytes,
                    ForwardedBodies::Serve serve)
       : router_(router),
         executor_(executor),
@@ -30,8 +30,6 @@ class RequestForwarder {
   Task<Result<std::optional<http::Response>>> forward(std::size_t shard, const http::Request& request);
   /// Answers the requests that other processes have passed on. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
-  /// Returns the place of a passed-on request; nothing for other calls.
-  static std::optional<CallPlace> place_of(std::string_view method, std::string_view payload);
   /// Ends the bodies that other processes have passed on in pieces, and sends them no more messages: the executors are
   /// about to be destroyed.
   void end() {
@@ -54,7 +52,7 @@ class RequestForwarder {
   Task<Result<std::string>> answer_whole(std::string payload);
   Task<http::Response> serve_read(forwarded::Request from);
 
-  ShardRouter& router_;
+  shards::ShardRouter& router_;
   const Executor executor_;
   const std::size_t most_bytes_;
   ForwardedBodies bodies_;

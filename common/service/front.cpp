@@ -329,11 +329,15 @@ Result<http::Response> Front::get_properties(const Call& call) const {
 }
 
 Answer Front::set_properties(const Call& call, std::string body) {
-  CO_TRY(co_await properties_.set_service_properties(call.account(), [&](const std::string& stored) {
-    return protocol::merge_service_properties(dialect_.kind, stored, body);
-  }));
+  CO_TRY(co_await merge_properties(call.account(), std::move(body)));
   heed_properties(call.account());
   co_return protocol::empty_response(202);
+}
+
+Task<Result<void>> Front::merge_properties(const std::string& account, std::string document) {
+  co_return co_await properties_.set_service_properties(account, [&](const std::string& stored) {
+    return protocol::merge_service_properties(dialect_.kind, stored, document);
+  });
 }
 
 Result<http::Response> Front::get_stats(const Call& call) const {

@@ -147,6 +147,8 @@ class Front {
   /// Takes the place of finish() for an answer that another process has completed.
   http::Response relay(const Call& call, http::Response answered) const;
 
+  /// Merges the document of a client into the stored service properties.
+  virtual Task<Result<void>> merge_properties(const std::string& account, std::string document);
   /// Returns the stored policies of the resource of a SAS; none if it does not exist.
   virtual Result<StoredPolicies> policies_of(const Call& call, std::string_view resource) const = 0;
   /// `call` is null outside of a request.

@@ -25,13 +25,6 @@ rpc::Dispatch RoutedCalls::beside(rpc::Dispatch store) {
   };
 }
 
-std::optional<CallPlace> RoutedCalls::place_of(std::string_view method, std::string_view payload) {
-  if (method != kMethod) return std::nullopt;
-  ByteReader in(payload);
-  const auto shard = in.varint();
-  return in.ok() ? std::optional(CallPlace{.shard = shard}) : std::nullopt;
-}
-
 Task<Result<std::string>> RoutedCalls::answer(std::string payload) {
   auto asked = wire::decode<AskedStep>(std::exchange(payload, {}));
   if (!asked) co_return fail(error_for_log(ErrorCode::kInvalidInput, "malformed call of another process"));

@@ -5,29 +5,27 @@
 #include <string_view>
 
 #include "common/kv/owner_calls.h"
-#include "common/service/shard_router.h"
+#include "common/shards/shard_router.h"
 
 namespace tidemark::service {
 
 class RoutedCalls final : public kv::OwnerCalls {
  public:
   /// The router must outlive it.
-  explicit RoutedCalls(ShardRouter& router) : router_(router) {}
+  explicit RoutedCalls(shards::ShardRouter& router) : router_(router) {}
 
   [[nodiscard]] bool here(std::size_t shard) const override { return router_.here(shard); }
   [[nodiscard]] bool leased(std::size_t shard) const override { return router_.places().leased(shard); }
 
   /// Answers the calls of other processes, and passes all others to `store`. Must not outlive this.
   rpc::Dispatch beside(rpc::Dispatch store);
-  /// Returns where such a call belongs; nothing for other calls.
-  static std::optional<CallPlace> place_of(std::string_view method, std::string_view payload);
 
  private:
   Task<Result<std::optional<std::string>>> pass_on(std::size_t shard, const std::string& name,
                                                    const std::string& payload) override;
   Task<Result<std::string>> answer(std::string payload);
 
-  ShardRouter& router_;
+  shards::ShardRouter& router_;
 };
 
 }  // namespace tidemark::service

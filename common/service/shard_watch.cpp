@@ -29,7 +29,7 @@ constexpr ShardFace::Handler kShardHandlers[] = {ShardFace::on<calls::ReadShards
 }  // namespace
 
 ShardWatch::ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners,
-                       ShardRouter* router, ShardCounts counts, Clock& clock)
+                       shards::ShardRouter* router, ShardCounts counts, Clock& clock)
     : shards_(shards),
       process_(std::move(process)),
       owners_(owners),

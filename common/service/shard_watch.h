@@ -14,7 +14,7 @@
 #include "common/kv/stored_size.h"
 #include "common/rpc/transport.h"
 #include "common/service/shard_calls.h"
-#include "common/service/shard_router.h"
+#include "common/shards/shard_router.h"
 
 namespace tidemark::service {
 
@@ -31,8 +31,8 @@ class ShardWatch {
  public:
   /// All arguments must outlive it. `process`: the name of this one; `owners` and `router`: null if all shards are
   /// here.
-  ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners, ShardRouter* router,
-             ShardCounts counts, Clock& clock);
+  ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners,
+             shards::ShardRouter* router, ShardCounts counts, Clock& clock);
 
   /// Returns the names of a shard, in which the store notes its writes.
   [[nodiscard]] kv::HotNames& hot(std::size_t shard) { return hot_[shard]; }
@@ -61,7 +61,7 @@ class ShardWatch {
   const kv::StoredShards& shards_;
   const std::string process_;
   const kv::ShardOwners* const owners_;
-  ShardRouter* const router_;
+  shards::ShardRouter* const router_;
   const ShardCounts counts_;
   Clock& clock_;
   const Duration began_ = clock_.monotonic();

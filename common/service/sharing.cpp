@@ -36,10 +36,8 @@ void Sharing::serve(Store& store) {
 }
 
 rpc::Dispatch Sharing::around(rpc::Dispatch own) {
-  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<CallPlace> {
-    if (auto place = RequestForwarder::place_of(method, payload)) return place;
-    if (auto place = RoutedCalls::place_of(method, payload)) return place;
-    if (method.starts_with("analytics.")) return CallPlace{.shard = 0};
+  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<shards::CallPlace> {
+    if (method.starts_with("analytics.")) return shards::CallPlace{.shard = 0};
     return store_->place_of_call(method, payload);
   };
   return router_.around(calls_.beside(forwarder_->beside(std::move(own))), place_of);

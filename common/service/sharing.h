@@ -8,8 +8,8 @@
 #include "common/rpc/zmq_transport.h"
 #include "common/service/forwarded_request.h"
 #include "common/service/routed_calls.h"
-#include "common/service/shard_router.h"
 #include "common/service/store_settings.h"
+#include "common/shards/shard_router.h"
 
 namespace tidemark::service {
 
@@ -20,7 +20,7 @@ class Sharing {
   /// All arguments must outlive it.
   Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const StoreSettings& settings);
 
-  [[nodiscard]] ShardRouter& router() { return router_; }
+  [[nodiscard]] shards::ShardRouter& router() { return router_; }
   [[nodiscard]] kv::OwnerCalls& calls() { return calls_; }
   /// Makes the store's front pass requests on where they belong. Call before anything is served.
   void serve(Store& store);
@@ -46,7 +46,7 @@ class Sharing {
   Clock& clock_;
   const Executor executor_;
   const StoreSettings& settings_;
-  ShardRouter router_;
+  shards::ShardRouter router_;
   RoutedCalls calls_{router_};
   Store* store_ = nullptr;
   std::optional<RequestForwarder> forwarder_;

@@ -37,9 +37,9 @@ class StoreFront : public Front {
 
  protected:
   virtual StoreCall begin(http::Request& request) = 0;
-  /// Returns the place of an admitted request, where processes share the shards. A request that cannot be understood is
-  /// answered anywhere. Reads the body if nothing else tells.
-  virtual Task<Result<Place>> place_of(StoreCall& call, http::BodyReadBefore& body) = 0;
+  /// Returns the place of an admitted request, where processes share the shards and the store does not pass on calls
+  /// itself. A request that cannot be understood is answered anywhere. Reads the body if nothing else tells.
+  virtual Task<Result<Place>> place_of(StoreCall&, http::BodyReadBefore&) { co_return std::nullopt; }
   /// Answers without a coroutine's frame, if nothing has to be waited for.
   virtual std::optional<Result<http::Response>> answer_at_once(StoreCall&) { return std::nullopt; }
   /// Answers an admitted request, after place_of() or answer_at_once().

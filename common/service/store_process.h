@@ -18,8 +18,8 @@
 #include "common/rpc/transport.h"
 #include "common/service/front.h"
 #include "common/service/holdings.h"
-#include "common/service/shard_router.h"
 #include "common/service/store_backup.h"
+#include "common/shards/shard_router.h"
 
 namespace tidemark::service {
 
@@ -34,9 +34,9 @@ struct StoreContext {
   auth::Policy auth_policy;
   Executor background;  // for coroutines that serve no request
   std::size_t io_threads = 1;
-  std::filesystem::path directory = {};  // the store's own, with its database; for files beside the database
-  bool sync = true;                      // true: acknowledged writes survive a power cut
-  ShardRouter* router = nullptr;         // null: all shards are here
+  std::filesystem::path directory = {};   // the store's own, with its database; for files beside the database
+  bool sync = true;                       // true: acknowledged writes survive a power cut
+  shards::ShardRouter* router = nullptr;  // null: all shards are here
 };
 
 /// A store. It is destroyed after the servers have stopped and before the engine is closed.
@@ -51,7 +51,9 @@ class Store {
 
   // For a store whose shards are divided among processes.
   /// Returns the place of a call of internal_face(); nothing: it can be answered anywhere.
-  [[nodiscard]] virtual std::optional<CallPlace> place_of_call(std::string_view, std::string_view) const { return {}; }
+  [[nodiscard]] virtual std::optional<shards::CallPlace> place_of_call(std::string_view, std::string_view) const {
+    return {};
+  }
   /// Returns the limit of the body of a request that is passed on.
   [[nodiscard]] virtual std::size_t longest_forwarded_body() const { return 0; }
   /// This process has begun, or ceased, to serve the shard. Called from any thread; they do not block.

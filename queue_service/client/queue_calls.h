@@ -1,5 +1,6 @@
 // The calls that the queue service answers (common/rpc/call.h). Their fields are in the order of the service's
-// parameters.
+// parameters. A call with a place() is carried out by the process that serves the place; any process carries out the
+// others.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,10 +13,25 @@
 
 namespace tidemark::queue_service::calls {
 
+/// A queue by the name that clients know. The name of a part is refused (check_is_whole).
+struct WholeQueue {
+  std::string_view account, queue;
+};
+/// A queue, or a part of a spread queue.
+struct QueueOrPart {
+  std::string_view account, queue;
+};
+
+/// A shard by its number.
+struct ShardNumber {
+  std::size_t shard = 0;
+};
+
 struct EnsureQueue {
   static constexpr std::string_view kMethod = "queue.ensure";
   using Reply = void;
   std::string account, queue;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct ListQueues {
@@ -29,6 +45,7 @@ struct Put {
   using Reply = Placed;
   std::string account, queue;
   PutRequest message;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 /// The service does not report messages that it could not hand over; it gives them back (make_undelivered_hook).
@@ -39,6 +56,7 @@ struct Receive {
   Duration visibility{}, wait{};
   std::string token;  // for CancelWait; empty: the wait cannot be cancelled
   std::uint32_t count = 1;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct CancelWait {
@@ -54,12 +72,14 @@ struct Renew {
   Duration visibility{};
   std::optional<std::string> annotation;
   std::uint64_t sequence = 0;
+  [[nodiscard]] QueueOrPart place() const { return {lease.account, lease.queue}; }
 };
 
 struct Complete {
   static constexpr std::string_view kMethod = "queue.complete";
   using Reply = void;
   LeaseKey lease;
+  [[nodiscard]] QueueOrPart place() const { return {lease.account, lease.queue}; }
 };
 
 struct CompleteAll {
@@ -67,6 +87,7 @@ struct CompleteAll {
   using Reply = std::vector<bool>;
   std::string account, queue;
   std::vector<LeaseKey> leases;
+  [[nodiscard]] QueueOrPart place() const { return {account, queue}; }
 };
 
 struct Finish {
@@ -74,6 +95,7 @@ struct Finish {
   using Reply = std::vector<Placed>;  // the follow-ups
   LeaseKey lease;
   std::vector<FollowUp> follow_ups;
+  [[nodiscard]] QueueOrPart place() const { return {lease.account, lease.queue}; }
 };
 
 struct Release {
@@ -83,6 +105,7 @@ struct Release {
   Duration delay{};
   std::string annotation;
   bool count_attempt = true;
+  [[nodiscard]] QueueOrPart place() const { return {lease.account, lease.queue}; }
 };
 
 struct Move {
@@ -90,6 +113,7 @@ struct Move {
   using Reply = Placed;
   LeaseKey lease;
   MoveRequest move;
+  [[nodiscard]] QueueOrPart place() const { return {lease.account, lease.queue}; }
 };
 
 struct ListMessages {
@@ -98,12 +122,14 @@ struct ListMessages {
   std::string account, queue;
   std::uint32_t limit = 0;
   std::string continuation;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct Find {
   static constexpr std::string_view kMethod = "queue.find";
   using Reply = std::optional<Message>;
   std::string account, queue, message_id;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct Holds {
@@ -127,6 +153,7 @@ struct Remove {
   using Reply = void;
   std::string account, queue, message_id;
   std::optional<std::uint64_t> epoch;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct Redrive {
@@ -135,12 +162,14 @@ struct Redrive {
   std::string account, queue, message_id;
   MoveRequest move;
   std::optional<std::uint64_t> epoch;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct Figures {
   static constexpr std::string_view kMethod = "queue.figures";
   using Reply = QueueFigures;
   std::string account, queue;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct AllFigures {
@@ -156,6 +185,7 @@ struct SetPaused {
   using Reply = void;
   std::string account, queue;
   bool paused = false;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 struct SetParts {
@@ -163,6 +193,7 @@ struct SetParts {
   using Reply = void;
   std::string account, queue;
   std::uint32_t parts = 0;
+  [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
 }  // namespace tidemark::queue_service::calls

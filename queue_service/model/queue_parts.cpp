@@ -82,4 +82,9 @@ std::optional<QueuePart> part_of_receipt(std::string queue, std::string_view rec
   return part;
 }
 
+std::string place_of_receipt(std::string queue, std::string_view receipt) {
+  const auto part = is_part(queue) ? std::nullopt : part_of_receipt(queue, receipt);
+  return part ? part_name(*part) : queue;
+}
+
 }  // namespace tidemark::queue_service

@@ -40,5 +40,7 @@ std::optional<QueuePart> part_from_text(std::string queue, std::string_view text
 std::string with_part(std::string_view receipt, const QueuePart& part);
 /// Returns nothing if the receipt names no part.
 std::optional<QueuePart> part_of_receipt(std::string queue, std::string_view receipt);
+/// Returns the part that the receipt of a message names; the queue itself if it names none.
+std::string place_of_receipt(std::string queue, std::string_view receipt);
 
 }  // namespace tidemark::queue_service

@@ -80,6 +80,7 @@ Result<LeaseKey> holder_in(const Call& call) {
   const auto receipt = call.parameter("popreceipt").value_or("");
   if (holder.epoch == 0 && receipt.empty()) return fail(protocol::missing_parameter("popreceipt"));
   holder.receipt = receipt;
+  holder.queue = place_of_receipt(std::move(holder.queue), receipt);
   return holder;
 }
 

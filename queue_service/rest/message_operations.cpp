@@ -60,7 +60,7 @@ Answer put_message(Call& call) {
   CO_TRY(read_put_extensions(call, put));
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBodyBytes));
   put.text = CO_TRY(read_message_text(body));
-  auto placed = CO_TRY(co_await call.service.put(call.account(), call.target.queue, std::move(put)));
+  auto placed = CO_TRY(co_await call.service.call(calls::Put{call.account(), call.target.queue, std::move(put)}));
   if (is_before(call.identity.version, kFirstVersionWithPutBody)) {
     co_return empty_response(201);
   }
@@ -72,8 +72,9 @@ namespace {
 /// Undoes a delivery to a client that went away while it waited: it does not count as an attempt.
 Task<void> give_back(Call& call, std::vector<TakenMessage> taken) {
   for (auto& each : taken) {
-    LeaseKey holder{call.account(), call.target.queue, each.message.id, 0, each.receipt};
-    auto done = co_await call.service.give_back(std::move(holder));
+    auto place = place_of_receipt(call.target.queue, each.receipt);
+    LeaseKey holder{call.account(), std::move(place), each.message.id, 0, each.receipt};
+    auto done = co_await call.service.call(calls::GiveBack{std::move(holder)});
     static_cast<void>(done.has_value());  // if it failed, the message becomes visible when its time is over
   }
 }
@@ -91,7 +92,8 @@ Answer get_messages(Call& call) {
   request.lease = detail;  // details include the lease token
   const auto& peer_gone = call.http.peer_gone;
   WaitRequest waiting{wait, {}, peer_gone};
-  auto taken = CO_TRY(co_await call.service.get(call.account(), call.target.queue, request, std::move(waiting)));
+  auto taken =
+      CO_TRY(co_await call.service.get_anywhere(call.account(), call.target.queue, request, std::move(waiting)));
   charge_further(call, taken.size());
   if (wait > Duration::zero() && !taken.empty() && peer_gone && peer_gone()) {
     co_await give_back(call, std::exchange(taken, {}));
@@ -109,7 +111,7 @@ Answer peek_messages(Call& call) {
   auto count = CO_TRY(call.number("numofmessages", 1, kMaxMessagesPerGet));
   auto detail = CO_TRY(wants_detail(call));
   const auto n = static_cast<std::uint32_t>(count.value_or(1));
-  auto messages = CO_TRY(co_await call.service.peek(call.account(), call.target.queue, n));
+  auto messages = CO_TRY(co_await call.service.call(calls::Peek{call.account(), call.target.queue, n}));
   charge_further(call, messages.size());
   co_return uncached(xml_response(200, render_peeked(messages, detail)));
 }
@@ -121,7 +123,7 @@ Answer move_message(Call& call, LeaseKey holder, MoveRequest request) {
   if (request.to_queue != poison_queue_of(call.target.queue)) {
     CO_TRY(may_put_into(call, request.to_queue));
   }
-  auto placed = CO_TRY(co_await call.service.move(std::move(holder), std::move(request)));
+  auto placed = CO_TRY(co_await call.service.call(calls::Move{std::move(holder), std::move(request)}));
   co_return updated(placed);
 }
 
@@ -133,7 +135,7 @@ Answer finish_message(Call& call, LeaseKey holder, Duration delay) {
     CO_TRY(may_put_into(call, next.queue));
   }
   for (const auto& next : follow_ups) call.charge_items({next.queue}, 1);
-  auto placed = CO_TRY(co_await call.service.finish(std::move(holder), std::move(follow_ups)));
+  auto placed = CO_TRY(co_await call.service.call(calls::Finish{std::move(holder), std::move(follow_ups)}));
   auto response = empty_response(204);
   std::string ids;
   for (const auto& message : placed) ids += (ids.empty() ? "" : ",") + message.id;
@@ -164,18 +166,18 @@ Answer update_message(Call& call) {
   if (!body.empty()) {
     text = CO_TRY(read_message_text(body));
   }
-  auto placed = CO_TRY(co_await call.service.update(std::move(holder), span, std::move(text)));
+  auto placed = CO_TRY(co_await call.service.call(calls::Update{std::move(holder), span, std::move(text)}));
   co_return updated(placed);
 }
 
 Answer delete_message(Call& call) {
   auto holder = CO_TRY(holder_in(call));
-  CO_TRY(co_await call.service.erase(std::move(holder)));
+  CO_TRY(co_await call.service.call(calls::Complete{std::move(holder)}));
   co_return empty_response(204);
 }
 
 Answer clear_messages(Call& call) {
-  CO_TRY(co_await call.service.clear(call.account(), call.target.queue));
+  CO_TRY(co_await call.service.call(calls::Clear{call.account(), call.target.queue}));
   co_return empty_response(204);
 }
 

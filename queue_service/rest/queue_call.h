@@ -4,7 +4,7 @@
 
 #include "common/protocol/responses.h"
 #include "common/service/front.h"
-#include "queue_service/storage/queue_service.h"
+#include "queue_service/storage/served_calls.h"
 
 namespace tidemark::queue_service::rest {
 

@@ -78,17 +78,18 @@ Answer create_queue(Call& call) {
   const bool is_new = call.is_bounded() &&
                       call.service.get_acl(call.account(), call.target.queue).failed_with(ErrorCode::kQueueNotFound);
   if (is_new) CO_TRY(call.admit_unit());
-  auto outcome = CO_TRY(co_await call.service.create_queue(call.account(), call.target.queue, std::move(metadata)));
-  co_return empty_response(outcome == CreateOutcome::kCreated ? 201 : 204);
+  const calls::CreateQueue create{call.account(), call.target.queue, std::move(metadata)};
+  const bool made = CO_TRY(co_await call.service.call(create));
+  co_return empty_response(made ? 201 : 204);
 }
 
 Answer delete_queue(Call& call) {
-  CO_TRY(co_await call.service.delete_queue(call.account(), call.target.queue));
+  CO_TRY(co_await call.service.call(calls::DeleteQueue{call.account(), call.target.queue}));
   co_return empty_response(204);
 }
 
 Answer get_metadata(Call& call) {
-  auto properties = CO_TRY(co_await call.service.get_properties(call.account(), call.target.queue));
+  auto properties = CO_TRY(co_await call.service.call(calls::GetProperties{call.account(), call.target.queue}));
   auto response = uncached(empty_response(200));
   response.set("x-ms-approximate-messages-count", std::to_string(properties.messages));
   protocol::add_metadata(response, properties.metadata);
@@ -100,10 +101,11 @@ Answer set_metadata(Call& call) {
   auto options = CO_TRY(queue_options_in(call));
   if (metadata.empty() && !options.empty()) {
     // The extension's headers alone leave the rest of the metadata as it is.
-    CO_TRY(co_await call.service.patch_metadata(call.account(), call.target.queue, std::move(options)));
+    CO_TRY(co_await call.service.call(calls::PatchMetadata{call.account(), call.target.queue, std::move(options)}));
     co_return empty_response(204);
   }
-  CO_TRY(co_await call.service.set_metadata(call.account(), call.target.queue, patched(std::move(metadata), options)));
+  metadata = patched(std::move(metadata), options);
+  CO_TRY(co_await call.service.call(calls::SetMetadata{call.account(), call.target.queue, std::move(metadata)}));
   co_return empty_response(204);
 }
 
@@ -115,7 +117,7 @@ Answer get_acl(Call& call) {
 Answer set_acl(Call& call) {
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBodyBytes));
   auto acl = CO_TRY(protocol::parse_stored_policies(body, kQueuePermissions));
-  CO_TRY(co_await call.service.set_acl(call.account(), call.target.queue, std::move(acl)));
+  CO_TRY(co_await call.service.call(calls::SetAcl{call.account(), call.target.queue, std::move(acl)}));
   co_return empty_response(204);
 }
 

@@ -105,14 +105,6 @@ QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::
                  std::move(accounts), policy, service),
       service_(service) {}
 
-Task<Result<service::Place>> QueueRoutes::place_of(Call& call, http::BodyReadBefore&) {
-  const auto target = parse_target(call.resource.rest);
-  if (!target) co_return std::nullopt;
-  if (!target->queue.empty()) co_return service_.shard_of(call.account(), target->queue);
-  if (call.reads()) co_return std::nullopt;
-  co_return service::kCatalogue;
-}
-
 Answer QueueRoutes::answer(Call& call) {
   call.target = CO_TRY(parse_target(call.resource.rest));
   call.read = true;
@@ -121,6 +113,10 @@ Answer QueueRoutes::answer(Call& call) {
   if (operation.run == operations::get_messages) CO_TRY(call.front.check_source(call));
   if (call.target.messages) CO_TRY(call.take_items({call.target.queue}, 1));
   co_return co_await operation.run(call);
+}
+
+Task<Result<void>> QueueRoutes::merge_properties(const std::string& account, std::string document) {
+  return service_.call(calls::SetServiceProperties{account, std::move(document)});
 }
 
 Result<StoredPolicies> QueueRoutes::policies_of(const service::Call& call, std::string_view resource) const {

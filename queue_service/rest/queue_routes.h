@@ -13,10 +13,10 @@ class QueueRoutes final : public service::StoreFront<Call> {
 
  private:
   Call begin(http::Request& request) override { return {*this, request, service_}; }
-  Task<Result<service::Place>> place_of(Call& call, http::BodyReadBefore& body) override;
   Answer answer(Call& call) override;
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
+  Task<Result<void>> merge_properties(const std::string& account, std::string document) override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;
 
   QueueService& service_;

@@ -4,7 +4,6 @@
 #include "queue_service/storage/arrivals.h"
 #include "queue_service/storage/carriers.h"
 #include "queue_service/storage/last_gets.h"
-#include "queue_service/storage/other_owners.h"
 #include "queue_service/storage/queue_rates.h"
 #include "queue_service/storage/queue_service.h"
 #include "queue_service/storage/waits.h"
@@ -23,8 +22,6 @@ Result<void> check_put(const PutRequest& request);
 Result<FoundMessage> find_held(const QueueRows& rows, const LeaseKey& holder);
 /// kMessageNotFound, also if the message has another epoch than the given one.
 Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id, std::optional<std::uint64_t> epoch);
-/// Replaces the queue by the part of a spread queue that the holder's receipt names.
-void name_part(LeaseKey& holder);
 /// Returns the hash that identifies the content of a put with an idempotency key.
 std::string hash_of(const PutRequest& request);
 
@@ -80,11 +77,6 @@ struct QueueService::Core {
     const auto first = stored.placement.of({account, without_poison_suffix(whole)});
     return *shards[part ? (first + part->number) % shards.size() : first];
   }
-  /// Returns the other processes if one of them serves this part of a spread queue; null if it is here. (Operations on
-  /// a whole queue are passed on before they come here.)
-  [[nodiscard]] OtherOwners* elsewhere(std::string_view account, std::string_view queue) const {
-    return is_part(queue) && !here(of(account, queue)) ? others : nullptr;
-  }
   /// Returns 1 for a queue that is not spread or does not exist.
   [[nodiscard]] Result<std::uint32_t> parts_of(std::string_view account, std::string_view queue) const;
   /// Returns the queue, and its parts if it is spread.
@@ -117,7 +109,7 @@ struct QueueService::Core {
     return shard;
   }
   /// Tells whether this process serves the shard.
-  [[nodiscard]] bool here(const Shard& shard) const { return others == nullptr || others->here(shard.number); }
+  [[nodiscard]] bool here(const Shard& shard) const { return peers == nullptr || peers->here(shard.number); }
   /// Puts a departed message in a transaction of this shard. If it has to go on to another shard, it departs again.
   Result<Arrival> put_departed(kv::Transaction& txn, Effects& effects, Shard& here, Departure departure,
                                const ArrivedBefore& arrived, Moment at) const;
@@ -147,7 +139,7 @@ struct QueueService::Core {
   const kv::Shards stored;
   Arrivals arrivals;
   std::vector<std::shared_ptr<Shard>> shards;
-  OtherOwners* others = nullptr;        // null: there are none
+  shards::Peers* peers = nullptr;       // null: all shards are here
   std::atomic<std::uint32_t> turns{0};  // for choosing parts
   Waits waits;
   Signal shutdown;

@@ -3,6 +3,7 @@
 
 #include "common/base/encoding.h"
 #include "queue_service/storage/queue_core.h"
+#include "queue_service/storage/served_calls.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -73,10 +74,6 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
 }
 
 Task<Result<void>> QueueService::give_back(LeaseKey holder) {
-  name_part(holder);
-  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
-    co_return co_await other->give_back(std::move(holder));
-  }
   co_return co_await release(std::move(holder), Duration::zero(), std::nullopt, false);
 }
 
@@ -101,26 +98,27 @@ Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::
   for (auto& queue : CO_TRY(core_->with_parts(account, queues))) {
     by_shard[core_->of(account, queue).number].push_back(std::move(queue));
   }
-  for (const auto& [number, its_queues] : by_shard) {
-    auto& shard = *core_->shards[number];
-    if (!core_->here(shard)) {
-      const bool there = CO_TRY(co_await core_->others->withdraw(number, account, its_queues, message));
-      withdrawn = withdrawn || there;
-      continue;
-    }
-    bool here = false;
-    const auto at = shard.moment();
-    CO_TRY(co_await shard.transact(kWithdrawStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-      here = false;
-      for (const auto& queue : its_queues) {
-        auto rows = QueueRows::open(txn, effects, account, queue, at);
-        if (rows.failed_with(ErrorCode::kQueueNotFound)) continue;
-        here = TRY(withdraw_from(TRY(std::move(rows)), message)) || here;
-      }
-      return {};
-    }));
-    withdrawn = withdrawn || here;
+  for (auto& [number, its_queues] : by_shard) {
+    const bool there = CO_TRY(co_await call(calls::WithdrawHere{number, account, std::move(its_queues), message}));
+    withdrawn = withdrawn || there;
   }
+  co_return withdrawn;
+}
+
+Task<Result<bool>> QueueService::withdraw_here(std::size_t number, std::string account, std::vector<std::string> queues,
+                                               MessageName message) {
+  bool withdrawn = false;
+  auto& shard = *core_->shards[number];
+  const auto at = shard.moment();
+  CO_TRY(co_await shard.transact(kWithdrawStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    withdrawn = false;
+    for (const auto& queue : queues) {
+      auto rows = QueueRows::open(txn, effects, account, queue, at);
+      if (rows.failed_with(ErrorCode::kQueueNotFound)) continue;
+      withdrawn = TRY(withdraw_from(TRY(std::move(rows)), message)) || withdrawn;
+    }
+    return {};
+  }));
   co_return withdrawn;
 }
 
@@ -128,8 +126,8 @@ Task<Result<void>> QueueService::remove(std::string account, std::string queue, 
                                         std::optional<std::uint64_t> epoch) {
   CO_TRY(check_listed(queue));
   auto part = CO_TRY(part_with(account, queue, id));
-  if (auto* const other = core_->elsewhere(account, part)) {
-    co_return co_await other->remove(std::move(account), std::move(part), std::move(id), epoch);
+  if (part != queue) {
+    co_return co_await call(calls::RemoveFromPart{std::move(account), std::move(part), std::move(id), epoch});
   }
   co_return co_await change_queue(kRemoveStep, std::move(account), std::move(part),
                                   [&](QueueRows& rows) -> Result<void> {

@@ -2,6 +2,7 @@
 #include "common/base/encoding.h"
 #include "queue_service/storage/poison_note.h"
 #include "queue_service/storage/queue_core.h"
+#include "queue_service/storage/served_calls.h"
 #include "queue_service/storage/test_switches.h"
 
 namespace tidemark::queue_service {
@@ -115,9 +116,8 @@ Task<Result<Placed>> QueueService::put(std::string account, std::string queue, P
       if (spread) return fail(ErrorCode::kServerBusy);
       return put_in(rows, request, id, text_hash);
     };
-    auto* const other = core_->elsewhere(account, part);
-    auto placed = other != nullptr ? co_await other->put(account, part, request)
-                                   : co_await change_queue(kPutStep, account, part, put_here);
+    auto placed = part == queue ? co_await change_queue(kPutStep, account, queue, put_here)
+                                : co_await call(calls::PutIntoPart{account, part, request});
     // The queue was spread meanwhile, or made anew with other parts.
     const bool has_other_parts = spread || (part != queue && placed.failed_with(ErrorCode::kQueueNotFound));
     if (!has_other_parts || attempt == kAttempts) co_return placed;
@@ -136,7 +136,6 @@ Task<Result<Taken>> QueueService::take(std::string account, std::string queue, T
 
 Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, std::string queue, TakeRequest request,
                                                           WaitRequest wait) {
-  if (auto* const other = core_->elsewhere(account, queue)) co_return co_await other->take(account, queue, request);
   auto& shard = core_->of(account, queue);
   const bool may_be_spread = core_->shards.size() > 1 && !is_part(queue);
   auto remaining = std::min(wait.span, kMaxReceiveWait);
@@ -150,7 +149,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
   }
   const auto deadline = core_->clock.now() + remaining;
   const auto is_elsewhere = [&](const TakenMessage& taken) {
-    return core_->elsewhere(account, taken.message.part) != nullptr;
+    return !core_->here(core_->of(account, taken.message.part));
   };
   bool looks_at_parts = true;
   for (;;) {
@@ -188,7 +187,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
         if (due) gate->will_come(*due);
       }
     }
-    const auto patience = spread && core_->others != nullptr ? std::min(remaining, kLookElsewhere) : remaining;
+    const auto patience = spread && core_->peers != nullptr ? std::min(remaining, kLookElsewhere) : remaining;
     const bool woken = co_await gate->wait(ticket, patience);
     const bool is_over = !woken && patience == remaining;
     if (is_over) remaining = Duration::zero();
@@ -198,14 +197,6 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
       co_return std::vector<TakenMessage>{};
     }
   }
-}
-
-void QueueService::cancel_wait(const std::string& token) { core_->waits.cancel(token); }
-
-Task<Result<void>> QueueService::cancel_wait_anywhere(std::string token) {
-  cancel_wait(token);
-  if (core_->others != nullptr) co_await core_->others->cancel_wait(token);
-  co_return Result<void>{};
 }
 
 Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::string queue, std::uint32_t count) {
@@ -221,10 +212,6 @@ Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::
 
 Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, std::optional<std::string> text) {
   if (text) CO_TRY(check_text(*text));
-  name_part(holder);
-  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
-    co_return co_await other->update(std::move(holder), visibility, std::move(text));
-  }
   co_return co_await change_held(kUpdateStep, holder, [&](QueueRows& rows, FoundMessage& found) -> Result<Placed> {
     if (text) replace_text(found.record.message, *text, holder.queue);
     found.record.offered = false;
@@ -236,10 +223,6 @@ Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, 
 }
 
 Task<Result<void>> QueueService::erase(LeaseKey holder) {
-  name_part(holder);
-  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
-    co_return co_await other->erase(std::move(holder));
-  }
   const auto& step = holder.epoch == 0 ? kEraseStep : kCompleteStep;
   co_return co_await change_held(step, std::move(holder), [](QueueRows& rows, FoundMessage& found) {
     ++rows.figures().finished;
@@ -273,10 +256,6 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     CO_TRY(check_is_whole(next.queue));
     ids.push_back(core_->random.guid());
     hashes.push_back(hash_of(next.message));
-  }
-  name_part(holder);
-  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
-    co_return co_await other->finish(std::move(holder), std::move(follow_ups));
   }
   for (auto& next : follow_ups) next.queue = CO_TRY(core_->part_to_put(holder.account, next.queue, next.message));
   auto& home = core_->to_write(holder.account, holder.queue);
@@ -409,10 +388,6 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
 }
 
 Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {
-  name_part(holder);
-  if (auto* const other = core_->elsewhere(holder.account, holder.queue)) {
-    co_return co_await other->move(std::move(holder), std::move(request));
-  }
   co_return co_await transfer(kMoveStep, holder.account, holder.queue, std::move(request),
                               [&](QueueRows& rows) { return find_held(rows, holder); });
 }
@@ -421,8 +396,9 @@ Task<Result<void>> QueueService::redrive(std::string account, std::string queue,
                                          std::optional<std::uint64_t> epoch) {
   CO_TRY(check_listed(queue));
   auto part = CO_TRY(part_with(account, queue, id));
-  if (auto* const other = core_->elsewhere(account, part)) {
-    co_return co_await other->redrive(std::move(account), std::move(part), std::move(id), std::move(request), epoch);
+  if (part != queue) {
+    calls::RedriveFromPart there{std::move(account), std::move(part), std::move(id), std::move(request), epoch};
+    co_return co_await call(std::move(there));
   }
   const auto seen = request.seen;
   const auto choose = [&](QueueRows& rows) -> Result<FoundMessage> {

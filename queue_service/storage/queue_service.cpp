@@ -4,6 +4,7 @@
 #include "common/kv/generations.h"
 #include "common/process/failures.h"
 #include "queue_service/storage/queue_core.h"
+#include "queue_service/storage/served_calls.h"
 #include "queue_service/storage/spread_rows.h"
 
 namespace tidemark::queue_service {
@@ -29,7 +30,11 @@ QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, Ser
     : QueueService({{{engine, ages == nullptr ? clock : *ages}}, {}}, clock, random, limits) {}
 QueueService::~QueueService() = default;
 
-void QueueService::share_with(OtherOwners& others) { core_->others = &others; }
+void QueueService::share_with(shards::Peers& peers) { core_->peers = &peers; }
+
+shards::Peers* QueueService::peers() const { return core_->peers; }
+
+std::size_t QueueService::shards() const { return core_->shards.size(); }
 
 std::size_t QueueService::shard_of(std::string_view account, std::string_view queue) const {
   return core_->of(account, queue).number;
@@ -154,9 +159,7 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
                return {};
              }));
   for (std::uint32_t number = 0; parts > 1 && number < parts; ++number) {
-    auto part = part_name({queue, number, parts});
-    auto* const other = core_->elsewhere(account, part);
-    auto cleared = other != nullptr ? co_await other->clear(account, part) : co_await clear(account, part);
+    auto cleared = co_await call(calls::Clear{account, part_name({queue, number, parts})});
     if (!cleared && !cleared.failed_with(ErrorCode::kQueueNotFound)) co_return cleared;
   }
   co_return Result<void>{};

@@ -2,9 +2,10 @@
 // model/ or in queue_rows. Queues are divided over shards: an operation on one queue and its poison queue is one
 // transaction of their shard; a message that leaves the shard travels (storage/carriers.h). A spread queue has parts on
 // several shards, whose messages are found under its name; a call that names a part (model/queue_parts.h) concerns that
-// part alone. Thread safe; coroutines resume on the caller's executor. Reads are synchronous, bounded, and use one
-// snapshot of each shard. Errors are those of the protocol (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch,
-// limits) and kLeaseLost.
+// part alone. Where several processes share the shards, call() carries an operation out in the process that serves its
+// queue, and the other functions expect to run there. Thread safe; coroutines resume on the caller's executor. Reads
+// are synchronous, bounded, and use one snapshot of each shard. Errors are those of the protocol (kQueueNotFound,
+// kMessageNotFound, kPopReceiptMismatch, limits) and kLeaseLost.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
 #include "common/kv/shards.h"
+#include "common/shards/peers.h"
+#include "queue_service/client/queue_calls.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
@@ -72,8 +75,6 @@ struct Upkeep {
   std::optional<Error> failed;  // of a queue that could not be read
 };
 
-class OtherOwners;
-
 class QueueService : public kv::AccountProperties {
  public:
   QueueService(const kv::Shards& shards, Clock& clock, Random& random, ServiceLimits limits = {});
@@ -83,8 +84,12 @@ class QueueService : public kv::AccountProperties {
                const Clock* ages = nullptr);
   ~QueueService();
 
-  /// Other processes serve some of the shards. Call before the first request; `others` must outlive the service.
-  void share_with(OtherOwners& others);
+  /// Other processes serve some of the shards. Call before the first request; `peers` must outlive the service.
+  void share_with(shards::Peers& peers);
+  /// Carries out a call of client/queue_calls.h or owner_calls.h, in the process that serves its place. Defined in
+  /// served_calls.h. kServerBusy: no process serves it now, or it is unknown whether the call was carried out.
+  template <class Call>
+  Task<Result<typename Call::Reply>> call(Call call);
   [[nodiscard]] std::size_t shard_of(std::string_view account, std::string_view queue) const;
   /// This process serves the shard from now on: continues the work that was under way there.
   Task<Result<void>> gained(std::size_t shard);
@@ -125,6 +130,9 @@ class QueueService : public kv::AccountProperties {
   /// continues from there.
   Task<Result<std::vector<TakenMessage>>> get(std::string account, std::string queue, TakeRequest request,
                                               WaitRequest wait);
+  /// Does the same in the process that serves the queue. There, too, the wait ends if its client is gone.
+  Task<Result<std::vector<TakenMessage>>> get_anywhere(std::string account, std::string queue, TakeRequest request,
+                                                       WaitRequest wait);
   /// Ends the wait that was begun with this token, if there is one.
   void cancel_wait(const std::string& token);
   /// The same, in any process that may have the wait.
@@ -154,6 +162,9 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> give_back(LeaseKey holder);
   Result<bool> holds(const std::string& account, const std::vector<std::string>& queues, const MessageName& message);
   Task<Result<bool>> withdraw(std::string account, std::vector<std::string> queues, MessageName message);
+  /// Does the same for queues and parts of one shard.
+  Task<Result<bool>> withdraw_here(std::size_t shard, std::string account, std::vector<std::string> queues,
+                                   MessageName message);
 
   // Messages, for people; single ones, by id, only in poison queues. A given epoch must still be the message's.
   Result<MessagePage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
@@ -185,6 +196,16 @@ class QueueService : public kv::AccountProperties {
  private:
   struct Core;
   struct Shard;
+  [[nodiscard]] shards::Peers* peers() const;
+  [[nodiscard]] std::size_t shards() const;
+  // The shard of a call's place.
+  [[nodiscard]] std::size_t shard_at(const calls::WholeQueue& place) const {
+    return shard_of(place.account, place.queue);
+  }
+  [[nodiscard]] std::size_t shard_at(const calls::QueueOrPart& place) const {
+    return shard_of(place.account, place.queue);
+  }
+  [[nodiscard]] std::size_t shard_at(calls::ShardNumber place) const { return place.shard; }
   using Choice = std::function<Result<FoundMessage>(QueueRows&)>;
   /// Runs a transaction that changes a queue's rows, and returns the result of `change`.
   template <class Change, class Changed = std::invoke_result_t<Change&, QueueRows&>>

@@ -1,6 +1,7 @@
 // Queues that are spread over several shards: the choice of a message's part, and operations on all parts.
 #include "common/base/numbers.h"
 #include "queue_service/storage/queue_core.h"
+#include "queue_service/storage/served_calls.h"
 #include "queue_service/storage/spread_rows.h"
 
 namespace tidemark::queue_service {
@@ -16,11 +17,6 @@ constexpr Duration kMakingPatience = std::chrono::minutes(10);
 constexpr std::size_t kNotesTogether = 256;
 
 }  // namespace
-
-void name_part(LeaseKey& holder) {
-  if (is_part(holder.queue)) return;
-  if (const auto part = part_of_receipt(holder.queue, holder.receipt)) holder.queue = part_name(*part);
-}
 
 Result<std::uint32_t> QueueService::Core::parts_of(std::string_view account, std::string_view queue) const {
   if (shards.size() == 1 || is_part(queue)) return 1U;
@@ -109,7 +105,8 @@ Task<Result<std::vector<TakenMessage>>> QueueService::take_from_parts(const std:
   const auto first = core_->next_turn();
   for (std::uint32_t i = 0; i < options.parts && all.size() < wanted; ++i) {
     request.count = wanted - static_cast<std::uint32_t>(all.size());
-    auto taken = co_await get(account, part_name({queue, (first + i) % options.parts, options.parts}), request, {});
+    auto part = part_name({queue, (first + i) % options.parts, options.parts});
+    auto taken = co_await call(calls::Take{account, std::move(part), request});
     if (taken) {
       std::ranges::move(*taken, std::back_inserter(all));
     } else if (taken.error().code != ErrorCode::kQueueNotFound) {
@@ -217,9 +214,7 @@ Task<Result<std::optional<PartsNote>>> QueueService::make_parts(std::string acco
              }));
   for (std::uint32_t number = 0; note && number < parts; ++number) {
     auto part = part_name({queue, number, parts});
-    auto* const other = core_->elsewhere(account, part);
-    CO_TRY(other != nullptr ? co_await other->make_part(account, part, note->incarnation, note->with_poison)
-                            : co_await make_part(account, part, note->incarnation, note->with_poison));
+    CO_TRY(co_await call(calls::MakePart{account, std::move(part), note->incarnation, note->with_poison}));
   }
   co_return note;
 }
@@ -244,10 +239,7 @@ Task<Result<void>> QueueService::drop_parts(std::string account, std::string que
                                             std::uint64_t incarnation) {
   std::optional<Error> failed;  // of one part; the others do not wait for it
   for (std::uint32_t number = 0; number < parts; ++number) {
-    auto part = part_name({queue, number, parts});
-    auto* const other = core_->elsewhere(account, part);
-    auto dropped = other != nullptr ? co_await other->drop_part(account, part, incarnation)
-                                    : co_await drop_part(account, part, incarnation);
+    auto dropped = co_await call(calls::DropPart{account, part_name({queue, number, parts}), incarnation});
     if (!dropped) failed = std::move(dropped.error());
   }
   if (failed) co_return fail(std::move(*failed));

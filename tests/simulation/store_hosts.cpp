@@ -87,7 +87,7 @@ void gained(Service& service, std::size_t shard, Life& life) {
 }
 void gained(blob_store::BlobService& service, std::size_t shard, Life&) { service.gained(shard); }
 
-service::ShardRouter::OpenLink links_of(Network& network, Life& life) {
+shards::ShardRouter::OpenLink links_of(Network& network, Life& life) {
   return [&network, &life](const std::string& address) {
     return std::make_unique<SimTransport>(network, life, std::stoi(address), false);
   };
@@ -140,7 +140,7 @@ SharedHost::SharedHost(Network& network, OwnedEngine::Parts parts, std::uint64_t
       router_(owners_, parts.life.clock(), parts.life.executor(), links_of(network, parts.life)) {}
 
 template <class Service>
-void SharedHost::share(Service& service, rpc::Dispatch own, service::ShardRouter::PlaceOf place_of) {
+void SharedHost::share(Service& service, rpc::Dispatch own, shards::ShardRouter::PlaceOf place_of) {
   dispatch_ = router_.around(std::move(own), std::move(place_of));
   owners_.start({.gained = [this, &service](std::size_t shard) { gained(service, shard, life_); },
                  .lost = [&service](std::size_t shard) { service.lost(shard); },
@@ -153,27 +153,22 @@ SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std
       service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_),
       others_(service_, calls_, life_.clock()) {
   share(service_, calls_.beside(others_.around(table_store::make_table_dispatch(service_))),
-        [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
-          if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
+        [this](std::string_view method, std::string_view payload) -> std::optional<shards::CallPlace> {
           const auto shard = table_store::shard_of_call(service_, method, payload);
-          return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
+          return shard ? std::optional(shards::CallPlace{.shard = *shard}) : std::nullopt;
         });
 }
 
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
                                  std::function<void(const Cause& cause)> begun, std::uint32_t job_parts)
     : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock()), life_.clock(), *random_) {
-  service_.share_with(others_);
+  service_.share_with(router_);
   auto own = [this, begun = std::move(begun), dispatch = queue_service::make_queue_dispatch(service_)](
                  std::string method, std::string payload) {
     begun({method, payload, -1});
     return answer_with(expected_, dispatch, {std::move(method), std::move(payload), -1});
   };
-  share(service_, std::move(own),
-        [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
-          const auto found = queue_service::shard_of_call(service_, method, payload);
-          return found ? std::optional(service::CallPlace{found->shard, found->longest}) : std::nullopt;
-        });
+  share(service_, std::move(own), {});
   spawn(life_.executor(), service_.keep_up(kUpkeepInterval));
   spawn(life_.executor(), spread_jobs(service_, life_, job_parts));
 }
@@ -184,10 +179,9 @@ SharedBlobHost::SharedBlobHost(Network& network, OwnedEngine::Parts parts, std::
       service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_, files_, life_.executor()) {
   service_.start_sharing("payloads");
   share(service_, calls_.beside(blob_store::make_blob_dispatch(service_)),
-        [this](std::string_view method, std::string_view payload) -> std::optional<service::CallPlace> {
-          if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
+        [this](std::string_view method, std::string_view payload) -> std::optional<shards::CallPlace> {
           const auto shard = blob_store::shard_of_call(service_, method, payload);
-          return shard ? std::optional(service::CallPlace{*shard, blob_store::kLongestCall}) : std::nullopt;
+          return shard ? std::optional(shards::CallPlace{*shard, blob_store::kLongestCall}) : std::nullopt;
         });
 }
 

@@ -2,8 +2,7 @@
 #pragma once
 #include "blob_store/storage/blob_service.h"
 #include "common/service/routed_calls.h"
-#include "common/service/shard_router.h"
-#include "queue_service/internal/queue_owners.h"
+#include "common/shards/shard_router.h"
 #include "queue_service/storage/queue_service.h"
 #include "table_store/internal/table_owners.h"
 #include "table_store/storage/table_service.h"
@@ -70,14 +69,14 @@ class SharedHost : public Callee {
   /// Gives the service each shard as long as this process owns it, and passes calls on to the processes where they
   /// belong; `own` answers those that belong here.
   template <class Service>
-  void share(Service& service, rpc::Dispatch own, service::ShardRouter::PlaceOf place_of);
+  void share(Service& service, rpc::Dispatch own, shards::ShardRouter::PlaceOf place_of);
 
   Life& life_;
   ExpectedCause expected_;  // set by the queue service alone: commits of the other stores show their operation
   std::vector<std::unique_ptr<OwnedEngine>> engines_;
   std::unique_ptr<Random> random_;
   SharedOwners owners_;
-  service::ShardRouter router_;
+  shards::ShardRouter router_;
 
  private:
   rpc::Dispatch dispatch_;
@@ -108,8 +107,6 @@ class SharedQueueHost final : public SharedHost {
 
  private:
   queue_service::QueueService service_;
-  queue_service::QueueOwners others_{router_,
-                                     [this](auto account, auto queue) { return service_.shard_of(account, queue); }};
 };
 
 /// The blob service in one of several processes. Contents are small enough to be rows, so there are no files.

@@ -13,11 +13,10 @@
 #include "common/kv/shard_owners.h"
 #include "common/rpc/forwarded.h"
 #include "common/rpc/zmq_transport.h"
-#include "common/service/shard_router.h"
+#include "common/shards/shard_router.h"
 #include "queue_service/client/queue_client.h"
 #include "queue_service/internal/queue_dispatch.h"
-#include "queue_service/internal/queue_owners.h"
-#include "queue_service/storage/queue_service.h"
+#include "queue_service/storage/served_calls.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temporary_postgres.h"
 
@@ -39,14 +38,9 @@ class Process {
         engines_(owners_->make_engines()),
         router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
         service_(shards(), *clock_, random_),
-        others_(router_, [this](auto account, auto queue) { return service_.shard_of(account, queue); }),
         endpoint_("ipc://" + directory + "/" + name) {
-    service_.share_with(others_);
-    const auto place_of = [this](auto method, auto payload) -> std::optional<service::CallPlace> {
-      const auto found = shard_of_call(service_, method, payload);
-      return found ? std::optional(service::CallPlace{found->shard, found->longest}) : std::nullopt;
-    };
-    const auto dispatch = router_.around(make_queue_dispatch(service_), place_of);
+    service_.share_with(router_);
+    const auto dispatch = router_.around(make_queue_dispatch(service_));
     const rpc::ServerOptions listening{.endpoint = endpoint_, .undelivered = make_undelivered_hook(dispatch)};
     server_ = std::move(rpc::serve(listening, io_.get_executor(), dispatch).value());
     owners_
@@ -72,10 +66,14 @@ class Process {
 
   template <class T>
   T run(Task<T> task) {
-    return asio::co_spawn(io_, std::move(task), asio::use_future).get();
+    return start(std::move(task)).get();
+  }
+  template <class T>
+  std::future<T> start(Task<T> task) {
+    return asio::co_spawn(io_, std::move(task), asio::use_future);
   }
   std::future<Result<std::optional<Message>>> receive_later(QueueClient& client, const std::string& queue) {
-    return asio::co_spawn(io_, client.receive(queue, seconds(30), seconds(20)), asio::use_future);
+    return start(client.receive(queue, seconds(30), seconds(20)));
   }
   [[nodiscard]] rpc::Transport& link() { return *link_; }
   [[nodiscard]] QueueService& service() { return service_; }
@@ -100,9 +98,8 @@ class Process {
   SeededRandom random_;
   const std::unique_ptr<kv::ShardOwners> owners_;
   const std::vector<std::unique_ptr<kv::ClaimedEngine>> engines_;
-  service::ShardRouter router_;
+  shards::ShardRouter router_;
   QueueService service_;
-  QueueOwners others_;
   const std::string endpoint_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Transport> link_;
@@ -323,38 +320,91 @@ TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
   }
 }
 
-/// The parts as an HTTP client addresses them: by receipts.
-TEST_F(QueueOwnersTest, AReceiptOfAPartIsGoodAtTheQueuesOwner) {
+/// Requests over HTTP make these calls, in whichever process they come to.
+TEST_F(QueueOwnersTest, EitherProcessCarriesOutTheCallsOfRequests) {
   const auto& queue = queue_of(*one_);
-  auto& service = one_->service();
-  ASSERT_TRUE(one_->run(service.create_queue("acc", queue, {{std::string(kPartsName), std::to_string(kShards)}})));
-  for (int i = 0; i < 8; ++i) ASSERT_TRUE(one_->run(service.put("acc", queue, {.text = std::to_string(i)})));
-  EXPECT_EQ(one_->run(service.peek("acc", queue, 32))->size(), 8U);
-  const auto taken = one_->run(service.get("acc", queue, {.count = 32, .visibility = seconds(30)}, {}));
-  ASSERT_TRUE(taken);
-  ASSERT_EQ(taken->size(), 8U);
-  for (const auto& [message, receipt] : *taken) {
-    LeaseKey holder{"acc", queue, message.id, 0, receipt};
-    const auto kept = one_->run(service.update(holder, seconds(60), "changed"));
-    ASSERT_TRUE(kept);
-    EXPECT_TRUE(one_->run(service.erase(holder)).failed_with(ErrorCode::kMessageNotFound));
-    holder.receipt = kept->receipt;
-    EXPECT_TRUE(one_->run(service.erase(holder)));
+  for (auto* process : {one_.get(), two_.get()}) {
+    auto& service = process->service();
+    const Metadata spread{{std::string(kPartsName), std::to_string(kShards)}};
+    EXPECT_TRUE(process->run(service.call(calls::CreateQueue{"acc", queue, spread})).value());
+    EXPECT_FALSE(process->run(service.call(calls::CreateQueue{"acc", queue, spread})).value());
+    const auto put = [&](int i) {
+      return process->run(service.call(calls::Put{"acc", queue, {.text = std::to_string(i)}}));
+    };
+    for (int i = 0; i < 8; ++i) ASSERT_TRUE(put(i));
+    EXPECT_EQ(process->run(service.call(calls::Peek{"acc", queue, 32}))->size(), 8U);
+    const auto taken = process->run(service.get_anywhere("acc", queue, {.count = 32, .visibility = seconds(30)}, {}));
+    ASSERT_TRUE(taken);
+    ASSERT_EQ(taken->size(), 8U);
+    for (const auto& [message, receipt] : *taken) {
+      LeaseKey holder{"acc", place_of_receipt(queue, receipt), message.id, 0, receipt};
+      const auto kept = process->run(service.call(calls::Update{holder, seconds(60), "changed"}));
+      ASSERT_TRUE(kept);
+      EXPECT_TRUE(process->run(service.call(calls::Complete{holder})).failed_with(ErrorCode::kMessageNotFound));
+      holder.receipt = kept->receipt;
+      EXPECT_TRUE(process->run(service.call(calls::Complete{holder})));
+    }
+    for (int i = 0; i < 8; ++i) ASSERT_TRUE(put(i));
+    ASSERT_TRUE(process->run(service.call(calls::PatchMetadata{"acc", queue, {{"colour", "blue"}}})));
+    EXPECT_EQ(process->run(service.call(calls::GetProperties{"acc", queue}))->messages, 8U);
+    ASSERT_TRUE(process->run(service.call(calls::Clear{"acc", queue})));
+    const auto properties = process->run(service.call(calls::GetProperties{"acc", queue}));
+    EXPECT_EQ(properties->messages, 0U);
+    EXPECT_EQ(*entry_in(properties->metadata, "colour"), "blue");
+    ASSERT_TRUE(process->run(service.call(calls::SetAcl{"acc", queue, {{"policy", {}, {}, {}}}})));
+    EXPECT_EQ(service.get_acl("acc", queue)->size(), 1U);
+    ASSERT_TRUE(process->run(service.call(calls::DeleteQueue{"acc", queue})));
+    EXPECT_TRUE(put(0).failed_with(ErrorCode::kQueueNotFound));
+    const std::string document = "<StorageServiceProperties><Cors /></StorageServiceProperties>";
+    EXPECT_TRUE(process->run(service.call(calls::SetServiceProperties{"acc", document})));
+    EXPECT_TRUE(process->run(service.call(calls::SetServiceProperties{"acc", "nonsense"}))
+                    .failed_with(ErrorCode::kInvalidXmlDocument));
   }
-  for (int i = 0; i < 8; ++i) ASSERT_TRUE(one_->run(service.put("acc", queue, {.text = std::to_string(i)})));
-  ASSERT_TRUE(one_->run(service.clear("acc", queue)));
-  EXPECT_EQ(one_->run(service.get_properties("acc", queue))->messages, 0U);
-  ASSERT_TRUE(one_->run(service.delete_queue("acc", queue)));
-  EXPECT_TRUE(one_->run(service.put("acc", queue, {.text = "x"})).failed_with(ErrorCode::kQueueNotFound));
 }
 
-TEST_F(QueueOwnersTest, WhatWasPassedOnIsNotPassedOnAgain) {
+TEST_F(QueueOwnersTest, AWaitForAClientThatHasGoneEndsInTheOtherProcess) {
   const auto& there = queue_of(*two_);
-  const auto method = std::string(rpc::kForwarded) + std::string(calls::EnsureQueue::kMethod);
+  QueueClient client(one_->link(), "acc");
+  ASSERT_TRUE(one_->run(client.ensure_queue(there)));
+  std::atomic<bool> gone = false;
+  auto taken = one_->start(one_->service().get_anywhere("acc", there, {.visibility = seconds(30)},
+                                                        {.span = seconds(30), .gone = [&] { return gone.load(); }}));
+  ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; }));
+  gone = true;
+  EXPECT_TRUE(taken.get()->empty());
+  EXPECT_EQ(two_->waiters(), 0U);
+  ASSERT_TRUE(one_->run(client.put(there, "later", Duration::zero())));
+  EXPECT_EQ(one_->run(client.figures(there))->ready, 1U);
+}
+
+TEST_F(QueueOwnersTest, AWaitElsewhereEndsWhenThisProcessStops) {
+  const auto& there = queue_of(*two_);
+  QueueClient client(one_->link(), "acc");
+  ASSERT_TRUE(one_->run(client.ensure_queue(there)));
+  auto taken = one_->start(one_->service().get_anywhere("acc", there, {.visibility = seconds(30)},
+                                                        {.span = seconds(30), .gone = [] { return false; }}));
+  ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; }));
+  one_->service().begin_shutdown();
+  EXPECT_TRUE(taken.get()->empty());
+}
+
+TEST_F(QueueOwnersTest, APassedOnCallIsNotPassedOnAgain) {
+  const auto& there = queue_of(*two_);
+  const auto method = rpc::forwarded_to(kPlacement.of({"acc", there}), calls::EnsureQueue::kMethod);
   const auto payload = wire::encode(calls::EnsureQueue{"acc", there});
   const auto refused = one_->run(one_->link().call(method, payload, seconds(10)));
   EXPECT_TRUE(refused.failed_with(ErrorCode::kServerBusy));
   EXPECT_TRUE(one_->run(two_->link().call(method, payload, seconds(10))));
+  for (const auto shard : {std::size_t{kShards}, SIZE_MAX}) {
+    const auto nowhere = rpc::forwarded_to(shard, calls::EnsureQueue::kMethod);
+    EXPECT_TRUE(one_->run(one_->link().call(nowhere, payload, seconds(10))).failed_with(ErrorCode::kInvalidInput));
+  }
+}
+
+TEST_F(QueueOwnersTest, ACallForAShardThatDoesNotExistIsRefused) {
+  const auto payload = wire::encode(calls::WithdrawHere{kShards, "acc", {"queue"}, {}});
+  const std::string method(calls::WithdrawHere::kMethod);
+  EXPECT_TRUE(one_->run(one_->link().call(method, payload, seconds(10))).failed_with(ErrorCode::kInvalidInput));
 }
 
 }  // namespace

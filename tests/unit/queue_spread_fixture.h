@@ -26,7 +26,7 @@ class QueueSpread : public QueueShards {
     return taken ? std::move(*taken) : std::vector<TakenMessage>();
   }
   static LeaseKey receipt_of(const TakenMessage& taken, const std::string& queue = "spread") {
-    return {"acc", queue, taken.message.id, 0, taken.receipt};
+    return {"acc", place_of_receipt(queue, taken.receipt), taken.message.id, 0, taken.receipt};
   }
   static LeaseKey lease_of(const TakenMessage& taken) {
     return {"acc", taken.message.part, taken.message.id, taken.message.epoch};

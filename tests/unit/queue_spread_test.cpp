@@ -3,7 +3,7 @@
 
 #include "queue_service/client/queue_client.h"
 #include "queue_service/internal/queue_dispatch.h"
-#include "queue_service/storage/other_owners.h"
+#include "queue_service/storage/owner_calls.h"
 #include "tests/unit/queue_spread_fixture.h"
 
 namespace tidemark::queue_service {
@@ -251,39 +251,30 @@ TEST_F(QueueSpread, AReceiverIsServedAfterAGetThatFoundSomethingInTheQueueItself
   EXPECT_EQ(texts, (std::set<std::string>{"old", "new 0", "new 1", "new 2"}));
 }
 
-class Owners : public OtherOwners {
+class Owners : public shards::Peers {
  public:
+  using Reply = Task<Result<std::optional<std::string>>>;
   MOCK_METHOD(bool, here, (std::size_t), (const, override));
-  MOCK_METHOD(Task<Result<Arrived>>, arrive, (std::size_t, std::size_t, std::vector<Departed>), (override));
-  MOCK_METHOD(Task<Result<bool>>, withdraw, (std::size_t, std::string, std::vector<std::string>, MessageName),
-              (override));
-  MOCK_METHOD(Task<Result<void>>, make_part, (std::string, std::string, std::uint64_t, bool), (override));
-  MOCK_METHOD(Task<Result<void>>, drop_part, (std::string, std::string, std::uint64_t), (override));
-  MOCK_METHOD(Task<Result<void>>, clear, (std::string, std::string), (override));
-  MOCK_METHOD(Task<Result<Placed>>, put, (std::string, std::string, PutRequest), (override));
-  MOCK_METHOD(Task<Result<std::vector<TakenMessage>>>, take, (std::string, std::string, TakeRequest), (override));
-  MOCK_METHOD(Task<Result<Placed>>, update, (LeaseKey, Duration, std::optional<std::string>), (override));
-  MOCK_METHOD(Task<Result<void>>, erase, (LeaseKey), (override));
-  MOCK_METHOD(Task<Result<void>>, give_back, (LeaseKey), (override));
-  MOCK_METHOD(Task<Result<std::vector<Placed>>>, finish, (LeaseKey, std::vector<FollowUp>), (override));
-  MOCK_METHOD(Task<Result<Placed>>, move, (LeaseKey, MoveRequest), (override));
-  MOCK_METHOD(Task<Result<void>>, remove, (std::string, std::string, std::string, std::optional<std::uint64_t>),
-              (override));
-  MOCK_METHOD(Task<Result<void>>, redrive,
-              (std::string, std::string, std::string, MoveRequest, std::optional<std::uint64_t>), (override));
-  MOCK_METHOD(Task<void>, cancel_wait, (std::string), (override));
+  MOCK_METHOD(Reply, forward, (shards::CallPlace, std::string, std::string), (override));
+  MOCK_METHOD(Task<void>, tell_others, (std::string, std::string), (override));
 };
+
+Owners::Reply answered_by(const rpc::Dispatch& dispatch, std::string method, std::string payload) {
+  co_return CO_TRY(co_await dispatch(std::move(method), std::move(payload)));
+}
 
 /// Other processes own the other parts.
 TEST_F(QueueSpread, OneOfThoseWhoWaitAsksTheOtherOwners) {
   testing::NiceMock<Owners> owners;
   QueueService other(shards_, clock_, *random_);
+  const auto dispatch = make_queue_dispatch(other);
   const auto home = queues_->shard_of("acc", "spread");
   int asked = 0;
   ON_CALL(owners, here).WillByDefault([&](std::size_t shard) { return shard == home; });
-  ON_CALL(owners, take).WillByDefault([&](std::string account, std::string part, TakeRequest request) {
+  ON_CALL(owners, forward).WillByDefault([&](shards::CallPlace, std::string method, std::string payload) {
+    EXPECT_EQ(method, calls::Take::kMethod);
     ++asked;
-    return other.get(std::move(account), std::move(part), request, {});
+    return answered_by(dispatch, std::move(method), std::move(payload));
   });
   queues_->share_with(owners);
   using Waiting = decltype(start(queues_->get("acc", "spread", {}, {})));

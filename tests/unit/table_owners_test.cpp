@@ -41,10 +41,9 @@ class Process {
         service_(shards(), *clock_, random_),
         others_(service_, calls_, *clock_),
         endpoint_("ipc://" + directory + "/" + name) {
-    const auto place_of = [this](auto method, auto payload) -> std::optional<service::CallPlace> {
-      if (auto place = service::RoutedCalls::place_of(method, payload)) return place;
+    const auto place_of = [this](auto method, auto payload) -> std::optional<shards::CallPlace> {
       const auto shard = shard_of_call(service_, method, payload);
-      return shard ? std::optional(service::CallPlace{.shard = *shard}) : std::nullopt;
+      return shard ? std::optional(shards::CallPlace{.shard = *shard}) : std::nullopt;
     };
     const auto dispatch = router_.around(calls_.beside(others_.around(make_table_dispatch(service_))), place_of);
     server_ = std::move(rpc::serve({.endpoint = endpoint_}, io_.get_executor(), dispatch).value());
@@ -96,7 +95,7 @@ class Process {
   SeededRandom random_;
   const std::unique_ptr<kv::ShardOwners> owners_;
   const std::vector<std::unique_ptr<kv::ClaimedEngine>> engines_;
-  service::ShardRouter router_;
+  shards::ShardRouter router_;
   service::RoutedCalls calls_{router_};
   TableService service_;
   TableOwners others_;

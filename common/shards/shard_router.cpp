@@ -1,11 +1,11 @@
-#include "common/service/shard_router.h"
+#include "common/shards/shard_router.h"
 
 #include <algorithm>
 
 #include "common/base/side_by_side.h"
 #include "common/rpc/forwarded.h"
 
-namespace tidemark::service {
+namespace tidemark::shards {
 namespace {
 
 using Place = kv::ShardPlaces::Place;
@@ -53,8 +53,9 @@ Task<Result<Place>> ShardRouter::find(std::size_t shard) {
   }
 }
 
-Task<Result<std::optional<std::string>>> ShardRouter::forward(CallPlace place, std::string method, std::string payload,
-                                                              std::string* answered_by) {
+Task<Result<std::optional<std::string>>> ShardRouter::forward_to(CallPlace place, std::string method,
+                                                                 std::string payload, std::string* answered_by) {
+  method = rpc::forwarded_to(place.shard, method);
   for (int tries = 1;; ++tries) {
     const auto ticket = seen_.ticket();
     const auto found = CO_TRY(co_await find(place.shard));
@@ -63,7 +64,7 @@ Task<Result<std::optional<std::string>>> ShardRouter::forward(CallPlace place, s
     if (!other) co_return fail(not_served());
     ++forwarded_;
     if (answered_by != nullptr) *answered_by = found.address;
-    auto reply = co_await call(other, place, found.address, std::string(rpc::kForwarded) + method, payload);
+    auto reply = co_await call(other, place, found.address, method, payload);
     if (reply) co_return std::optional(std::move(*reply));
     if (!says_not_here(reply.error())) co_return fail(told(std::move(reply.error())));
     ++missed_;
@@ -203,26 +204,26 @@ rpc::Dispatch ShardRouter::around(rpc::Dispatch own, PlaceOf place_of) {
 
 Task<Result<std::string>> ShardRouter::answer(rpc::Dispatch own, PlaceOf place_of, std::string method,
                                               std::string payload) {
-  const std::string bare(rpc::bare_method(method));
-  const bool forwarded = bare.size() < method.size();
+  const auto [name, forwarded, shard] = rpc::read_forwarded(method);
+  std::string bare(name);
   if (forwarded && bare == kLook) {
     places_.look();
     co_return std::string();
   }
-  const auto place = place_of(bare, payload);
-  if (!place) co_return co_await own(bare, std::move(payload));
-  if (place->shard >= places_.shards()) co_return fail(ErrorCode::kInvalidInput);
-  if (here(place->shard)) co_return co_await own(bare, std::move(payload));
-  if (forwarded) {
+  if (shard && *shard >= places_.shards()) co_return fail(ErrorCode::kInvalidInput);
+  if (shard && !here(*shard)) {
     auto error = not_served();
     error.fields.emplace_back(kNotHere, "");
     co_return fail(std::move(error));
   }
-  auto reply = CO_TRY(co_await forward(*place, bare, payload));
-  if (!reply) co_return co_await own(bare, std::move(payload));
+  const auto place = forwarded || !place_of ? std::nullopt : place_of(bare, payload);
+  if (!place) co_return co_await own(std::move(bare), std::move(payload));
+  if (place->shard >= places_.shards()) co_return fail(ErrorCode::kInvalidInput);
+  auto reply = here(place->shard) ? std::nullopt : CO_TRY(co_await forward(*place, bare, payload));
+  if (!reply) co_return co_await own(std::move(bare), std::move(payload));
   co_return std::move(*reply);
 }
 
 void ShardRouter::moved() { spawn(executor_, tell_others(std::string(kLook), {})); }
 
-}  // namespace tidemark::service
+}  // namespace tidemark::shards

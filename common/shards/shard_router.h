@@ -13,38 +13,33 @@
 #include "common/base/async.h"
 #include "common/base/mutex.h"
 #include "common/kv/shard_places.h"
-#include "common/rpc/transport.h"
+#include "common/shards/peers.h"
 
-namespace tidemark::service {
+namespace tidemark::shards {
 
-/// A call that belongs to one shard.
-struct CallPlace {
-  std::size_t shard = 0;
-  Duration deadline = std::chrono::seconds(10);  // of the call, if it is passed on
-};
-
-class ShardRouter {
+class ShardRouter final : public Peers {
  public:
   /// Opens a link to a process by the address that it is known by; null: no link is possible.
   using OpenLink = std::function<std::unique_ptr<rpc::Transport>(const std::string& address)>;
   /// All arguments must outlive it.
   ShardRouter(kv::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link);
 
-  [[nodiscard]] bool here(std::size_t shard) const { return places_.place_of(shard).here; }
+  [[nodiscard]] bool here(std::size_t shard) const override { return places_.place_of(shard).here; }
   /// Returns the process that serves the shard. Waits for a moment while there is none. kServerBusy if that lasts.
   Task<Result<kv::ShardPlaces::Place>> find(std::size_t shard);
-  /// Returns the reply of the process that serves the shard; nothing if this process serves it. kServerBusy. Sets
-  /// `answered_by` to the address of that process.
-  Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload,
-                                                   std::string* answered_by = nullptr);
+  Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload) override {
+    return forward_to(place, std::move(method), std::move(payload), nullptr);
+  }
+  /// Does the same, and sets `answered_by` to the address of the process that answered.
+  Task<Result<std::optional<std::string>>> forward_to(CallPlace place, std::string method, std::string payload,
+                                                      std::string* answered_by);
   /// Continues an exchange that forward() began, with the process that answered then, as long as it lives and, if a
   /// shard is named, may have that shard. kServerBusy.
   Task<Result<std::string>> ask(std::string address, std::string method, std::string payload, Duration deadline,
                                 std::optional<std::size_t> shard = std::nullopt);
   /// Tells whether there is another process with this name, as far as this one knows.
   [[nodiscard]] bool lives(const std::string& process) const;
-  /// Tells all other processes, one after another; skips those that do not answer.
-  Task<void> tell_others(std::string method, std::string payload);
+  Task<void> tell_others(std::string method, std::string payload) override;
 
   /// The answer of another live process. All are asked side by side, with a call that any of them can answer.
   struct Answer {
@@ -55,10 +50,10 @@ class ShardRouter {
   /// Does ShardPlaces::wish(), and waits until it is written. kServerBusy: the database did not confirm it in time.
   Task<Result<void>> wish(std::size_t shard, std::string process);
 
-  /// Returns where a call belongs; nothing: it can be answered anywhere.
+  /// Returns where a call belongs; nothing: it can be answered anywhere, or the store passes it on itself.
   using PlaceOf = std::function<std::optional<CallPlace>(std::string_view method, std::string_view payload)>;
   /// Answers by `own` the calls that belong here or anywhere, and passes the rest on. Must not outlive this.
-  rpc::Dispatch around(rpc::Dispatch own, PlaceOf place_of);
+  rpc::Dispatch around(rpc::Dispatch own, PlaceOf place_of = {});
 
   /// places() may have changed: wakes the coroutines that wait for that.
   void seen() { seen_.notify_all(); }
@@ -86,4 +81,4 @@ class ShardRouter {
   std::map<std::string, std::shared_ptr<rpc::Transport>> links_ GUARDED_BY(mutex_);
 };
 
-}  // namespace tidemark::service
+}  // namespace tidemark::shards

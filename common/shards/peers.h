@@ -1,0 +1,62 @@
+// The processes that share the shards of a store (docs/scale.md, Owners), as the service of one of them sees the
+// others. A service carries out a typed call (common/rpc/call.h) in the process that serves the call's shard.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "common/base/async.h"
+#include "common/rpc/call.h"
+
+namespace tidemark::shards {
+
+/// The shard that a call belongs to.
+struct CallPlace {
+  std::size_t shard = 0;
+  Duration deadline = std::chrono::seconds(10);  // of the call, if it is passed on
+};
+
+/// The other processes. Thread safe; coroutines resume on the caller's executor.
+class Peers {
+ public:
+  Peers() = default;
+  virtual ~Peers() = default;
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  /// Tells whether this process serves the shard.
+  [[nodiscard]] virtual bool here(std::size_t shard) const = 0;
+  /// Returns the reply of the process that serves the shard; nothing if this process serves it. kServerBusy: no process
+  /// serves it now, or it is unknown whether the call was carried out.
+  virtual Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method,
+                                                           std::string payload) = 0;
+  /// Tells all other processes, one after another; skips those that do not answer.
+  virtual Task<void> tell_others(std::string method, std::string payload) = 0;
+};
+
+/// Makes a call in the other process that serves the shard. kServerBusy, also if the shard has come here meanwhile.
+template <class Call>
+Task<Result<typename Call::Reply>> call_elsewhere(Peers& peers, CallPlace place, Call call) {
+  auto reply = CO_TRY(co_await peers.forward(place, std::string(Call::kMethod), wire::encode(call)));
+  if (!reply) co_return fail(ErrorCode::kServerBusy);
+  co_return rpc::reply_of<Call>(*reply);
+}
+
+namespace detail {
+
+template <class Call, class Serve>
+Task<Result<typename Call::Reply>> carry_out_elsewhere(Peers& peers, CallPlace place, Call call, Serve serve) {
+  auto reply = CO_TRY(co_await peers.forward(place, std::string(Call::kMethod), wire::encode(call)));
+  if (!reply) co_return co_await serve(std::move(call));
+  co_return rpc::reply_of<Call>(*reply);
+}
+
+}  // namespace detail
+
+/// Carries a call out: by `serve`, a function of the call, if this process serves the shard or has no peers (null).
+template <class Call, class Serve>
+Task<Result<typename Call::Reply>> carry_out(Peers* peers, CallPlace place, Call call, Serve serve) {
+  if (peers == nullptr || peers->here(place.shard)) return serve(std::move(call));
+  return detail::carry_out_elsewhere(*peers, place, std::move(call), std::move(serve));
+}
+
+}  // namespace tidemark::shards
