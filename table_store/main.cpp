@@ -3,7 +3,6 @@
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
 #include "table_store/internal/table_dispatch.h"
-#include "table_store/internal/table_owners.h"
 #include "table_store/rest/follower_metrics.h"
 #include "table_store/rest/table_routes.h"
 #include "table_store/storage/table_check.h"
@@ -32,12 +31,11 @@ class TableStore final : public service::Store {
   explicit TableStore(service::StoreContext& context)
       : service_(context.shards, context.clock, context.random, scan_limits(context)),
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy),
-        owners_(context.shards.owners != nullptr
-                    ? std::make_unique<TableOwners>(service_, *context.shards.owners, context.clock)
-                    : nullptr),
         background_(context.background),
         metrics_(std::make_shared<FollowerMetrics>(service_, context.clock)) {
-    if (!owners_) {
+    if (context.router != nullptr) {
+      service_.share_with(*context.router);
+    } else {
       process::spawn_in_background(context.background, "table.finish_drops", service_.finish_drops());
       process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
     }
@@ -47,16 +45,7 @@ class TableStore final : public service::Store {
 
   service::Front& front() override { return routes_; }
   void begin_shutdown() override { service_.begin_shutdown(); }
-  rpc::Dispatch internal_face() override {
-    auto face = make_table_dispatch(service_);
-    return owners_ ? owners_->around(std::move(face)) : face;
-  }
-  [[nodiscard]] std::optional<shards::CallPlace> place_of_call(std::string_view method,
-                                                                std::string_view payload) const override {
-    const auto shard = shard_of_call(service_, method, payload);
-    return shard ? std::optional(shards::CallPlace{.shard = *shard}) : std::nullopt;
-  }
-  [[nodiscard]] std::size_t longest_forwarded_body() const override { return kMaxBody; }
+  rpc::Dispatch internal_face() override { return make_table_dispatch(service_); }
   void gained(std::size_t shard) override {
     process::spawn_in_background(background_, "table.gained", service_.gained(shard));
   }
@@ -65,7 +54,6 @@ class TableStore final : public service::Store {
  private:
   TableService service_;
   TableRoutes routes_;
-  const std::unique_ptr<TableOwners> owners_;  // null: all shards are here
   const Executor background_;
   std::shared_ptr<FollowerMetrics> metrics_;
 };

@@ -155,12 +155,12 @@ BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Acc
                  clock, std::move(accounts), with_anybody(policy), service),
       service_(service) {}
 
-Task<Result<service::Place>> BlobRoutes::place_of(Call& call, http::BodyReadBefore&) {
-  CO_TRY(split_resource(call));
-  if (!call.blob.empty()) co_return service_.shard_of(call.blob_ref());
+Result<service::Place> BlobRoutes::place_of(Call& call) {
+  TRY(split_resource(call));
+  if (!call.blob.empty()) return service_.shard_of(call.blob_ref());
   // Every process answers reads of containers and batches, whose parts are routed separately.
-  if (call.reads() || call.http.method == "POST") co_return std::nullopt;
-  co_return service::kCatalogue;
+  if (call.reads() || call.http.method == "POST") return std::nullopt;
+  return service::kCatalogue;
 }
 
 Answer BlobRoutes::answer(Call& call) {

@@ -13,7 +13,7 @@ class BlobRoutes final : public service::StoreFront<Call> {
 
  private:
   Call begin(http::Request& request) override { return {*this, request, service_}; }
-  Task<Result<service::Place>> place_of(Call& call, http::BodyReadBefore& body) override;
+  Result<service::Place> place_of(Call& call) override;
   Answer answer(Call& call) override;
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;

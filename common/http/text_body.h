@@ -33,29 +33,4 @@ class TextBody final : public BodyReader {
   std::string left_;
 };
 
-/// For code that must read a request's body to see where the request belongs: until put_back(), the text takes the
-/// body's place, so that it can be read again.
-class BodyReadBefore {
- public:
-  explicit BodyReadBefore(Request& request) : request_(request), body_(request.body) {}
-  BodyReadBefore(const BodyReadBefore&) = delete;
-  BodyReadBefore& operator=(const BodyReadBefore&) = delete;
-
-  /// Call it explicitly; a destructor would be too late, since at shutdown a request's frames may end after the
-  /// request.
-  void put_back() { request_.body = body_; }
-  /// Reads the whole body, once. kRequestBodyTooLarge.
-  Task<Result<std::string_view>> read(std::size_t limit) {
-    auto text = co_await body_->read_all(limit);
-    if (!text) co_return fail(std::move(text.error()));
-    request_.body = &text_.emplace(std::move(*text));
-    co_return text_->left();
-  }
-
- private:
-  Request& request_;
-  BodyReader* const body_;
-  std::optional<TextBody> text_;
-};
-
 }  // namespace tidemark::http

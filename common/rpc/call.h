@@ -11,7 +11,9 @@
 //   using Face = rpc::Face<TableService>;
 //   constexpr Face::Handler kHandlers[] = {Face::on<Get, &TableService::get>(), ...};
 #pragma once
+#include <array>
 #include <functional>
+#include <type_traits>
 
 #include "common/rpc/transport.h"
 #include "common/rpc/wire.h"
@@ -194,6 +196,33 @@ inline Task<Result<std::string>> refuse() { co_return fail(ErrorCode::kNotImplem
 template <class Service, class Handlers>
 Dispatch make_dispatch(Service& service, const Handlers& handlers) {
   return make_dispatch(service, handlers, [](const std::string&, std::string) { return detail::refuse(); });
+}
+
+namespace detail {
+
+/// Makes a call of another process by the service's function call().
+template <class Call, class Service>
+Task<Result<typename Call::Reply>> accept(Service& service, Call call) {
+  return service.call(std::move(call));
+}
+
+template <class Service, class... Bys>
+constexpr auto handlers_of(std::type_identity<Served<Bys...>>) {
+  using Handler = typename Face<Service>::Handler;
+  return std::array<Handler, sizeof...(Bys)>{
+      Face<Service>::template on<typename Bys::Carried, &accept<typename Bys::Carried, Service>>()...};
+}
+
+template <class AllServed, class Service>
+inline constexpr auto kHandlersOf = handlers_of<Service>(std::type_identity<AllServed>());
+
+}  // namespace detail
+
+/// Answers the calls of other processes by the service's function call(), a template. The service must outlive the
+/// dispatch.
+template <class AllServed, class Service>
+Dispatch make_dispatch(Service& service) {
+  return make_dispatch(service, detail::kHandlersOf<AllServed, Service>);
 }
 
 }  // namespace tidemark::rpc

@@ -29,6 +29,7 @@ Sharing::Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const
 
 void Sharing::serve(Store& store) {
   store_ = &store;
+  if (store.longest_forwarded_body() == 0) return;
   auto& front = store.front();
   forwarder_.emplace(router_, clock_, executor_, store.longest_forwarded_body(),
                      [&front](http::Request& request) { return front.serve_here(request); });
@@ -40,7 +41,8 @@ rpc::Dispatch Sharing::around(rpc::Dispatch own) {
     if (method.starts_with("analytics.")) return shards::CallPlace{.shard = 0};
     return store_->place_of_call(method, payload);
   };
-  return router_.around(calls_.beside(forwarder_->beside(std::move(own))), place_of);
+  if (forwarder_) own = forwarder_->beside(std::move(own));
+  return router_.around(calls_.beside(std::move(own)), place_of);
 }
 
 Result<void> Sharing::claim(const rpc::Server& server, const std::string& local,

@@ -22,7 +22,8 @@ class Sharing {
 
   [[nodiscard]] shards::ShardRouter& router() { return router_; }
   [[nodiscard]] kv::OwnerCalls& calls() { return calls_; }
-  /// Makes the store's front pass requests on where they belong. Call before anything is served.
+  /// Makes the store's front pass requests on where they belong, unless the store passes on calls. Call before anything
+  /// is served.
   void serve(Store& store);
   /// Answers by `own` the calls that belong here, and passes on the rest. Call after serve(). Must not outlive this.
   rpc::Dispatch around(rpc::Dispatch own);
@@ -33,7 +34,9 @@ class Sharing {
   /// Hands its shards over while it still passes calls on.
   void leave() { owners_.leave(); }
   /// Ends the passed-on requests that are under way, after the last message of another process has arrived.
-  void end_forwarded() { forwarder_->end(); }
+  void end_forwarded() {
+    if (forwarder_) forwarder_->end();
+  }
   /// Ends the claims, when nothing runs any more.
   void stop() { owners_.stop(); }
   /// Call before the executors are destroyed.
@@ -49,7 +52,7 @@ class Sharing {
   shards::ShardRouter router_;
   RoutedCalls calls_{router_};
   Store* store_ = nullptr;
-  std::optional<RequestForwarder> forwarder_;
+  std::optional<RequestForwarder> forwarder_;  // nothing: the store passes on calls
 };
 
 }  // namespace tidemark::service

@@ -1,7 +1,6 @@
 // The way of a request through a store, the same in all three: it is admitted or refused, passed on if another process
 // serves its data, answered and finished.
 #pragma once
-#include "common/http/text_body.h"
 #include "common/service/forwarded_request.h"
 #include "common/service/front.h"
 
@@ -38,8 +37,8 @@ class StoreFront : public Front {
  protected:
   virtual StoreCall begin(http::Request& request) = 0;
   /// Returns the place of an admitted request, where processes share the shards and the store does not pass on calls
-  /// itself. A request that cannot be understood is answered anywhere. Reads the body if nothing else tells.
-  virtual Task<Result<Place>> place_of(StoreCall&, http::BodyReadBefore&) { co_return std::nullopt; }
+  /// itself. A request that cannot be understood is answered anywhere.
+  virtual Result<Place> place_of(StoreCall&) { return std::nullopt; }
   /// Answers without a coroutine's frame, if nothing has to be waited for.
   virtual std::optional<Result<http::Response>> answer_at_once(StoreCall&) { return std::nullopt; }
   /// Answers an admitted request, after place_of() or answer_at_once().
@@ -54,15 +53,13 @@ class StoreFront : public Front {
   Task<http::Response> serve_or_forward(http::Request& request) {
     StoreCall call = begin(request);
     if (auto refused = admit(call)) co_return finish(call, std::move(*refused));
-    http::BodyReadBefore body(request);
-    auto answered = co_await answer_or_forward(call, body);
-    body.put_back();
+    auto answered = co_await answer_or_forward(call);
     if (answered.elsewhere) co_return relay(call, std::move(*answered.response));
     co_return finish(call, std::move(answered.response));
   }
 
-  Task<Answered> answer_or_forward(StoreCall& call, http::BodyReadBefore& body) {
-    auto place = co_await place_of(call, body);
+  Task<Answered> answer_or_forward(StoreCall& call) {
+    auto place = place_of(call);
     if (!place) co_return Answered{fail(std::move(place.error()))};
     if (*place) {
       auto elsewhere = co_await forwarder()->forward(**place, call.http);

@@ -54,7 +54,7 @@ class Store {
   [[nodiscard]] virtual std::optional<shards::CallPlace> place_of_call(std::string_view, std::string_view) const {
     return {};
   }
-  /// Returns the limit of the body of a request that is passed on.
+  /// Returns the limit of the body of a request that is passed on; 0 for a store that passes on calls itself.
   [[nodiscard]] virtual std::size_t longest_forwarded_body() const { return 0; }
   /// This process has begun, or ceased, to serve the shard. Called from any thread; they do not block.
   virtual void gained(std::size_t) {}

@@ -59,4 +59,18 @@ Task<Result<typename Call::Reply>> carry_out(Peers* peers, CallPlace place, Call
   return detail::carry_out_elsewhere(*peers, place, std::move(call), std::move(serve));
 }
 
+template <class Call>
+Task<Result<typename Call::Reply>> refuse(Error why) {
+  co_return fail(std::move(why));
+}
+
+/// Carries out one of the calls that a service serves (rpc::Served). kInvalidInput for a shard that does not exist.
+template <class Served, class Service, class Call>
+Task<Result<typename Call::Reply>> carry_out_at(Service& service, std::size_t shards, Peers* peers, CallPlace place,
+                                                Call call) {
+  if (place.shard >= shards) return refuse<Call>(make_error(ErrorCode::kInvalidInput));
+  const auto serve = [&service](Call here) { return Served::template carry_out<Call>(service, std::move(here)); };
+  return carry_out(peers, place, std::move(call), serve);
+}
+
 }  // namespace tidemark::shards

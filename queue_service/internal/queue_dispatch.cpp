@@ -5,23 +5,6 @@
 namespace tidemark::queue_service {
 namespace {
 
-/// Carries out a call of another process, which names only whole queues.
-template <class Call>
-Task<Result<typename Call::Reply>> accept(QueueService& service, Call call) {
-  if constexpr (requires { call.place(); }) {
-    if constexpr (std::same_as<decltype(call.place()), calls::WholeQueue>) CO_TRY(check_is_whole(call.queue));
-  }
-  co_return co_await service.call(std::move(call));
-}
-
-using Face = rpc::Face<QueueService>;
-
-template <class... Bys>
-constexpr std::array<Face::Handler, sizeof...(Bys)> handlers_of(std::type_identity<rpc::Served<Bys...>>) {
-  return {Face::on<typename Bys::Carried, &accept<typename Bys::Carried>>()...};
-}
-constexpr auto kHandlers = handlers_of(std::type_identity<ServedCalls>());
-
 Task<void> give_all_back(rpc::Dispatch dispatch, std::string request, std::string reply) {
   const auto call = wire::decode<calls::Receive>(request);
   const auto messages = wire::decode<calls::Receive::Reply>(reply);
@@ -43,6 +26,6 @@ rpc::UndeliveredHook make_undelivered_hook(rpc::Dispatch dispatch) {
           }};
 }
 
-rpc::Dispatch make_queue_dispatch(QueueService& service) { return rpc::make_dispatch(service, kHandlers); }
+rpc::Dispatch make_queue_dispatch(QueueService& service) { return rpc::make_dispatch<ServedCalls>(service); }
 
 }  // namespace tidemark::queue_service

@@ -59,21 +59,15 @@ using ServedCalls = rpc::Served<
 Task<Result<Arrived>> arrive_elsewhere(shards::Peers& peers, std::size_t to_shard, std::size_t from_shard,
                                        const std::vector<Departed>& departed);
 
-namespace detail {
-template <class Call>
-Task<Result<typename Call::Reply>> refuse(ErrorCode code) {
-  co_return fail(code);
-}
-}  // namespace detail
-
 template <class Call>
 Task<Result<typename Call::Reply>> QueueService::call(Call call) {
   if constexpr (requires { call.place(); }) {
+    if constexpr (std::same_as<decltype(call.place()), calls::WholeQueue>) {
+      if (auto checked = check_is_whole(call.queue); !checked) return shards::refuse<Call>(std::move(checked.error()));
+    }
     shards::CallPlace place{.shard = shard_at(call.place())};
-    if (place.shard >= shards()) return detail::refuse<Call>(ErrorCode::kInvalidInput);
     if constexpr (requires { call.wait; }) place.deadline += call.wait;
-    const auto serve = [this](Call here) { return ServedCalls::carry_out<Call>(*this, std::move(here)); };
-    return shards::carry_out(peers(), place, std::move(call), serve);
+    return shards::carry_out_at<ServedCalls>(*this, shards(), peers(), place, std::move(call));
   } else {
     return ServedCalls::carry_out<Call>(*this, std::move(call));
   }

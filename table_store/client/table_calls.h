@@ -1,5 +1,6 @@
 // The calls that the table store answers (common/rpc/call.h). Their fields are in the order of the service's
-// parameters.
+// parameters. A call with a place() is carried out by the process that serves the place; any process carries out the
+// others.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,16 +17,31 @@
 
 namespace tidemark::table_store::calls {
 
+struct PartitionPlace {
+  std::string_view account, table, partition_key;
+};
+/// The home of an operation's ledger (common/kv/operation_ledgers.h).
+struct OperationPlace {
+  std::string_view account, operation_id;
+};
+/// A shard by its number; the first is the catalogue, which has the tables themselves.
+struct ShardNumber {
+  std::size_t shard = 0;
+};
+inline constexpr ShardNumber kCatalogue{0};
+
 struct CreateTable {
   static constexpr std::string_view kMethod = "table.create";
   using Reply = void;
   std::string account, table;
+  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
 };
 
 struct DeleteTable {
   static constexpr std::string_view kMethod = "table.delete";
   using Reply = void;
   std::string account, table;
+  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
 };
 
 struct DeleteTableFenced {
@@ -33,6 +49,7 @@ struct DeleteTableFenced {
   using Reply = void;
   std::string account, table;
   Fence fence;
+  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
 };
 
 struct TableExists {
@@ -57,6 +74,7 @@ struct Get {
   static constexpr std::string_view kMethod = "table.get";
   using Reply = std::optional<Entity>;
   std::string account, table, partition_key, row_key;
+  [[nodiscard]] PartitionPlace place() const { return {account, table, partition_key}; }
 };
 
 struct GetAll {
@@ -64,6 +82,7 @@ struct GetAll {
   using Reply = std::vector<std::optional<Entity>>;
   std::string account, table, partition_key;
   std::vector<std::string> row_keys;
+  [[nodiscard]] PartitionPlace place() const { return {account, table, partition_key}; }
 };
 
 struct Query {
@@ -85,6 +104,7 @@ struct Mutate {
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;
+  [[nodiscard]] PartitionPlace place() const { return {account, table, partition_key}; }
 };
 
 /// 1..1000 mutations in all. The mutations of each partition are a transaction of their own, with its own outcome.
@@ -113,12 +133,14 @@ struct Follow {
   bool anew = false;
   std::optional<Position> at = {};
   std::optional<Fence> fence = {};
+  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
 };
 
 struct Unfollow {
   static constexpr std::string_view kMethod = "table.unfollow";
   using Reply = void;
   std::string account, table, follower;
+  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
 };
 
 struct Followers {
@@ -150,12 +172,14 @@ struct PutFeed {
   using Reply = FeedStatus;
   std::string account, table;
   ChangeFeed feed;
+  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
 };
 
 struct DropFeed {
   static constexpr std::string_view kMethod = "table.drop_feed";
   using Reply = void;
   std::string account, table;
+  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
 };
 
 struct GetFeed {
@@ -184,6 +208,7 @@ struct OpenOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
+  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct CloseOperation {
@@ -191,6 +216,7 @@ struct CloseOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
+  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct ReadOperation {
@@ -203,6 +229,7 @@ struct ForgetOperation {
   static constexpr std::string_view kMethod = "table.forget";
   using Reply = void;
   std::string account, operation_id;
+  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct AgeNow {
@@ -217,6 +244,7 @@ struct Count {
   std::string account;
   Fence fence;
   std::uint64_t amount = 0;
+  [[nodiscard]] OperationPlace place() const { return {account, fence.operation_id}; }
 };
 
 }  // namespace tidemark::table_store::calls

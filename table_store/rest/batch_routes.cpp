@@ -243,8 +243,8 @@ Answer apply_changes(Call& call, const Batch& batch) {
   auto partition_key = operations.front().write.partition_key;
   CO_TRY(call.take_items({call.url.table, partition_key}, operations.size()));
   call.note_part(call.url.table, partition_key);
-  auto done = co_await call.service.mutate(call.account(), operations.front().url.table, partition_key,
-                                           std::move(mutations), std::move(fencing.fence));
+  auto done = co_await call.service.mutate_anywhere(call.account(), operations.front().url.table, partition_key,
+                                                    std::move(mutations), std::move(fencing.fence));
   if (!done) {
     if (concerns_whole_batch(done.error().code)) co_return fail(std::move(done.error()));
     co_return failed_change_set(call, batch, done.error());
@@ -306,15 +306,6 @@ Answer answer_query(Call& call, const BatchPart& part) {
 }
 
 }  // namespace
-
-std::optional<ChangedPartition> partition_of_batch(const Call& call, std::string_view body) {
-  const auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));
-  const auto batch = boundary ? parse_batch(body, *boundary) : Result<Batch>(fail(ErrorCode::kInvalidInput));
-  if (!batch || batch->changes.empty()) return std::nullopt;
-  auto first = read_operation(call, batch->changes.front());
-  if (!first) return std::nullopt;
-  return ChangedPartition{std::move(first->url.table), std::move(first->write.partition_key)};
-}
 
 Answer serve_batch(Call& call) {
   if (call.method != "POST") co_return fail(ErrorCode::kMethodNotAllowed);

@@ -4,14 +4,6 @@
 
 namespace tidemark::table_store {
 
-/// The partition that a batch changes, from the first operation: the entities of all others are in it too, or the batch
-/// is refused.
-struct ChangedPartition {
-  std::string table, partition_key;
-};
-/// Returns nothing if the batch changes nothing or cannot be understood.
-std::optional<ChangedPartition> partition_of_batch(const Call& call, std::string_view body);
-
 /// Answers 202 if the batch is well-formed and authorized, even if an operation failed.
 Answer serve_batch(Call& call);
 

@@ -102,7 +102,15 @@ Result<void> allow_write(const Call& call, const EntityWrite& write) {
   return {};
 }
 
-Result<http::Response> get_entity(Call& call) {
+namespace {
+
+/// A read of one entity: the caller may have it, and the request can be understood.
+struct PointRead {
+  std::vector<std::string> select;
+  http::Response response;
+};
+
+Result<PointRead> begin_read(Call& call) {
   TRY(call.allow({auth::ResourceType::kObject, "r"}));
   const auto& url = call.url;
   if (call.identity.scheme == auth::Scheme::kServiceSas && !call.bounds().contains(url.partition_key, url.row_key)) {
@@ -110,18 +118,40 @@ Result<http::Response> get_entity(Call& call) {
   }
   TRY(call.take_items({url.table, url.partition_key}, 1));
   call.note_part(url.table, url.partition_key);
-  auto select = TRY(parse_select(call.parameter("$select")));
+  return PointRead{TRY(parse_select(call.parameter("$select"))), {}};
+}
+
+void render_read(const Call& call, PointRead& read, const EntityView& entity) {
   auto scope = call.scope();
-  scope.select = &select;
-  http::Response response;
-  auto answer = [&](const EntityView& entity) {
-    response.set("Content-Type", json_content_type(call.level));
-    response.set("ETag", etag_of(entity.version));
-    append_entity_answer(response.body, scope, entity);
-  };
-  auto found = TRY(call.service.view(call.account(), url.table, url.partition_key, url.row_key, std::ref(answer)));
+  scope.select = &read.select;
+  read.response.set("Content-Type", json_content_type(call.level));
+  read.response.set("ETag", etag_of(entity.version));
+  append_entity_answer(read.response.body, scope, entity);
+}
+
+}  // namespace
+
+Result<http::Response> get_entity(Call& call) {
+  auto read = TRY(begin_read(call));
+  const auto& url = call.url;
+  const auto render = [&](const EntityView& entity) { render_read(call, read, entity); };
+  const bool found = TRY(call.service.view(call.account(), url.table, url.partition_key, url.row_key, render));
   if (!found) return fail(ErrorCode::kResourceNotFound);
-  return response;
+  return std::move(read.response);
+}
+
+Answer get_entity_anywhere(Call& call) {
+  const auto& url = call.url;
+  calls::Get get{call.account(), url.table, url.partition_key, url.row_key};
+  if (call.service.is_here(call.service.shard_of(get.account, get.table, get.partition_key))) {
+    co_return get_entity(call);
+  }
+  auto read = CO_TRY(begin_read(call));
+  const auto entity = CO_TRY(co_await call.service.call(std::move(get)));
+  if (!entity) co_return fail(ErrorCode::kResourceNotFound);
+  const auto block = property_block(entity->properties);
+  render_read(call, read, {entity->partition_key, entity->row_key, entity->version, entity->source_version, block});
+  co_return std::move(read.response);
 }
 
 Answer write_entity(Call& call) {
@@ -140,8 +170,8 @@ Answer write_entity(Call& call) {
   const auto row_key = write.mutation.row_key;
   std::vector<Mutation> mutations;
   mutations.push_back(std::move(write.mutation));
-  auto done = CO_TRY(co_await call.service.mutate(call.account(), call.url.table, std::move(write.partition_key),
-                                                  std::move(mutations), std::move(fencing.fence)));
+  auto done = CO_TRY(co_await call.service.mutate_anywhere(
+      call.account(), call.url.table, std::move(write.partition_key), std::move(mutations), std::move(fencing.fence)));
   const auto& outcome = done.outcomes.at(0);
   http::Response response;
   if (insert) {

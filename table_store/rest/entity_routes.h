@@ -8,6 +8,8 @@ namespace tidemark::table_store {
 
 /// Serves GET t(keys). Synchronous, which is the shortest way from the socket to the engine.
 Result<http::Response> get_entity(Call& call);
+/// Does the same in the process that serves the partition, which remembers its rows.
+Answer get_entity_anywhere(Call& call);
 /// Serves POST t, and PUT, PATCH, MERGE and DELETE t(keys).
 Answer write_entity(Call& call);
 

@@ -127,11 +127,12 @@ Answer serve_operation(Call& call) {
   auto fencing = CO_TRY(read_fencing(headers));
   if (!fencing.fence) co_return fail(missing_header(kOperationIdHeader));
   const auto& fence = *fencing.fence;
-  auto ledger = CO_TRY(co_await (reads ? call.service.read_operation(call.account(), fence.operation_id)
+  const auto& id = fence.operation_id;
+  auto ledger = CO_TRY(co_await (reads ? call.service.call(calls::ReadOperation{call.account(), id})
                                  : call.method == "DELETE"
-                                     ? call.service.close_operation(call.account(), fence.operation_id, fence.epoch)
-                                     : call.service.open_operation(call.account(), fence.operation_id, fence.epoch)));
-  co_return ledger_response(std::string_view(fence.operation_id).substr(kUserOperation.size()), ledger);
+                                     ? call.service.call(calls::CloseOperation{call.account(), id, fence.epoch})
+                                     : call.service.call(calls::OpenOperation{call.account(), id, fence.epoch})));
+  co_return ledger_response(std::string_view(id).substr(kUserOperation.size()), ledger);
 }
 
 }  // namespace tidemark::table_store

@@ -11,7 +11,7 @@
 #include "table_store/odata/odata_json.h"
 #include "table_store/odata/table_url.h"
 #include "table_store/rest/batch_mime.h"
-#include "table_store/storage/table_service.h"
+#include "table_store/storage/served_calls.h"
 
 namespace tidemark::table_store {
 

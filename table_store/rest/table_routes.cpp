@@ -6,7 +6,6 @@
 #include "table_store/rest/entity_routes.h"
 #include "table_store/rest/fencing.h"
 #include "table_store/rest/query_routes.h"
-#include "table_store/rest/request_place.h"
 #include "table_store/rest/table_errors.h"
 #include "table_store/rest/tables_routes.h"
 
@@ -112,23 +111,22 @@ TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, st
       service_(service),
       random_(random) {}
 
-Task<Result<service::Place>> TableRoutes::place_of(Call& call, http::BodyReadBefore& body) {
-  CO_TRY(read_request(call));
-  co_return co_await place_of_request(call, body);
-}
-
 /// Serves point reads, above all.
 std::optional<Result<http::Response>> TableRoutes::answer_at_once(Call& call) {
   if (auto read = read_request(call); !read) return fail(std::move(read.error()));
-  if (is_point_read(call)) return get_entity(call);
+  if (is_point_read(call) && !service_.is_shared()) return get_entity(call);
   return std::nullopt;
 }
 
 Answer TableRoutes::answer(Call& call) {
-  if (is_point_read(call)) co_return get_entity(call);
+  if (is_point_read(call)) co_return co_await get_entity_anywhere(call);
   const auto route = find_route(call);
   if (route == nullptr) co_return fail(ErrorCode::kMethodNotAllowed);
   co_return co_await route(call);
+}
+
+Task<Result<void>> TableRoutes::merge_properties(const std::string& account, std::string document) {
+  return service_.call(calls::SetServiceProperties{account, std::move(document)});
 }
 
 Result<StoredPolicies> TableRoutes::policies_of(const service::Call& call, std::string_view resource) const {

@@ -14,11 +14,11 @@ class TableRoutes final : public service::StoreFront<Call> {
 
  private:
   Call begin(http::Request& request) override { return {*this, request, service_, random_}; }
-  Task<Result<service::Place>> place_of(Call& call, http::BodyReadBefore& body) override;
   std::optional<Result<http::Response>> answer_at_once(Call& call) override;
   Answer answer(Call& call) override;
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
+  Task<Result<void>> merge_properties(const std::string& account, std::string document) override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;
   [[nodiscard]] http::Response render(const Error& error, const std::string& request_id,
                                       const service::Call* call) const override;

@@ -50,7 +50,7 @@ Answer create_table(Call& call) {
   const bool is_new = call.is_bounded() &&
                       (co_await call.service.find_table(call.account(), name)).failed_with(ErrorCode::kTableNotFound);
   if (is_new) CO_TRY(call.admit_unit());
-  CO_TRY(co_await call.service.create_table(call.account(), name));
+  CO_TRY(co_await call.service.call(calls::CreateTable{call.account(), name}));
   http::Response response;
   auto scope = call.scope();
   scope.table = name;
@@ -59,7 +59,7 @@ Answer create_table(Call& call) {
 }
 
 Answer delete_table(Call& call) {
-  auto done = co_await call.service.delete_table(call.account(), call.url.table);
+  auto done = co_await call.service.call(calls::DeleteTable{call.account(), call.url.table});
   if (done.failed_with(ErrorCode::kTableNotFound)) co_return fail(ErrorCode::kResourceNotFound);
   CO_TRY(std::move(done));
   co_return protocol::empty_response(204);
@@ -98,7 +98,7 @@ Answer serve_acl(Call& call) {
   if (call.method != "PUT") co_return fail(ErrorCode::kMethodNotAllowed);
   auto body = CO_TRY(co_await call.http.body->read_all(protocol::kMaxStoredPoliciesBytes));
   auto policies = CO_TRY(protocol::parse_stored_policies(body, kTablePermissions));
-  CO_TRY(co_await call.service.set_acl(call.account(), call.url.table, std::move(policies)));
+  CO_TRY(co_await call.service.call(calls::SetAcl{call.account(), call.url.table, std::move(policies)}));
   co_return protocol::empty_response(204);
 }
 

@@ -12,6 +12,8 @@
 #include "common/base/stored_policy.h"
 #include "common/kv/account_properties.h"
 #include "common/kv/operation_ledgers.h"
+#include "common/shards/peers.h"
+#include "table_store/client/table_calls.h"
 #include "table_store/model/changes.h"
 #include "table_store/model/feed.h"
 #include "table_store/model/filter.h"
@@ -72,6 +74,13 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {}, const Clock* ages = nullptr);
   TableService(const kv::Shards& shards, Clock& clock, Random& random, ScanLimits scans = {});
 
+  /// Other processes serve some of the shards. Call before the first request; `peers` must outlive the service.
+  void share_with(shards::Peers& peers) { peers_ = &peers; }
+  /// Carries out a call of client/table_calls.h or owner_calls.h, in the process that serves its place. Defined in
+  /// served_calls.h. kServerBusy: no process serves it now, or it is unknown whether the call was carried out.
+  template <class Call>
+  Task<Result<typename Call::Reply>> call(Call call);
+
   Task<Result<void>> create_table(std::string account, std::string table);
   /// O(1): the name is free at once; the rows are removed in the background.
   Task<Result<void>> delete_table(std::string account, std::string table);
@@ -103,6 +112,10 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// 1..100 mutations of distinct rows. Checks all limits of keys, properties and sizes.
   Task<MutationResult<MutateResult>> mutate(std::string account, std::string table, std::string partition_key,
                                             std::vector<Mutation> mutations, std::optional<Fence> fence);
+
+  /// Does the same in the process that serves the partition.
+  Task<MutationResult<MutateResult>> mutate_anywhere(std::string account, std::string table, std::string partition_key,
+                                                     std::vector<Mutation> mutations, std::optional<Fence> fence);
 
   /// 1..1000 mutations in all: each partition's like mutate(), in a transaction and with an outcome of its own.
   Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> mutate_all(std::string account,
@@ -174,10 +187,13 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Ends drops of tables that an earlier process began. Run it once at start.
   Task<Result<void>> finish_drops();
 
-  // Where processes share the shards, create, delete and set_acl are for the process that serves the catalogue, changes
-  // of entities for the one that serves their partition, and open, close, count and forget of an operation for the one
-  // that serves its home; they fail with kServerBusy elsewhere. Any process answers operations that only read.
+  // Where processes share the shards, call() and mutate_anywhere() pass on what changes something; the functions above
+  // fail with kServerBusy in another process than the one that serves the place of their call. Any process answers
+  // operations that only read.
 
+  [[nodiscard]] bool is_shared() const { return peers_ != nullptr; }
+  [[nodiscard]] bool is_here(std::size_t shard) const { return peers_ == nullptr || peers_->here(shard); }
+  [[nodiscard]] Clock& clock() const { return clock_; }
   /// Returns the shard that has the partition.
   [[nodiscard]] std::size_t shard_of(std::string_view account, std::string_view table,
                                      std::string_view partition_key) const;
@@ -188,6 +204,14 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   void lost(std::size_t shard) { shards_.lost(shard); }
 
  private:
+  // The shard of a call's place.
+  [[nodiscard]] std::size_t shard_at(const calls::PartitionPlace& place) const {
+    return shard_of(place.account, place.table, place.partition_key);
+  }
+  [[nodiscard]] std::size_t shard_at(const calls::OperationPlace& place) const {
+    return home_of(place.account, place.operation_id);
+  }
+  [[nodiscard]] std::size_t shard_at(calls::ShardNumber place) const { return place.shard; }
   /// Returns the stored bytes of an entity, if there is one; kTableNotFound.
   Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
                                                  std::string_view partition_key, std::string_view row_key);
@@ -227,7 +251,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
                                   kv::CatalogueCopies::Begin begin, const FailStep* step);
 
   TableShards shards_;
-  kv::Engine& engine_;  // of the catalogue
+  shards::Peers* peers_ = nullptr;  // null: all shards are here
+  kv::Engine& engine_;              // of the catalogue
   Clock& clock_;
   const Clock& ages_;
   ScanTurns turns_;

@@ -149,14 +149,9 @@ void SharedHost::share(Service& service, rpc::Dispatch own, shards::ShardRouter:
 }
 
 SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
-    : SharedHost(network, parts, seed),
-      service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_),
-      others_(service_, calls_, life_.clock()) {
-  share(service_, calls_.beside(others_.around(table_store::make_table_dispatch(service_))),
-        [this](std::string_view method, std::string_view payload) -> std::optional<shards::CallPlace> {
-          const auto shard = table_store::shard_of_call(service_, method, payload);
-          return shard ? std::optional(shards::CallPlace{.shard = *shard}) : std::nullopt;
-        });
+    : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_) {
+  service_.share_with(router_);
+  share(service_, calls_.beside(table_store::make_table_dispatch(service_)), {});
 }
 
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,

@@ -4,7 +4,6 @@
 #include "common/service/routed_calls.h"
 #include "common/shards/shard_router.h"
 #include "queue_service/storage/queue_service.h"
-#include "table_store/internal/table_owners.h"
 #include "table_store/storage/table_service.h"
 #include "tests/simulation/shared_owners.h"
 #include "tests/simulation/watched_engine.h"
@@ -93,7 +92,6 @@ class SharedTableHost final : public SharedHost {
  private:
   service::RoutedCalls calls_{router_};
   table_store::TableService service_;
-  table_store::TableOwners others_;
 };
 
 class SharedQueueHost final : public SharedHost {

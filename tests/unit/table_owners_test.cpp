@@ -16,7 +16,7 @@
 #include "common/service/routed_calls.h"
 #include "table_store/client/table_client.h"
 #include "table_store/internal/table_dispatch.h"
-#include "table_store/internal/table_owners.h"
+#include "table_store/storage/served_calls.h"
 #include "table_store/storage/table_service.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temporary_postgres.h"
@@ -39,13 +39,9 @@ class Process {
         engines_(owners_->make_engines()),
         router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
         service_(shards(), *clock_, random_),
-        others_(service_, calls_, *clock_),
         endpoint_("ipc://" + directory + "/" + name) {
-    const auto place_of = [this](auto method, auto payload) -> std::optional<shards::CallPlace> {
-      const auto shard = shard_of_call(service_, method, payload);
-      return shard ? std::optional(shards::CallPlace{.shard = *shard}) : std::nullopt;
-    };
-    const auto dispatch = router_.around(calls_.beside(others_.around(make_table_dispatch(service_))), place_of);
+    service_.share_with(router_);
+    const auto dispatch = router_.around(calls_.beside(make_table_dispatch(service_)));
     server_ = std::move(rpc::serve({.endpoint = endpoint_}, io_.get_executor(), dispatch).value());
     const auto gained = [this](std::size_t shard) { asio::co_spawn(io_, service_.gained(shard), asio::detached); };
     owners_
@@ -75,6 +71,7 @@ class Process {
     return asio::co_spawn(io_, std::move(task), asio::use_future).get();
   }
   [[nodiscard]] rpc::Transport& link() { return *link_; }
+  [[nodiscard]] TableService& service() { return service_; }
   [[nodiscard]] bool here(std::size_t shard) const { return router_.here(shard); }
   [[nodiscard]] std::size_t served() const {
     std::size_t count = 0;
@@ -98,7 +95,6 @@ class Process {
   shards::ShardRouter router_;
   service::RoutedCalls calls_{router_};
   TableService service_;
-  TableOwners others_;
   const std::string endpoint_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Transport> link_;
@@ -353,15 +349,56 @@ TEST_F(TableOwnersTest, AFeedHasTheChangesOfBoth) {
   EXPECT_TRUE(one_->run(at_one.changes("people", request)).failed_with(ErrorCode::kFeedNotFound));
 }
 
-TEST_F(TableOwnersTest, WhatWasPassedOnIsNotPassedOnAgain) {
-  for (const auto& [shard, partition] : places_) {
-    auto& there = one_->here(shard) ? *one_ : *two_;
-    auto& elsewhere = one_->here(shard) ? *two_ : *one_;
-    const auto method = std::string(rpc::kForwarded) + std::string(calls::Get::kMethod);
-    const auto payload = wire::encode(calls::Get{"acc", "people", partition, "r"});
-    EXPECT_TRUE(one_->run(elsewhere.link().call(method, payload, seconds(10))).failed_with(ErrorCode::kServerBusy));
-    EXPECT_TRUE(one_->run(there.link().call(method, payload, seconds(10))));
+/// Requests over HTTP make these calls, in whichever process they come to.
+TEST_F(TableOwnersTest, EitherProcessCarriesOutTheCallsOfRequests) {
+  for (auto* process : both()) {
+    auto& service = process->service();
+    const auto name = std::string(process == one_.get() ? "One" : "Two");
+    ASSERT_TRUE(process->run(service.call(calls::CreateTable{"acc", name})));
+    EXPECT_TRUE(
+        process->run(service.call(calls::CreateTable{"acc", name})).failed_with(ErrorCode::kTableAlreadyExists));
+    for (const auto& [shard, partition] : places_) {
+      auto two = put("r", 1);
+      two.push_back(put("s", 2).front());
+      const auto done = process->run(service.mutate_anywhere("acc", name, partition, two, std::nullopt));
+      ASSERT_TRUE(done) << done.error().message;
+      ASSERT_EQ(done->outcomes.size(), 2U);
+      EXPECT_EQ(done->blocks.at(1), property_block(two.at(1).properties));
+      two.at(1).kind = MutationKind::kInsert;
+      const auto refused = process->run(service.mutate_anywhere("acc", name, partition, two, std::nullopt));
+      ASSERT_TRUE(refused.failed_with(ErrorCode::kEntityAlreadyExists));
+      EXPECT_EQ(refused.error().index, 1U);
+      const auto found = process->run(service.call(calls::Get{"acc", name, partition, "s"}));
+      ASSERT_TRUE(found && *found);
+      EXPECT_EQ((*found)->version, done->outcomes.at(1).version);
+    }
+    ASSERT_TRUE(process->run(service.call(calls::SetAcl{"acc", name, {{"policy", {}, {}, {}}}})));
+    EXPECT_EQ(service.get_acl("acc", name)->size(), 1U);
+    const std::string document = "<StorageServiceProperties><Cors /></StorageServiceProperties>";
+    EXPECT_TRUE(process->run(service.call(calls::SetServiceProperties{"acc", document})));
+    const auto malformed = process->run(service.call(calls::SetServiceProperties{"acc", "nonsense"}));
+    EXPECT_TRUE(malformed.failed_with(ErrorCode::kInvalidXmlDocument));
+    ASSERT_TRUE(process->run(service.call(calls::DeleteTable{"acc", name})));
+    EXPECT_TRUE(process->run(service.call(calls::DeleteTable{"acc", name})).failed_with(ErrorCode::kResourceNotFound));
   }
+}
+
+TEST_F(TableOwnersTest, APassedOnCallIsNotPassedOnAgain) {
+  for (const auto& [shard, partition] : places_) {
+    const auto method = rpc::forwarded_to(shard, calls::Get::kMethod);
+    const auto payload = wire::encode(calls::Get{"acc", "people", partition, "r"});
+    for (auto* process : both()) {
+      const auto answered = process->run(process->link().call(method, payload, 10s));
+      EXPECT_EQ(answered.has_value(), process->here(shard));
+      if (!answered) EXPECT_EQ(answered.error().code, ErrorCode::kServerBusy);
+    }
+  }
+}
+
+TEST_F(TableOwnersTest, ACallForAShardThatDoesNotExistIsRefused) {
+  const auto payload = wire::encode(calls::MutateOn{kShards, "acc", on_all("r", 1), std::nullopt});
+  const auto answered = one_->run(one_->link().call(std::string(calls::MutateOn::kMethod), payload, 10s));
+  EXPECT_TRUE(answered.failed_with(ErrorCode::kInvalidInput));
 }
 
 }  // namespace
