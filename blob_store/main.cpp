@@ -110,7 +110,7 @@ class BlobStore final : public service::Store {
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
   [[nodiscard]] std::optional<shards::CallPlace> place_of_call(std::string_view method,
-                                                                std::string_view payload) const override {
+                                                               std::string_view payload) const override {
     const auto shard = shard_of_call(service_, method, payload);
     return shard ? std::optional(shards::CallPlace{*shard, kLongestCall}) : std::nullopt;
   }

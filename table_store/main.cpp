@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxShards = 64;
 
-Result<void> check_data(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+Result<void> check_data(std::span<const kv::Engine* const> shards, const shards::Placement& placement,
                         const std::filesystem::path&, kv::CheckRun& run) {
   return check_tables(shards, placement, run);
 }

@@ -19,8 +19,8 @@
 #include <random>
 
 #include "common/kv/key_codec.h"
-#include "common/kv/postgres_engine.h"
 #include "common/kv/rocksdb_engine.h"
+#include "common/postgres/postgres_engine.h"
 
 namespace {
 

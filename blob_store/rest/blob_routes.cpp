@@ -1,6 +1,7 @@
 #include "blob_store/rest/blob_routes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "blob_store/model/names.h"
 #include "blob_store/rest/blob_operations.h"
@@ -26,63 +27,67 @@ struct Route {
   std::string_view method;   // GET includes HEAD
   std::string_view restype;  // empty: any
   std::string_view comp;
+  analytics::Operation named;  // in logs and metrics; empty: by its headers (named_by_headers), or not at all
   auth::Need need;
   Answer (*run)(Call&);
-  bool of_snapshots = false;  // works with ?snapshot= as well
   Open open = Open::kNever;
+  bool of_snapshots = false;  // works with ?snapshot= as well
 };
 
 /// Only an account key or an account SAS grants these permissions.
-constexpr auth::Need owner_need(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
+constexpr auth::Need owner(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
 constexpr std::string_view kAnyLetter = "rwdlacuptf";
 
+using namespace operations;
 using enum ResourceType;
+using enum analytics::Access;
+using enum analytics::Effect;
+// clang-format off
 constexpr Route kOperations[] = {
-    {On::kAccount, "GET", "", "list", owner_need(kService, "l"), operations::list_containers},
-    {On::kAccount, "GET", "account", "properties", {kService, kAnyLetter}, operations::get_account},
-    {On::kAccount, "GET", "service", "stats", owner_need(kService, "r"), operations::get_stats},
-    {On::kAccount, "GET", "service", "properties", owner_need(kService, "r"), operations::get_service_properties},
-    {On::kAccount, "PUT", "service", "properties", owner_need(kService, "w"), operations::set_service_properties},
-    {On::kAccount, "POST", "service", "userdelegationkey", owner_need(kService, "k"), operations::get_delegation_key},
-    {On::kAccount, "GET", "", "blobs", owner_need(kService, "f"), operations::find_blobs},
-    {On::kAccount, "POST", "", "batch", owner_need(kObject, "dw"), operations::batch},
-    {On::kContainer, "GET", "account", "properties", {kContainer, kAnyLetter}, operations::get_account},
-    {On::kContainer, "GET", "container", "", owner_need(kContainer, "r"), operations::get_container, false,
-     Open::kContainer},
-    {On::kContainer, "GET", "container", "metadata", owner_need(kContainer, "r"), operations::get_container_metadata,
-     false, Open::kContainer},
-    {On::kContainer, "GET", "container", "acl", kAclNeed, operations::get_container_acl},
-    {On::kContainer, "GET", "container", "list", {kContainer, "l"}, operations::list_blobs, false, Open::kContainer},
-    {On::kContainer, "GET", "", "blobs", {kContainer, "f"}, operations::find_blobs},
-    {On::kContainer, "POST", "", "batch", {kObject, "dw"}, operations::batch},
-    {On::kContainer, "PUT", "container", "", owner_need(kContainer, "cw"), operations::create_container},
-    {On::kContainer, "PUT", "container", "metadata", owner_need(kContainer, "w"), operations::set_container_metadata},
-    {On::kContainer, "PUT", "container", "acl", kAclNeed, operations::set_container_acl},
-    {On::kContainer, "PUT", "container", "lease", owner_need(kContainer, "wd"), operations::lease_container},
-    {On::kContainer, "DELETE", "container", "", owner_need(kContainer, "d"), operations::delete_container},
-    {On::kBlob, "GET", "account", "properties", {kObject, kAnyLetter}, operations::get_account},
-    {On::kBlob, "GET", "", "", {kObject, "r"}, operations::read_blob, true, Open::kBlob},
-    {On::kBlob, "GET", "", "metadata", {kObject, "r"}, operations::read_blob_metadata, true, Open::kBlob},
-    {On::kBlob, "GET", "", "blocklist", {kObject, "r"}, operations::read_block_list, true, Open::kBlob},
-    {On::kBlob, "GET", "", "tags", {kObject, "t"}, operations::get_tags, true},
+    {On::kAccount, "GET", "", "list", {"ListContainers", kRead}, owner(kService, "l"), list_containers},
+    {On::kAccount, "GET", "account", "properties", {"GetAccountInformation", kRead}, {kService, kAnyLetter}, get_account},
+    {On::kAccount, "GET", "service", "stats", {"GetBlobServiceStats", kRead}, owner(kService, "r"), get_stats},
+    {On::kAccount, "GET", "service", "properties", {"GetBlobServiceProperties", kRead}, owner(kService, "r"), get_service_properties},
+    {On::kAccount, "PUT", "service", "properties", {"SetBlobServiceProperties", kWrite}, owner(kService, "w"), set_service_properties},
+    {On::kAccount, "POST", "service", "userdelegationkey", {}, owner(kService, "k"), get_delegation_key},
+    {On::kAccount, "GET", "", "blobs", {"FindBlobsByTags", kRead}, owner(kService, "f"), find_blobs},
+    {On::kAccount, "POST", "", "batch", {"BlobBatch", kWrite}, owner(kObject, "dw"), batch},
+    {On::kContainer, "GET", "account", "properties", {"GetAccountInformation", kRead}, {kContainer, kAnyLetter}, get_account},
+    {On::kContainer, "GET", "container", "", {"GetContainerProperties", kRead}, owner(kContainer, "r"), get_container, Open::kContainer},
+    {On::kContainer, "GET", "container", "metadata", {"GetContainerMetadata", kRead}, owner(kContainer, "r"), get_container_metadata, Open::kContainer},
+    {On::kContainer, "GET", "container", "acl", {"GetContainerACL", kRead}, kAclNeed, get_container_acl},
+    {On::kContainer, "GET", "container", "list", {"ListBlobs", kRead}, {kContainer, "l"}, list_blobs, Open::kContainer},
+    {On::kContainer, "GET", "", "blobs", {"FindBlobsByTags", kRead}, {kContainer, "f"}, find_blobs},
+    {On::kContainer, "POST", "", "batch", {"BlobBatch", kWrite}, {kObject, "dw"}, batch},
+    {On::kContainer, "PUT", "container", "", {"CreateContainer", kWrite}, owner(kContainer, "cw"), create_container},
+    {On::kContainer, "PUT", "container", "metadata", {"SetContainerMetadata", kWrite}, owner(kContainer, "w"), set_container_metadata},
+    {On::kContainer, "PUT", "container", "acl", {"SetContainerACL", kWrite}, kAclNeed, set_container_acl},
+    {On::kContainer, "PUT", "container", "lease", {}, owner(kContainer, "wd"), lease_container},
+    {On::kContainer, "DELETE", "container", "", {"DeleteContainer", kDelete, kRemovesUnit}, owner(kContainer, "d"), delete_container},
+    {On::kBlob, "GET", "account", "properties", {"GetAccountInformation", kRead}, {kObject, kAnyLetter}, get_account},
+    {On::kBlob, "GET", "", "", {"GetBlob", kRead}, {kObject, "r"}, read_blob, Open::kBlob, true},
+    {On::kBlob, "GET", "", "metadata", {"GetBlobMetadata", kRead}, {kObject, "r"}, read_blob_metadata, Open::kBlob, true},
+    {On::kBlob, "GET", "", "blocklist", {"GetBlockList", kRead}, {kObject, "r"}, read_block_list, Open::kBlob, true},
+    {On::kBlob, "GET", "", "tags", {"GetBlobTags", kRead}, {kObject, "t"}, get_tags, Open::kNever, true},
     // Operations that create a blob accept "c" as well: see write_conditions().
-    {On::kBlob, "PUT", "", "", {kObject, "wc"}, operations::put_blob},
-    {On::kBlob, "PUT", "", "block", {kObject, "wc"}, operations::put_block},
-    {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
-    {On::kBlob, "PUT", "", "appendblock", {kObject, "aw"}, operations::append_block},
-    {On::kBlob, "PUT", "", "seal", {kObject, "w"}, operations::seal_blob},
-    {On::kBlob, "PUT", "", "page", {kObject, "w"}, operations::put_page},
-    {On::kBlob, "GET", "", "pagelist", {kObject, "r"}, operations::read_page_ranges, true, Open::kBlob},
-    {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
-    {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
-    {On::kBlob, "PUT", "", "lease", {kObject, "wd"}, operations::lease_blob},
-    {On::kBlob, "PUT", "", "snapshot", {kObject, "wc"}, operations::snapshot_blob},
-    {On::kBlob, "PUT", "", "undelete", {kObject, "wd"}, operations::undelete_blob},
-    {On::kBlob, "PUT", "", "copy", {kObject, "w"}, operations::abort_copy},
-    {On::kBlob, "PUT", "", "tags", {kObject, "t"}, operations::set_tags, true},
-    {On::kBlob, "PUT", "", "tier", {kObject, "w"}, operations::set_tier, true},
-    {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob, true},
+    {On::kBlob, "PUT", "", "", {}, {kObject, "wc"}, put_blob},
+    {On::kBlob, "PUT", "", "block", {"PutBlock", kWrite, kAddsBytes}, {kObject, "wc"}, put_block},
+    {On::kBlob, "PUT", "", "blocklist", {"PutBlockList", kWrite}, {kObject, "wc"}, put_block_list},
+    {On::kBlob, "PUT", "", "appendblock", {"AppendBlock", kWrite, kAddsBytes}, {kObject, "aw"}, append_block},
+    {On::kBlob, "PUT", "", "seal", {"AppendBlobSeal", kWrite}, {kObject, "w"}, seal_blob},
+    {On::kBlob, "PUT", "", "page", {}, {kObject, "w"}, put_page},
+    {On::kBlob, "GET", "", "pagelist", {"GetPageRanges", kRead}, {kObject, "r"}, read_page_ranges, Open::kBlob, true},
+    {On::kBlob, "PUT", "", "properties", {"SetBlobProperties", kWrite}, {kObject, "w"}, set_blob_headers},
+    {On::kBlob, "PUT", "", "metadata", {"SetBlobMetadata", kWrite}, {kObject, "w"}, set_blob_metadata},
+    {On::kBlob, "PUT", "", "lease", {}, {kObject, "wd"}, lease_blob},
+    {On::kBlob, "PUT", "", "snapshot", {"SnapshotBlob", kWrite}, {kObject, "wc"}, snapshot_blob},
+    {On::kBlob, "PUT", "", "undelete", {"UndeleteBlob", kWrite}, {kObject, "wd"}, undelete_blob},
+    {On::kBlob, "PUT", "", "copy", {"AbortCopyBlob", kWrite}, {kObject, "w"}, abort_copy},
+    {On::kBlob, "PUT", "", "tags", {"SetBlobTags", kWrite}, {kObject, "t"}, set_tags, Open::kNever, true},
+    {On::kBlob, "PUT", "", "tier", {"SetBlobTier", kWrite}, {kObject, "w"}, set_tier, Open::kNever, true},
+    {On::kBlob, "DELETE", "", "", {"DeleteBlob", kDelete}, {kObject, "d"}, delete_blob, Open::kNever, true},
 };
+// clang-format on
 
 // Operations of the protocol that are not offered, or not with this method.
 constexpr std::string_view kKnownOperations[] = {"userdelegationkey", "batch",    "blobs", "lease",
@@ -103,17 +108,22 @@ Error unknown_operation(const Call& call) {
   return protocol::invalid_parameter("comp", comp);
 }
 
-Result<Route> find_operation(const Call& call) {
-  const auto level = call.container.empty() ? On::kAccount : call.blob.empty() ? On::kContainer : On::kBlob;
+/// Returns null if there is no such operation.
+const Route* find_route(On level, const service::Call& call) {
   const auto method = call.reads() ? "GET" : call.http.method;
-  const auto comp = call.parameter("comp");
-  const auto restype = call.parameter("restype");
+  const auto comp = call.parameter("comp").value_or("");
+  const auto restype = call.parameter("restype").value_or("");
   const auto* found = std::ranges::find_if(kOperations, [&](const Route& each) {
     return each.level == level && each.method == method && each.comp == comp &&
            (each.restype.empty() || each.restype == restype);
   });
-  const bool known = found != std::end(kOperations);
-  if (!known) return fail(unknown_operation(call));
+  return found == std::end(kOperations) ? nullptr : found;
+}
+
+Result<Route> find_operation(const Call& call) {
+  const auto level = call.container.empty() ? On::kAccount : call.blob.empty() ? On::kContainer : On::kBlob;
+  const auto* const found = find_route(level, call);
+  if (found == nullptr) return fail(unknown_operation(call));
   return *found;
 }
 
@@ -135,8 +145,44 @@ auth::Policy with_anybody(auth::Policy policy) {
 
 /// Checks that the call is allowed to users if it concerns the logs of storage analytics.
 Result<void> check_log_access(const Call& call, const Route& operation) {
-  if (call.container != kLogContainer || call.reads() || operation.run == operations::delete_blob) return {};
+  if (call.container != kLogContainer || call.reads() || operation.run == delete_blob) return {};
   return fail(ErrorCode::kInsufficientAccountPermissions, "Logs of storage analytics can be read and deleted only.");
+}
+
+/// Returns the operation for the action that a header names.
+analytics::Operation lease_operation(std::string_view action, bool of_blob) {
+  struct Lease {
+    std::string_view action, of_blob, of_container;
+  };
+  constexpr std::array<Lease, 5> kLeases{{{"acquire", "AcquireBlobLease", "AcquireContainerLease"},
+                                          {"renew", "RenewBlobLease", "RenewContainerLease"},
+                                          {"change", "ChangeBlobLease", "ChangeContainerLease"},
+                                          {"release", "ReleaseBlobLease", "ReleaseContainerLease"},
+                                          {"break", "BreakBlobLease", "BreakContainerLease"}}};
+  for (const auto& lease : kLeases) {
+    if (iequals_ascii(action, lease.action)) return {of_blob ? lease.of_blob : lease.of_container, kWrite};
+  }
+  return {};
+}
+
+/// Returns the operation of a PUT of a blob or of pages.
+analytics::Operation put_operation(const http::Request& request, bool of_pages) {
+  if (of_pages) {
+    const auto write = request.header("x-ms-page-write").value_or("");
+    return iequals_ascii(write, "clear") ? analytics::Operation{"ClearPage", kWrite}
+                                         : analytics::Operation{"PutPage", kWrite, kAddsBytes};
+  }
+  const bool whole = request.header("x-ms-blob-type").has_value();
+  if (!request.header("x-ms-copy-source")) return {"PutBlob", kWrite, kAddsBytes};
+  return {whole ? "PutBlobFromURL" : "CopyBlob", kWrite, kAddsBytes};
+}
+
+/// Names an operation that its URL alone does not name.
+analytics::Operation named_by_headers(const Route& route, const http::Request& request) {
+  const bool of_blob = route.level == On::kBlob;
+  if (route.comp == "lease") return lease_operation(request.header("x-ms-lease-action").value_or(""), of_blob);
+  if (of_blob && route.method == "PUT") return put_operation(request, route.comp == "page");
+  return {};
 }
 
 /// Sets the status, and the headers for clients that read no body.
@@ -180,6 +226,24 @@ Answer BlobRoutes::answer(Call& call) {
     co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
   if (operation.level == On::kBlob) call.note_part(call.container, call.blob);
   co_return co_await operation.run(call);
+}
+
+/// The request alone decides, so a refused one has a name as well.
+analytics::Operation BlobRoutes::operation_of(const service::Call& call) const {
+  if (call.http.method == "OPTIONS") return {"BlobPreflightRequest", kRead};
+  const auto rest = call.resource.rest;
+  const auto slash = rest.find('/');
+  const bool of_container = slash == std::string_view::npos || slash + 1 == rest.size();
+  const auto* const route = find_route(rest.empty() ? On::kAccount : of_container ? On::kContainer : On::kBlob, call);
+  if (route == nullptr) return {};
+  if (route->run == read_blob && call.http.method == "HEAD") return {"GetBlobProperties", kRead};
+  return route->named.name.empty() ? named_by_headers(*route, call.http) : route->named;
+}
+
+/// A batch succeeds regardless of its parts, so the container that it names may not exist.
+std::string_view BlobRoutes::name_of(const service::Call& call) const {
+  const bool batch = call.parameter_is("comp", "batch");
+  return batch ? std::string_view() : std::string_view(static_cast<const Call&>(call).container);
 }
 
 Result<StoredPolicies> BlobRoutes::policies_of(const service::Call& call, std::string_view resource) const {

@@ -12,8 +12,8 @@
 #include "blob_store/storage/blob_references.h"
 #include "blob_store/storage/container_rows.h"
 #include "blob_store/storage/contents.h"
-#include "common/kv/catalogue_copies.h"
-#include "common/kv/operation_ledgers.h"
+#include "common/shards/catalogue_copies.h"
+#include "common/shards/operation_ledgers.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -34,7 +34,7 @@ Result<std::vector<std::uint64_t>> numbers_of(const kv::Reader& rows, char kind,
 /// The part of a store that is checked: one of its shards.
 struct Part {
   std::size_t shard = 0;
-  const kv::Placement* placement = nullptr;
+  const shards::Placement* placement = nullptr;
   /// Files with ids that no shard gives are checked together with the first shard.
   [[nodiscard]] bool has(std::uint64_t id) const {
     const auto giver = Ids::shard_of(id);
@@ -229,7 +229,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       check(records::kStagedSummary, key, value);
       return {};
     case 'L':
-      if (!kv::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
+      if (!shards::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
       return {};
     case 'Q':
     case 'W':
@@ -399,12 +399,12 @@ Result<void> check_copies(std::span<const kv::Engine* const> shards, kv::CheckRu
   std::vector<std::shared_ptr<const kv::Reader>> rows;
   for (const auto* shard : shards) rows.push_back(shard->snapshot());
   const auto after = shards.front()->snapshot();
-  return kv::CatalogueCopies::check({*before, rows, *after}, blob_keys::kContainerCopy, ContainerRows(), run);
+  return shards::CatalogueCopies::check({*before, rows, *after}, blob_keys::kContainerCopy, ContainerRows(), run);
 }
 
 }  // namespace
 
-Result<void> check_blobs(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+Result<void> check_blobs(std::span<const kv::Engine* const> shards, const shards::Placement& placement,
                          const fs::path& payloads, kv::CheckRun& run, std::size_t at_once) {
   const auto catalogue = shards.front()->snapshot();
   const auto containers = TRY(containers_in(*catalogue));

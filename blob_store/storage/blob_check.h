@@ -8,7 +8,7 @@
 
 #include "blob_store/storage/payload_files.h"
 #include "common/kv/check.h"
-#include "common/kv/shards.h"
+#include "common/shards/shards.h"
 
 namespace tidemark::blob_store {
 
@@ -17,7 +17,7 @@ inline constexpr std::size_t kReferencesAtOnce = 2UL << 20;
 
 /// Checks the shards of a store. `payloads`: the directory of their files. If a shard has more to compare than
 /// `at_once`, its rows are walked several times, each time for a part of the ids.
-Result<void> check_blobs(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+Result<void> check_blobs(std::span<const kv::Engine* const> shards, const shards::Placement& placement,
                          const std::filesystem::path& payloads, kv::CheckRun& run,
                          std::size_t at_once = kReferencesAtOnce);
 

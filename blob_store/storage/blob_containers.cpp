@@ -20,7 +20,7 @@ Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata met
   Container container;
   container.metadata = std::move(metadata);
   container.public_access = std::move(public_access);
-  const auto create = [&](kv::Transaction& txn) -> Result<std::optional<kv::CatalogueCopies::Change>> {
+  const auto create = [&](kv::Transaction& txn) -> Result<std::optional<shards::CatalogueCopies::Change>> {
     auto existing = find_container(txn, ref);
     if (existing) return fail(ErrorCode::kContainerAlreadyExists);
     if (!existing.failed_with(ErrorCode::kContainerNotFound)) return fail(std::move(existing.error()));
@@ -34,7 +34,7 @@ Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata met
 }
 
 Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions conditions) {
-  const auto drop = [&](kv::Transaction& txn) -> Result<std::optional<kv::CatalogueCopies::Change>> {
+  const auto drop = [&](kv::Transaction& txn) -> Result<std::optional<shards::CatalogueCopies::Change>> {
     auto container = TRY(find_container(txn, ref));
     TRY(check_lease_of_write(container.lease, conditions.lease_id, clock_.now(), Leased::kContainer));
     TRY(check_write(conditions, &container.version, false));

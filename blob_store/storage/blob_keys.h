@@ -4,7 +4,7 @@
 //   'A' account(text)                                          service properties
 //   'B' generation(u64) name(bytes, to the end)                blob: headers, metadata, version, size, where its bytes are
 //   'C' account(text) container(text)                          container record with its generation
-//   'c' account(text) container(text)                          common/kv/catalogue_copies.h, if there are several shards
+//   'c' account(text) container(text)                          common/shards/catalogue_copies.h, if there are several shards
 //   'D' content or payload(u64)                                dead: its kind, and the content that may still be read
 //   'E' when(u64) generation(u64) name(text) version(u64)      when a retained deleted blob is removed for good
 //   'F'                                                        the id of the folder of payload files, if it is shared

@@ -50,7 +50,7 @@ class Names {
   const ShardRows& shards_;
   kv::KeyRange range_;
   NameOf name_of_;
-  std::optional<kv::MergedScan> cursor_;
+  std::optional<shards::MergedScan> cursor_;
   std::optional<std::string> name_;
 };
 
@@ -241,7 +241,7 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
 
 Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, ListRequest request) const {
   request.prefix = blob_name_of(std::move(request.prefix));
-  const auto rows = kv::snapshots_of(stored_);
+  const auto rows = shards::snapshots_of(stored_);
   const auto container = TRY(find_container(*rows.front(), ref));
   return Listing(rows, container.generation, request).page();
 }

@@ -7,8 +7,8 @@
 #include "blob_store/model/blob.h"
 #include "blob_store/model/block_list.h"
 #include "blob_store/storage/contents.h"
-#include "common/kv/catalogue_copies.h"
 #include "common/kv/engine.h"
+#include "common/shards/catalogue_copies.h"
 
 namespace tidemark::blob_store {
 
@@ -17,7 +17,7 @@ Result<Container> find_container(const kv::Reader& reader, const ContainerRef& r
 /// containers and service properties.
 struct Place {
   std::size_t shard = 0;
-  const kv::CatalogueCopies* containers = nullptr;  // on the other shards
+  const shards::CatalogueCopies* containers = nullptr;  // on the other shards
   std::uint32_t retained_days = 0;  // likewise; the retention of deleted blobs that the service properties set
   [[nodiscard]] Ids ids() const { return Ids(shard); }
 };

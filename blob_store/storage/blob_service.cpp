@@ -5,8 +5,8 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_retention.h"
-#include "common/kv/owner_calls.h"
 #include "common/process/failures.h"
+#include "common/shards/owner_calls.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -19,7 +19,7 @@ constexpr Duration kFinishAgain = std::chrono::seconds(1);
 
 }  // namespace
 
-BlobService::BlobService(kv::Shards shards, Clock& clock, Random& random, const PayloadFiles& files,
+BlobService::BlobService(shards::Shards shards, Clock& clock, Random& random, const PayloadFiles& files,
                          Executor background)
     : OperationLedgers(shards, &blob_keys::ledger),
       AccountProperties(shards.catalogue().engine, blob_keys::kServiceProperties, kSetServicePropertiesStep),

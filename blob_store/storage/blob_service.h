@@ -22,8 +22,8 @@
 #include "blob_store/storage/payload.h"
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
-#include "common/kv/operation_ledgers.h"
-#include "common/kv/shards.h"
+#include "common/shards/operation_ledgers.h"
+#include "common/shards/shards.h"
 
 namespace tidemark::blob_store {
 
@@ -153,14 +153,14 @@ struct PageRanges {
   std::optional<std::uint64_t> next;  // `from` of the next page
 };
 
-class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
+class BlobService : public shards::OperationLedgers, public kv::AccountProperties {
  public:
   /// `random`: for ids that clients see. `files` outlives service and readers. Staged blocks expire by the ages of the
   /// shards.
-  BlobService(kv::Shards shards, Clock& clock, Random& random, const PayloadFiles& files, Executor background);
+  BlobService(shards::Shards shards, Clock& clock, Random& random, const PayloadFiles& files, Executor background);
   /// Makes a service with one shard, with one clock for everything.
   BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files, Executor background)
-      : BlobService(kv::Shards{.all = {{engine, clock}}}, clock, random, files, std::move(background)) {}
+      : BlobService(shards::Shards{.all = {{engine, clock}}}, clock, random, files, std::move(background)) {}
   /// Call it before anything is written: cleans up after an earlier process.
   void start();
   /// Call it instead if processes share the shards: this one serves none yet. `payload_folder`: the id of the folder.
@@ -266,7 +266,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
 
  private:
   struct Shard {
-    Shard(std::size_t number_, const kv::Shard& stored, Clock& clock, const PayloadFiles& files, Executor background)
+    Shard(std::size_t number_, const shards::Shard& stored, Clock& clock, const PayloadFiles& files,
+          Executor background)
         : number(number_),
           engine(stored.engine),
           readers(clock),
@@ -344,7 +345,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<CopyOutcome>> copy_shared(CopyRequest request, BlobRef ref, Conditions conditions);
   Task<Result<CopyOutcome>> copy_bytes(CopyRequest request, BlobRef ref, Conditions conditions);
 
-  const kv::Shards stored_;
+  const shards::Shards stored_;
   Clock& clock_;
   Random& random_;
   const PayloadFiles& files_;
@@ -352,7 +353,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   mutable std::deque<Shard> shards_;
   std::string payload_folder_;  // the id of the folder, if processes share the shards
   const ContainerRows rows_{[this](std::size_t shard) { shards_[shard].collector.kick(); }};
-  kv::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, rows_};
+  shards::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, rows_};
 };
 
 }  // namespace tidemark::blob_store

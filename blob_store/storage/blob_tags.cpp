@@ -55,7 +55,7 @@ class Finder {
     const auto prefix = narrowest(generation);
     auto range = kv::under(prefix);
     if (container == from_container_) range.lower.append(from_name_);
-    kv::MergedScan cursor(shards_, range);
+    shards::MergedScan cursor(shards_, range);
     for (; cursor.valid(); cursor.next()) {
       const std::string name(cursor.key().substr(prefix.size()));
       if (looks_ == kMaxLooks || page_.items.size() == find_.limit) {
@@ -158,7 +158,7 @@ Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditio
 }
 
 Result<ListPage<FoundBlob>> BlobService::find_by_tags(const std::string& account, const TagFind& find) const {
-  const auto rows = kv::snapshots_of(stored_);
+  const auto rows = shards::snapshots_of(stored_);
   const auto& snapshot = rows.front();
   Finder finder(rows, find);
   const auto& named = find.search.container;

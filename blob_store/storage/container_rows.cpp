@@ -6,7 +6,7 @@
 
 namespace tidemark::blob_store {
 
-using kv::CatalogueCopies;
+using shards::CatalogueCopies;
 
 Result<std::optional<CatalogueCopies::Copy>> ContainerRows::read(const kv::Reader& catalogue, std::string_view account,
                                                                  std::string_view name) const {

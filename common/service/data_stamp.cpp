@@ -23,26 +23,26 @@ constexpr std::size_t kMaxOwnerBytes = 64;
 struct Stamp {
   std::string store, owner, engine;
   std::uint64_t format = 0;
-  kv::Placement placement = {};
+  shards::Placement placement = {};
 };
 
 std::string sum_of(const json& document) { return hex_encode(sha256(document.dump())); }
 
 /// Reads the placement: one shard if the document names none; nothing if the document is malformed.
-std::optional<kv::Placement> placement_in(const json& document) {
-  if (!document.contains("shards")) return kv::Placement();
+std::optional<shards::Placement> placement_in(const json& document) {
+  if (!document.contains("shards")) return shards::Placement();
   if (!document["shards"].is_number_unsigned() || !document.value("placement", json()).is_string()) return std::nullopt;
   const auto shards = document["shards"].get<std::uint64_t>();
   const auto bytes = hex_decode(document["placement"].get<std::string>());
-  kv::Placement::Key key{};
-  if (shards < 2 || shards > kv::kMaxShards || !bytes || bytes->size() != key.size()) return std::nullopt;
+  shards::Placement::Key key{};
+  if (shards < 2 || shards > shards::kMaxShards || !bytes || bytes->size() != key.size()) return std::nullopt;
   std::ranges::copy(*bytes, key.begin());
-  return kv::Placement(static_cast<std::size_t>(shards), key);
+  return shards::Placement(static_cast<std::size_t>(shards), key);
 }
 
-kv::Placement new_placement(std::size_t shards) {
+shards::Placement new_placement(std::size_t shards) {
   if (shards <= 1) return {};
-  kv::Placement::Key key{};
+  shards::Placement::Key key{};
   const auto random = make_system_random();
   for (auto& byte : key) byte = static_cast<std::uint8_t>(random->below(256));
   return {shards, key};

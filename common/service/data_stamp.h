@@ -17,7 +17,7 @@
 #include <string>
 
 #include "common/base/error.h"
-#include "common/kv/shards.h"
+#include "common/shards/shards.h"
 
 namespace tidemark::service {
 
@@ -34,7 +34,7 @@ struct StampOf {
 struct FolderStamp {
   std::string owner;
   bool stamped = false;  // false: there is no stamp yet
-  kv::Placement placement = {};
+  shards::Placement placement = {};
 };
 
 /// Checks the folder before anything in DATA/STORE is touched. If `make` is true and DATA/owner is missing, makes it

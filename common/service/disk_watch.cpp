@@ -17,7 +17,7 @@ constexpr auto kBetweenRestarts = std::chrono::seconds(10);
 
 }  // namespace
 
-DiskWatch::DiskWatch(kv::StoredShards& shards, Options options, std::function<void()> reopen)
+DiskWatch::DiskWatch(shards::StoredShards& shards, Options options, std::function<void()> reopen)
     : shards_(shards),
       options_(std::move(options)),
       reopen_(std::move(reopen)),

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/kv/stored_shards.h"
+#include "common/shards/stored_shards.h"
 
 namespace tidemark::service {
 
@@ -29,7 +29,7 @@ class DiskWatch {
   };
 
   /// Calls `reopen` at most once, on the watch's thread.
-  DiskWatch(kv::StoredShards& shards, Options options, std::function<void()> reopen);
+  DiskWatch(shards::StoredShards& shards, Options options, std::function<void()> reopen);
 
  private:
   void run(const std::stop_token& stop);
@@ -38,7 +38,7 @@ class DiskWatch {
   [[nodiscard]] bool recovered() const;
   [[nodiscard]] bool takes_writes() const;
 
-  kv::StoredShards& shards_;
+  shards::StoredShards& shards_;
   const Options options_;
   const std::function<void()> reopen_;
   bool short_of_space_ = false;

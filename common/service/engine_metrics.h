@@ -1,7 +1,7 @@
 // The figures of the storage engine as metrics: tidemark_database_...
 #pragma once
-#include "common/kv/postgres_engine.h"
 #include "common/kv/rocksdb_engine.h"
+#include "common/postgres/postgres_engine.h"
 #include "common/process/metrics.h"
 
 namespace tidemark::service {

@@ -1,15 +1,15 @@
-// The calls of common/kv/owner_calls.h, over the internal RPC. Thread safe.
+// The calls of common/shards/owner_calls.h, over the internal RPC. Thread safe.
 #pragma once
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "common/kv/owner_calls.h"
+#include "common/shards/owner_calls.h"
 #include "common/shards/shard_router.h"
 
 namespace tidemark::service {
 
-class RoutedCalls final : public kv::OwnerCalls {
+class RoutedCalls final : public shards::OwnerCalls {
  public:
   /// The router must outlive it.
   explicit RoutedCalls(shards::ShardRouter& router) : router_(router) {}

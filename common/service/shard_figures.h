@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "common/kv/shard_owners.h"
+#include "common/postgres/shard_owners.h"
 
 namespace tidemark::service {
 

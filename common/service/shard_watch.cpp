@@ -28,7 +28,7 @@ constexpr ShardFace::Handler kShardHandlers[] = {ShardFace::on<calls::ReadShards
 
 }  // namespace
 
-ShardWatch::ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners,
+ShardWatch::ShardWatch(const shards::StoredShards& shards, std::string process, const kv::ShardOwners* owners,
                        shards::ShardRouter* router, ShardCounts counts, Clock& clock)
     : shards_(shards),
       process_(std::move(process)),

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "common/kv/hot_names.h"
-#include "common/kv/shard_owners.h"
-#include "common/kv/stored_shards.h"
 #include "common/kv/stored_size.h"
+#include "common/postgres/shard_owners.h"
 #include "common/rpc/transport.h"
 #include "common/service/shard_calls.h"
+#include "common/shards/hot_names.h"
 #include "common/shards/shard_router.h"
+#include "common/shards/stored_shards.h"
 
 namespace tidemark::service {
 
@@ -31,11 +31,11 @@ class ShardWatch {
  public:
   /// All arguments must outlive it. `process`: the name of this one; `owners` and `router`: null if all shards are
   /// here.
-  ShardWatch(const kv::StoredShards& shards, std::string process, const kv::ShardOwners* owners,
+  ShardWatch(const shards::StoredShards& shards, std::string process, const kv::ShardOwners* owners,
              shards::ShardRouter* router, ShardCounts counts, Clock& clock);
 
   /// Returns the names of a shard, in which the store notes its writes.
-  [[nodiscard]] kv::HotNames& hot(std::size_t shard) { return hot_[shard]; }
+  [[nodiscard]] shards::HotNames& hot(std::size_t shard) { return hot_[shard]; }
   /// Notes the transaction counts until `stopping` is notified.
   Task<void> run(std::shared_ptr<Signal> stopping);
 
@@ -58,14 +58,14 @@ class ShardWatch {
   void add_sizes(StoreShards& shards);
   Task<void> add_others(StoreShards& shards);
 
-  const kv::StoredShards& shards_;
+  const shards::StoredShards& shards_;
   const std::string process_;
   const kv::ShardOwners* const owners_;
   shards::ShardRouter* const router_;
   const ShardCounts counts_;
   Clock& clock_;
   const Duration began_ = clock_.monotonic();
-  std::deque<kv::HotNames> hot_;
+  std::deque<shards::HotNames> hot_;
   Mutex mutex_;
   std::vector<std::deque<Sample>> samples_ GUARDED_BY(mutex_);  // of each shard, the oldest first
   std::vector<std::optional<kv::StoredSize>> known_sizes_ GUARDED_BY(mutex_);

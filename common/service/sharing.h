@@ -4,7 +4,7 @@
 #include <optional>
 #include <prometheus/metric_family.h>
 
-#include "common/kv/shard_owners.h"
+#include "common/postgres/shard_owners.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/forwarded_request.h"
 #include "common/service/routed_calls.h"
@@ -21,7 +21,7 @@ class Sharing {
   Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const StoreSettings& settings);
 
   [[nodiscard]] shards::ShardRouter& router() { return router_; }
-  [[nodiscard]] kv::OwnerCalls& calls() { return calls_; }
+  [[nodiscard]] shards::OwnerCalls& calls() { return calls_; }
   /// Makes the store's front pass requests on where they belong, unless the store passes on calls. Call before anything
   /// is served.
   void serve(Store& store);

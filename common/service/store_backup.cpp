@@ -39,7 +39,7 @@ auto StoreBackup::on_disk(Work work) {
       disk_, [work = std::move(work)]() mutable -> Task<Outcome> { co_return work(); }, asio::use_awaitable);
 }
 
-StoreBackup::StoreBackup(kv::StoredShards& shards, const FilesBeside* beside, fs::path folder, std::string part)
+StoreBackup::StoreBackup(shards::StoredShards& shards, const FilesBeside* beside, fs::path folder, std::string part)
     : shards_(shards),
       beside_(beside),
       folder_(std::move(folder)),

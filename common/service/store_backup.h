@@ -7,8 +7,8 @@
 #include <span>
 
 #include "common/base/async.h"
-#include "common/kv/stored_shards.h"
 #include "common/service/maintenance_calls.h"
+#include "common/shards/stored_shards.h"
 
 namespace tidemark::backup {
 struct Part;
@@ -33,7 +33,7 @@ class FilesBeside {
 class StoreBackup {
  public:
   /// `folder`: of the store. `beside` may be null. All arguments must outlive it.
-  StoreBackup(kv::StoredShards& shards, const FilesBeside* beside, std::filesystem::path folder, std::string part);
+  StoreBackup(shards::StoredShards& shards, const FilesBeside* beside, std::filesystem::path folder, std::string part);
   ~StoreBackup();
   StoreBackup(const StoreBackup&) = delete;
   StoreBackup& operator=(const StoreBackup&) = delete;
@@ -59,7 +59,7 @@ class StoreBackup {
   void tell(const backup::Part& part, bool done, std::string trouble = {});
   void lose_patience(const std::string& id);
 
-  kv::StoredShards& shards_;
+  shards::StoredShards& shards_;
   const FilesBeside* const beside_;
   const std::filesystem::path folder_, staging_;
   const std::string part_;

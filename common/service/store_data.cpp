@@ -9,8 +9,8 @@
 #include "common/base/random.h"
 #include "common/base/small_file.h"
 #include "common/base/text.h"
-#include "common/kv/postgres_engine.h"
 #include "common/kv/rocksdb_engine.h"
+#include "common/postgres/postgres_engine.h"
 #include "common/process/private_file.h"
 #include "common/process/process.h"
 #include "common/process/unique_name.h"
@@ -31,7 +31,7 @@ constexpr std::size_t kShareOfRecentRows = 4;  // a quarter of the memory is for
 /// Shards share the memory that one store would have.
 kv::RocksDbOptions files_options(const StoreSettings& settings, const std::filesystem::path& folder,
                                  const StoreDescription& description, std::size_t shard, std::size_t shards) {
-  kv::RocksDbOptions options{.path = kv::shard_folder(folder, shard, shards)};
+  kv::RocksDbOptions options{.path = shards::shard_folder(folder, shard, shards)};
   options.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
   const auto cache_bytes = (static_cast<std::size_t>(settings.block_cache_mib) << 20) / shards;
   options.recent_rows_bytes = cache_bytes / kShareOfRecentRows;
@@ -86,7 +86,7 @@ Result<void> check_unused(const std::filesystem::path& folder, std::string_view 
 /// Only the stamp tells which rows are on which shard.
 Result<void> check_not_divided(const std::filesystem::path& folder) {
   std::error_code unknown;
-  if (!std::filesystem::exists(kv::shard_folder(folder, 0, 2), unknown)) return {};
+  if (!std::filesystem::exists(shards::shard_folder(folder, 0, 2), unknown)) return {};
   return fail(ErrorCode::kCorruption, fmt::format("The rows in {} are divided over shards, and its file {} is missing. "
                                                   "Put it back from a backup.",
                                                   folder.string(), kStampName));
@@ -160,7 +160,7 @@ std::vector<prometheus::MetricFamily> figures_of(const std::vector<const Engine*
 
 /// Makes a shard for each engine that `open` returns.
 template <class Open>
-Result<void> open_shards(StoreData& stored, const kv::Placement& placement, Open open) {
+Result<void> open_shards(StoreData& stored, const shards::Placement& placement, Open open) {
   using Engine = typename std::invoke_result_t<Open&, std::size_t>::value_type::element_type;
   std::vector<std::unique_ptr<kv::StoredEngine>> engines;
   std::vector<const Engine*> seen;
@@ -169,7 +169,7 @@ Result<void> open_shards(StoreData& stored, const kv::Placement& placement, Open
     seen.push_back(engine.get());
     engines.push_back(std::move(engine));
   }
-  stored.shards = kv::StoredShards(std::move(engines), placement);
+  stored.shards = shards::StoredShards(std::move(engines), placement);
   count_sizes(stored, seen);
   stored.counts.transactions = [seen] { return transactions_of(seen); };
   stored.figures = [seen = std::move(seen)] { return figures_of(seen); };
@@ -201,12 +201,12 @@ Result<StoreData> open_in_files(const StoreSettings& settings, const std::filesy
 }
 
 /// Opens no shards: they are claimed later, when other processes can reach this one.
-Result<void> open_shared(StoreData& stored, const kv::PostgresOptions& options, const kv::Placement& placement) {
+Result<void> open_shared(StoreData& stored, const kv::PostgresOptions& options, const shards::Placement& placement) {
   const auto process = options.owner;
   stored.owners = TRY(kv::ShardOwners::open(options, process, placement.shards()));
   std::vector<std::unique_ptr<kv::StoredEngine>> engines;
   for (auto& engine : stored.owners->make_engines()) engines.push_back(std::move(engine));
-  stored.shards = kv::StoredShards(std::move(engines), placement);
+  stored.shards = shards::StoredShards(std::move(engines), placement);
   stored.counts.transactions = [&owners = *stored.owners] { return transactions_of(owners); };
   stored.figures = [&owners = *stored.owners] { return shard_figures(owners); };
   return {};
@@ -284,7 +284,7 @@ Result<void> check_one(const kv::StoredEngine& engine, const StoreDescription& d
   return description.check ? tell_walk(description.check(engine, folder, run), run) : Result<void>();
 }
 
-Result<void> check_together(const std::vector<const kv::Engine*>& engines, const kv::Placement& placement,
+Result<void> check_together(const std::vector<const kv::Engine*>& engines, const shards::Placement& placement,
                             const StoreDescription& description, const std::filesystem::path& folder,
                             kv::CheckRun& run) {
   if (!description.check_shards || engines.size() != placement.shards()) return {};
@@ -293,7 +293,7 @@ Result<void> check_together(const std::vector<const kv::Engine*>& engines, const
 
 }  // namespace
 
-Result<void> check_all(const kv::StoredShards& shards, const StoreDescription& description,
+Result<void> check_all(const shards::StoredShards& shards, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run) {
   std::vector<const kv::Engine*> engines;
   for (const auto& engine : shards) {
@@ -311,7 +311,7 @@ Result<void> check_folder_offline(const StoreSettings& settings, const StoreDesc
   const auto folder = data / description.folder;
   const auto stamp = check_folder(data, expected_stamp(settings, description), false);
   if (!stamp) run.found("stamp", "file " + std::string(kStampName), stamp.error().message);
-  const auto placement = stamp ? stamp->placement : kv::Placement();
+  const auto placement = stamp ? stamp->placement : shards::Placement();
   const auto shards = placement.shards();
   std::vector<std::unique_ptr<kv::StoredEngine>> opened;
   std::vector<const kv::Engine*> engines;

@@ -6,18 +6,18 @@
 #include <memory>
 
 #include "common/kv/check.h"
-#include "common/kv/shard_owners.h"
-#include "common/kv/stored_shards.h"
+#include "common/postgres/shard_owners.h"
 #include "common/process/metrics.h"
 #include "common/service/maintenance.h"
 #include "common/service/shard_watch.h"
 #include "common/service/store_process.h"
 #include "common/service/store_settings.h"
+#include "common/shards/stored_shards.h"
 
 namespace tidemark::service {
 
 struct StoreData {
-  kv::StoredShards shards;
+  shards::StoredShards shards;
   DataIdentity identity;
   std::function<std::vector<prometheus::MetricFamily>()> figures = {};
   /// Tells whether the engine's storage answers again after a failure; empty: if the disk takes writes.
@@ -37,7 +37,7 @@ Result<StoreData> open_data(const StoreSettings& settings, const std::filesystem
                             const StoreDescription& description);
 
 /// Checks every file and every row, and reports findings to `run`.
-Result<void> check_all(const kv::StoredShards& shards, const StoreDescription& description,
+Result<void> check_all(const shards::StoredShards& shards, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run);
 
 /// Does the same while no process uses the folder; prints each finding as a line of JSON. kCorruption if there are

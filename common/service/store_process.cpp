@@ -6,7 +6,6 @@
 #include "common/auth/bearer_token.h"
 #include "common/base/log.h"
 #include "common/kv/age_clock.h"
-#include "common/kv/operation_ledgers.h"
 #include "common/process/failures.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
@@ -22,6 +21,7 @@
 #include "common/service/sharing.h"
 #include "common/service/store_data.h"
 #include "common/service/store_settings.h"
+#include "common/shards/operation_ledgers.h"
 
 namespace tidemark::service {
 namespace {
@@ -140,7 +140,7 @@ Task<void> drop_old_ledgers(std::vector<kv::Engine*> shards, std::size_t shard, 
                             Duration retention, std::function<bool()> here, std::shared_ptr<Signal> stopping) {
   for (bool stopped = false; !stopped;) {
     Result<std::size_t> dropped = 0;
-    if (here()) dropped = co_await kv::drop_faded_ledgers(shards, shard, ledgers, retention, clock.now());
+    if (here()) dropped = co_await shards::drop_faded_ledgers(shards, shard, ledgers, retention, clock.now());
     if (!dropped && here()) process::log_failed_task("drop_old_ledgers", dropped.error());
     if (dropped && *dropped > 0) log_info("forgot operations count={}", *dropped);
     stopped = co_await stopping->wait(clock, std::chrono::hours(1));
@@ -172,7 +172,7 @@ SignedSas place_of(const StoreSettings& settings, const http::Server& server, bo
           .port = server.port()};
 }
 
-std::vector<MeasuredShard> measured(const kv::StoredShards& shards) {
+std::vector<MeasuredShard> measured(const shards::StoredShards& shards) {
   std::vector<MeasuredShard> measured;
   for (const auto& engine : shards) {
     measured.push_back(
@@ -249,7 +249,7 @@ class RunningStore {
   Ground& ground_;
   const StoreSettings& settings_ = ground_.settings;
   const StoreDescription& description_ = ground_.description;
-  kv::StoredShards& shards_ = ground_.stored.shards;
+  shards::StoredShards& shards_ = ground_.stored.shards;
   http::Server& server_ = *ground_.server;
   std::deque<kv::AgeClock> ages_;           // of each shard
   const std::unique_ptr<Sharing> sharing_;  // null: all shards are here
@@ -288,7 +288,7 @@ class RunningStore {
 };
 
 StoreContext RunningStore::context() {
-  kv::Shards shards{{}, shards_.placement(), sharing_ ? &sharing_->calls() : nullptr};
+  shards::Shards shards{{}, shards_.placement(), sharing_ ? &sharing_->calls() : nullptr};
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     ages_.emplace_back(shards_[i], *ground_.clock);
     shards.all.push_back({shards_[i], ages_.back(), &shard_watch_.hot(i)});

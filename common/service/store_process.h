@@ -12,7 +12,6 @@
 #include "common/base/random.h"
 #include "common/http/server.h"
 #include "common/kv/fading_rows.h"
-#include "common/kv/shards.h"
 #include "common/process/config.h"
 #include "common/process/metrics.h"
 #include "common/rpc/transport.h"
@@ -20,11 +19,12 @@
 #include "common/service/holdings.h"
 #include "common/service/store_backup.h"
 #include "common/shards/shard_router.h"
+#include "common/shards/shards.h"
 
 namespace tidemark::service {
 
 struct StoreContext {
-  kv::Shards shards;
+  shards::Shards shards;
   kv::Engine& engine;  // of the first shard, as is the next member
   const Clock& ages;   // how old things are: common/kv/age_clock.h
   Clock& clock;
@@ -100,7 +100,7 @@ struct StoreDescription {
   /// The largest number of shards over which its rows can be divided.
   std::size_t max_shards = 1;
   /// Takes the place of `check` for a store whose shards refer to each other: checks all shards together.
-  using CheckShards = std::function<Result<void>(std::span<const kv::Engine* const>, const kv::Placement&,
+  using CheckShards = std::function<Result<void>(std::span<const kv::Engine* const>, const shards::Placement&,
                                                  const std::filesystem::path& folder, kv::CheckRun&)>;
   CheckShards check_shards = {};
   /// Whether several processes can share the shards.

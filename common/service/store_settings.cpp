@@ -66,7 +66,7 @@ void declare_storage(process::Settings& settings, StoreSettings& s) {
   settings.add("database_snapshots", s.database_snapshots, 2, 1000,
                "for engine postgres: connections that queries, listings and checks may hold at once; beyond that, 503 "
                "ServerBusy is the answer");
-  settings.add("shards", s.shards, 0, kv::kMaxShards,
+  settings.add("shards", s.shards, 0, shards::kMaxShards,
                "over how many shards a new store divides its rows, each with a writer and a log of its own; 0: over "
                "one, or as many as its data has. The number never changes");
   settings.add("share_shards", s.share_shards,

@@ -8,7 +8,7 @@
 namespace tidemark::shards {
 namespace {
 
-using Place = kv::ShardPlaces::Place;
+using Place = shards::ShardPlaces::Place;
 
 constexpr std::string_view kLook = "owners.look";
 /// The wait for a shard that is being handed over.
@@ -37,7 +37,7 @@ Error told(Error error) {
 
 }  // namespace
 
-ShardRouter::ShardRouter(kv::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link)
+ShardRouter::ShardRouter(shards::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link)
     : places_(places), clock_(clock), executor_(std::move(executor)), open_link_(std::move(open_link)) {}
 
 Task<Result<Place>> ShardRouter::find(std::size_t shard) {

@@ -12,8 +12,8 @@
 
 #include "common/base/async.h"
 #include "common/base/mutex.h"
-#include "common/kv/shard_places.h"
 #include "common/shards/peers.h"
+#include "common/shards/shard_places.h"
 
 namespace tidemark::shards {
 
@@ -22,11 +22,11 @@ class ShardRouter final : public Peers {
   /// Opens a link to a process by the address that it is known by; null: no link is possible.
   using OpenLink = std::function<std::unique_ptr<rpc::Transport>(const std::string& address)>;
   /// All arguments must outlive it.
-  ShardRouter(kv::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link);
+  ShardRouter(shards::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link);
 
   [[nodiscard]] bool here(std::size_t shard) const override { return places_.place_of(shard).here; }
   /// Returns the process that serves the shard. Waits for a moment while there is none. kServerBusy if that lasts.
-  Task<Result<kv::ShardPlaces::Place>> find(std::size_t shard);
+  Task<Result<shards::ShardPlaces::Place>> find(std::size_t shard);
   Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload) override {
     return forward_to(place, std::move(method), std::move(payload), nullptr);
   }
@@ -63,7 +63,7 @@ class ShardRouter final : public Peers {
   void close();
   [[nodiscard]] std::uint64_t forwarded() const { return forwarded_; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
-  [[nodiscard]] const kv::ShardPlaces& places() const { return places_; }
+  [[nodiscard]] const shards::ShardPlaces& places() const { return places_; }
 
  private:
   Task<Result<std::string>> answer(rpc::Dispatch own, PlaceOf place_of, std::string method, std::string payload);
@@ -71,7 +71,7 @@ class ShardRouter final : public Peers {
                                  std::string method, std::string payload);
   std::shared_ptr<rpc::Transport> link(const std::string& address);
 
-  kv::ShardPlaces& places_;
+  shards::ShardPlaces& places_;
   Clock& clock_;
   const Executor executor_;
   const OpenLink open_link_;

@@ -23,7 +23,7 @@ constexpr Duration kTurnPatience = std::chrono::seconds(5);
 
 }  // namespace
 
-QueueService::Core::Core(kv::Shards shards_, Clock& clock_, Random& random_, ServiceLimits limits_)
+QueueService::Core::Core(shards::Shards shards_, Clock& clock_, Random& random_, ServiceLimits limits_)
     : clock(clock_), random(random_), limits(limits_), stored(std::move(shards_)), arrivals(clock_) {
   for (const auto& shard : stored.all) shards.push_back(std::make_shared<Shard>(shards.size(), shard, clock, arrivals));
 }

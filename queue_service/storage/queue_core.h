@@ -26,7 +26,7 @@ Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id, s
 std::string hash_of(const PutRequest& request);
 
 struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
-  Shard(std::size_t number_, const kv::Shard& stored, Clock& clock_, Arrivals& arrivals_)
+  Shard(std::size_t number_, const shards::Shard& stored, Clock& clock_, Arrivals& arrivals_)
       : number(number_), engine(stored.engine), clock(clock_), ages(stored.ages), arrivals(arrivals_) {}
 
   const std::size_t number;
@@ -68,7 +68,7 @@ struct QueueService::Shard : std::enable_shared_from_this<QueueService::Shard> {
 };
 
 struct QueueService::Core {
-  Core(kv::Shards stored, Clock& clock, Random& random, ServiceLimits limits);
+  Core(shards::Shards stored, Clock& clock, Random& random, ServiceLimits limits);
 
   /// Returns a queue's shard. A queue and its poison queue are on one shard, and its parts on the ones that follow.
   [[nodiscard]] Shard& of(std::string_view account, std::string_view queue) const {
@@ -136,7 +136,7 @@ struct QueueService::Core {
   Clock& clock;
   Random& random;
   const ServiceLimits limits;
-  const kv::Shards stored;
+  const shards::Shards stored;
   Arrivals arrivals;
   std::vector<std::shared_ptr<Shard>> shards;
   shards::Peers* peers = nullptr;       // null: all shards are here

@@ -106,9 +106,9 @@ Result<FiguresPage> QueueService::all_figures(std::string_view account, std::str
   const auto all = account.empty()
                        ? queue_keys::all_queues()
                        : kv::KeyRange{queue_keys::queues_of(account), kv::prefix_end(queue_keys::queues_of(account))};
-  const auto snapshots = kv::snapshots_of(core_->stored);
+  const auto snapshots = shards::snapshots_of(core_->stored);
   FiguresPage page;
-  kv::MergedScan queues(snapshots, {std::max(all.lower, std::string(from)), all.upper});
+  shards::MergedScan queues(snapshots, {std::max(all.lower, std::string(from)), all.upper});
   for (; queues.valid(); queues.next()) {
     auto name = queue_keys::account_and_queue(queues.key());
     if (!name) return fail(ErrorCode::kCorruption);

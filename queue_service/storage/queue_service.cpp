@@ -23,7 +23,7 @@ constexpr int kMaxTidyTurns = 16;
 
 }  // namespace
 
-QueueService::QueueService(const kv::Shards& shards, Clock& clock, Random& random, ServiceLimits limits)
+QueueService::QueueService(const shards::Shards& shards, Clock& clock, Random& random, ServiceLimits limits)
     : AccountProperties(shards.catalogue().engine, queue_keys::kServiceProperties, kSetServicePropertiesStep),
       core_(std::make_shared<Core>(shards, clock, random, limits)) {}
 QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits, const Clock* ages)
@@ -172,7 +172,7 @@ Result<QueuePage> QueueService::list_queues(std::string_view account, std::strin
   kv::KeyRange range{queue_keys::queue(account, start), kv::prefix_end(queue_keys::queues_of(account))};
   QueuePage page;
   std::size_t bytes = 0;
-  kv::MergedScan queues(kv::snapshots_of(core_->stored), range);
+  shards::MergedScan queues(shards::snapshots_of(core_->stored), range);
   for (; queues.valid(); queues.next()) {
     auto name = queue_keys::queue_name(queues.key(), account);
     if (!name) return fail(ErrorCode::kCorruption);

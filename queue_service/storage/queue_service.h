@@ -15,8 +15,8 @@
 #include "common/base/async.h"
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
-#include "common/kv/shards.h"
 #include "common/shards/peers.h"
+#include "common/shards/shards.h"
 #include "queue_service/client/queue_calls.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/message_requests.h"
@@ -77,7 +77,7 @@ struct Upkeep {
 
 class QueueService : public kv::AccountProperties {
  public:
-  QueueService(const kv::Shards& shards, Clock& clock, Random& random, ServiceLimits limits = {});
+  QueueService(const shards::Shards& shards, Clock& clock, Random& random, ServiceLimits limits = {});
   /// For one shard. `ages`: the clock by which messages and keys expire (common/kv/age_clock.h); by default the same
   /// clock.
   QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits = {},

@@ -20,7 +20,7 @@ namespace tidemark::table_store::calls {
 struct PartitionPlace {
   std::string_view account, table, partition_key;
 };
-/// The home of an operation's ledger (common/kv/operation_ledgers.h).
+/// The home of an operation's ledger (common/shards/operation_ledgers.h).
 struct OperationPlace {
   std::string_view account, operation_id;
 };

@@ -18,7 +18,7 @@ struct MutationJob {
   std::optional<std::size_t> at = {};  // the mutation at fault for an error, if there is one
   NotedFeeds feeds = {};
   TableShard* shard = nullptr;  // the shard that has the partition
-  // As in common/kv/operation_ledgers.h, for the fence on this shard.
+  // As in common/shards/operation_ledgers.h, for the fence on this shard.
   bool entered = false, turned_away = false;
 };
 

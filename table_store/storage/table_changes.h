@@ -1,8 +1,8 @@
 // Changes of a table that concern every shard of the store: its drop, and changes of its followers. They are changes of
-// the catalogue (common/kv/catalogue_copies.h): each shard makes its part in a transaction of its own, and the first,
-// which has the table, makes it last. Each shard has a log of the changes that were made there, and a record of the
-// followers: a follower's place in that log, and a feed's begin. With one shard all of it is one transaction. A drop
-// that an earlier version began is the generation alone, 8 bytes. Private to storage/. Pure.
+// the catalogue (common/shards/catalogue_copies.h): each shard makes its part in a transaction of its own, and the
+// first, which has the table, makes it last. Each shard has a log of the changes that were made there, and a record of
+// the followers: a follower's place in that log, and a feed's begin. With one shard all of it is one transaction. A
+// drop that an earlier version began is the generation alone, 8 bytes. Private to storage/. Pure.
 #pragma once
 #include <string>
 

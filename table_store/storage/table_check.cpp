@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "common/kv/operation_ledgers.h"
+#include "common/shards/operation_ledgers.h"
 #include "table_store/model/property_block.h"
 #include "table_store/storage/change_records.h"
 #include "table_store/storage/table_keys.h"
@@ -74,7 +74,7 @@ class KnownTables {
       auto rest = marks->key().substr(1);
       const auto account = kv::take_text(rest);
       const auto table = kv::take_text(rest);
-      if (!account || !table || !TRY(kv::CatalogueCopies::is_changing(catalogue, kCopiedTable, *account, *table)))
+      if (!account || !table || !TRY(shards::CatalogueCopies::is_changing(catalogue, kCopiedTable, *account, *table)))
         continue;
       changing_.insert(feed_key(*account, *table));
     }
@@ -101,7 +101,7 @@ class KnownTables {
 /// Checks the rows of one shard.
 class RowCheck {
  public:
-  RowCheck(const kv::Reader& rows, std::size_t shard, const kv::Placement& placement, const KnownTables& tables,
+  RowCheck(const kv::Reader& rows, std::size_t shard, const shards::Placement& placement, const KnownTables& tables,
            kv::CheckRun& run)
       : rows_(rows), shard_(shard), placement_(placement), tables_(tables), run_(run) {}
 
@@ -218,7 +218,7 @@ class RowCheck {
         if (!kHeadRecord.decode(value)) wrong("record", key, "the head of a feed cannot be read");
         return {};
       case 'o':
-        if (!kv::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
+        if (!shards::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
         return {};
       case 'a':
       case 'c':
@@ -243,7 +243,7 @@ class RowCheck {
 
   const kv::Reader& rows_;
   const std::size_t shard_;
-  const kv::Placement& placement_;
+  const shards::Placement& placement_;
   const KnownTables& tables_;
   kv::CheckRun& run_;
   std::uint64_t last_version_ = 0, last_generation_ = 0;
@@ -255,7 +255,7 @@ class RowCheck {
 }  // namespace
 
 /// Compares the rows of other shards with the catalogue before and after: tables come and go meanwhile.
-Result<void> check_tables(std::span<const kv::Engine* const> shards, const kv::Placement& placement,
+Result<void> check_tables(std::span<const kv::Engine* const> shards, const shards::Placement& placement,
                           kv::CheckRun& run) {
   std::vector<std::shared_ptr<const kv::Reader>> rows;
   for (const auto* shard : shards) rows.push_back(shard->snapshot());
@@ -267,12 +267,12 @@ Result<void> check_tables(std::span<const kv::Engine* const> shards, const kv::P
     TRY(RowCheck(*rows[shard], shard, placement, tables, run).walk());
   }
   const std::vector<std::unique_ptr<TableShard>> none;
-  return kv::CatalogueCopies::check({*rows.front(), rows, *after}, kCopiedTable, CopiedTables(none), run);
+  return shards::CatalogueCopies::check({*rows.front(), rows, *after}, kCopiedTable, CopiedTables(none), run);
 }
 
 Result<void> check_tables(const kv::Engine& engine, kv::CheckRun& run) {
   const auto* only = &engine;
-  return check_tables({&only, 1}, kv::Placement(), run);
+  return check_tables({&only, 1}, shards::Placement(), run);
 }
 
 }  // namespace tidemark::table_store

@@ -4,11 +4,12 @@
 #include <span>
 
 #include "common/kv/check.h"
-#include "common/kv/shards.h"
+#include "common/shards/shards.h"
 
 namespace tidemark::table_store {
 
-Result<void> check_tables(std::span<const kv::Engine* const> shards, const kv::Placement& placement, kv::CheckRun& run);
+Result<void> check_tables(std::span<const kv::Engine* const> shards, const shards::Placement& placement,
+                          kv::CheckRun& run);
 /// Checks a store of one shard.
 Result<void> check_tables(const kv::Engine& engine, kv::CheckRun& run);
 

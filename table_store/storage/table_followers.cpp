@@ -282,7 +282,7 @@ Task<Result<void>> TableService::acknowledge_on(std::size_t shard, std::string f
   co_return Result<void>{};
 }
 
-void TableService::offer_steps(kv::OwnerCalls& owners) {
+void TableService::offer_steps(shards::OwnerCalls& owners) {
   owners.offer(kAcknowledge, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
     auto passed = CO_TRY(kPassed.decode(payload));
     CO_TRY(co_await acknowledge_on(shard, std::move(passed.feed_key), std::move(passed.follower), passed.position));

@@ -3,7 +3,7 @@
 //   key                                                  value (table_records.h)
 //   'c' text(account) text(lower-case table name)        in a store of several shards, the copy of the table's row on
 //                                                        each but the first, and on that the mark of a change:
-//                                                        common/kv/catalogue_copies.h
+//                                                        common/shards/catalogue_copies.h
 //   'd' u64(generation)                                  empty: a dropped table, or a feed without followers, whose
 //                                                        rows are still to be erased
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity

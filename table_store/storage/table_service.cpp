@@ -37,9 +37,9 @@ Result<NotedFeeds> note_creation(kv::Transaction& txn, const std::shared_ptr<con
 }  // namespace
 
 TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans, const Clock* ages)
-    : TableService(kv::Shards{{{engine, ages == nullptr ? clock : *ages}}}, clock, random, scans) {}
+    : TableService(shards::Shards{{{engine, ages == nullptr ? clock : *ages}}}, clock, random, scans) {}
 
-TableService::TableService(const kv::Shards& shards, Clock& clock, Random&, ScanLimits scans)
+TableService::TableService(const shards::Shards& shards, Clock& clock, Random&, ScanLimits scans)
     : OperationLedgers(shards, &operation_key, &kLedgerStep),
       AccountProperties(shards.catalogue().engine, kServiceProperties, kSetServicePropertiesStep),
       shards_(shards, clock,
@@ -130,7 +130,7 @@ Task<Result<void>> TableService::drop(std::string account, std::string table, st
 }
 
 Task<Result<bool>> TableService::change_table(std::string account, std::string table, std::optional<Fence> fence,
-                                              kv::CatalogueCopies::Begin begin, const FailStep* step) {
+                                              shards::CatalogueCopies::Begin begin, const FailStep* step) {
   const auto name = to_lower_ascii(table);
   if (!fence) co_return co_await shards_.copies().change(account, name, std::move(begin), step);
   bool entered = false, turned_away = false;

@@ -11,7 +11,7 @@
 #include "common/base/random.h"
 #include "common/base/stored_policy.h"
 #include "common/kv/account_properties.h"
-#include "common/kv/operation_ledgers.h"
+#include "common/shards/operation_ledgers.h"
 #include "common/shards/peers.h"
 #include "table_store/client/table_calls.h"
 #include "table_store/model/changes.h"
@@ -68,11 +68,11 @@ struct MutationJob;
 struct NotedFeeds;
 struct TableChange;
 
-class TableService : public kv::OperationLedgers, public kv::AccountProperties {
+class TableService : public shards::OperationLedgers, public kv::AccountProperties {
  public:
   /// `ages`: the clock by which the age of stored things is judged (common/kv/age_clock.h); by default the same clock.
   TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {}, const Clock* ages = nullptr);
-  TableService(const kv::Shards& shards, Clock& clock, Random& random, ScanLimits scans = {});
+  TableService(const shards::Shards& shards, Clock& clock, Random& random, ScanLimits scans = {});
 
   /// Other processes serve some of the shards. Call before the first request; `peers` must outlive the service.
   void share_with(shards::Peers& peers) { peers_ = &peers; }
@@ -228,7 +228,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Makes a part of acknowledge(), on a shard of this process.
   Task<Result<void>> acknowledge_on(std::size_t shard, std::string feed_key, std::string follower, Version position);
   /// Offers the steps that other processes ask of this one.
-  void offer_steps(kv::OwnerCalls& owners);
+  void offer_steps(shards::OwnerCalls& owners);
   /// Returns false at the end of the wait, and true if there are changes after the position `seen`, or there may be
   /// some on a shard that another process serves.
   Task<bool> await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end, Position seen);
@@ -248,7 +248,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
                                                      TableChange change) const;
   /// Makes the change in one transaction with the fence's check and count, if there is a fence.
   Task<Result<bool>> change_table(std::string account, std::string table, std::optional<Fence> fence,
-                                  kv::CatalogueCopies::Begin begin, const FailStep* step);
+                                  shards::CatalogueCopies::Begin begin, const FailStep* step);
 
   TableShards shards_;
   shards::Peers* peers_ = nullptr;  // null: all shards are here

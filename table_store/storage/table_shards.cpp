@@ -15,7 +15,7 @@ Result<std::uint64_t> generation_in(std::string_view bytes) {
   return *generation;
 }
 
-std::vector<std::unique_ptr<TableShard>> shards_of(const kv::Shards& stored) {
+std::vector<std::unique_ptr<TableShard>> shards_of(const shards::Shards& stored) {
   std::vector<std::unique_ptr<TableShard>> all;
   for (const auto& shard : stored.all) all.push_back(std::make_unique<TableShard>(all.size(), shard.engine));
   return all;
@@ -52,7 +52,7 @@ std::shared_ptr<void> CopiedTables::hold(std::size_t shard, const std::string& a
   return std::make_shared<TableDirectory::Change>(shards_[shard]->directory, table_key(account, table));
 }
 
-TableShards::TableShards(kv::Shards stored, Clock& clock, CopiedTables::Collect collect)
+TableShards::TableShards(shards::Shards stored, Clock& clock, CopiedTables::Collect collect)
     : stored_(std::move(stored)),
       all_(shards_of(stored_)),
       tables_(all_, std::move(collect)),

@@ -1,13 +1,13 @@
 // The shards of the table store (docs/scale.md): the entities of a partition are on one, and the first, the catalogue,
-// has the tables themselves. A table's row has copies on the other shards (common/kv/catalogue_copies.h). In a store of
-// one shard nothing here reads or writes more than the catalogue's own rows. Other processes may serve some of the
-// shards (common/kv/owner_calls.h): their rows are read from the database. Private to storage/. Thread safe.
+// has the tables themselves. A table's row has copies on the other shards (common/shards/catalogue_copies.h). In a
+// store of one shard nothing here reads or writes more than the catalogue's own rows. Other processes may serve some of
+// the shards (common/shards/owner_calls.h): their rows are read from the database. Private to storage/. Thread safe.
 #pragma once
 #include <memory>
 #include <vector>
 
-#include "common/kv/catalogue_copies.h"
-#include "common/kv/owner_calls.h"
+#include "common/shards/catalogue_copies.h"
+#include "common/shards/owner_calls.h"
 #include "table_store/storage/table_directory.h"
 
 namespace tidemark::table_store {
@@ -22,10 +22,10 @@ struct TableShard {
 
 /// The content of copies of a table's row, and the work of each shard when the table is dropped or its followers change
 /// (table_changes.h).
-class CopiedTables final : public kv::CatalogueCopies::Rows {
+class CopiedTables final : public shards::CatalogueCopies::Rows {
  public:
-  using Copy = kv::CatalogueCopies::Copy;
-  using Change = kv::CatalogueCopies::Change;
+  using Copy = shards::CatalogueCopies::Copy;
+  using Change = shards::CatalogueCopies::Change;
   /// Begins to erase a shard's rows of dropped tables.
   using Collect = std::function<void(std::size_t shard, const Executor& executor)>;
 
@@ -48,7 +48,7 @@ class CopiedTables final : public kv::CatalogueCopies::Rows {
 
 class TableShards {
  public:
-  TableShards(kv::Shards stored, Clock& clock, CopiedTables::Collect collect);
+  TableShards(shards::Shards stored, Clock& clock, CopiedTables::Collect collect);
 
   /// This process serves the shard from now on, or does not any more.
   void gained(std::size_t shard) { all_[shard]->directory.open(); }
@@ -60,7 +60,7 @@ class TableShards {
   }
   /// Tells whether other processes share the shards; owners() asks them.
   [[nodiscard]] bool shared() const { return stored_.owners != nullptr; }
-  [[nodiscard]] kv::OwnerCalls& owners() const { return *stored_.owners; }
+  [[nodiscard]] shards::OwnerCalls& owners() const { return *stored_.owners; }
   [[nodiscard]] bool divided() const { return all_.size() > 1; }
   [[nodiscard]] TableShard& catalogue() const { return *all_.front(); }
   [[nodiscard]] TableShard& operator[](std::size_t shard) const { return *all_[shard]; }
@@ -70,7 +70,7 @@ class TableShards {
   /// The same, for a transaction of this partition.
   [[nodiscard]] TableShard& to_write(std::string_view account, std::string_view table,
                                      std::string_view partition_key) const;
-  /// Returns the shard that is the home of an operation (common/kv/operation_ledgers.h).
+  /// Returns the shard that is the home of an operation (common/shards/operation_ledgers.h).
   [[nodiscard]] TableShard& home_of(std::string_view account, std::string_view operation_id) const;
 
   /// Finds a table by the rows of one shard. kTableNotFound: there is no such table, or this shard has no copy of it
@@ -95,13 +95,13 @@ class TableShards {
   /// Makes a copy for this shard; false if there is no such table.
   Task<Result<bool>> bring(const TableShard& shard, std::string account, std::string_view table) const;
   /// Changes name tables in lower case.
-  [[nodiscard]] const kv::CatalogueCopies& copies() const { return copies_; }
+  [[nodiscard]] const shards::CatalogueCopies& copies() const { return copies_; }
 
  private:
-  const kv::Shards stored_;
+  const shards::Shards stored_;
   std::vector<std::unique_ptr<TableShard>> all_;
   const CopiedTables tables_;
-  const kv::CatalogueCopies copies_;
+  const shards::CatalogueCopies copies_;
 };
 
 }  // namespace tidemark::table_store

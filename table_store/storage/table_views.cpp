@@ -8,7 +8,7 @@ namespace {
 
 class MergedCursor final : public kv::Cursor {
  public:
-  explicit MergedCursor(kv::MergedScan scan) : scan_(std::move(scan)) {}
+  explicit MergedCursor(shards::MergedScan scan) : scan_(std::move(scan)) {}
   [[nodiscard]] bool valid() const override { return scan_.valid(); }
   void next() override { scan_.next(); }
   [[nodiscard]] std::string_view key() const override { return scan_.key(); }
@@ -16,7 +16,7 @@ class MergedCursor final : public kv::Cursor {
   [[nodiscard]] Result<void> status() const override { return scan_.status(); }
 
  private:
-  kv::MergedScan scan_;
+  shards::MergedScan scan_;
 };
 
 /// The entities of one table, read forward.
@@ -32,11 +32,11 @@ class PlacedEntities final : public kv::Reader {
   }
   [[nodiscard]] std::unique_ptr<kv::Cursor> scan(const kv::KeyRange& range, kv::Direction direction) const override {
     if (const auto partition = partition_in(range)) return shard_of(*partition).scan(range, direction);
-    return std::make_unique<MergedCursor>(kv::MergedScan(all(), range));
+    return std::make_unique<MergedCursor>(shards::MergedScan(all(), range));
   }
   [[nodiscard]] std::unique_ptr<kv::Cursor> scan_long(const kv::KeyRange& range) const override {
     if (const auto partition = partition_in(range)) return shard_of(*partition).scan_long(range);
-    return std::make_unique<MergedCursor>(kv::MergedScan(all(), range, kv::MergedScan::Length::kLong));
+    return std::make_unique<MergedCursor>(shards::MergedScan(all(), range, shards::MergedScan::Length::kLong));
   }
 
  private:

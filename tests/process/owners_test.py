@@ -2,9 +2,11 @@
 are passed on, and whether acknowledged messages survive when owners are killed, frozen, stopped and started
 (support/owners.py).
 """
+import contextlib
 import ctypes
 import os
 import re
+import socket
 import sys
 import tempfile
 import threading
@@ -16,8 +18,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import sizes  # noqa: E402
 from clients import ACCOUNT, HttpClient, HttpFailure, QueueClient  # noqa: E402
-from owners import SHARDS, TRY_FOR_S, Load, OwnersCase, setUpModule  # noqa: E402, F401
-from stack import wait_until  # noqa: E402
+from owners import GONE, SHARDS, TRY_FOR_S, Load, OwnersCase, setUpModule  # noqa: E402, F401
+from stack import TOKEN, wait_until  # noqa: E402
 
 SPREAD = "spread"
 
@@ -195,6 +197,31 @@ class OwnersTest(OwnersCase):
         self.assertEqual([message["MessageText"] for message in got], ["news"])
         self.client("b").delete(queue, got[0])
         return time.monotonic() - begun < 20
+
+    def test_a_long_poll_of_a_client_that_has_gone_takes_nothing_at_the_other_process(self):
+        for name in ("a", "b"):
+            self.start(name)
+        self.await_shares(2, 2)
+        queue, client = self.queue_on(self.served("b")[0]), self.client("a")
+
+        def poll():
+            with contextlib.suppress(*GONE):
+                client._ask("GET", f"/{queue}/messages", "numofmessages=1", None, {"x-ms-tidemark-wait": "30"})
+
+        thread = threading.Thread(target=poll)
+        thread.start()
+        wait_until(lambda: self.waiters("b") == 1, "the poll to reach the owner", 60)
+        client._connection.sock.shutdown(socket.SHUT_RDWR)
+        begun = time.monotonic()
+        wait_until(lambda: self.waiters("b") == 0, "the end of the poll", 60)
+        self.assertLess(time.monotonic() - begun, 25, "before its time")
+        thread.join()
+        self.client("a").put(queue, "news")
+        self.assertEqual([message["MessageText"] for message in self.client("b").take(queue)], ["news"])
+
+    def waiters(self, name):
+        _, text = HttpClient(self.port(name)).ask("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
+        return int(re.search(r"(?m)^tidemark_queue_waiters (\d+)", text.decode())[1])
 
     def test_messages_travel_between_shards_of_two_processes(self):
         for name in ("a", "b"):

@@ -23,8 +23,8 @@ SharedDatabase::SharedDatabase(std::size_t shards, EpochCheck check, Watcher wat
   for (auto& shard : shards_) shard.rows = kv::make_memory_engine();
 }
 
-kv::OwnersTable SharedDatabase::read(const std::string& place) const {
-  kv::OwnersTable table;
+shards::OwnersTable SharedDatabase::read(const std::string& place) const {
+  shards::OwnersTable table;
   for (const auto& shard : shards_) {
     table.shards.push_back(shard.owner);
     table.shards.back().ended = shard.place == place;
@@ -33,7 +33,7 @@ kv::OwnersTable SharedDatabase::read(const std::string& place) const {
   return table;
 }
 
-std::optional<std::int64_t> SharedDatabase::claim(std::size_t number, const kv::SeenOwner& seen,
+std::optional<std::int64_t> SharedDatabase::claim(std::size_t number, const shards::SeenOwner& seen,
                                                   const std::string& process, const std::string& place) {
   auto& shard = shards_[number];
   if (shard.owner.seen != seen) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<std::int64_t> SharedDatabase::claim(std::size_t number, const kv::
   return shard.owner.seen.epoch;
 }
 
-std::vector<std::size_t> SharedDatabase::renew(const kv::ProcessRow& process, const std::string& place,
+std::vector<std::size_t> SharedDatabase::renew(const shards::ProcessRow& process, const std::string& place,
                                                const std::vector<HeldShard>& held) {
   std::vector<std::size_t> renewed;
   for (const auto& [number, epoch] : held) {
@@ -65,7 +65,7 @@ void SharedDatabase::enter(const std::string& place) {
   std::erase_if(processes_, [&](const auto& process) { return process.second.place == place; });
 }
 
-void SharedDatabase::forget(const kv::ProcessRow& process) {
+void SharedDatabase::forget(const shards::ProcessRow& process) {
   const auto found = processes_.find(process.name);
   if (found != processes_.end() && found->second.row.renewals == process.renewals) processes_.erase(found);
 }

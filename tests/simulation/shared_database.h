@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/kv/shard_claims.h"
+#include "common/shards/shard_claims.h"
 #include "tests/simulation/watched_engine.h"
 
 namespace tidemark::simulation {
@@ -38,16 +38,16 @@ class SharedDatabase {
   [[nodiscard]] const kv::Engine& rows(std::size_t shard) const { return *shards_[shard].rows; }
 
   /// `place`: the host of the process that asks; processes that ran there before have ended.
-  [[nodiscard]] kv::OwnersTable read(const std::string& place) const;
+  [[nodiscard]] shards::OwnersTable read(const std::string& place) const;
   /// Returns the epoch of the new owner; nothing if the owner has changed since it was seen.
-  std::optional<std::int64_t> claim(std::size_t shard, const kv::SeenOwner& seen, const std::string& process,
+  std::optional<std::int64_t> claim(std::size_t shard, const shards::SeenOwner& seen, const std::string& process,
                                     const std::string& place);
   /// Returns the shards that the process still owns.
-  std::vector<std::size_t> renew(const kv::ProcessRow& process, const std::string& place,
+  std::vector<std::size_t> renew(const shards::ProcessRow& process, const std::string& place,
                                  const std::vector<HeldShard>& held);
   /// Removes the process that ran at the place before.
   void enter(const std::string& place);
-  void forget(const kv::ProcessRow& process);
+  void forget(const shards::ProcessRow& process);
   void let_go(const HeldShard& held);
   /// Returns false, and writes nothing, if the shard has another owner by now.
   bool commit(const HeldShard& held, const std::vector<Committed>& group);
@@ -59,11 +59,11 @@ class SharedDatabase {
  private:
   struct Shard {
     std::unique_ptr<kv::Engine> rows;
-    kv::OwnerRow owner;
+    shards::OwnerRow owner;
     std::string place;
   };
   struct Process {
-    kv::ProcessRow row;
+    shards::ProcessRow row;
     std::string place;
   };
 

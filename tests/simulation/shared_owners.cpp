@@ -4,7 +4,7 @@ namespace tidemark::simulation {
 namespace {
 
 using namespace std::chrono_literals;
-using kv::Holding;
+using shards::Holding;
 
 constexpr Duration kLookEvery = 100ms;
 constexpr Duration kBetweenTurns = 5ms;  // at least, no matter how often a turn is asked for
@@ -82,7 +82,7 @@ Task<void> SharedOwners::renew() {
   }
 }
 
-bool SharedOwners::drop_lost(const kv::OwnersTable& table) {
+bool SharedOwners::drop_lost(const shards::OwnersTable& table) {
   bool any = false;
   for (std::size_t shard = 0; shard < shards(); ++shard) {
     const auto& row = table.shards[shard];
@@ -95,7 +95,7 @@ bool SharedOwners::drop_lost(const kv::OwnersTable& table) {
   return any;
 }
 
-Task<bool> SharedOwners::claim(std::size_t shard, const kv::SeenOwner& seen) {
+Task<bool> SharedOwners::claim(std::size_t shard, const shards::SeenOwner& seen) {
   if (closing_[shard]) co_return false;
   const auto sent = life_.clock().monotonic();
   if (!co_await travel()) co_return false;
@@ -128,7 +128,7 @@ Task<void> SharedOwners::let_go(SharedOwners& self, std::size_t shard) {
   self.hooks_.moved();
 }
 
-void SharedOwners::publish(const kv::OwnersTable& table) {
+void SharedOwners::publish(const shards::OwnersTable& table) {
   living_.clear();
   std::map<std::string, std::string> addresses;
   for (const auto& process : table.processes) {
@@ -144,7 +144,7 @@ void SharedOwners::publish(const kv::OwnersTable& table) {
   }
 }
 
-kv::ShardPlaces::Place SharedOwners::place_of(std::size_t shard) const {
+shards::ShardPlaces::Place SharedOwners::place_of(std::size_t shard) const {
   if (gone_) return {false, {}};
   if (holdings_[shard] == Holding::kServes) return {true, {}};
   return {false, holdings_[shard] == Holding::kLeaves ? std::string() : addresses_[shard]};

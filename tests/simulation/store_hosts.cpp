@@ -95,9 +95,9 @@ shards::ShardRouter::OpenLink links_of(Network& network, Life& life) {
 
 /// Returns the shards of a service. The key of the placement is the same in each life, like the one in a store's stamp.
 template <class Engine>
-kv::Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages,
-                     kv::OwnerCalls* owners = nullptr) {
-  kv::Shards shards{.all = {}, .placement = {engines.size(), {}}, .owners = owners};
+shards::Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages,
+                         shards::OwnerCalls* owners = nullptr) {
+  shards::Shards shards{.all = {}, .placement = {engines.size(), {}}, .owners = owners};
   for (const auto& engine : engines) shards.all.push_back({*engine, ages});
   return shards;
 }

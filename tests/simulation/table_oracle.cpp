@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/kv/key_codec.h"
-#include "common/kv/operation_ledgers.h"
 #include "common/rpc/wire.h"
+#include "common/shards/operation_ledgers.h"
 #include "table_store/client/table_calls.h"
 #include "table_store/model/filter.h"
 #include "tests/support/stored_entities.h"
@@ -93,7 +93,7 @@ bool TableOracle::counts_more(const std::vector<RowChange>& changes, const Conte
   const auto known = operations_.find({context.operation, context.shard});
   for (const auto& change : changes) {
     if (!change.key.starts_with('o') || !change.value) continue;
-    const auto ledger = kv::ledger_in(*change.value);
+    const auto ledger = shards::ledger_in(*change.value);
     const auto before = known == operations_.end() ? 0 : known->second.ledger.counter("done");
     if (ledger && ledger->counter("done") > before) return true;
   }
@@ -292,7 +292,7 @@ void TableOracle::record_changed(const Key& key, const std::optional<Entity>& no
 void TableOracle::ledger_changed(const RowChange& change, const Context& context) {
   const auto& operation = context.operation;
   if (!change.value) return violated("the ledger of " + operation + " was removed");
-  auto ledger = kv::ledger_in(*change.value);
+  auto ledger = shards::ledger_in(*change.value);
   if (!ledger) return violated("the ledger of " + operation + " cannot be read");
   auto& known = operations_[{operation, context.shard}];
   const bool same = known.ledger.epoch == ledger->epoch && known.ledger.counters == ledger->counters;

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "common/kv/key_codec.h"
-#include "common/kv/shards.h"
+#include "common/shards/shards.h"
 #include "jobs/store/job_record.h"
 #include "table_store/model/mutation.h"
 #include "tests/simulation/store_hosts.h"
@@ -100,7 +100,7 @@ class TableOracle {
 
   Scheduler& scheduler_;
   int user_;
-  kv::Placement placement_;
+  shards::Placement placement_;
   std::map<std::uint64_t, std::string> tables_;  // by generation
   std::map<Key, SourceState> source_;
   std::map<Key, Copy> copies_;

@@ -1,7 +1,7 @@
 #include "tests/simulation/world.h"
 
-#include "common/kv/operation_ledgers.h"
-#include "common/kv/shards.h"
+#include "common/shards/operation_ledgers.h"
+#include "common/shards/shards.h"
 #include "indexes/rows/list_piece.h"
 #include "queue_service/client/queue_calls.h"
 #include "queue_service/storage/test_switches.h"
@@ -259,7 +259,7 @@ void World::check_disk() {
   for (const auto& [generation, name] : names) {
     if (name != kSourceTable && name != kDestinationTable) continue;
     const kv::KeyRange rows{table_store::entity_prefix(generation), table_store::entity_prefix(generation + 1)};
-    for (kv::MergedScan cursor(shards, rows); cursor.valid(); cursor.next()) {
+    for (shards::MergedScan cursor(shards, rows); cursor.valid(); cursor.next()) {
       const auto parts = table_store::parse_entity_key(cursor.key());
       const auto versions = table_store::view_entity(cursor.value());
       if (!parts || !versions) return complain("a stored entity cannot be read");

@@ -139,7 +139,7 @@ class BlobServiceTest : public ::testing::Test, protected TaskRunner {
   std::unique_ptr<Clock> clock_ = kv::make_repeatable_clock();
   std::unique_ptr<Random> random_;
   TemporaryPayloads files_{io_.get_executor()};
-  const kv::Shards stored_ = kv::shards_of(engines_, *clock_);
+  const shards::Shards stored_ = kv::shards_of(engines_, *clock_);
   BlobService service_{stored_, *clock_, *random_, files_, io_.get_executor()};
 };
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/kv/shards.h"
+#include "common/shards/shards.h"
 #include "tests/support/memory_engine.h"
 
 namespace tidemark::kv {
@@ -15,10 +15,10 @@ inline std::vector<std::unique_ptr<Engine>> make_memory_engines(std::size_t coun
 }
 
 /// All shards have one clock; the assignment of names to shards is always the same.
-inline Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages) {
-  Shards shards;
+inline shards::Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages) {
+  shards::Shards shards;
   for (const auto& engine : engines) shards.all.push_back({*engine, ages});
-  if (engines.size() > 1) shards.placement = Placement(engines.size(), Placement::Key{1, 2, 3});
+  if (engines.size() > 1) shards.placement = shards::Placement(engines.size(), shards::Placement::Key{1, 2, 3});
   return shards;
 }
 

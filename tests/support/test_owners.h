@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/kv/owner_calls.h"
+#include "common/shards/owner_calls.h"
 
 namespace tidemark::kv {
 
-class TestOwners final : public OwnerCalls {
+class TestOwners final : public shards::OwnerCalls {
  public:
   /// The process that serves each shard; null: nobody. Shared by all processes, and outlives them.
   using Places = std::vector<TestOwners*>;

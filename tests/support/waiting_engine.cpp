@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "common/base/random.h"
-#include "common/kv/postgres_engine.h"
+#include "common/postgres/postgres_engine.h"
 
 namespace tidemark::kv {
 namespace {

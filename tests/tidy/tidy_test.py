@@ -28,7 +28,7 @@ class Tidy(unittest.TestCase):
         self.assertEqual(found.returncode, 0, "run: clang-format-19 -i on\n" + found.stderr[:2000])
 
     def test_libraries_stay_behind_their_folder(self):
-        homes = {r"rocksdb/": "common/kv/", r"libpq": "common/kv/", r"isa-l/": "common/kv/", r"zmq": "common/rpc/", r"curl/": ("workers/outbound/", "api/cli/http_client", "common/service/token_keys", "common/tracing/"),
+        homes = {r"rocksdb/": "common/kv/", r"libpq": "common/postgres/", r"isa-l/": "common/kv/", r"zmq": "common/rpc/", r"curl/": ("workers/outbound/", "api/cli/http_client", "common/service/token_keys", "common/tracing/"),
                  r"boost/url": "jobs/callbacks/", r"boost/beast": ("common/http/", "common/base/asio_impl.cpp")}
         wrong = []
         for path, text in files():

@@ -422,10 +422,10 @@ TEST_F(BlobShards, AFileBelongsToTheRowsOfItsShard) {
   for (std::size_t shard = 0; shard < kShards; ++shard) put(on(shard), content(300'000));
   const PayloadFiles& files = files_;
   const auto kept = files.keep_all();
-  const auto rows = kv::snapshots_of(stored_);
+  const auto rows = shards::snapshots_of(stored_);
   EXPECT_EQ(files_of_rows(rows, files.directory())->size(), kShards);
   ASSERT_TRUE(run(service_.delete_blob(ref(on(2)), DeleteSnapshots::kNone, {})));
-  EXPECT_EQ(files_of_rows(kv::snapshots_of(stored_), files.directory())->size(), kShards - 1);
+  EXPECT_EQ(files_of_rows(shards::snapshots_of(stored_), files.directory())->size(), kShards - 1);
   EXPECT_EQ(files_of_rows(rows, files.directory())->size(), kShards) << "as the rows were";
   run_background();
 }

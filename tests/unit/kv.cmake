@@ -4,4 +4,4 @@ tidemark_test(kv_test LABEL unit COST 120 TIMEOUT 600
           ${CMAKE_CURRENT_LIST_DIR}/../support/socket_proxy.cpp ${CMAKE_CURRENT_LIST_DIR}/../support/temporary_postgres.cpp
           ${CMAKE_CURRENT_LIST_DIR}/kv_rocksdb_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_shard_claims_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_shard_owners_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_power_loss_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/kv_stored_engine_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kv_write_overlay_test.cpp
-  LINK tidemark_kv tidemark_memory_engine)
+  LINK tidemark_postgres tidemark_memory_engine)

@@ -1,6 +1,6 @@
 // Copies of catalogue rows: the shards' knowledge of a row while it changes, is dropped and is made again, and changes
 // that a process began and did not finish.
-#include "common/kv/catalogue_copies.h"
+#include "common/shards/catalogue_copies.h"
 
 #include <gmock/gmock.h>
 
@@ -20,22 +20,22 @@ namespace {
 using std::chrono::seconds;
 
 /// Rows "r" name -> version text of a catalogue; the last action on each shard is its row "did".
-class TestRows final : public CatalogueCopies::Rows {
+class TestRows final : public shards::CatalogueCopies::Rows {
  public:
-  Result<std::optional<CatalogueCopies::Copy>> read(const Reader& catalogue, std::string_view,
-                                                    std::string_view name) const override {
+  Result<std::optional<shards::CatalogueCopies::Copy>> read(const Reader& catalogue, std::string_view,
+                                                            std::string_view name) const override {
     auto bytes = TRY(catalogue.get("r" + std::string(name)));
-    if (!bytes) return std::optional<CatalogueCopies::Copy>();
-    return CatalogueCopies::Copy{std::stoull(*bytes), "value " + *bytes};
+    if (!bytes) return std::optional<shards::CatalogueCopies::Copy>();
+    return shards::CatalogueCopies::Copy{std::stoull(*bytes), "value " + *bytes};
   }
   Result<void> change_shard(Transaction& txn, std::size_t shard, const std::string&, const std::string&,
-                            const CatalogueCopies::Change& change) const override {
+                            const shards::CatalogueCopies::Change& change) const override {
     if (shard == failing_shard) return fail(ErrorCode::kStorageFailure);
     txn.put("did", change.what);
     return {};
   }
   Result<void> change_row(Transaction& txn, const std::string&, const std::string& name,
-                          const CatalogueCopies::Change& change) const override {
+                          const shards::CatalogueCopies::Change& change) const override {
     if (change.payload) {
       txn.put("r" + name, std::to_string(change.version));
     } else {
@@ -55,8 +55,8 @@ class TestRows final : public CatalogueCopies::Rows {
 
 class CatalogueCopiesTest : public testing::TestWithParam<std::size_t>, protected TaskRunner {
  protected:
-  static Shards shards_of(std::vector<RefusingEngine>& engines, const Clock& clock) {
-    Shards shards{{}, Placement(engines.size(), {})};
+  static shards::Shards shards_of(std::vector<RefusingEngine>& engines, const Clock& clock) {
+    shards::Shards shards{{}, shards::Placement(engines.size(), {})};
     for (auto& engine : engines) shards.all.push_back({engine, clock});
     return shards;
   }
@@ -64,9 +64,10 @@ class CatalogueCopiesTest : public testing::TestWithParam<std::size_t>, protecte
 
   void create(std::uint64_t version) { put_row(engines_[0], "rname", std::to_string(version)); }
   Result<bool> change(std::uint64_t version, std::optional<std::string> payload, const std::string& what = "what") {
-    return run_task(copies_.change("acct", "name", [&](Transaction&) -> Result<std::optional<CatalogueCopies::Change>> {
-      return CatalogueCopies::Change{version, payload, what};
-    }));
+    return run_task(
+        copies_.change("acct", "name", [&](Transaction&) -> Result<std::optional<shards::CatalogueCopies::Change>> {
+          return shards::CatalogueCopies::Change{version, payload, what};
+        }));
   }
   std::optional<std::string> seen(std::size_t shard) {
     const auto rows = engines_[shard].snapshot();
@@ -92,19 +93,19 @@ class CatalogueCopiesTest : public testing::TestWithParam<std::size_t>, protecte
     CheckRun told_here;
     std::vector<std::shared_ptr<const Reader>> rows;
     for (auto& engine : engines_) rows.push_back(engine.snapshot());
-    EXPECT_TRUE(CatalogueCopies::check({*rows[0], rows, *rows[0]}, 'c', rows_, told_here));
+    EXPECT_TRUE(shards::CatalogueCopies::check({*rows[0], rows, *rows[0]}, 'c', rows_, told_here));
     return told(told_here.report());
   }
 
   using Texts = std::vector<std::string>;
   StandingClock clock_;
   std::vector<RefusingEngine> engines_ = std::vector<RefusingEngine>(GetParam());
-  const Shards shards_ = shards_of(engines_, clock_);
+  const shards::Shards shards_ = shards_of(engines_, clock_);
   TestRows rows_;
-  CatalogueCopies copies_{shards_, clock_, 'c', rows_};
+  shards::CatalogueCopies copies_{shards_, clock_, 'c', rows_};
 };
 
-INSTANTIATE_TEST_SUITE_P(Shards, CatalogueCopiesTest, testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(shards::Shards, CatalogueCopiesTest, testing::Values(1, 2, 5));
 
 TEST_P(CatalogueCopiesTest, AreBroughtOnceAShardNeedsThem) {
   for (std::size_t shard = 1; shard < shards(); ++shard) EXPECT_FALSE(bring(shard)) << "there is no such row";
@@ -141,13 +142,13 @@ TEST_P(CatalogueCopiesTest, AChangeReachesEveryShard) {
 TEST_P(CatalogueCopiesTest, NothingChangesIfNothingIsToBeDone) {
   create(7);
   bring_all();
-  const auto nothing = [](Transaction& txn) -> Result<std::optional<CatalogueCopies::Change>> {
+  const auto nothing = [](Transaction& txn) -> Result<std::optional<shards::CatalogueCopies::Change>> {
     txn.put("note", "stands");
-    return std::optional<CatalogueCopies::Change>();
+    return std::optional<shards::CatalogueCopies::Change>();
   };
   EXPECT_FALSE(*run(copies_.change("acct", "name", nothing)));
   EXPECT_EQ(**engines_[0].get("note"), "stands");
-  const auto refused = [](Transaction&) -> Result<std::optional<CatalogueCopies::Change>> {
+  const auto refused = [](Transaction&) -> Result<std::optional<shards::CatalogueCopies::Change>> {
     return fail(ErrorCode::kConditionNotMet);
   };
   EXPECT_TRUE(run(copies_.change("acct", "name", refused)).failed_with(ErrorCode::kConditionNotMet));
@@ -156,7 +157,7 @@ TEST_P(CatalogueCopiesTest, NothingChangesIfNothingIsToBeDone) {
 
 /// Tests that hold for several shards only.
 using DividedCatalogue = CatalogueCopiesTest;
-INSTANTIATE_TEST_SUITE_P(Shards, DividedCatalogue, testing::Values(2, 5));
+INSTANTIATE_TEST_SUITE_P(shards::Shards, DividedCatalogue, testing::Values(2, 5));
 
 /// As if the process had died after any of its steps: the shards so far have changed, the others and the row have not.
 TEST_P(DividedCatalogue, ADropThatWasCutOffIsFinishedAtTheNextStart) {
@@ -170,7 +171,7 @@ TEST_P(DividedCatalogue, ADropThatWasCutOffIsFinishedAtTheNextStart) {
     EXPECT_EQ(marks(), 1U);
     EXPECT_NE(seen(0), std::nullopt) << "the name is not free before all shards have it";
 
-    CatalogueCopies restarted(shards_, clock_, 'c', rows_);
+    shards::CatalogueCopies restarted(shards_, clock_, 'c', rows_);
     EXPECT_TRUE(run(restarted.finish_all()));
     for (std::size_t shard = 0; shard < shards(); ++shard) {
       EXPECT_EQ(seen(shard), std::nullopt);
@@ -261,7 +262,7 @@ TEST_P(DividedCatalogue, TheCheckTellsCopiesOfWhatIsNotThere) {
 class SharedCatalogue : public testing::Test, protected TaskRunner {
  protected:
   static constexpr std::size_t kShards = 5;
-  using Change = CatalogueCopies::Change;
+  using Change = shards::CatalogueCopies::Change;
 
   struct Process {
     explicit Process(SharedCatalogue& test) : owners(test.places_) {
@@ -270,8 +271,8 @@ class SharedCatalogue : public testing::Test, protected TaskRunner {
       copies.emplace(shards, test.clock_, 'c', test.rows_);
     }
     TestOwners owners;
-    Shards shards{{}, Placement(kShards, {})};
-    std::optional<CatalogueCopies> copies;
+    shards::Shards shards{{}, shards::Placement(kShards, {})};
+    std::optional<shards::CatalogueCopies> copies;
   };
 
   Process& at(std::size_t shard) { return places_[shard] == &one_.owners ? one_ : two_; }

@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <random>
 
-#include "common/kv/postgres_engine.h"
+#include "common/postgres/postgres_engine.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/temporary_postgres.h"
 #include "tests/unit/kv_test_support.h"

@@ -1,5 +1,5 @@
 // The names that a shard is written to most: their shares in a sample, and how long these last.
-#include "common/kv/hot_names.h"
+#include "common/shards/hot_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@ using ::testing::SizeIs;
 
 class HotNamesTest : public ::testing::Test {
  protected:
-  void add(const std::string& name, int times, HotNames::TimePoint at) {
+  void add(const std::string& name, int times, shards::HotNames::TimePoint at) {
     for (int i = 0; i < times; ++i) hot_.add({"acc", name, ""}, at);
   }
 
-  HotNames hot_;
-  const HotNames::TimePoint begun_ = std::chrono::steady_clock::now();
+  shards::HotNames hot_;
+  const shards::HotNames::TimePoint begun_ = std::chrono::steady_clock::now();
 };
 
 TEST_F(HotNamesTest, TellsRatesOfTheWindowThatHasBegun) {
@@ -27,7 +27,7 @@ TEST_F(HotNamesTest, TellsRatesOfTheWindowThatHasBegun) {
   const auto most = hot_.most(8, begun_ + 10s);
   ASSERT_THAT(most, SizeIs(2));
   EXPECT_EQ(most[0].name.name, "busy");
-  EXPECT_NEAR(most[0].per_s, 100.0 * HotNames::kSampled / 10, 1);
+  EXPECT_NEAR(most[0].per_s, 100.0 * shards::HotNames::kSampled / 10, 1);
   EXPECT_THAT(hot_.most(1, begun_ + 10s), SizeIs(1));
 }
 
@@ -42,7 +42,7 @@ TEST_F(HotNamesTest, AFullWindowIsToldUntilTheNextOne) {
   auto most = hot_.most(8, begun_ + 30s);
   ASSERT_THAT(most, SizeIs(1));
   EXPECT_EQ(most[0].name.name, "early");
-  EXPECT_NEAR(most[0].per_s, 200.0 * HotNames::kSampled / 21, 1);
+  EXPECT_NEAR(most[0].per_s, 200.0 * shards::HotNames::kSampled / 21, 1);
   most = hot_.most(8, begun_ + 45s);
   ASSERT_THAT(most, SizeIs(1));
   EXPECT_EQ(most[0].name.name, "late");
@@ -54,7 +54,7 @@ TEST_F(HotNamesTest, WhatIsNotWrittenAnyMoreIsForgotten) {
 }
 
 TEST_F(HotNamesTest, ASampleFollowsNoPatternOfTheClient) {
-  const auto names = static_cast<int>(HotNames::kSampled);
+  const auto names = static_cast<int>(shards::HotNames::kSampled);
   for (int i = 0; i < 40'000; ++i) hot_.wrote("acc", "queue-" + std::to_string(i % names));
   const auto most = hot_.most(100, begun_ + 10s);
   ASSERT_THAT(most, SizeIs(names));

@@ -1,4 +1,4 @@
-#include "common/kv/known_rows.h"
+#include "common/postgres/known_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Ledgers of an operation that writes to several shards, while shards fail in the middle of any step: nothing is
 // written under a lower epoch once something was written under a higher one, nothing once it is closed, and the counts
 // are those of the writes.
-#include "common/kv/operation_ledgers.h"
+#include "common/shards/operation_ledgers.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
   Ledgers() {
     for (std::size_t i = 0; i < kShards; ++i) engines_.push_back(std::make_unique<FailingEngine>(left_));
     for (auto& engine : engines_) shards_.all.push_back({*engine, clock_});
-    shards_.placement = Placement(kShards, Placement::Key{1, 2, 3});
+    shards_.placement = shards::Placement(kShards, shards::Placement::Key{1, 2, 3});
     ledgers_.emplace(shards_, &ledger_key);
   }
   /// Divides the shards between two processes from now on.
@@ -40,12 +40,12 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
     for (std::size_t shard = 0; shard < kShards; ++shard) places_[shard] = &processes_[shard % 2].owners;
     shared_ = true;
   }
-  OperationLedgers& of(std::size_t shard) {
+  shards::OperationLedgers& of(std::size_t shard) {
     if (!shared_) return *ledgers_;
     return places_[shard] == &processes_[0].owners ? *processes_[0].ledgers : *processes_[1].ledgers;
   }
   [[nodiscard]] std::size_t home_shard() const { return ledgers_->home_of("acc", "op"); }
-  OperationLedgers& home() { return of(home_shard()); }
+  shards::OperationLedgers& home() { return of(home_shard()); }
 
   static Fence fence(std::uint64_t epoch, std::uint64_t since = 0) { return {"op", epoch, "done", since}; }
   /// Writes as a store does under a fence.
@@ -75,7 +75,7 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
     std::vector<Engine*> engines;
     for (auto& engine : engines_) engines.push_back(engine.get());
     for (std::size_t shard = 0; shard < kShards; ++shard) {
-      ASSERT_TRUE(run(drop_faded_ledgers(engines, shard, {{"L", "M"}, "l"}, std::chrono::hours(10), now_)));
+      ASSERT_TRUE(run(shards::drop_faded_ledgers(engines, shard, {{"L", "M"}, "l"}, std::chrono::hours(10), now_)));
     }
   }
 
@@ -83,13 +83,13 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
   Time now_ = clock_.now();
   Allowance left_ = std::make_shared<std::optional<std::size_t>>();
   std::vector<std::unique_ptr<FailingEngine>> engines_;
-  Shards shards_;
-  std::optional<OperationLedgers> ledgers_;
+  shards::Shards shards_;
+  std::optional<shards::OperationLedgers> ledgers_;
 
   struct Process {
     explicit Process(TestOwners::Places& places) : owners(places) {}
     TestOwners owners;
-    std::optional<OperationLedgers> ledgers;
+    std::optional<shards::OperationLedgers> ledgers;
   };
   TestOwners::Places places_ = TestOwners::Places(kShards);
   std::array<Process, 2> processes_{Process(places_), Process(places_)};
@@ -215,7 +215,7 @@ TEST_F(Ledgers, AShardWhoseOwnerIsGoneIsNotPassedOver) {
 }
 
 TEST_F(Ledgers, OneShardKeepsTheLedgerAsEver) {
-  const OperationLedgers alone(*engines_[0], &ledger_key);
+  const shards::OperationLedgers alone(*engines_[0], &ledger_key);
   ASSERT_TRUE(run(alone.open_operation("acc", "op", 3)));
   const auto bytes = (*engines_[0]->get(ledger_key("acc", "op"))).value();
   EXPECT_EQ(bytes, encode_ledger({.epoch = 3, .closed = false, .counters = {}}));

@@ -1,6 +1,6 @@
 // A schema of its own in the PostgreSQL of this process, for the kv_postgres_*_test.cpp.
 #pragma once
-#include "common/kv/postgres_database.h"
+#include "common/postgres/postgres_database.h"
 #include "tests/support/temporary_postgres.h"
 #include "tests/unit/kv_test_support.h"
 

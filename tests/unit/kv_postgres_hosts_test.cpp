@@ -1,7 +1,7 @@
 // The order in which the hosts of a database are tried.
 #include <gtest/gtest.h>
 
-#include "common/kv/postgres_hosts.h"
+#include "common/postgres/postgres_hosts.h"
 
 namespace tidemark::kv::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "common/kv/shared_known_rows.h"
+#include "common/postgres/shared_known_rows.h"
 #include "tests/support/environment.h"
 #include "tests/support/socket_proxy.h"
 #include "tests/unit/kv_postgres_fixture.h"

@@ -5,7 +5,7 @@
 #include <latch>
 #include <thread>
 
-#include "common/kv/claimed_engine.h"
+#include "common/postgres/claimed_engine.h"
 #include "tests/support/socket_proxy.h"
 #include "tests/unit/kv_postgres_fixture.h"
 

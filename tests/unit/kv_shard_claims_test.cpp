@@ -1,5 +1,5 @@
 // Claims of several processes over one table, with a clock of the test.
-#include "common/kv/shard_claims.h"
+#include "common/shards/shard_claims.h"
 
 #include <gtest/gtest.h>
 
@@ -24,9 +24,9 @@ class ShardClaimsTest : public ::testing::Test {
  protected:
   struct Process {
     explicit Process(const std::string& name, std::size_t shards)
-        : claims(name, kPatience), mine(shards, Holding::kNothing), epochs(shards) {}
-    ShardClaims claims;
-    std::vector<Holding> mine;
+        : claims(name, kPatience), mine(shards, shards::Holding::kNothing), epochs(shards) {}
+    shards::ShardClaims claims;
+    std::vector<shards::Holding> mine;
     std::vector<std::int64_t> epochs;
     bool runs = true;        // false: killed, or stopped
     bool claims_any = true;  // false: its claims fail
@@ -45,7 +45,8 @@ class ShardClaimsTest : public ::testing::Test {
     }
     for (std::size_t shard = 0; shard < process.mine.size(); ++shard) {
       auto& row = table_.shards[shard];
-      if (process.mine[shard] == Holding::kServes && row.seen.epoch == process.epochs[shard]) ++row.seen.renewals;
+      if (process.mine[shard] == shards::Holding::kServes && row.seen.epoch == process.epochs[shard])
+        ++row.seen.renewals;
     }
   }
 
@@ -54,10 +55,10 @@ class ShardClaimsTest : public ::testing::Test {
     for (std::size_t shard = 0; shard < process.mine.size(); ++shard) {
       auto& row = table_.shards[shard];
       auto& mine = process.mine[shard];
-      if (mine == Holding::kServes && row.seen.epoch != process.epochs[shard]) mine = Holding::kNothing;
-      if (mine == Holding::kLeaves) {
+      if (mine == shards::Holding::kServes && row.seen.epoch != process.epochs[shard]) mine = shards::Holding::kNothing;
+      if (mine == shards::Holding::kLeaves) {
         row.released = true;
-        mine = Holding::kNothing;
+        mine = shards::Holding::kNothing;
       }
     }
     const auto plan = process.claims.plan(table_, process.mine, {now_, now_ + 1ms});
@@ -68,10 +69,10 @@ class ShardClaimsTest : public ::testing::Test {
       row.released = false;
       row.process = name;
       process.epochs[shard] = ++row.seen.epoch;
-      process.mine[shard] = Holding::kServes;
+      process.mine[shard] = shards::Holding::kServes;
     }
     if (plan.release) {
-      process.mine[*plan.release] = Holding::kLeaves;
+      process.mine[*plan.release] = shards::Holding::kLeaves;
       ++releases_;
     }
   }
@@ -90,7 +91,7 @@ class ShardClaimsTest : public ::testing::Test {
         std::ranges::count_if(table_.shards, [&](const auto& row) { return row.process == name && !row.released; }));
   }
 
-  OwnersTable table_;
+  shards::OwnersTable table_;
   std::map<std::string, std::unique_ptr<Process>> processes_;
   nanoseconds now_ = 1000s;
   int releases_ = 0, takeovers_ = 0;
@@ -168,8 +169,8 @@ TEST_F(ShardClaimsTest, AWatcherThatWasStoppedTakesNothingFromTheLiving) {
   make(1);
   table_.processes = {{"other", "", 0}};
   table_.shards[0] = {.seen = {1, 0}, .process = "other", .released = false};
-  ShardClaims watcher("watcher", kPatience);
-  const std::vector<Holding> nothing{Holding::kNothing};
+  shards::ShardClaims watcher("watcher", kPatience);
+  const std::vector<shards::Holding> nothing{shards::Holding::kNothing};
   const auto claims = [&](nanoseconds at) { return !watcher.plan(table_, nothing, {at, at + 1s}).claim.empty(); };
   EXPECT_FALSE(claims(1000s));
   ++table_.shards[0].seen.renewals;
@@ -210,8 +211,8 @@ TEST_F(ShardClaimsTest, AWishIsFollowedAndKept) {
   make(6);
   for (const auto* name : {"a", "b", "c"}) start(name);
   pass(20s);
-  const auto shard =
-      static_cast<std::size_t>(std::ranges::find(table_.shards, "a", &OwnerRow::process) - table_.shards.begin());
+  const auto shard = static_cast<std::size_t>(std::ranges::find(table_.shards, "a", &shards::OwnerRow::process) -
+                                              table_.shards.begin());
   table_.shards[shard].wish = "b";
   pass(3s);
   EXPECT_EQ(table_.shards[shard].process, "b");
@@ -247,11 +248,11 @@ TEST_F(ShardClaimsTest, AFailedEngineIsOpenedAgain) {
   make(2);
   start("a");
   pass(5s);
-  of("a").mine[0] = Holding::kNothing;
+  of("a").mine[0] = shards::Holding::kNothing;
   const auto epoch = table_.shards[0].seen.epoch;
   pass(2 * kTick);
   EXPECT_EQ(table_.shards[0].seen.epoch, epoch + 1);
-  EXPECT_EQ(of("a").mine[0], Holding::kServes);
+  EXPECT_EQ(of("a").mine[0], shards::Holding::kServes);
 }
 
 TEST_F(ShardClaimsTest, RowsOfProcessesThatAreLongGoneAreNamed) {

@@ -1,6 +1,6 @@
 // Two processes that share the shards of a database, here two ShardOwners in one: the shards that each serves, where
 // rows are written and read, and the replacement of an owner.
-#include "common/kv/shard_owners.h"
+#include "common/postgres/shard_owners.h"
 
 #include <gtest/gtest.h>
 

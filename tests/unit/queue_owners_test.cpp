@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "common/base/log.h"
-#include "common/kv/shard_owners.h"
+#include "common/postgres/shard_owners.h"
 #include "common/rpc/forwarded.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/shards/shard_router.h"
@@ -27,7 +27,7 @@ using std::chrono::seconds;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kShards = 4;
-const kv::Placement kPlacement(kShards, kv::Placement::Key{1, 2, 3});
+const shards::Placement kPlacement(kShards, shards::Placement::Key{1, 2, 3});
 
 /// One process, with everything that it has around its queue service.
 class Process {
@@ -86,8 +86,8 @@ class Process {
   }
 
  private:
-  kv::Shards shards() {
-    kv::Shards all{{}, kPlacement};
+  shards::Shards shards() {
+    shards::Shards all{{}, kPlacement};
     for (const auto& engine : engines_) all.all.push_back({*engine, *clock_});
     return all;
   }
@@ -320,7 +320,7 @@ TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
   }
 }
 
-/// Requests over HTTP make these calls, in whichever process they come to.
+/// Requests over HTTP make these calls, in the process to which they come.
 TEST_F(QueueOwnersTest, EitherProcessCarriesOutTheCallsOfRequests) {
   const auto& queue = queue_of(*one_);
   for (auto* process : {one_.get(), two_.get()}) {

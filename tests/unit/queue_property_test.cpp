@@ -53,7 +53,7 @@ class QueueProperty : public testing::Test {
   void reopen() {
     service_.reset();
     engines_.clear();
-    kv::Shards shards{{}, placement_};
+    shards::Shards shards{{}, placement_};
     for (const auto& disk : disks_) {
       engines_.push_back(kv::make_memory_engine(disk));
       shards.all.push_back({*engines_.back(), clock_});
@@ -62,10 +62,10 @@ class QueueProperty : public testing::Test {
   }
   /// Begins anew with so many shards; the two queues are on different ones, if there are two.
   void divide(std::size_t shards) {
-    kv::Placement::Key key{};
+    shards::Placement::Key key{};
     do {
       ++key[0];
-      placement_ = kv::Placement(shards, key);
+      placement_ = shards::Placement(shards, key);
     } while (shards > 1 && shard_of(kQueues[0]) == shard_of(kQueues[1]));
     disks_.clear();
     for (std::size_t i = 0; i < shards; ++i) disks_.push_back(kv::make_memory_disk());
@@ -200,7 +200,7 @@ class QueueProperty : public testing::Test {
   asio::io_context io_;
   FakeClock clock_;
   std::unique_ptr<Random> random_;
-  kv::Placement placement_;
+  shards::Placement placement_;
   std::vector<std::shared_ptr<kv::MemoryDisk>> disks_{kv::make_memory_disk()};
   std::vector<std::unique_ptr<kv::Engine>> engines_;
   std::unique_ptr<QueueService> service_;

@@ -16,7 +16,7 @@ class QueueShards : public QueueTest {
   static constexpr std::size_t kShards = 4;
 
   QueueShards() {
-    const kv::Placement placement(kShards, kv::Placement::Key{1, 2, 3});
+    const shards::Placement placement(kShards, shards::Placement::Key{1, 2, 3});
     shards_.placement = placement;
     for (auto& engine : engines_) shards_.all.push_back({engine, clock_});
     // One queue on each shard, by name.
@@ -66,7 +66,7 @@ class QueueShards : public QueueTest {
 
   using Texts = std::vector<std::string>;
   std::array<kv::RefusingEngine, kShards> engines_;
-  kv::Shards shards_;
+  shards::Shards shards_;
   std::map<std::size_t, std::string> names_;
   std::unique_ptr<QueueService> queues_;
 };

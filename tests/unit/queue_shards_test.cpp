@@ -221,20 +221,20 @@ TEST_F(QueueShards, DamageOfADepartureIsFound) {
 }
 
 TEST(Placement, DependsOnItsKeyAndOnWhereParts) {
-  const kv::Placement one(1024, {1}), other(1024, {2});
+  const shards::Placement one(1024, {1}), other(1024, {2});
   EXPECT_NE(one.of({"acc", "queue"}), other.of({"acc", "queue"}));
   EXPECT_NE(one.of({"a", "bc"}), one.of({"ab", "c"}));
-  EXPECT_EQ(kv::Placement().of({"acc", "queue"}), 0U);
+  EXPECT_EQ(shards::Placement().of({"acc", "queue"}), 0U);
 }
 
 /// Stored rows depend on it: it must never change.
 TEST(Placement, StaysAsItIs) {
-  const kv::Placement placement(4096, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+  const shards::Placement placement(4096, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
   EXPECT_EQ(placement.of({"acc", "queue"}), 1090U);
 }
 
 TEST(Placement, IsEven) {
-  const kv::Placement placement(8, {7});
+  const shards::Placement placement(8, {7});
   std::array<int, 8> counts{};
   for (int i = 0; i < 8000; ++i) ++counts[placement.of({"acc", "queue-" + std::to_string(i)})];
   for (const auto count : counts) EXPECT_NEAR(count, 1000, 150);

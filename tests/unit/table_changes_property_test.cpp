@@ -79,7 +79,7 @@ class Playing {
 
  private:
   void open() {
-    kv::Shards shards{{}, placement_};
+    shards::Shards shards{{}, placement_};
     for (std::size_t shard = 0; shard < placement_.shards(); ++shard) {
       shards.all.push_back({*engines_.emplace_back(make_(shard)), clock_});
     }
@@ -315,7 +315,7 @@ class Playing {
   MakeEngine make_;
   std::unique_ptr<Random> dice_;
   StandingClock clock_;
-  const kv::Placement placement_;
+  const shards::Placement placement_;
   std::vector<std::unique_ptr<kv::Engine>> engines_;
   std::unique_ptr<TableService> service_;
   std::array<TableHistory, 2> tables_;

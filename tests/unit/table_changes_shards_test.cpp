@@ -95,7 +95,7 @@ struct FollowedShards : ::testing::Test {
   StandingClock clock;
   std::unique_ptr<Random> random = make_seeded_random(7);
   std::array<kv::RefusingEngine, kShards> engines;
-  kv::Shards shards{{}, kv::Placement(kShards, {2, 7, 1, 8})};
+  shards::Shards shards{{}, shards::Placement(kShards, {2, 7, 1, 8})};
   std::unique_ptr<TableService> service;
 };
 

@@ -44,11 +44,11 @@ struct TableFixture : ::testing::Test {
     return all;
   }
   [[nodiscard]] bool divided() const { return disks.size() > 1; }
-  [[nodiscard]] kv::Placement placement() const {
-    return divided() ? kv::Placement(disks.size(), {1, 2, 3}) : kv::Placement();
+  [[nodiscard]] shards::Placement placement() const {
+    return divided() ? shards::Placement(disks.size(), {1, 2, 3}) : shards::Placement();
   }
-  [[nodiscard]] kv::Shards shards() {
-    kv::Shards out{{}, placement()};
+  [[nodiscard]] shards::Shards shards() {
+    shards::Shards out{{}, placement()};
     for (auto* each : engines()) out.all.push_back({*each, clock});
     return out;
   }

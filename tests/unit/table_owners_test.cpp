@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "common/base/log.h"
-#include "common/kv/shard_owners.h"
+#include "common/postgres/shard_owners.h"
 #include "common/rpc/forwarded.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/routed_calls.h"
@@ -28,7 +28,7 @@ using std::chrono::seconds;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kShards = 4;
-const kv::Placement kPlacement(kShards, kv::Placement::Key{1, 2, 3});
+const shards::Placement kPlacement(kShards, shards::Placement::Key{1, 2, 3});
 
 /// One process, with everything that it has around its table service.
 class Process {
@@ -80,8 +80,8 @@ class Process {
   }
 
  private:
-  kv::Shards shards() {
-    kv::Shards all{{}, kPlacement, &calls_};
+  shards::Shards shards() {
+    shards::Shards all{{}, kPlacement, &calls_};
     for (const auto& engine : engines_) all.all.push_back({*engine, *clock_});
     return all;
   }
@@ -349,7 +349,7 @@ TEST_F(TableOwnersTest, AFeedHasTheChangesOfBoth) {
   EXPECT_TRUE(one_->run(at_one.changes("people", request)).failed_with(ErrorCode::kFeedNotFound));
 }
 
-/// Requests over HTTP make these calls, in whichever process they come to.
+/// Requests over HTTP make these calls, in the process to which they come.
 TEST_F(TableOwnersTest, EitherProcessCarriesOutTheCallsOfRequests) {
   for (auto* process : both()) {
     auto& service = process->service();

@@ -187,7 +187,7 @@ class Pair {
   };
 
   void open() {
-    kv::Shards shards{{}, placement_};
+    shards::Shards shards{{}, placement_};
     for (std::size_t shard = 0; shard < placement_.shards(); ++shard) {
       shards.all.push_back({*engines_.emplace_back(make_(shard)), clock_});
     }
@@ -318,7 +318,7 @@ class Pair {
   MakeEngine make_;
   StandingClock clock_;
   std::unique_ptr<Random> random_ = make_seeded_random(1);
-  const kv::Placement placement_;
+  const shards::Placement placement_;
   std::vector<std::unique_ptr<kv::Engine>> engines_;
   std::unique_ptr<TableService> service_;
   reference::Store model_{[this](const std::string& table, const std::string& partition_key) {

@@ -1,4 +1,4 @@
-#include "common/kv/operation_ledgers.h"
+#include "common/shards/operation_ledgers.h"
 #include "table_fixture.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/test_switches.h"

@@ -93,7 +93,7 @@ class ShardedTables : public testing::Test {
   StandingClock clock_;
   std::unique_ptr<Random> random_ = make_seeded_random(7);
   std::array<kv::RefusingEngine, kShards> engines_;
-  kv::Shards shards_{{}, kv::Placement(kShards, {2, 7, 1, 8})};
+  shards::Shards shards_{{}, shards::Placement(kShards, {2, 7, 1, 8})};
   std::unique_ptr<TableService> service_;
 };
 
@@ -316,7 +316,7 @@ TEST(ShardedTablesAtOnce, DropsAndWritesLeaveNothingBehind) {
   const auto clock = make_system_clock();
   const auto random = make_seeded_random(3);
   std::vector<std::unique_ptr<kv::Engine>> engines;
-  kv::Shards shards{{}, kv::Placement(kShards, {1, 6})};
+  shards::Shards shards{{}, shards::Placement(kShards, {1, 6})};
   for (std::size_t shard = 0; shard < kShards; ++shard) {
     auto options = kv::testing::small_options(directory.path() / std::to_string(shard));
     options.durability = kv::Durability::kOs;
