@@ -101,6 +101,7 @@ class BlobStore final : public service::Store {
         routes_(service_, context.clock, context.accounts, context.auth_policy) {
     files_.when_let_go([this] { service_.collect_all(); });
     if (context.router != nullptr) {
+      service_.share_with(*context.router);
       service_.start_sharing(settings.payload_folder_id);
     } else {
       service_.start();
@@ -109,11 +110,6 @@ class BlobStore final : public service::Store {
 
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
-  [[nodiscard]] std::optional<shards::CallPlace> place_of_call(std::string_view method,
-                                                               std::string_view payload) const override {
-    const auto shard = shard_of_call(service_, method, payload);
-    return shard ? std::optional(shards::CallPlace{*shard, kLongestCall}) : std::nullopt;
-  }
   [[nodiscard]] std::size_t longest_forwarded_body() const override { return kLongestForwardedBody; }
   void gained(std::size_t shard) override { service_.gained(shard); }
   void lost(std::size_t shard) override { service_.lost(shard); }

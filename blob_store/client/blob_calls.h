@@ -1,4 +1,5 @@
-// The calls that the blob store answers (common/rpc/call.h).
+// The calls that the blob store answers (common/rpc/call.h). A call with a place() is carried out by the process that
+// serves the place; any process carries out the others.
 #pragma once
 #include <optional>
 #include <string>
@@ -42,10 +43,21 @@ struct BlobUsage {
 
 namespace calls {
 
+struct BlobPlace {
+  std::string_view account, container, name;
+};
+/// The home of an operation's ledger (common/shards/operation_ledgers.h).
+struct OperationPlace {
+  std::string_view account, operation_id;
+};
+/// The first shard, which has the containers.
+struct CataloguePlace {};
+
 struct EnsureContainer {
   static constexpr std::string_view kMethod = "blob.ensure";
   using Reply = void;
   std::string account, container;
+  [[nodiscard]] CataloguePlace place() const { return {}; }
 };
 
 struct Put {
@@ -55,6 +67,7 @@ struct Put {
   NewContent content;
   std::string bytes;
   FencedWrite write;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct Stage {
@@ -64,6 +77,7 @@ struct Stage {
   std::uint32_t index = 0;
   std::string bytes;
   Fence fence;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct Publish {
@@ -73,6 +87,7 @@ struct Publish {
   std::uint32_t count = 0;  // the number of pieces
   NewContent content;
   FencedWrite write;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct Erase {
@@ -80,6 +95,7 @@ struct Erase {
   using Reply = WriteOutcome;
   std::string account, container, name;
   FencedWrite write;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct Read {
@@ -88,6 +104,7 @@ struct Read {
   std::string account, container, name;
   std::uint64_t offset = 0;
   std::optional<Stamp> version;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct List {
@@ -103,6 +120,7 @@ struct Discard {
   std::string account, container, name;
   Stamp version;
   Fence fence;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 /// Lists some of the blobs that have not changed since `before`.
@@ -125,6 +143,7 @@ struct OpenOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
+  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct CloseOperation {
@@ -132,6 +151,7 @@ struct CloseOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
+  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct ReadOperation {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blob_store/client/blob_calls.h"
 #include "blob_store/model/blob.h"
 
 namespace tidemark::blob_store {
@@ -66,6 +67,7 @@ struct Inspect {
   static constexpr std::string_view kMethod = "blob.inspect";
   using Reply = BlobFacts;
   std::string account, container, name;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct UploadPiece {
@@ -74,6 +76,7 @@ struct UploadPiece {
   std::string account, container, name, upload;
   std::uint32_t index = 0;
   std::string bytes;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct FinishUpload {
@@ -83,6 +86,7 @@ struct FinishUpload {
   std::uint32_t count = 0;  // the number of pieces
   NewContent content;
   std::string if_match;  // an ETag without quotes, or "*"; empty: the blob must not exist
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 struct RemoveBlob {
@@ -91,6 +95,7 @@ struct RemoveBlob {
   std::string account, container, name;
   std::string if_match;  // an ETag without quotes, or "*"
   bool with_snapshots = false;
+  [[nodiscard]] BlobPlace place() const { return {account, container, name}; }
 };
 
 }  // namespace calls

@@ -133,52 +133,27 @@ Result<BlobUsage> usage(BlobService& service, calls::Usage call) {
   return usage;
 }
 
-using Face = rpc::Face<BlobService>;
-constexpr Face::Handler kHandlers[] = {
-    Face::on<calls::EnsureContainer, &ensure>(),
-    Face::on<calls::Put, &put>(),
-    Face::on<calls::Stage, &stage>(),
-    Face::on<calls::Publish, &publish>(),
-    Face::on<calls::Erase, &erase>(),
-    Face::on<calls::Read, &read>(),
-    Face::on<calls::List, &list>(),
-    Face::on<calls::ListOlder, &list_older>(),
-    Face::on<calls::Discard, &discard>(),
-    Face::on<calls::Usage, &usage>(),
-    Face::on<calls::OpenOperation, &BlobService::open_operation>(),
-    Face::on<calls::CloseOperation, &BlobService::close_operation>(),
-    Face::on<calls::ReadOperation, &BlobService::read_operation>(),
-    Face::on<calls::Containers, &containers>(),
-    Face::on<calls::Browse, &browse>(),
-    Face::on<calls::Inspect, &inspect>(),
-    Face::on<calls::UploadPiece, &upload_piece>(),
-    Face::on<calls::FinishUpload, &finish_upload>(),
-    Face::on<calls::RemoveBlob, &remove_blob>(),
-};
-
-/// Calls whose first fields are an account, a container and a blob.
-constexpr std::string_view kOfBlob[] = {
-    calls::Put::kMethod,          calls::Stage::kMethod,      calls::Publish::kMethod, calls::Erase::kMethod,
-    calls::Read::kMethod,         calls::Discard::kMethod,    calls::Inspect::kMethod, calls::UploadPiece::kMethod,
-    calls::FinishUpload::kMethod, calls::RemoveBlob::kMethod,
-};
-/// Calls whose first fields are an account and an operation.
-constexpr std::string_view kOfOperation[] = {calls::OpenOperation::kMethod, calls::CloseOperation::kMethod};
+using ServedCalls =
+    rpc::Served<rpc::By<calls::EnsureContainer, &ensure>, rpc::By<calls::Put, &put>, rpc::By<calls::Stage, &stage>,
+                rpc::By<calls::Publish, &publish>, rpc::By<calls::Erase, &erase>, rpc::By<calls::Read, &read>,
+                rpc::By<calls::List, &list>, rpc::By<calls::ListOlder, &list_older>, rpc::By<calls::Discard, &discard>,
+                rpc::By<calls::Usage, &usage>, rpc::By<calls::OpenOperation, &BlobService::open_operation>,
+                rpc::By<calls::CloseOperation, &BlobService::close_operation>,
+                rpc::By<calls::ReadOperation, &BlobService::read_operation>, rpc::By<calls::Containers, &containers>,
+                rpc::By<calls::Browse, &browse>, rpc::By<calls::Inspect, &inspect>,
+                rpc::By<calls::UploadPiece, &upload_piece>, rpc::By<calls::FinishUpload, &finish_upload>,
+                rpc::By<calls::RemoveBlob, &remove_blob>>;
 
 }  // namespace
 
-std::optional<std::size_t> shard_of_call(const BlobService& service, std::string_view method,
-                                         std::string_view payload) {
-  if (method == calls::EnsureContainer::kMethod) return 0;
-  const bool of_blob = std::ranges::find(kOfBlob, method) != std::end(kOfBlob);
-  const bool of_operation = std::ranges::find(kOfOperation, method) != std::end(kOfOperation);
-  if (!of_blob && !of_operation) return std::nullopt;
-  ByteReader in(payload);
-  const std::string account(in.string());
-  const std::string second(in.string());  // a container or an operation
-  const auto name = blob_name_of(std::string(of_blob ? in.string() : std::string_view()));
-  if (!in.ok()) return std::nullopt;  // the process that answers the call reports the error
-  return of_blob ? service.shard_of({account, second, name}) : service.home_of(account, second);
+template <class Call>
+Task<Result<typename Call::Reply>> BlobService::call(Call call) {
+  if constexpr (requires { call.place(); }) {
+    const shards::CallPlace place{.shard = shard_at(call.place()), .deadline = shards::kLongestCall};
+    return shards::carry_out_at<ServedCalls>(*this, shards_.size(), peers_, place, std::move(call));
+  } else {
+    return ServedCalls::carry_out<Call>(*this, std::move(call));
+  }
 }
 
 Task<Result<WrittenPayload>> store_payload(BlobService& service, BlobRef ref, std::string bytes) {
@@ -193,6 +168,6 @@ Task<Result<WrittenPayload>> store_payload(BlobService& service, BlobRef ref, st
   co_return payload;
 }
 
-rpc::Dispatch make_blob_dispatch(BlobService& service) { return rpc::make_dispatch(service, kHandlers); }
+rpc::Dispatch make_blob_dispatch(BlobService& service) { return rpc::make_dispatch<ServedCalls>(service); }
 
 }  // namespace tidemark::blob_store

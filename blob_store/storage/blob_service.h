@@ -11,10 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "blob_store/client/blob_calls.h"
 #include "blob_store/model/blob.h"
 #include "blob_store/model/block_list.h"
 #include "blob_store/model/conditions.h"
 #include "blob_store/model/fenced_write.h"
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/collector.h"
 #include "blob_store/storage/container_rows.h"
@@ -23,6 +25,7 @@
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
 #include "common/shards/operation_ledgers.h"
+#include "common/shards/peers.h"
 #include "common/shards/shards.h"
 
 namespace tidemark::blob_store {
@@ -168,6 +171,13 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   /// Called from any thread: this process has gained the shard, or lost it.
   void gained(std::size_t shard);
   void lost(std::size_t shard);
+  /// Other processes serve some of the shards. Call before the first request; `peers` must outlive the service.
+  void share_with(shards::Peers& peers) { peers_ = &peers; }
+  /// Carries out a call of client/blob_calls.h or browse_calls.h, in the process that serves its place. Defined in
+  /// internal/blob_dispatch.cpp. kServerBusy: no process serves it now, or it is unknown whether the call was carried
+  /// out.
+  template <class Call>
+  Task<Result<typename Call::Reply>> call(Call call);
   /// Returns the shard that has the blob.
   [[nodiscard]] std::size_t shard_of(const BlobRef& ref) const { return of(ref).number; }
 
@@ -265,6 +275,15 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   void begin_shutdown();
 
  private:
+  // The shard of a call's place.
+  [[nodiscard]] std::size_t shard_at(const calls::BlobPlace& place) const {
+    return shard_of({std::string(place.account), std::string(place.container), blob_name_of(std::string(place.name))});
+  }
+  [[nodiscard]] std::size_t shard_at(const calls::OperationPlace& place) const {
+    return home_of(place.account, place.operation_id);
+  }
+  static std::size_t shard_at(calls::CataloguePlace) { return 0; }
+
   struct Shard {
     Shard(std::size_t number_, const shards::Shard& stored, Clock& clock, const PayloadFiles& files,
           Executor background)
@@ -351,7 +370,8 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   const PayloadFiles& files_;
   const Executor background_;
   mutable std::deque<Shard> shards_;
-  std::string payload_folder_;  // the id of the folder, if processes share the shards
+  shards::Peers* peers_ = nullptr;  // null: all shards are here
+  std::string payload_folder_;      // the id of the folder, if processes share the shards
   const ContainerRows rows_{[this](std::size_t shard) { shards_[shard].collector.kick(); }};
   shards::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, rows_};
 };

@@ -37,12 +37,17 @@ void Sharing::serve(Store& store) {
 }
 
 rpc::Dispatch Sharing::around(rpc::Dispatch own) {
-  const auto place_of = [this](std::string_view method, std::string_view payload) -> std::optional<shards::CallPlace> {
-    if (method.starts_with("analytics.")) return shards::CallPlace{.shard = 0};
-    return store_->place_of_call(method, payload);
-  };
   if (forwarder_) own = forwarder_->beside(std::move(own));
-  return router_.around(calls_.beside(std::move(own)), place_of);
+  return router_.around([this, own = calls_.beside(std::move(own))](const std::string& method, std::string payload) {
+    return method.starts_with("analytics.") ? answer_by_first(own, method, std::move(payload))
+                                            : own(method, std::move(payload));
+  });
+}
+
+Task<Result<std::string>> Sharing::answer_by_first(rpc::Dispatch own, std::string method, std::string payload) {
+  auto reply = router_.here(0) ? std::nullopt : CO_TRY(co_await router_.forward({.shard = 0}, method, payload));
+  if (reply) co_return std::move(*reply);
+  co_return co_await own(std::move(method), std::move(payload));
 }
 
 Result<void> Sharing::claim(const rpc::Server& server, const std::string& local,

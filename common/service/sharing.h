@@ -43,6 +43,8 @@ class Sharing {
   void close() { router_.close(); }
 
  private:
+  /// Answers a call that concerns the records of requests, which the owner of the first shard keeps.
+  Task<Result<std::string>> answer_by_first(rpc::Dispatch own, std::string method, std::string payload);
   Task<void> heed_properties(std::shared_ptr<Signal> stopping);
 
   kv::ShardOwners& owners_;

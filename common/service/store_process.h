@@ -50,10 +50,6 @@ class Store {
   virtual rpc::UndeliveredHook undelivered(rpc::Dispatch) { return {}; }
 
   // For a store whose shards are divided among processes.
-  /// Returns the place of a call of internal_face(); nothing: it can be answered anywhere.
-  [[nodiscard]] virtual std::optional<shards::CallPlace> place_of_call(std::string_view, std::string_view) const {
-    return {};
-  }
   /// Returns the limit of the body of a request that is passed on; 0 for a store that passes on calls itself.
   [[nodiscard]] virtual std::size_t longest_forwarded_body() const { return 0; }
   /// This process has begun, or ceased, to serve the shard. Called from any thread; they do not block.

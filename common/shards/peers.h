@@ -9,6 +9,9 @@
 
 namespace tidemark::shards {
 
+/// The deadline of a call that a request of a client waits for.
+inline constexpr Duration kLongestCall = std::chrono::seconds(30);
+
 /// The shard that a call belongs to.
 struct CallPlace {
   std::size_t shard = 0;

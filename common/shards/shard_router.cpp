@@ -196,17 +196,15 @@ void ShardRouter::close() {
   }
 }
 
-rpc::Dispatch ShardRouter::around(rpc::Dispatch own, PlaceOf place_of) {
-  return [this, own = std::move(own), place_of = std::move(place_of)](const std::string& method, std::string payload) {
-    return answer(own, place_of, method, std::move(payload));
+rpc::Dispatch ShardRouter::around(rpc::Dispatch own) {
+  return [this, own = std::move(own)](const std::string& method, std::string payload) {
+    return answer(own, method, std::move(payload));
   };
 }
 
-Task<Result<std::string>> ShardRouter::answer(rpc::Dispatch own, PlaceOf place_of, std::string method,
-                                              std::string payload) {
+Task<Result<std::string>> ShardRouter::answer(rpc::Dispatch own, std::string method, std::string payload) {
   const auto [name, forwarded, shard] = rpc::read_forwarded(method);
-  std::string bare(name);
-  if (forwarded && bare == kLook) {
+  if (forwarded && name == kLook) {
     places_.look();
     co_return std::string();
   }
@@ -216,12 +214,7 @@ Task<Result<std::string>> ShardRouter::answer(rpc::Dispatch own, PlaceOf place_o
     error.fields.emplace_back(kNotHere, "");
     co_return fail(std::move(error));
   }
-  const auto place = forwarded || !place_of ? std::nullopt : place_of(bare, payload);
-  if (!place) co_return co_await own(std::move(bare), std::move(payload));
-  if (place->shard >= places_.shards()) co_return fail(ErrorCode::kInvalidInput);
-  auto reply = here(place->shard) ? std::nullopt : CO_TRY(co_await forward(*place, bare, payload));
-  if (!reply) co_return co_await own(std::move(bare), std::move(payload));
-  co_return std::move(*reply);
+  co_return co_await own(std::string(name), std::move(payload));
 }
 
 void ShardRouter::moved() { spawn(executor_, tell_others(std::string(kLook), {})); }

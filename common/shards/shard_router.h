@@ -50,10 +50,9 @@ class ShardRouter final : public Peers {
   /// Does ShardPlaces::wish(), and waits until it is written. kServerBusy: the database did not confirm it in time.
   Task<Result<void>> wish(std::size_t shard, std::string process);
 
-  /// Returns where a call belongs; nothing: it can be answered anywhere, or the store passes it on itself.
-  using PlaceOf = std::function<std::optional<CallPlace>(std::string_view method, std::string_view payload)>;
-  /// Answers by `own` the calls that belong here or anywhere, and passes the rest on. Must not outlive this.
-  rpc::Dispatch around(rpc::Dispatch own, PlaceOf place_of = {});
+  /// Answers by `own`, except for calls that another process passed on for a shard that is not here. Must not outlive
+  /// this.
+  rpc::Dispatch around(rpc::Dispatch own);
 
   /// places() may have changed: wakes the coroutines that wait for that.
   void seen() { seen_.notify_all(); }
@@ -66,7 +65,7 @@ class ShardRouter final : public Peers {
   [[nodiscard]] const shards::ShardPlaces& places() const { return places_; }
 
  private:
-  Task<Result<std::string>> answer(rpc::Dispatch own, PlaceOf place_of, std::string method, std::string payload);
+  Task<Result<std::string>> answer(rpc::Dispatch own, std::string method, std::string payload);
   Task<Result<std::string>> call(std::shared_ptr<rpc::Transport> link, CallPlace place, std::string address,
                                  std::string method, std::string payload);
   std::shared_ptr<rpc::Transport> link(const std::string& address);

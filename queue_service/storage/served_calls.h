@@ -65,7 +65,7 @@ Task<Result<typename Call::Reply>> QueueService::call(Call call) {
     if constexpr (std::same_as<decltype(call.place()), calls::WholeQueue>) {
       if (auto checked = check_is_whole(call.queue); !checked) return shards::refuse<Call>(std::move(checked.error()));
     }
-    shards::CallPlace place{.shard = shard_at(call.place())};
+    shards::CallPlace place{.shard = shard_at(call.place()), .deadline = shards::kLongestCall};
     if constexpr (requires { call.wait; }) place.deadline += call.wait;
     return shards::carry_out_at<ServedCalls>(*this, shards(), peers(), place, std::move(call));
   } else {

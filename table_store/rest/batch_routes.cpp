@@ -308,7 +308,6 @@ Answer answer_query(Call& call, const BatchPart& part) {
 }  // namespace
 
 Answer serve_batch(Call& call) {
-  if (call.method != "POST") co_return fail(ErrorCode::kMethodNotAllowed);
   auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));
   if (!boundary)
     co_return fail(ErrorCode::kInvalidInput, "A batch needs Content-Type multipart/mixed with a boundary.");

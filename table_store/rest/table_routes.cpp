@@ -1,5 +1,7 @@
 #include "table_store/rest/table_routes.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
 #include "table_store/model/limits.h"
 #include "table_store/rest/batch_routes.h"
@@ -51,52 +53,80 @@ Result<void> read_request(Call& call) {
   return {};
 }
 
-using Route = Answer (*)(Call&);
+Answer get_properties(Call& call) { co_return call.front.get_properties(call); }
 
 Answer set_properties(Call& call) {
   co_return co_await call.front.set_properties(
       call, CO_TRY(co_await call.http.body->read_all(protocol::kMaxServicePropertiesBytes)));
 }
 
+Answer get_stats(Call& call) { co_return call.front.get_stats(call); }
+
 Answer get_delegation_key(Call& call) {
-  CO_TRY(call.allow({auth::ResourceType::kService, "k", {}, false}));
   const auto body = CO_TRY(co_await call.http.body->read_all(service::kMaxKeyInfoBytes));
   co_return call.front.get_delegation_key(call, body);
 }
 
-/// Serves GET and PUT ?restype=service&comp=properties, GET ?restype=service&comp=stats,
-/// and POST ?restype=service&comp=userdelegationkey.
-Answer serve_account(Call& call) {
-  const bool reads = call.method == "GET" || call.method == "HEAD";
-  const auto comp = call.parameter("comp").value_or("");
-  if (comp == "userdelegationkey" && call.method == "POST") co_return co_await get_delegation_key(call);
-  const bool known = comp == "properties" || comp == "stats";
-  if (!known || call.parameter("restype").value_or("service") != "service") co_return fail(ErrorCode::kInvalidUri);
-  if (!reads && (comp == "stats" || call.method != "PUT")) co_return fail(ErrorCode::kMethodNotAllowed);
-  CO_TRY(call.allow({auth::ResourceType::kService, reads ? "r" : "w", {}, false}));
-  if (!reads) co_return co_await set_properties(call);
-  co_return comp == "stats" ? call.front.get_stats(call) : call.front.get_properties(call);
+struct Route {
+  UrlKind kind;
+  std::string_view method;         // GET includes HEAD where `comp` is "acl"
+  std::string_view comp;           // of accounts and of tables; the others have none
+  analytics::Operation named;      // in logs and metrics; empty: not at all
+  std::optional<auth::Need> need;  // nothing: the route itself checks the permission, which depends on the body
+  Answer (*run)(Call&);
+  analytics::Operation with_condition = {};  // takes the place of `named` if there is a header If-Match
+};
+
+/// Only an account key or an account SAS grants these permissions.
+constexpr auth::Need owner(auth::ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
+constexpr auth::Need kAclNeed{auth::ResourceType::kContainer, "", {}, false, false};
+
+using enum UrlKind;
+using enum auth::ResourceType;
+using enum analytics::Access;
+using enum analytics::Effect;
+// clang-format off
+constexpr Route kRoutes[] = {
+    {kAccount, "GET", "properties", {"GetTableServiceProperties", kRead}, owner(kService, "r"), get_properties},
+    {kAccount, "PUT", "properties", {"SetTableServiceProperties", kWrite}, owner(kService, "w"), set_properties},
+    {kAccount, "GET", "stats", {"GetTableServiceStats", kRead}, owner(kService, "r"), get_stats},
+    {kAccount, "POST", "userdelegationkey", {}, owner(kService, "k"), get_delegation_key},
+    {kTables, "GET", "", {"QueryTables", kRead}, owner(kContainer, "l"), list_tables},
+    {kTables, "POST", "", {"CreateTable", kWrite}, owner(kContainer, "cw"), create_table},
+    {kTable, "GET", "", {"QueryTable", kRead}, owner(kContainer, "l"), get_table},
+    {kTable, "DELETE", "", {"DeleteTable", kDelete, kRemovesUnit}, owner(kContainer, "d"), delete_table},
+    {kBatch, "POST", "", {"EntityGroupTransaction", kWrite}, {}, serve_batch},
+    // The SAS of a table does not reach beyond its table, but an operation may.
+    {kOperation, "GET", "", {}, owner(kObject, "r"), serve_operation},
+    {kOperation, "POST", "", {}, owner(kObject, "u"), serve_operation},
+    {kOperation, "DELETE", "", {}, owner(kObject, "u"), serve_operation},
+    {kEntities, "GET", "acl", {"GetTableACL", kRead}, kAclNeed, get_acl},
+    {kEntities, "PUT", "acl", {"SetTableACL", kWrite}, kAclNeed, set_acl},
+    {kEntities, "GET", "", {"QueryEntities", kRead}, {}, query_entities},
+    {kEntities, "POST", "", {"InsertEntity", kWrite, kAddsBytes}, {}, write_entity},
+    {kEntity, "GET", "", {"QueryEntity", kRead}, {}, get_entity_anywhere},
+    {kEntity, "PUT", "", {"InsertOrReplaceEntity", kWrite, kAddsBytes}, {}, write_entity, {"UpdateEntity", kWrite, kAddsBytes}},
+    {kEntity, "PATCH", "", {"InsertOrMergeEntity", kWrite, kAddsBytes}, {}, write_entity, {"MergeEntity", kWrite, kAddsBytes}},
+    {kEntity, "MERGE", "", {"InsertOrMergeEntity", kWrite, kAddsBytes}, {}, write_entity, {"MergeEntity", kWrite, kAddsBytes}},
+    {kEntity, "DELETE", "", {"DeleteEntity", kDelete}, {}, write_entity},
+};
+// clang-format on
+
+/// Returns null if there is no such operation.
+const Route* find_route(UrlKind kind, std::string_view method, std::optional<std::string_view> comp) {
+  const bool has_comp = kind == kAccount || (kind == kEntities && comp == "acl");
+  if (method == "HEAD" && has_comp) method = "GET";
+  const auto* found = std::ranges::find_if(kRoutes, [&](const Route& each) {
+    return each.kind == kind && each.method == method && each.comp == (has_comp ? comp.value_or("") : "");
+  });
+  return found == std::end(kRoutes) ? nullptr : found;
 }
 
-/// Returns null if there is no such resource or verb.
-Route find_route(const Call& call) {
-  switch (call.url.kind) {
-    case UrlKind::kAccount:
-      return serve_account;
-    case UrlKind::kTables:
-    case UrlKind::kTable:
-      return serve_tables;
-    case UrlKind::kBatch:
-      return serve_batch;
-    case UrlKind::kOperation:
-      return serve_operation;
-    case UrlKind::kEntities:
-      if (call.parameter("comp") == "acl") return serve_acl;
-      return call.method == "GET" ? query_entities : write_entity;
-    case UrlKind::kEntity:
-      return write_entity;
-  }
-  return nullptr;
+Error unknown_operation(const Call& call) {
+  const auto comp = call.parameter("comp").value_or("");
+  const bool known = comp == "properties" || comp == "stats";
+  if (call.url.kind == kAccount && !known) return make_error(ErrorCode::kInvalidUri);
+  return make_error(ErrorCode::kMethodNotAllowed);
 }
 
 bool is_point_read(const Call& call) { return call.url.kind == UrlKind::kEntity && call.method == "GET"; }
@@ -119,10 +149,38 @@ std::optional<Result<http::Response>> TableRoutes::answer_at_once(Call& call) {
 }
 
 Answer TableRoutes::answer(Call& call) {
-  if (is_point_read(call)) co_return co_await get_entity_anywhere(call);
-  const auto route = find_route(call);
-  if (route == nullptr) co_return fail(ErrorCode::kMethodNotAllowed);
-  co_return co_await route(call);
+  const auto* const route = find_route(call.url.kind, call.method, call.parameter("comp"));
+  if (route == nullptr) co_return fail(unknown_operation(call));
+  if (call.url.kind == kAccount && call.parameter("restype").value_or("service") != "service") {
+    co_return fail(ErrorCode::kInvalidUri);
+  }
+  if (route->need) CO_TRY(call.allow(*route->need));
+  co_return co_await route->run(call);
+}
+
+/// The request alone decides, so a refused one has a name as well.
+analytics::Operation TableRoutes::operation_of(const service::Call& given) const {
+  const auto& call = static_cast<const Call&>(given);
+  if (call.http.method == "OPTIONS") return {"TablePreflightRequest", kRead};
+  if (call.batch) return {"EntityGroupTransaction", kWrite};
+  auto kind = call.url.kind;
+  auto method = call.method;
+  if (!call.read) {  // the request was refused before its URL and method were read
+    const auto of_request = effective_method(call.http.method, call.http.headers);
+    const auto url = parse_table_url(call.resource.rest);
+    if (!of_request || !url) return {};
+    kind = url->kind;
+    method = *of_request;
+  }
+  const auto* const route = find_route(kind, method, call.parameter("comp"));
+  if (route == nullptr) return {};
+  const bool conditional = !route->with_condition.name.empty() && call.http.header("if-match");
+  return conditional ? route->with_condition : route->named;
+}
+
+std::string_view TableRoutes::name_of(const service::Call& given) const {
+  const auto& call = static_cast<const Call&>(given);
+  return call.read ? std::string_view(call.url.table) : std::string_view();
 }
 
 Task<Result<void>> TableRoutes::merge_properties(const std::string& account, std::string document) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kTablePermissions = "raud";
 
-auth::Need container_need(std::string_view letters) { return {auth::ResourceType::kContainer, letters, {}, false}; }
+}  // namespace
 
 Answer list_tables(Call& call) {
   auto filter = CO_TRY(Filter::parse(call.parameter("$filter").value_or("")));
@@ -65,37 +65,13 @@ Answer delete_table(Call& call) {
   co_return protocol::empty_response(204);
 }
 
-}  // namespace
-
-Answer serve_tables(Call& call) {
-  bool set = call.url.kind == UrlKind::kTables;
-  Answer (*route)(Call&) = nullptr;
-  std::string_view letters;
-  if (call.method == "GET") {
-    route = set ? list_tables : get_table;
-    letters = "l";
-  } else if (call.method == "POST" && set) {
-    route = create_table;
-    letters = "cw";
-  } else if (call.method == "DELETE" && !set) {
-    route = delete_table;
-    letters = "d";
-  }
-  if (route == nullptr) co_return fail(ErrorCode::kMethodNotAllowed);
-  CO_TRY(call.allow(container_need(letters)));
-  co_return co_await route(call);
+Answer get_acl(Call& call) {
+  const auto policies = CO_TRY(call.service.get_acl(call.account(), call.url.table));
+  co_return protocol::xml_response(200,
+                                   std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(policies));
 }
 
-Answer serve_acl(Call& call) {
-  auto need = container_need("");
-  need.any_sas = false;
-  CO_TRY(call.allow(need));
-  if (call.method == "GET" || call.method == "HEAD") {
-    const auto policies = CO_TRY(call.service.get_acl(call.account(), call.url.table));
-    co_return protocol::xml_response(
-        200, std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(policies));
-  }
-  if (call.method != "PUT") co_return fail(ErrorCode::kMethodNotAllowed);
+Answer set_acl(Call& call) {
   auto body = CO_TRY(co_await call.http.body->read_all(protocol::kMaxStoredPoliciesBytes));
   auto policies = CO_TRY(protocol::parse_stored_policies(body, kTablePermissions));
   CO_TRY(co_await call.service.call(calls::SetAcl{call.account(), call.url.table, std::move(policies)}));

@@ -4,9 +4,14 @@
 
 namespace tidemark::table_store {
 
-/// Serves GET and POST Tables; GET and DELETE Tables('t').
-Answer serve_tables(Call& call);
-/// Serves GET and PUT t?comp=acl.
-Answer serve_acl(Call& call);
+/// Serve GET and POST Tables.
+Answer list_tables(Call& call);
+Answer create_table(Call& call);
+/// Serve GET and DELETE Tables('t').
+Answer get_table(Call& call);
+Answer delete_table(Call& call);
+/// Serve GET and PUT t?comp=acl.
+Answer get_acl(Call& call);
+Answer set_acl(Call& call);
 
 }  // namespace tidemark::table_store

@@ -44,7 +44,7 @@ using ServedCalls = rpc::Served<
 template <class Call>
 Task<Result<typename Call::Reply>> TableService::call(Call call) {
   if constexpr (requires { call.place(); }) {
-    const shards::CallPlace place{.shard = shard_at(call.place())};
+    const shards::CallPlace place{.shard = shard_at(call.place()), .deadline = shards::kLongestCall};
     return shards::carry_out_at<ServedCalls>(*this, shards_.size(), peers_, place, std::move(call));
   } else {
     return ServedCalls::carry_out<Call>(*this, std::move(call));

@@ -140,8 +140,8 @@ SharedHost::SharedHost(Network& network, OwnedEngine::Parts parts, std::uint64_t
       router_(owners_, parts.life.clock(), parts.life.executor(), links_of(network, parts.life)) {}
 
 template <class Service>
-void SharedHost::share(Service& service, rpc::Dispatch own, shards::ShardRouter::PlaceOf place_of) {
-  dispatch_ = router_.around(std::move(own), std::move(place_of));
+void SharedHost::share(Service& service, rpc::Dispatch own) {
+  dispatch_ = router_.around(std::move(own));
   owners_.start({.gained = [this, &service](std::size_t shard) { gained(service, shard, life_); },
                  .lost = [&service](std::size_t shard) { service.lost(shard); },
                  .seen = [this] { router_.seen(); },
@@ -151,7 +151,7 @@ void SharedHost::share(Service& service, rpc::Dispatch own, shards::ShardRouter:
 SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
     : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_) {
   service_.share_with(router_);
-  share(service_, calls_.beside(table_store::make_table_dispatch(service_)), {});
+  share(service_, calls_.beside(table_store::make_table_dispatch(service_)));
 }
 
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
@@ -163,7 +163,7 @@ SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std
     begun({method, payload, -1});
     return answer_with(expected_, dispatch, {std::move(method), std::move(payload), -1});
   };
-  share(service_, std::move(own), {});
+  share(service_, std::move(own));
   spawn(life_.executor(), service_.keep_up(kUpkeepInterval));
   spawn(life_.executor(), spread_jobs(service_, life_, job_parts));
 }
@@ -173,11 +173,8 @@ SharedBlobHost::SharedBlobHost(Network& network, OwnedEngine::Parts parts, std::
       files_("/nonexistent", life_.executor(), false),
       service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_, files_, life_.executor()) {
   service_.start_sharing("payloads");
-  share(service_, calls_.beside(blob_store::make_blob_dispatch(service_)),
-        [this](std::string_view method, std::string_view payload) -> std::optional<shards::CallPlace> {
-          const auto shard = blob_store::shard_of_call(service_, method, payload);
-          return shard ? std::optional(shards::CallPlace{*shard, blob_store::kLongestCall}) : std::nullopt;
-        });
+  service_.share_with(router_);
+  share(service_, calls_.beside(blob_store::make_blob_dispatch(service_)));
 }
 
 }  // namespace tidemark::simulation

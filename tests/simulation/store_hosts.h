@@ -65,10 +65,9 @@ class SharedHost : public Callee {
 
  protected:
   SharedHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed);
-  /// Gives the service each shard as long as this process owns it, and passes calls on to the processes where they
-  /// belong; `own` answers those that belong here.
+  /// Gives the service each shard as long as this process owns it. `own` answers the calls.
   template <class Service>
-  void share(Service& service, rpc::Dispatch own, shards::ShardRouter::PlaceOf place_of);
+  void share(Service& service, rpc::Dispatch own);
 
   Life& life_;
   ExpectedCause expected_;  // set by the queue service alone: commits of the other stores show their operation

@@ -356,7 +356,7 @@ RunOutcome World::run() {
 
 void set_switches(const Without& without) {
   table_store::test_switches().ignore_if_version = without.etag_guard;
-  kv::test_switches::ignore_fence = without.fence;
+  shards::test_switches::ignore_fence = without.fence;
   table_store::test_switches().ignore_source_version = without.put_if_newer;
   table_store::test_switches().leave_out_notes = without.notes;
   table_store::test_switches().hide_staleness = without.staleness;

@@ -105,7 +105,7 @@ class CatalogueCopiesTest : public testing::TestWithParam<std::size_t>, protecte
   shards::CatalogueCopies copies_{shards_, clock_, 'c', rows_};
 };
 
-INSTANTIATE_TEST_SUITE_P(shards::Shards, CatalogueCopiesTest, testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Shards, CatalogueCopiesTest, testing::Values(1, 2, 5));
 
 TEST_P(CatalogueCopiesTest, AreBroughtOnceAShardNeedsThem) {
   for (std::size_t shard = 1; shard < shards(); ++shard) EXPECT_FALSE(bring(shard)) << "there is no such row";
@@ -157,7 +157,7 @@ TEST_P(CatalogueCopiesTest, NothingChangesIfNothingIsToBeDone) {
 
 /// Tests that hold for several shards only.
 using DividedCatalogue = CatalogueCopiesTest;
-INSTANTIATE_TEST_SUITE_P(shards::Shards, DividedCatalogue, testing::Values(2, 5));
+INSTANTIATE_TEST_SUITE_P(Shards, DividedCatalogue, testing::Values(2, 5));
 
 /// As if the process had died after any of its steps: the shards so far have changed, the others and the row have not.
 TEST_P(DividedCatalogue, ADropThatWasCutOffIsFinishedAtTheNextStart) {

@@ -206,9 +206,9 @@ TEST_F(TableServiceTest, SwitchesTakeSafetyOut) {
   EXPECT_EQ(mutate(stale)->outcomes[0].kind, WriteOutcome::kApplied);
   test_switches().ignore_if_version = false;
   ASSERT_TRUE(run_task(service->close_operation("acct", "op", 3)).has_value());
-  kv::test_switches::ignore_fence = true;
+  shards::test_switches::ignore_fence = true;
   EXPECT_TRUE(mutate(change(kInsert, "a"), Fence{"op", 1, ""}).has_value());
-  kv::test_switches::ignore_fence = false;
+  shards::test_switches::ignore_fence = false;
   EXPECT_TRUE(mutate(change(kErase, "a"), Fence{"op", 1, ""}).failed_with(ErrorCode::kFenced));
 }
 
