@@ -132,27 +132,30 @@ int main(int argc, char** argv) {
   using namespace tidemark;
   blob_store::BlobSettings settings;
   const service::StoreDescription description{
-      "blob_store",
-      blob_store::kFolder,
-      10000,
-      "Stores blobs and speaks the Azure blob protocol.",
-      "container",
-      "blob",
-      kv::FadingRows{{"L", "M"}, "l"},
-      {.requests = 20'000},
-      [&](process::Settings& declared) { blob_store::declare_settings(declared, settings); },
-      {blob_store::kApartFromBytes, blob_store::kWriteBufferBytes, blob_store::kWriteBuffers},
-      &blob_store::check_unstamped,
-      data_format_of("blob"),
-      {},
-      {&blob_store::each_container, &blob_store::content_bytes, true},
-      blob_store::kMaxShards,
-      [&](auto shards, const auto& placement, const auto& folder, auto& run) {
-        return blob_store::check_blobs(shards, placement, settings.payloads(folder), run);
-      },
-      true,
-      [&](bool share_shards, const auto& data) { return blob_store::check_settings(settings, share_shards, data); },
-      [&](const kv::Reader& catalogue) -> Result<void> {
+      .process_name = "blob_store",
+      .folder = blob_store::kFolder,
+      .default_port = 10000,
+      .summary = "Stores blobs and speaks the Azure blob protocol.",
+      .unit = "container",
+      .partition = "blob",
+      .ledgers = kv::FadingRows{{"L", "M"}, "l"},
+      .targets = {.requests = 20'000},
+      .declare_settings = [&](auto& declared) { blob_store::declare_settings(declared, settings); },
+      .rows = {.apart_from_bytes = blob_store::kApartFromBytes,
+               .write_buffer_bytes = blob_store::kWriteBufferBytes,
+               .write_buffers = blob_store::kWriteBuffers},
+      .check_unstamped = &blob_store::check_unstamped,
+      .format = data_format_of("blob"),
+      .holdings = {&blob_store::each_container, &blob_store::content_bytes, true},
+      .max_shards = blob_store::kMaxShards,
+      .check_shards =
+          [&](auto shards, const auto& placement, const auto& folder, auto& run) {
+            return blob_store::check_blobs(shards, placement, settings.payloads(folder), run);
+          },
+      .shares = true,
+      .check_settings = [&](bool share_shards,
+                            const auto& data) { return blob_store::check_settings(settings, share_shards, data); },
+      .check_shared = [&](const auto& catalogue) -> Result<void> {
         settings.payload_folder_id =
             TRY(blob_store::open_payload_folder(settings.payload_folder, catalogue, *make_system_random()));
         return {};

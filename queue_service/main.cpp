@@ -74,23 +74,18 @@ int main(int argc, char** argv) {
   using namespace tidemark;
   queue_service::QueueSettings settings;
   const service::StoreDescription description{
-      "queue_service",
-      "queue",
-      10001,
-      "Stores queues and speaks the Azure Queue protocol.",
-      "queue",
-      "",
-      std::nullopt,
-      {.items = 20'000, .part_items = 2'000},
-      [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); },
-      {},
-      {},
-      data_format_of("queue"),
-      &queue_service::check_data,
-      {&queue_service::each_queue, {}},
-      queue_service::kMaxShards,
-      {},
-      true};
+      .process_name = "queue_service",
+      .folder = "queue",
+      .default_port = 10001,
+      .summary = "Stores queues and speaks the Azure Queue protocol.",
+      .unit = "queue",
+      .targets = {.items = 20'000, .part_items = 2'000},
+      .declare_settings = [&](auto& declared) { queue_service::declare_settings(declared, settings); },
+      .format = data_format_of("queue"),
+      .check = &queue_service::check_data,
+      .holdings = {&queue_service::each_queue, {}},
+      .max_shards = queue_service::kMaxShards,
+      .shares = true};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
     return std::make_unique<queue_service::QueueStore>(context, settings);
   });

@@ -63,23 +63,19 @@ class TableStore final : public service::Store {
 
 int main(int argc, char** argv) {
   using namespace tidemark;
-  const service::StoreDescription description{"table_store",
-                                              "table",
-                                              10002,
-                                              "Stores tables and speaks the Azure Table protocol.",
-                                              "table",
-                                              "partition",
-                                              table_store::fading_operations(),
-                                              {.items = 20'000, .part_items = 2'000},
-                                              {},
-                                              {},
-                                              {},
-                                              data_format_of("table"),
-                                              {},
-                                              {&table_store::each_table, {}, true},
-                                              table_store::kMaxShards,
-                                              &table_store::check_data,
-                                              true};
+  const service::StoreDescription description{.process_name = "table_store",
+                                              .folder = "table",
+                                              .default_port = 10002,
+                                              .summary = "Stores tables and speaks the Azure Table protocol.",
+                                              .unit = "table",
+                                              .partition = "partition",
+                                              .ledgers = table_store::fading_operations(),
+                                              .targets = {.items = 20'000, .part_items = 2'000},
+                                              .format = data_format_of("table"),
+                                              .holdings = {&table_store::each_table, {}, true},
+                                              .max_shards = table_store::kMaxShards,
+                                              .check_shards = &table_store::check_data,
+                                              .shares = true};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<table_store::TableStore>(context);
   });

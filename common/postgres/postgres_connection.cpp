@@ -182,7 +182,7 @@ bool Connection::queue(std::span<const Statement> statements) {
   for (const auto& [prepared, parameters] : statements) {
     const auto& values = parameters.values();
     if (prepared_.insert(prepared.name).second) {
-      if (PQsendPrepare(connection, prepared.name, prepared.sql, 0, nullptr) != 1) return false;
+      if (PQsendPrepare(connection, prepared.name.c_str(), prepared.sql.c_str(), 0, nullptr) != 1) return false;
       sent_.push_back(&prepared);
     }
     std::vector<const char*> bytes;
@@ -191,8 +191,8 @@ bool Connection::queue(std::span<const Statement> statements) {
       bytes.push_back(value ? value->data() : nullptr);
       sizes.push_back(value ? static_cast<int>(value->size()) : 0);
     }
-    if (PQsendQueryPrepared(connection, prepared.name, static_cast<int>(values.size()), bytes.data(), sizes.data(),
-                            formats.data(), kBinary) != 1) {
+    if (PQsendQueryPrepared(connection, prepared.name.c_str(), static_cast<int>(values.size()), bytes.data(),
+                            sizes.data(), formats.data(), kBinary) != 1) {
       return false;
     }
     sent_.push_back(nullptr);

@@ -21,10 +21,10 @@ struct pg_result;
 
 namespace tidemark::kv::detail {
 
-/// A statement that a connection prepares when it first meets it. Both texts must outlive the program.
+/// A statement that a connection prepares when it first meets it. It must outlive the connection.
 struct Prepared {
-  const char* name;
-  const char* sql;
+  std::string name;
+  std::string sql;
 };
 
 /// Parameters in the binary format; their types are those that the statement names.

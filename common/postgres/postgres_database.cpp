@@ -1,5 +1,7 @@
 #include "common/postgres/postgres_database.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -50,62 +52,70 @@ const Prepared kMend{"mend", R"(WITH fence AS (
   DELETE FROM entries WHERE ctid = ANY (ARRAY(SELECT at FROM older)) RETURNING written_by)"};
 const Prepared kCheck{"check", "SELECT 1::bigint FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint"};
 
-// Rows with their numbers (rewritten_rows.h), from two parameters. Each row is looked up by the whole primary key, even
-// if the planner believes that the table is empty, or was empty when it planned.
-#define THESE(keys, numbers)                                                 \
-  "ctid = ANY (ARRAY(SELECT (SELECT found.ctid FROM entries AS found "       \
-  "WHERE found.shard = (SELECT shard FROM fence) AND found.key = these.key " \
-  "AND found.written_by = these.written_by) "                                \
-  "FROM unnest(" keys "::bytea[], string_to_array(" numbers "::text, ',')::bigint[]) AS these (key, written_by)))"
+/// Selects rows by their numbers (rewritten_rows.h), which are in two parameters. Each row is looked up by the whole
+/// primary key, even if the planner believes that the table is empty, or was empty when it planned.
+std::string these(std::string_view keys, std::string_view numbers) {
+  return fmt::format(R"(ctid = ANY (ARRAY(SELECT (SELECT found.ctid FROM entries AS found
+      WHERE found.shard = (SELECT shard FROM fence) AND found.key = these.key AND found.written_by = these.written_by)
+    FROM unnest({}::bytea[], string_to_array({}::text, ',')::bigint[]) AS these (key, written_by))))",
+                     keys, numbers);
+}
 
-// One statement, so that it is one transaction and one round trip. If the epoch is another one, there is no fence, and
-// nothing is written. As a rule the owner's row is only locked, because it would grow a version with each group.
-#define COMMIT(fence) \
-  "WITH fence AS MATERIALIZED (" fence                                                                 \
-  "), gone AS (DELETE FROM entries WHERE " THESE("$5", "$6")                                           \
-  "), written AS (INSERT INTO entries (shard, key, written_by, value) "                                \
-  "SELECT fence.shard, put.key, put.written_by, put.value FROM fence, "                                \
-  "unnest($7::bytea[], string_to_array($8::text, ',')::bigint[], $9::bytea[]) "                        \
-  "AS put (key, written_by, value) "                                                                   \
-  "ON CONFLICT (shard, key, written_by) DO UPDATE SET value = excluded.value), "                       \
-  "before AS (DELETE FROM groups WHERE shard = (SELECT shard FROM fence) AND number = $4::bigint), "   \
-  "this AS (INSERT INTO groups (shard, number) SELECT shard, $3::bigint FROM fence) "                  \
-  "SELECT count(*) FROM fence"
+/// One statement, so that it is one transaction and one round trip. If the epoch is another one, there is no fence, and
+/// nothing is written. As a rule the owner's row is only locked, because it would grow a version with each group.
+std::string commit(std::string_view fence) {
+  return fmt::format(R"(WITH fence AS MATERIALIZED ({}),
+  gone AS (DELETE FROM entries WHERE {}),
+  written AS (INSERT INTO entries (shard, key, written_by, value)
+    SELECT fence.shard, put.key, put.written_by, put.value
+    FROM fence, unnest($7::bytea[], string_to_array($8::text, ',')::bigint[], $9::bytea[]) AS put (key, written_by, value)
+    ON CONFLICT (shard, key, written_by) DO UPDATE SET value = excluded.value),
+  before AS (DELETE FROM groups WHERE shard = (SELECT shard FROM fence) AND number = $4::bigint),
+  this AS (INSERT INTO groups (shard, number) SELECT shard, $3::bigint FROM fence)
+  SELECT count(*) FROM fence)",
+                     fence, these("$5", "$6"));
+}
+
+std::string calm() {
+  return fmt::format(R"(WITH fence AS (
+    SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR SHARE),
+  calm AS (UPDATE entries SET written_by = 0 WHERE {}) SELECT count(*) FROM fence)",
+                     these("$3", "$4"));
+}
+
+std::string fetch_range(std::string_view range, std::string_view order) {
+  return fmt::format("SELECT key, value FROM entries WHERE shard = $1::bigint AND {} ORDER BY key {} LIMIT $2::bigint",
+                     range, order);
+}
+
+std::string erase_where(std::string_view range) {
+  return fmt::format(R"(WITH fence AS (
+    SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR SHARE),
+  doomed AS (SELECT key FROM entries WHERE shard = $1::bigint AND {} ORDER BY key LIMIT $3::bigint),
+  gone AS (DELETE FROM entries
+    WHERE shard = (SELECT shard FROM fence) AND key = ANY (ARRAY(SELECT key FROM doomed)))
+  SELECT (SELECT count(*) FROM fence), (SELECT count(*) FROM doomed),
+    (SELECT key FROM doomed ORDER BY key DESC LIMIT 1))",
+                     range);
+}
+
+constexpr std::string_view kBetween = "key >= $3::bytea AND key < $4::bytea", kFrom = "key >= $3::bytea";
+
 const Prepared kCommit{
-    "commit", COMMIT("SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR NO KEY UPDATE")};
-const Prepared kCommitAndRenew{"commit_and_renew",
-                               COMMIT("UPDATE owners SET renewals = renewals + 1 "
-                                      "WHERE shard = $1::bigint AND epoch = $2::bigint RETURNING shard")};
-#undef COMMIT
-
-const Prepared kCalm{
-    "calm",
-    "WITH fence AS (SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR SHARE), "
-    "calm AS (UPDATE entries SET written_by = 0 WHERE " THESE("$3", "$4") ") SELECT count(*) FROM fence"};
-#undef THESE
-
+    "commit", commit("SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR NO KEY UPDATE")};
+const Prepared kCommitAndRenew{
+    "commit_and_renew",
+    commit(
+        "UPDATE owners SET renewals = renewals + 1 WHERE shard = $1::bigint AND epoch = $2::bigint RETURNING shard")};
+const Prepared kCalm{"calm", calm()};
 const Prepared kFetchKeys{"fetch_keys",
                           "SELECT key, value FROM entries WHERE shard = $1::bigint AND key = ANY ($2::bytea[])"};
-
-#define FETCH_RANGE(range, order) \
-  "SELECT key, value FROM entries WHERE shard = $1::bigint AND " range " ORDER BY key " order " LIMIT $2::bigint"
-const Prepared kRange{"range", FETCH_RANGE("key >= $3::bytea AND key < $4::bytea", "ASC")};
-const Prepared kRangeToEnd{"range_to_end", FETCH_RANGE("key >= $3::bytea", "ASC")};
-const Prepared kReverse{"reverse", FETCH_RANGE("key >= $3::bytea AND key < $4::bytea", "DESC")};
-const Prepared kReverseFromEnd{"reverse_from_end", FETCH_RANGE("key >= $3::bytea", "DESC")};
-#undef FETCH_RANGE
-
-#define ERASE_WHERE(range)                                                                               \
-  "WITH fence AS (SELECT shard FROM owners WHERE shard = $1::bigint AND epoch = $2::bigint FOR SHARE), " \
-  "doomed AS (SELECT key FROM entries WHERE shard = $1::bigint AND " range                               \
-  " ORDER BY key LIMIT $3::bigint), "                                                                    \
-  "gone AS (DELETE FROM entries WHERE shard = (SELECT shard FROM fence) AND "                            \
-  "key = ANY (ARRAY(SELECT key FROM doomed))) "                                                          \
-  "SELECT (SELECT count(*) FROM fence), (SELECT count(*) FROM doomed), "                                 \
-  "(SELECT key FROM doomed ORDER BY key DESC LIMIT 1)"
-const Prepared kErase{"erase", ERASE_WHERE("key >= $4::bytea AND key < $5::bytea")};
-const Prepared kEraseToEnd{"erase_to_end", ERASE_WHERE("key >= $4::bytea")};
-#undef ERASE_WHERE
+const Prepared kRange{"range", fetch_range(kBetween, "ASC")};
+const Prepared kRangeToEnd{"range_to_end", fetch_range(kFrom, "ASC")};
+const Prepared kReverse{"reverse", fetch_range(kBetween, "DESC")};
+const Prepared kReverseFromEnd{"reverse_from_end", fetch_range(kFrom, "DESC")};
+const Prepared kErase{"erase", erase_where("key >= $4::bytea AND key < $5::bytea")};
+const Prepared kEraseToEnd{"erase_to_end", erase_where("key >= $4::bytea")};
 
 /// Keys and numbers of rows, as two parameters.
 class Numbered {

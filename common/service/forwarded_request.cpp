@@ -147,7 +147,6 @@ rpc::Dispatch RequestForwarder::beside(rpc::Dispatch store) {
   };
 }
 
-/// The payload of a request begins with its shard.
 Task<Result<std::string>> RequestForwarder::answer(std::string method, std::string payload) {
   if (method == forwarded::kWhole) co_return co_await answer_whole(std::move(payload));
   if (method == forwarded::kBegin) {

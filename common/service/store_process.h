@@ -73,7 +73,7 @@ struct StoreDescription {
   std::uint16_t default_port;  // such as 10002
   std::string summary;         // for --help
   std::string unit;            // its units, such as "table"; a label of its metrics
-  std::string partition;       // the word for a partition's name; empty: the units are the partitions
+  std::string partition = {};  // the word for a partition's name; empty: the units are the partitions
   /// Ledgers of operations, which are removed once they have not changed for operation_retention_h (a setting).
   std::optional<kv::FadingRows> ledgers = {};
   /// The service's targets for an account and a part of its data, with service_targets: items per second, and requests.

@@ -25,35 +25,54 @@ Task<Result<void>> set_service_properties(QueueService& service, calls::SetServi
 constexpr bool is_new(CreateOutcome outcome) { return outcome == CreateOutcome::kCreated; }
 }  // namespace handlers
 
+// clang-format off
 using ServedCalls = rpc::Served<
     // Queues.
     rpc::By<calls::CreateQueue, &QueueService::create_queue, &handlers::is_new>,
-    rpc::By<calls::EnsureQueue, &QueueService::ensure_queue>, rpc::By<calls::DeleteQueue, &QueueService::delete_queue>,
-    rpc::By<calls::ListQueues, &handlers::list_queues>, rpc::By<calls::GetProperties, &QueueService::get_properties>,
+    rpc::By<calls::EnsureQueue, &QueueService::ensure_queue>,
+    rpc::By<calls::DeleteQueue, &QueueService::delete_queue>,
+    rpc::By<calls::ListQueues, &handlers::list_queues>,
+    rpc::By<calls::GetProperties, &QueueService::get_properties>,
     rpc::By<calls::SetMetadata, &QueueService::set_metadata>,
-    rpc::By<calls::PatchMetadata, &QueueService::patch_metadata>, rpc::By<calls::SetPaused, &handlers::set_paused>,
-    rpc::By<calls::SetParts, &handlers::set_parts>, rpc::By<calls::SetAcl, &QueueService::set_acl>,
+    rpc::By<calls::PatchMetadata, &QueueService::patch_metadata>,
+    rpc::By<calls::SetPaused, &handlers::set_paused>,
+    rpc::By<calls::SetParts, &handlers::set_parts>,
+    rpc::By<calls::SetAcl, &QueueService::set_acl>,
     rpc::By<calls::SetServiceProperties, &handlers::set_service_properties>,
-    rpc::By<calls::Clear, &QueueService::clear>, rpc::By<calls::MakePart, &QueueService::make_part>,
+    rpc::By<calls::Clear, &QueueService::clear>,
+    rpc::By<calls::MakePart, &QueueService::make_part>,
     rpc::By<calls::DropPart, &QueueService::drop_part>,
     // Messages.
-    rpc::By<calls::Put, &handlers::put>, rpc::By<calls::PutIntoPart, &QueueService::put>,
-    rpc::By<calls::Receive, &handlers::receive, &handlers::messages_of>, rpc::By<calls::Take, &handlers::take>,
+    rpc::By<calls::Put, &handlers::put>,
+    rpc::By<calls::PutIntoPart, &QueueService::put>,
+    rpc::By<calls::Receive, &handlers::receive, &handlers::messages_of>,
+    rpc::By<calls::Take, &handlers::take>,
     rpc::By<calls::CancelWait, &QueueService::cancel_wait_anywhere>,
-    rpc::By<calls::CancelWaitHere, &handlers::cancel_wait_here>, rpc::By<calls::GiveBack, &QueueService::give_back>,
-    rpc::By<calls::Peek, &QueueService::peek>, rpc::By<calls::Update, &QueueService::update>,
-    rpc::By<calls::Renew, &QueueService::renew>, rpc::By<calls::Release, &QueueService::release>,
-    rpc::By<calls::Complete, &QueueService::erase>, rpc::By<calls::CompleteAll, &handlers::complete_all>,
-    rpc::By<calls::Finish, &handlers::finish>, rpc::By<calls::Move, &QueueService::move>,
+    rpc::By<calls::CancelWaitHere, &handlers::cancel_wait_here>,
+    rpc::By<calls::GiveBack, &QueueService::give_back>,
+    rpc::By<calls::Peek, &QueueService::peek>,
+    rpc::By<calls::Update, &QueueService::update>,
+    rpc::By<calls::Renew, &QueueService::renew>,
+    rpc::By<calls::Release, &QueueService::release>,
+    rpc::By<calls::Complete, &QueueService::erase>,
+    rpc::By<calls::CompleteAll, &handlers::complete_all>,
+    rpc::By<calls::Finish, &handlers::finish>,
+    rpc::By<calls::Move, &QueueService::move>,
     rpc::By<calls::Arrive, &handlers::arrive, &handlers::outcomes_of>,
     // Messages, by name.
-    rpc::By<calls::Holds, &QueueService::holds>, rpc::By<calls::Withdraw, &QueueService::withdraw>,
-    rpc::By<calls::WithdrawHere, &QueueService::withdraw_here>, rpc::By<calls::ListMessages, &handlers::list>,
-    rpc::By<calls::Find, &QueueService::find>, rpc::By<calls::Remove, &QueueService::remove>,
-    rpc::By<calls::RemoveFromPart, &QueueService::remove>, rpc::By<calls::Redrive, &QueueService::redrive>,
+    rpc::By<calls::Holds, &QueueService::holds>,
+    rpc::By<calls::Withdraw, &QueueService::withdraw>,
+    rpc::By<calls::WithdrawHere, &QueueService::withdraw_here>,
+    rpc::By<calls::ListMessages, &handlers::list>,
+    rpc::By<calls::Find, &QueueService::find>,
+    rpc::By<calls::Remove, &QueueService::remove>,
+    rpc::By<calls::RemoveFromPart, &QueueService::remove>,
+    rpc::By<calls::Redrive, &QueueService::redrive>,
     rpc::By<calls::RedriveFromPart, &QueueService::redrive>,
     // Figures.
-    rpc::By<calls::Figures, &QueueService::figures>, rpc::By<calls::AllFigures, &handlers::all_figures>>;
+    rpc::By<calls::Figures, &QueueService::figures>,
+    rpc::By<calls::AllFigures, &handlers::all_figures>>;
+// clang-format on
 
 /// Brings messages that departed from one shard to another process, which serves the other shard.
 Task<Result<Arrived>> arrive_elsewhere(shards::Peers& peers, std::size_t to_shard, std::size_t from_shard,

@@ -69,7 +69,7 @@ Answer get_delegation_key(Call& call) {
 
 struct Route {
   UrlKind kind;
-  std::string_view method;         // GET includes HEAD where `comp` is "acl"
+  std::string_view method;         // GET includes HEAD for accounts, and where `comp` is "acl"
   std::string_view comp;           // of accounts and of tables; the others have none
   analytics::Operation named;      // in logs and metrics; empty: not at all
   std::optional<auth::Need> need;  // nothing: the route itself checks the permission, which depends on the body

@@ -20,26 +20,42 @@ Task<Result<ListedPage>> find_listed(TableService& service, calls::FindListed ca
 Task<Result<void>> set_service_properties(TableService& service, calls::SetServiceProperties call);
 }  // namespace handlers
 
+// clang-format off
 using ServedCalls = rpc::Served<
-    rpc::By<calls::Get, &TableService::get>, rpc::By<calls::GetAll, &handlers::get_all>,
-    rpc::By<calls::Query, &handlers::query>, rpc::By<calls::Mutate, &handlers::mutate>,
-    rpc::By<calls::MutateAll, &handlers::mutate_all>, rpc::By<calls::FindRows, &TableService::find_rows>,
-    rpc::By<calls::FindListed, &handlers::find_listed>, rpc::By<calls::FindCopies, &TableService::find_copies>,
-    rpc::By<calls::Follow, &TableService::follow>, rpc::By<calls::Unfollow, &TableService::unfollow>,
-    rpc::By<calls::Followers, &TableService::followers>, rpc::By<calls::FollowedTables, &TableService::followed_tables>,
+    rpc::By<calls::Get, &TableService::get>,
+    rpc::By<calls::GetAll, &handlers::get_all>,
+    rpc::By<calls::Query, &handlers::query>,
+    rpc::By<calls::Mutate, &handlers::mutate>,
+    rpc::By<calls::MutateAll, &handlers::mutate_all>,
+    rpc::By<calls::FindRows, &TableService::find_rows>,
+    rpc::By<calls::FindListed, &handlers::find_listed>,
+    rpc::By<calls::FindCopies, &TableService::find_copies>,
+    rpc::By<calls::Follow, &TableService::follow>,
+    rpc::By<calls::Unfollow, &TableService::unfollow>,
+    rpc::By<calls::Followers, &TableService::followers>,
+    rpc::By<calls::FollowedTables, &TableService::followed_tables>,
     rpc::By<calls::ChangedEntities, &TableService::changed_entities>,
-    rpc::By<calls::Acknowledge, &TableService::acknowledge>, rpc::By<calls::PutFeed, &TableService::put_feed>,
-    rpc::By<calls::DropFeed, &TableService::drop_feed>, rpc::By<calls::GetFeed, &TableService::feed_status>,
-    rpc::By<calls::ReadChanges, &TableService::changes>, rpc::By<calls::MoveAll, &TableService::move_all>,
+    rpc::By<calls::Acknowledge, &TableService::acknowledge>,
+    rpc::By<calls::PutFeed, &TableService::put_feed>,
+    rpc::By<calls::DropFeed, &TableService::drop_feed>,
+    rpc::By<calls::GetFeed, &TableService::feed_status>,
+    rpc::By<calls::ReadChanges, &TableService::changes>,
+    rpc::By<calls::MoveAll, &TableService::move_all>,
     rpc::By<calls::OpenOperation, &TableService::open_operation>,
     rpc::By<calls::CloseOperation, &TableService::close_operation>,
-    rpc::By<calls::ReadOperation, &TableService::read_operation>, rpc::By<calls::AgeNow, &TableService::age_now>,
-    rpc::By<calls::ForgetOperation, &TableService::forget_operation>, rpc::By<calls::Count, &TableService::count>,
-    rpc::By<calls::CreateTable, &TableService::create_table>, rpc::By<calls::DeleteTable, &TableService::delete_table>,
+    rpc::By<calls::ReadOperation, &TableService::read_operation>,
+    rpc::By<calls::AgeNow, &TableService::age_now>,
+    rpc::By<calls::ForgetOperation, &TableService::forget_operation>,
+    rpc::By<calls::Count, &TableService::count>,
+    rpc::By<calls::CreateTable, &TableService::create_table>,
+    rpc::By<calls::DeleteTable, &TableService::delete_table>,
     rpc::By<calls::DeleteTableFenced, &TableService::delete_table_fenced>,
-    rpc::By<calls::TableExists, &handlers::exists>, rpc::By<calls::ListTables, &handlers::list>,
-    rpc::By<calls::MutateOn, &handlers::mutate_on>, rpc::By<calls::SetAcl, &TableService::set_acl>,
+    rpc::By<calls::TableExists, &handlers::exists>,
+    rpc::By<calls::ListTables, &handlers::list>,
+    rpc::By<calls::MutateOn, &handlers::mutate_on>,
+    rpc::By<calls::SetAcl, &TableService::set_acl>,
     rpc::By<calls::SetServiceProperties, &handlers::set_service_properties>>;
+// clang-format on
 
 template <class Call>
 Task<Result<typename Call::Reply>> TableService::call(Call call) {

@@ -22,6 +22,7 @@ from store_crashes import StoreCrashTest, main  # noqa: E402
 
 TABLE = "Kept"
 WRITERS = 4
+ENOUGH = 100  # acknowledged writes; fewer prove hardly anything
 WORKER = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "200")
 # Steps that clients who follow a table reach; there are none here (index_crash_test.py, feed_test.py).
 FOLLOWING = ("table.follow", "table.unfollow", "table.acknowledge", "table.trim_log", "table.mutate_all",
@@ -209,6 +210,9 @@ class CrashTest(StoreCrashTest):
     def start_traffic(self):
         return Traffic(self.stack, self.seed)
 
+    def is_enough(self, traffic):
+        return sum(writer.done["acknowledged"] for writer in traffic.writers) > ENOUGH and traffic.jobs
+
     def judge(self, traffic, _):
         self.stack.restart("table_store")
         totals = {}
@@ -217,7 +221,7 @@ class CrashTest(StoreCrashTest):
             for name, count in writer.done.items():
                 totals[name] = totals.get(name, 0) + count
         print(totals, f"{len(traffic.jobs)} jobs", flush=True)
-        self.assertGreater(totals["acknowledged"], 100, "hardly any traffic proves hardly anything")
+        self.assertGreater(totals["acknowledged"], ENOUGH, "hardly any traffic proves hardly anything")
         self.judge_jobs(traffic.jobs)
 
     def judge_jobs(self, jobs):

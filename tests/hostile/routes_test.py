@@ -238,7 +238,7 @@ class RoutesTest(StackTest):
         for service, routes in ROUTES.items():
             for method, target, _, _, headers, body in routes:
                 self.send(service, method, target, headers, body)
-            with open(os.path.join(SOURCE, PROGRAMS[service], "rest", "operation_names.cpp"), encoding="utf-8") as file:
+            with open(os.path.join(SOURCE, PROGRAMS[service], "rest", f"{service}_routes.cpp"), encoding="utf-8") as file:
                 names = set(re.findall(r'"([A-Z][a-z]+[A-Z]\w+)"', file.read()))
             text = HttpClient(self.stack.ports[PROGRAMS[service]]).ask("GET", "/metrics")[1].decode()
             asked = set(re.findall(r'(?m)^tidemark_http_request_duration_seconds_count\{operation="(\w+)",status="4xx"\}', text))

@@ -42,7 +42,7 @@ TEST_F(QueueTransit, WhoeverMovesAMessageToAQueueThatIsSpreadMeanwhileIsToldWher
     meanwhile(1, spread);
     const auto moved = run(queues_->move(lease, {.to_queue = on(1)}));
     ASSERT_TRUE(moved) << moved.error().message;
-    EXPECT_TRUE(run(queues_->erase({"acc", on(1), moved->id, 0, moved->receipt})));
+    EXPECT_TRUE(run(queues_->erase({"acc", place_of_receipt(on(1), moved->receipt), moved->id, 0, moved->receipt})));
     ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
     ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
 
@@ -50,7 +50,8 @@ TEST_F(QueueTransit, WhoeverMovesAMessageToAQueueThatIsSpreadMeanwhileIsToldWher
     meanwhile(1, spread);
     const auto put = run(queues_->finish(other_lease, {{on(1), {.text = "once", .idempotency_key = name}}}));
     ASSERT_TRUE(put) << put.error().message;
-    EXPECT_TRUE(run(queues_->erase({"acc", on(1), put->front().id, 0, put->front().receipt})));
+    EXPECT_TRUE(run(queues_->erase(
+        {"acc", place_of_receipt(on(1), put->front().receipt), put->front().id, 0, put->front().receipt})));
     ASSERT_TRUE(run(queues_->delete_queue("acc", on(1))));
     ASSERT_TRUE(run(queues_->create_queue("acc", on(1), {})));
   }

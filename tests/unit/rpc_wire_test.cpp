@@ -7,6 +7,7 @@
 #include <random>
 
 #include "common/base/time.h"
+#include "common/rpc/forwarded.h"
 
 namespace tidemark::wire {
 namespace {
@@ -135,6 +136,24 @@ TEST(Wire, AnyBytesAreAValueOrNothing) {
     const auto read = decode<Message>(bytes);
     // Not the same bytes (a varint has longer forms), but the same value. A NaN differs from itself.
     if (read && read->rate == read->rate) EXPECT_EQ(decode<Message>(encode(*read)), *read);
+  }
+}
+
+TEST(ForwardedMethod, HasAShardOrNone) {
+  const auto to_shard = rpc::forwarded_to(7, "queue.put");
+  EXPECT_EQ(rpc::read_forwarded(to_shard).method, "queue.put");
+  EXPECT_EQ(rpc::read_forwarded(to_shard).shard, 7U);
+  EXPECT_TRUE(rpc::read_forwarded("forwarded.owners.look").forwarded);
+  EXPECT_EQ(rpc::read_forwarded("forwarded.owners.look").method, "owners.look");
+  EXPECT_EQ(rpc::read_forwarded("forwarded.owners.look").shard, std::nullopt);
+  for (const std::string_view plain : {"queue.put", "7.queue.put", "", "forwarded"}) {
+    EXPECT_EQ(rpc::read_forwarded(plain).method, plain);
+    EXPECT_FALSE(rpc::read_forwarded(plain).forwarded);
+  }
+  for (const std::string_view odd : {"7", "-1.a", "99999999999999999999.a", ".a", "7a.b"}) {
+    const auto method = std::string(rpc::kForwarded).append(odd);
+    EXPECT_EQ(rpc::read_forwarded(method).method, odd);
+    EXPECT_EQ(rpc::read_forwarded(method).shard, std::nullopt);
   }
 }
 
