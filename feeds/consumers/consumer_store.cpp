@@ -20,7 +20,6 @@ using table_store::Property;
 
 constexpr std::size_t kMaxNameBytes = 63;
 constexpr std::size_t kMostListed = 1000;
-constexpr int kMaxRaces = 16;
 // A lease is a quarter longer than necessary, so that a busy reader need not write the row for each page.
 constexpr int kSpareLease = 4;
 
@@ -44,9 +43,8 @@ std::unexpected<Error> unknown(const std::string& table, const std::string& grou
                                                 ". Make it with PUT /v1/tables/" + table + "/consumers/" + group + ".");
 }
 
-std::unexpected<Error> contended(const std::string& group) {
-  return fail(ErrorCode::kServerBusy, "The consumer group " + group + " is being changed by others. Please retry.");
-}
+/// The name of the group in the message of until_swapped().
+std::string the_group(const std::string& group) { return "The consumer group " + group; }
 
 std::unexpected<Error> taken_over(const Consumer& consumer) {
   return fail(ErrorCode::kFenced, "The consumer group " + consumer.group +
@@ -81,10 +79,12 @@ bool is_group_name(std::string_view name) {
   return jobs::is_simple_name(name, kMaxNameBytes) && jobs::is_alphanumeric(name.front());
 }
 
+jobs::PartitionRows ConsumerStore::groups_of(const std::string& table) const {
+  return {tables_, kConsumerTable, to_lower_ascii(table)};
+}
+
 Task<Result<Consumer>> ConsumerStore::get(std::string table, std::string group) {
-  auto row = co_await tables_.get(std::string(kConsumerTable), to_lower_ascii(table), group);
-  if (row.failed_with(ErrorCode::kTableNotFound)) co_return unknown(table, group);
-  const auto found = CO_TRY(std::move(row));
+  const auto found = CO_TRY(co_await groups_of(table).find(group));
   if (!found) co_return unknown(table, group);
   co_return consumer_of(*found);
 }
@@ -107,17 +107,12 @@ Task<Result<std::vector<Consumer>>> ConsumerStore::all(std::string table) {
 Task<Result<bool>> ConsumerStore::swap(Consumer& consumer) {
   std::vector<Property> properties;
   jobs::add_properties(properties, consumer, kFields);
-  const auto seen = consumer.version == 0 ? std::nullopt : std::optional(consumer.version);
-  const auto written =
-      CO_TRY(co_await jobs::change_row(tables_, std::string(kConsumerTable), consumer.table,
-                                       jobs::write_of(consumer.group, seen, std::move(properties)), std::nullopt));
-  if (written) consumer.version = *written;
-  co_return written.has_value();
+  co_return co_await groups_of(consumer.table).swap(consumer.group, consumer.version, std::move(properties));
 }
 
 Task<Result<ConsumerStore::Stored>> ConsumerStore::put(std::string table, std::string group, std::string token,
                                                        bool reset) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<Stored>>> {
     auto found = co_await get(table, group);
     const bool is_new = found.failed_with(ErrorCode::kConsumerNotFound);
     Consumer consumer;
@@ -135,21 +130,21 @@ Task<Result<ConsumerStore::Stored>> ConsumerStore::put(std::string table, std::s
     // The current reader works from another place.
     consumer.epoch = epoch_after(consumer.epoch);
     consumer.reader.clear();
-    if (CO_TRY(co_await swap(consumer))) co_return Stored{std::move(consumer), is_new};
-  }
-  co_return contended(group);
+    if (!CO_TRY(co_await swap(consumer))) co_return std::nullopt;
+    co_return Stored{std::move(consumer), is_new};
+  };
+  co_return co_await jobs::until_swapped<Stored>(the_group(group), attempt);
 }
 
 Task<Result<void>> ConsumerStore::remove(std::string table, std::string group) {
   CO_TRY(co_await get(table, group));
-  CO_TRY(co_await jobs::change_row(tables_, std::string(kConsumerTable), to_lower_ascii(table),
-                                   jobs::erasure_of(std::move(group), {}), std::nullopt));
+  CO_TRY(co_await groups_of(table).erase(std::move(group)));
   co_return Result<void>{};
 }
 
 Task<Result<Consumer>> ConsumerStore::lease(std::string table, std::string group, std::string reader,
                                             std::optional<std::uint64_t> epoch, Duration lease, Duration wait) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<Consumer>>> {
     auto consumer = CO_TRY(co_await get(table, group));
     const auto now = clock_.now();
     const auto until = now + wait + lease;
@@ -164,14 +159,15 @@ Task<Result<Consumer>> ConsumerStore::lease(std::string table, std::string group
       consumer.epoch = epoch_after(consumer.epoch);
     }
     consumer.lease_until = until + lease / kSpareLease;
-    if (CO_TRY(co_await swap(consumer))) co_return consumer;
-  }
-  co_return contended(group);
+    if (!CO_TRY(co_await swap(consumer))) co_return std::nullopt;
+    co_return consumer;
+  };
+  co_return co_await jobs::until_swapped<Consumer>(the_group(group), attempt);
 }
 
 Task<Result<Consumer>> ConsumerStore::acknowledge(std::string table, std::string group, std::uint64_t epoch,
                                                   std::string token, bool leaves) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<Consumer>>> {
     auto consumer = CO_TRY(co_await get(table, group));
     if (consumer.epoch != epoch) co_return taken_over(consumer);
     auto place = token.empty() ? consumer.token : joined(consumer, token);
@@ -182,9 +178,10 @@ Task<Result<Consumer>> ConsumerStore::acknowledge(std::string table, std::string
       consumer.acknowledged_at = clock_.now();
     }
     if (leaves) consumer.reader.clear();
-    if (CO_TRY(co_await swap(consumer))) co_return consumer;
-  }
-  co_return contended(group);
+    if (!CO_TRY(co_await swap(consumer))) co_return std::nullopt;
+    co_return consumer;
+  };
+  co_return co_await jobs::until_swapped<Consumer>(the_group(group), attempt);
 }
 
 }  // namespace tidemark::feeds

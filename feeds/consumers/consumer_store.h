@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "table_store/client/table_client.h"
+#include "jobs/store/partition_rows.h"
 #include "table_store/model/feed.h"
 
 namespace tidemark::feeds {
@@ -61,6 +61,7 @@ class ConsumerStore {
                                      bool leaves);
 
  private:
+  [[nodiscard]] jobs::PartitionRows groups_of(const std::string& table) const;
   Task<Result<bool>> swap(Consumer& consumer);
 
   table_store::TableClient& tables_;

@@ -7,22 +7,16 @@
 #include "common/base/json.h"
 #include "common/base/text.h"
 #include "jobs/store/fields.h"
-#include "jobs/store/rows.h"
 
 namespace tidemark::feeds {
 namespace {
 
 using jobs::Field;
 using table_store::Entity;
-using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::Property;
 
 constexpr const char* kDefinitions = "definitions";
 constexpr const char* kProgress = "progress";
-constexpr const char* kChanges = "changes";
-constexpr const char* kChangesRow = "last";
-constexpr int kMaxRaces = 16;
 constexpr std::size_t kMaxErrorBytes = 2000;
 
 constexpr std::tuple kFields{
@@ -47,7 +41,6 @@ constexpr std::tuple kProgressFields{
     Field{"Resumes", &OnChangeProgress::resumes},
 };
 
-std::string its_table() { return std::string(kOnChangeTable); }
 std::string row_of(const std::string& table, const std::string& name) { return to_lower_ascii(table) + " " + name; }
 
 std::optional<OnChange> on_change_of(const Entity& row) {
@@ -65,18 +58,21 @@ std::unexpected<Error> unknown(const std::string& table, const std::string& name
   return fail(ErrorCode::kOnChangeNotFound, table + " has no on-change declaration named " + name + ".");
 }
 
-std::unexpected<Error> contended(const std::string& name) {
-  return fail(ErrorCode::kServerBusy, name + " is being changed by others. Please retry.");
-}
-
 }  // namespace
 
 std::string operation_of(const std::string& id) { return "on-change/" + id; }
 
+OnChangeStore::OnChangeStore(table_store::TableClient& tables, Clock& clock, Random& random)
+    : OwnerRows(tables, kOnChangeTable, 4 * kMaxOnChanges),
+      tables_(tables),
+      definitions_(tables, kOnChangeTable, kDefinitions),
+      progress_(tables, kOnChangeTable, kProgress),
+      mark_(tables, kOnChangeTable),
+      clock_(clock),
+      random_(random) {}
+
 Task<Result<OnChange>> OnChangeStore::get(std::string table, std::string name) {
-  auto read = co_await tables_.get(its_table(), kDefinitions, row_of(table, name));
-  if (read.failed_with(ErrorCode::kTableNotFound)) co_return unknown(table, name);
-  const auto row = CO_TRY(std::move(read));
+  const auto row = CO_TRY(co_await definitions_.find(row_of(table, name)));
   auto found = row ? on_change_of(*row) : std::nullopt;
   if (!found) co_return unknown(table, name);
   co_return std::move(*found);
@@ -84,23 +80,9 @@ Task<Result<OnChange>> OnChangeStore::get(std::string table, std::string name) {
 
 Task<Result<std::vector<OnChange>>> OnChangeStore::all() {
   std::vector<OnChange> out;
-  for (const auto& row : CO_TRY(co_await rows_in(kDefinitions))) {
+  for (const auto& row : CO_TRY(co_await definitions_.all())) {
     if (auto one = on_change_of(row)) out.push_back(std::move(*one));
   }
-  co_return out;
-}
-
-Task<Result<std::vector<Entity>>> OnChangeStore::rows_in(const char* partition) {
-  std::vector<Entity> out;
-  auto request = jobs::rows_of(partition);
-  request.table = its_table();
-  do {
-    auto read = co_await tables_.query(request);
-    if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
-    auto page = CO_TRY(std::move(read));
-    std::ranges::move(page.entities, std::back_inserter(out));
-    request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty());
   co_return out;
 }
 
@@ -108,32 +90,15 @@ Task<Result<std::vector<Entity>>> OnChangeStore::rows_in(const char* partition) 
 Task<Result<bool>> OnChangeStore::swap(OnChange& on_change) {
   std::vector<Property> properties{{"Definition", to_json(on_change.definition).dump()}};
   jobs::add_properties(properties, on_change, kFields);
-  const auto seen = on_change.version == 0 ? std::nullopt : std::optional(on_change.version);
-  auto mutation = jobs::write_of(row_of(on_change.table, on_change.name), seen, std::move(properties));
-  const auto written =
-      CO_TRY(co_await jobs::change_row(tables_, its_table(), kDefinitions, std::move(mutation), std::nullopt));
-  if (written) on_change.version = *written;
-  co_return written.has_value();
+  co_return co_await definitions_.swap(row_of(on_change.table, on_change.name), on_change.version,
+                                       std::move(properties));
 }
 
-Task<Result<void>> OnChangeStore::tell() {
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsertOrReplace;
-  mutation.row_key = kChangesRow;
-  CO_TRY(co_await jobs::change_row(tables_, its_table(), kChanges, std::move(mutation), std::nullopt));
-  co_return Result<void>{};
-}
-
-Task<Result<table_store::Version>> OnChangeStore::changes() {
-  auto read = co_await tables_.get(its_table(), kChanges, kChangesRow);
-  if (read.failed_with(ErrorCode::kTableNotFound)) co_return 0;
-  const auto row = CO_TRY(std::move(read));
-  co_return row ? row->version : 0;
-}
+Task<Result<table_store::Version>> OnChangeStore::changes() { return mark_.read(); }
 
 Task<Result<OnChangeStore::Stored>> OnChangeStore::put(std::string table, std::string name,
                                                        OnChangeDefinition definition, std::string start) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<Stored>>> {
     auto found = co_await get(table, name);
     if (found && found->definition == definition) co_return Stored{std::move(*found), false};
     if (found) {
@@ -149,31 +114,30 @@ Task<Result<OnChangeStore::Stored>> OnChangeStore::put(std::string table, std::s
     made.definition = definition;
     made.start = start;
     made.created_at = clock_.now();
-    if (!CO_TRY(co_await swap(made))) continue;
-    CO_TRY(co_await tell());
+    if (!CO_TRY(co_await swap(made))) co_return std::nullopt;
+    CO_TRY(co_await mark_.raise());
     co_return Stored{std::move(made), true};
-  }
-  co_return contended(name);
+  };
+  co_return co_await jobs::until_swapped<Stored>(name, attempt);
 }
 
 Task<Result<OnChange>> OnChangeStore::resume(std::string table, std::string name, std::string after) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<OnChange>>> {
     auto found = CO_TRY(co_await get(table, name));
     ++found.resumes_asked;
     found.resume_after = after;
-    if (!CO_TRY(co_await swap(found))) continue;
-    CO_TRY(co_await tell());
+    if (!CO_TRY(co_await swap(found))) co_return std::nullopt;
+    CO_TRY(co_await mark_.raise());
     co_return found;
-  }
-  co_return contended(name);
+  };
+  co_return co_await jobs::until_swapped<OnChange>(name, attempt);
 }
 
 Task<Result<void>> OnChangeStore::remove(std::string table, std::string name) {
   const auto found = co_await get(table, name);
   if (found) {
-    CO_TRY(co_await jobs::change_row(tables_, its_table(), kDefinitions, jobs::erasure_of(row_of(table, name), {}),
-                                     std::nullopt));
-    CO_TRY(co_await tell());
+    CO_TRY(co_await definitions_.erase(row_of(table, name)));
+    CO_TRY(co_await mark_.raise());
     CO_TRY(co_await remove_rest(found->id));
   }
   CO_TRY(co_await finish_removals());
@@ -184,7 +148,7 @@ Task<Result<void>> OnChangeStore::remove(std::string table, std::string name) {
 /// Removes all rows but the definition. The owner's row goes last, because it says that something may be left.
 Task<Result<void>> OnChangeStore::remove_rest(std::string id) {
   CO_TRY(co_await tables_.end_operation(operation_of(id)));
-  CO_TRY(co_await jobs::change_row(tables_, its_table(), kProgress, jobs::erasure_of(id, {}), std::nullopt));
+  CO_TRY(co_await progress_.erase(id));
   co_return co_await forget_owner(std::move(id));
 }
 
@@ -195,18 +159,16 @@ Task<Result<void>> OnChangeStore::finish_removals() {
   for (const auto& [id, owner] : CO_TRY(co_await all_owners())) {
     if (!id.starts_with(jobs::kKeeperRow)) ids.insert(id);
   }
-  for (const auto& row : CO_TRY(co_await rows_in(kProgress))) ids.insert(row.row_key);
+  for (const auto& row : CO_TRY(co_await progress_.all())) ids.insert(row.row_key);
   if (ids.empty()) co_return Result<void>{};
-  for (const auto& row : CO_TRY(co_await rows_in(kDefinitions))) ids.erase(jobs::property_or<std::string>(row, "Id"));
+  for (const auto& row : CO_TRY(co_await definitions_.all())) ids.erase(jobs::property_or<std::string>(row, "Id"));
   for (const auto& id : ids) CO_TRY(co_await remove_rest(id));
   co_return Result<void>{};
 }
 
 Task<Result<OnChangeProgress>> OnChangeStore::progress(std::string id) {
   OnChangeProgress out;
-  auto read = co_await tables_.get(its_table(), kProgress, std::move(id));
-  if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
-  const auto row = CO_TRY(std::move(read));
+  const auto row = CO_TRY(co_await progress_.find(std::move(id)));
   if (!row) co_return out;
   jobs::read_properties(*row, out, kProgressFields);
   out.version = row->version;
@@ -215,12 +177,9 @@ Task<Result<OnChangeProgress>> OnChangeStore::progress(std::string id) {
 
 Task<Result<void>> OnChangeStore::write_progress(std::string id, OnChangeProgress progress, table_store::Fence fence) {
   progress.last_error = beginning_of(progress.last_error, kMaxErrorBytes);
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsertOrReplace;
-  mutation.row_key = std::move(id);
-  jobs::add_properties(mutation.properties, progress, kProgressFields);
-  CO_TRY(co_await jobs::change_row(tables_, its_table(), kProgress, std::move(mutation), std::move(fence)));
-  co_return Result<void>{};
+  std::vector<Property> properties;
+  jobs::add_properties(properties, progress, kProgressFields);
+  co_return co_await progress_.put(std::move(id), std::move(properties), std::move(fence));
 }
 
 }  // namespace tidemark::feeds

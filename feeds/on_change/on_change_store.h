@@ -47,8 +47,7 @@ struct OnChangeProgress {
 
 class OnChangeStore : public jobs::OwnerRows {
  public:
-  OnChangeStore(table_store::TableClient& tables, Clock& clock, Random& random)
-      : OwnerRows(tables, kOnChangeTable, 4 * kMaxOnChanges), tables_(tables), clock_(clock), random_(random) {}
+  OnChangeStore(table_store::TableClient& tables, Clock& clock, Random& random);
 
   /// Returns one declaration; kOnChangeNotFound.
   Task<Result<OnChange>> get(std::string table, std::string name);
@@ -77,11 +76,11 @@ class OnChangeStore : public jobs::OwnerRows {
 
  private:
   Task<Result<bool>> swap(OnChange& on_change);
-  Task<Result<void>> tell();
   Task<Result<void>> remove_rest(std::string id);
-  Task<Result<std::vector<table_store::Entity>>> rows_in(const char* partition);
 
   table_store::TableClient& tables_;
+  jobs::PartitionRows definitions_, progress_;
+  jobs::ChangeMark mark_;
   Clock& clock_;
   Random& random_;
 };

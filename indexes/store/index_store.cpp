@@ -7,7 +7,6 @@
 namespace tidemark::indexes {
 namespace {
 
-using jobs::change_row;
 using jobs::erasure_of;
 using jobs::Field;
 using jobs::property_or;
@@ -18,9 +17,6 @@ using table_store::Property;
 using table_store::Version;
 
 constexpr const char* kDefinitions = "definitions";
-constexpr const char* kChanges = "changes";
-constexpr const char* kChangesRow = "last";
-constexpr int kMaxRaces = 16;
 constexpr std::size_t kMaxErrorBytes = 2000;
 
 constexpr std::tuple kIndexFields{
@@ -67,9 +63,8 @@ Progress progress_of(const Entity& row) {
   return out;
 }
 
-std::unexpected<Error> contended(const std::string& name) {
-  return fail(ErrorCode::kServerBusy, "Index " + name + " is being changed by others. Please retry.");
-}
+/// The name of the index in the message of until_swapped().
+std::string the_index(const std::string& name) { return "Index " + name; }
 
 std::unexpected<Error> unknown(const std::string& name) {
   return fail(ErrorCode::kIndexNotFound, "There is no index " + name + ".");
@@ -104,63 +99,13 @@ bool may_become(const Definition& had, Definition wanted) {
   return had == wanted;
 }
 
-Task<Result<std::optional<Entity>>> read_row(table_store::TableClient& tables, std::string partition, std::string row) {
-  auto read = co_await tables.get(index_table(), std::move(partition), std::move(row));
-  if (read.failed_with(ErrorCode::kTableNotFound)) co_return std::nullopt;
-  co_return read;
+jobs::PartitionRows in(table_store::TableClient& tables, std::string partition) {
+  return {tables, kIndexTable, std::move(partition)};
 }
 
-/// Reads the rows of a partition, which has at most a few for each index.
-Task<Result<std::vector<Entity>>> read_rows(table_store::TableClient& tables, std::string partition) {
-  std::vector<Entity> out;
-  auto request = jobs::rows_of(partition);
-  request.table = index_table();
-  do {
-    auto read = co_await tables.query(request);
-    if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
-    auto page = CO_TRY(std::move(read));
-    for (auto& row : page.entities) out.push_back(std::move(row));
-    request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty() && out.size() < 4 * kMaxIndexes);
-  co_return out;
-}
-
-Task<Result<std::optional<Version>>> change(table_store::TableClient& tables, std::string partition, Mutation mutation,
-                                            std::optional<table_store::Fence> fence = {}) {
-  return change_row(tables, index_table(), std::move(partition), std::move(mutation), std::move(fence));
-}
-
-/// Inserts the index's row or, by compare-and-swap, replaces it. Returns false if somebody else changed the row.
-Task<Result<bool>> swap(table_store::TableClient& tables, Index& index) {
-  const auto seen = index.version == 0 ? std::nullopt : std::optional(index.version);
-  // The fence comes before those of all owners: a request that arrives late or twice does not bring a dropped index
-  // back.
-  std::optional<table_store::Fence> born;
-  if (!seen) born = {operation_of(index.id), 0, "", 0};
-  auto row = jobs::write_of(index.name, seen, properties_of(index));
-  const auto written = CO_TRY(co_await change(tables, kDefinitions, std::move(row), std::move(born)));
-  if (written) index.version = *written;
-  co_return written.has_value();
-}
-
-Task<Result<void>> tell(table_store::TableClient& tables) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsertOrReplace;
-  mutation.row_key = kChangesRow;
-  CO_TRY(co_await change(tables, kChanges, std::move(mutation)));
-  co_return Result<void>{};
-}
-
-Task<Result<ViolationPage>> violations_in(table_store::TableClient& tables, std::string partition, std::uint32_t limit,
-                                          std::string continuation) {
-  auto request = jobs::rows_of(partition);
-  request.table = index_table();
-  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
-  request.continuation = std::move(continuation);
+Task<Result<ViolationPage>> violations_in(jobs::PartitionRows rows, std::uint32_t limit, std::string continuation) {
+  auto page = CO_TRY(co_await rows.page(limit, std::move(continuation)));
   ViolationPage out;
-  auto read = co_await tables.query(std::move(request));
-  if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
-  auto page = CO_TRY(std::move(read));
   out.continuation = std::move(page.continuation);
   for (const auto& row : page.entities) {
     auto& violation = out.violations.emplace_back();
@@ -173,17 +118,25 @@ Task<Result<ViolationPage>> violations_in(table_store::TableClient& tables, std:
 
 }  // namespace
 
+IndexStore::IndexStore(table_store::TableClient& tables, Clock& clock, Random& random)
+    : OwnerRows(tables, kIndexTable, 4 * kMaxIndexes),
+      tables_(tables),
+      definitions_(in(tables, kDefinitions)),
+      progress_(in(tables, kProgressPartition)),
+      mark_(tables, kIndexTable),
+      clock_(clock),
+      random_(random) {}
+
 Task<Result<std::optional<Index>>> IndexStore::find(std::string name) {
   if (!is_index_name(name)) co_return std::nullopt;
-  const auto row = CO_TRY(co_await read_row(tables_, kDefinitions, std::move(name)));
+  const auto row = CO_TRY(co_await definitions_.find(std::move(name)));
   if (!row) co_return std::nullopt;
   co_return CO_TRY(index_of(*row));
 }
 
 Task<Result<std::vector<Index>>> IndexStore::all() {
-  const auto rows = CO_TRY(co_await read_rows(tables_, kDefinitions));
   std::vector<Index> out;
-  for (const auto& row : rows) {
+  for (const auto& row : CO_TRY(co_await definitions_.all(4 * kMaxIndexes))) {
     // The table is open to every SDK; a row that somebody else put there must not hide the indexes.
     if (auto index = index_of(row)) out.push_back(std::move(*index));
   }
@@ -191,77 +144,76 @@ Task<Result<std::vector<Index>>> IndexStore::all() {
 }
 
 Task<Result<bool>> IndexStore::has_definition(std::string name, std::string id) {
-  const auto row = CO_TRY(co_await read_row(tables_, kDefinitions, std::move(name)));
+  const auto row = CO_TRY(co_await definitions_.find(std::move(name)));
   const bool declares = row && property_or<std::string>(*row, "Id") == id;
   co_return declares;
 }
 
+/// Inserts the index's row or, by compare-and-swap, replaces it. Returns false if somebody else changed the row.
+Task<Result<bool>> IndexStore::swap(Index& index) {
+  // The fence comes before those of all owners: a request that arrives late or twice does not bring a dropped index
+  // back.
+  std::optional<table_store::Fence> born;
+  if (index.version == 0) born = {operation_of(index.id), 0, "", 0};
+  return definitions_.swap(index.name, index.version, properties_of(index), std::move(born));
+}
+
 Task<Result<IndexStore::Stored>> IndexStore::put(std::string name, Definition definition) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<Stored>>> {
     auto found = CO_TRY(co_await find(name));
     if (found && found->dropping) co_return being_dropped(name);
     if (found && !may_become(found->definition, definition)) co_return another(name);
     if (found && found->definition == definition) co_return Stored{std::move(*found), false};
-    if (found) {
-      found->definition = definition;
-      if (!CO_TRY(co_await swap(tables_, *found))) continue;
-      CO_TRY(co_await tell(tables_));
-      co_return Stored{std::move(*found), false};
+    if (!found && CO_TRY(co_await all()).size() >= kMaxIndexes) co_return fail(ErrorCode::kTooManyIndexes);
+    Stored out{found.value_or(Index()), !found};
+    auto& index = out.index;
+    if (out.created) {
+      index.name = name;
+      index.id = name + "-" + random_.guid();
+      index.created_at = clock_.now();
     }
-    const auto others = CO_TRY(co_await all());
-    if (others.size() >= kMaxIndexes) co_return fail(ErrorCode::kTooManyIndexes);
-    Index index;
-    index.name = name;
-    index.id = name + "-" + random_.guid();
     index.definition = definition;
-    index.created_at = clock_.now();
-    if (!CO_TRY(co_await swap(tables_, index))) continue;
-    CO_TRY(co_await tell(tables_));
-    co_return Stored{std::move(index), true};
-  }
-  co_return contended(name);
+    if (!CO_TRY(co_await swap(index))) co_return std::nullopt;
+    CO_TRY(co_await mark_.raise());
+    co_return std::move(out);
+  };
+  co_return co_await jobs::until_swapped<Stored>(the_index(name), attempt);
 }
 
 Task<Result<Index>> IndexStore::ask(std::string name, Wish wish) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<Index>>> {
     auto found = CO_TRY(co_await find(name));
     if (!found) co_return unknown(name);
-    auto index = std::move(*found);
-    if (index.dropping && !wish.drop) co_return being_dropped(name);
-    if (!grant(wish, index)) co_return index;
-    if (!CO_TRY(co_await swap(tables_, index))) continue;
-    CO_TRY(co_await tell(tables_));
-    co_return index;
-  }
-  co_return contended(name);
+    if (found->dropping && !wish.drop) co_return being_dropped(name);
+    if (!grant(wish, *found)) co_return found;
+    if (!CO_TRY(co_await swap(*found))) co_return std::nullopt;
+    CO_TRY(co_await mark_.raise());
+    co_return found;
+  };
+  co_return co_await jobs::until_swapped<Index>(the_index(name), attempt);
 }
 
-Task<Result<Version>> IndexStore::changes() {
-  const auto row = CO_TRY(co_await read_row(tables_, kChanges, kChangesRow));
-  co_return row ? row->version : 0;
-}
+Task<Result<Version>> IndexStore::changes() { return mark_.read(); }
 
 Task<Result<std::optional<Progress>>> IndexStore::progress(std::string id) {
-  const auto row = CO_TRY(co_await read_row(tables_, kProgressPartition, std::move(id)));
+  const auto row = CO_TRY(co_await progress_.find(std::move(id)));
   if (!row) co_return std::nullopt;
   co_return progress_of(*row);
 }
 
 Task<Result<std::vector<std::pair<std::string, Progress>>>> IndexStore::all_progress() {
-  const auto rows = CO_TRY(co_await read_rows(tables_, kProgressPartition));
   std::vector<std::pair<std::string, Progress>> out;
-  for (const auto& row : rows) out.emplace_back(row.row_key, progress_of(row));
+  for (const auto& row : CO_TRY(co_await progress_.all(4 * kMaxIndexes))) {
+    out.emplace_back(row.row_key, progress_of(row));
+  }
   co_return out;
 }
 
 Task<Result<void>> IndexStore::write_progress(std::string id, Progress progress, table_store::Fence fence) {
   progress.last_error = beginning_of(progress.last_error, kMaxErrorBytes);
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsertOrReplace;
-  mutation.row_key = std::move(id);
-  jobs::add_properties(mutation.properties, progress, kProgressFields);
-  CO_TRY(co_await change(tables_, kProgressPartition, std::move(mutation), std::move(fence)));
-  co_return Result<void>{};
+  std::vector<Property> properties;
+  jobs::add_properties(properties, progress, kProgressFields);
+  co_return co_await progress_.put(std::move(id), std::move(properties), std::move(fence));
 }
 
 table_store::PartitionMutations violation_row(const std::string& id, std::string_view group,
@@ -294,26 +246,26 @@ Task<Result<std::vector<bool>>> are_violated(table_store::TableClient& tables, s
 
 Task<Result<ViolationPage>> noted_violations(table_store::TableClient& tables, std::string id,
                                              std::string continuation) {
-  return violations_in(tables, violations_of(id), 100, std::move(continuation));
+  return violations_in(in(tables, violations_of(id)), 100, std::move(continuation));
 }
 
 Task<Result<ViolationPage>> IndexStore::untold(std::string id) {
-  return violations_in(tables_, untold_of(id), 100, {});
+  return violations_in(in(tables_, untold_of(id)), 100, {});
 }
 
 Task<Result<void>> IndexStore::note_told(std::string id, std::string group, Version version) {
-  CO_TRY(co_await change(tables_, untold_of(id), erasure_of(std::move(group), version)));
+  CO_TRY(co_await in(tables_, untold_of(id)).erase(std::move(group), version));
   co_return Result<void>{};
 }
 
 Task<Result<ViolationPage>> IndexStore::violations(std::string id, std::uint32_t limit, std::string continuation) {
-  return violations_in(tables_, violations_of(id), limit, std::move(continuation));
+  return violations_in(in(tables_, violations_of(id)), limit, std::move(continuation));
 }
 
 Task<Result<void>> IndexStore::forget_violations(std::string id) {
   for (const auto& partition : {violations_of(id), untold_of(id)}) {
     while (true) {
-      const auto page = CO_TRY(co_await violations_in(tables_, partition, 100, {}));
+      const auto page = CO_TRY(co_await violations_in(in(tables_, partition), 100, {}));
       std::vector<Mutation> erasures;
       for (const auto& violation : page.violations) erasures.push_back(erasure_of(violation.group, {}));
       if (erasures.empty()) break;
@@ -325,13 +277,12 @@ Task<Result<void>> IndexStore::forget_violations(std::string id) {
 
 Task<Result<void>> IndexStore::forget(Index index) {
   CO_TRY(co_await forget_violations(index.id));
-  CO_TRY(co_await change(tables_, kProgressPartition, erasure_of(index.id, {})));
+  CO_TRY(co_await progress_.erase(index.id));
   const auto found = CO_TRY(co_await find(index.name));
-  if (found && found->id == index.id) {
-    const auto gone = CO_TRY(co_await change(tables_, kDefinitions, erasure_of(index.name, found->version)));
-    if (!gone) co_return contended(index.name);
+  if (found && found->id == index.id && !CO_TRY(co_await definitions_.erase(index.name, found->version))) {
+    co_return fail(ErrorCode::kServerBusy, the_index(index.name) + " is being changed by others. Please retry.");
   }
-  co_return co_await tell(tables_);
+  co_return co_await mark_.raise();
 }
 
 }  // namespace tidemark::indexes

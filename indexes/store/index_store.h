@@ -133,8 +133,7 @@ inline std::string operation_of(const std::string& id) { return "index/" + id; }
 
 class IndexStore : public jobs::OwnerRows {
  public:
-  IndexStore(table_store::TableClient& tables, Clock& clock, Random& random)
-      : OwnerRows(tables, kIndexTable, 4 * kMaxIndexes), tables_(tables), clock_(clock), random_(random) {}
+  IndexStore(table_store::TableClient& tables, Clock& clock, Random& random);
 
   // For persons. Names are case-sensitive.
 
@@ -181,9 +180,12 @@ class IndexStore : public jobs::OwnerRows {
   Task<Result<void>> forget(Index index);
 
  private:
+  Task<Result<bool>> swap(Index& index);
   Task<Result<void>> forget_violations(std::string id);
 
   table_store::TableClient& tables_;
+  jobs::PartitionRows definitions_, progress_;
+  jobs::ChangeMark mark_;
   Clock& clock_;
   Random& random_;
 };

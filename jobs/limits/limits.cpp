@@ -6,7 +6,6 @@
 #include "common/base/encoding.h"
 #include "jobs/spec/names.h"
 #include "jobs/store/job_record.h"
-#include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -16,7 +15,6 @@ using table_store::Entity;
 constexpr const char* kControlPartition = "control";
 constexpr const char* kSlotPartition = "slots";
 constexpr const char* kRatePartition = "rates";
-constexpr int kMaxRaces = 16;
 
 constexpr Names<LimitScope, 3> kScopes{
     {{LimitScope::kKind, "kind"}, {LimitScope::kTable, "table"}, {LimitScope::kPartition, "partition"}}};
@@ -63,53 +61,41 @@ std::string limit_key(const LimitTarget& target) {
   return "partition:" + to_lower_ascii(target.name) + ":" + hex_encode(sha256(target.partition_key));
 }
 
+Limits::Limits(table_store::TableClient& tables, Clock& clock)
+    : tables_(tables),
+      controls_(tables, kJobTable, kControlPartition),
+      slots_(tables, kJobTable, kSlotPartition),
+      rates_(tables, kJobTable, kRatePartition),
+      clock_(clock) {}
+
 Task<Result<std::vector<Limit>>> Limits::list() {
-  auto request = rows_of(kControlPartition);
   std::vector<Limit> out;
-  do {
-    auto page = CO_TRY(co_await tables_.query(request));
-    for (const auto& entity : page.entities) {
-      if (auto limit = limit_of(entity)) out.push_back(std::move(*limit));
-    }
-    request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty() && out.size() < kMaxLimits);
+  for (const auto& row : CO_TRY(co_await controls_.all(kMaxLimits))) {
+    if (auto limit = limit_of(row)) out.push_back(std::move(*limit));
+  }
   co_return out;
 }
 
 Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
   const auto key = limit_key(target);
-  for (int race = 0; race < kMaxRaces; ++race) {
-    auto found = CO_TRY(co_await tables_.get(std::string(kJobTable), kControlPartition, key));
-    Limit limit;
-    std::optional<table_store::Version> seen;
-    if (found.has_value()) {
-      limit = limit_of(*found).value_or(Limit{});
-      seen = found->version;
-    }
+  const auto attempt = [&]() -> Task<Result<std::optional<Limit>>> {
+    const auto found = CO_TRY(co_await controls_.find(key));
+    auto limit = found ? limit_of(*found).value_or(Limit{}) : Limit{};
+    auto version = found ? found->version : 0;
     limit.target = target;
     if (change.paused) limit.paused = *change.paused;
     if (change.max_running) limit.max_running = std::min(*change.max_running, kMaxRunningLimit);
     if (change.max_per_second) limit.max_per_second = std::min(*change.max_per_second, kMaxPerSecondLimit);
     if (change.queue) limit.queue = *change.queue;
-    if (limit.nothing_set() && !seen) co_return limit;
-    if (!seen) {
-      auto others = CO_TRY(co_await list());
-      if (others.size() >= kMaxLimits) {
-        co_return fail(ErrorCode::kInvalidInput, "There can be at most " + std::to_string(kMaxLimits) + " limits.");
-      }
+    if (limit.nothing_set() && !found) co_return limit;
+    if (!found && CO_TRY(co_await list()).size() >= kMaxLimits) {
+      co_return fail(ErrorCode::kInvalidInput, "There can be at most " + std::to_string(kMaxLimits) + " limits.");
     }
-    auto mutation = limit.nothing_set() ? erasure_of(key, seen) : write_of(key, seen, properties_of(limit));
-    auto written = CO_TRY(co_await change_row(tables_, kControlPartition, std::move(mutation)));
-    if (written.has_value()) co_return limit;
-  }
-  co_return fail(ErrorCode::kServerBusy);
-}
-
-Task<Result<std::optional<table_store::Version>>> Limits::write_slot(std::string row_key,
-                                                                     std::optional<table_store::Version> seen,
-                                                                     std::string holder, Duration hold) {
-  std::vector<table_store::Property> properties{{"JobId", std::move(holder)}, {"HeldUntil", clock_.now() + hold}};
-  return change_row(tables_, kSlotPartition, write_of(std::move(row_key), seen, std::move(properties)));
+    const bool written = CO_TRY(co_await (limit.nothing_set() ? controls_.erase(key, version)
+                                                              : controls_.swap(key, version, properties_of(limit))));
+    co_return written ? std::optional(limit) : std::nullopt;
+  };
+  co_return co_await until_swapped<Limit>("The limit", attempt);
 }
 
 Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::uint32_t slots, std::string holder,
@@ -125,60 +111,48 @@ Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::u
   for (std::uint32_t number = 0; number < slots; ++number) {
     auto row_key = slot_row(key, number);
     if (own != page.entities.end() && own->row_key != row_key) continue;
-    std::optional<table_store::Version> seen;
+    LimitSlot slot{std::move(row_key), 0};
     const auto held = std::find_if(page.entities.begin(), page.entities.end(),
-                                   [&](const Entity& entity) { return entity.row_key == row_key; });
+                                   [&](const Entity& entity) { return entity.row_key == slot.row_key; });
     if (held != page.entities.end()) {
       if (held != own && property_or(*held, "HeldUntil", Time{}) > now) continue;
-      seen = held->version;
+      slot.version = held->version;
     }
-    auto written = CO_TRY(co_await write_slot(row_key, seen, holder, hold));
-    if (written.has_value()) co_return std::optional<LimitSlot>(LimitSlot{std::move(row_key), *written});
+    if (CO_TRY(co_await keep_slot(slot, holder, hold))) co_return std::optional(std::move(slot));
   }
   co_return std::optional<LimitSlot>();
 }
 
 Task<Result<bool>> Limits::keep_slot(LimitSlot& slot, std::string holder, Duration hold) {
-  auto written = CO_TRY(co_await write_slot(slot.row_key, slot.version, std::move(holder), hold));
-  if (written.has_value()) slot.version = *written;
-  co_return written.has_value();
+  std::vector<table_store::Property> properties{{"JobId", std::move(holder)}, {"HeldUntil", clock_.now() + hold}};
+  co_return co_await slots_.swap(slot.row_key, slot.version, std::move(properties));
 }
 
 Task<Result<void>> Limits::free_slot(LimitSlot slot) {
-  CO_TRY(co_await change_row(tables_, kSlotPartition, erasure_of(std::move(slot.row_key), slot.version)));
+  CO_TRY(co_await slots_.erase(std::move(slot.row_key), slot.version));
   co_return Result<void>{};
 }
 
 Task<Result<std::map<std::string, std::uint32_t>>> Limits::held() {
   std::map<std::string, std::uint32_t> out;
-  auto request = rows_of(kSlotPartition);
-  do {
-    auto page = CO_TRY(co_await tables_.query(request));
-    for (const auto& entity : page.entities) {
-      if (property_or(entity, "HeldUntil", Time{}) <= clock_.now()) continue;
-      ++out[entity.row_key.substr(0, entity.row_key.rfind('-'))];
-    }
-    request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty());
+  for (const auto& row : CO_TRY(co_await slots_.all())) {
+    if (property_or(row, "HeldUntil", Time{}) <= clock_.now()) continue;
+    ++out[row.row_key.substr(0, row.row_key.rfind('-'))];
+  }
   co_return out;
 }
 
 Task<Result<Time>> Limits::book(std::string key, std::uint32_t per_second, std::uint64_t amount) {
   const auto takes = std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(static_cast<double>(amount) / static_cast<double>(per_second)));
-  for (int race = 0; race < kMaxRaces; ++race) {
-    auto found = CO_TRY(co_await tables_.get(std::string(kJobTable), kRatePartition, key));
-    auto from = clock_.now();
-    std::optional<table_store::Version> seen;
-    if (found.has_value()) {
-      from = std::max(from, property_or(*found, "BookedUntil", Time{}));
-      seen = found->version;
-    }
-    std::vector<table_store::Property> properties{{"BookedUntil", from + takes}};
-    auto written = CO_TRY(co_await change_row(tables_, kRatePartition, write_of(key, seen, std::move(properties))));
-    if (written.has_value()) co_return from;
-  }
-  co_return fail(ErrorCode::kServerBusy);
+  const auto attempt = [&]() -> Task<Result<std::optional<Time>>> {
+    const auto found = CO_TRY(co_await rates_.find(key));
+    const auto from = std::max(clock_.now(), found ? property_or(*found, "BookedUntil", Time{}) : Time{});
+    auto version = found ? found->version : 0;
+    const bool written = CO_TRY(co_await rates_.swap(key, version, {{"BookedUntil", from + takes}}));
+    co_return written ? std::optional(from) : std::nullopt;
+  };
+  co_return co_await until_swapped<Time>("The limit", attempt);
 }
 
 }  // namespace tidemark::jobs

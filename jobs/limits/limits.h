@@ -18,7 +18,7 @@
 
 #include "common/base/async.h"
 #include "jobs/store/fields.h"
-#include "table_store/client/table_client.h"
+#include "jobs/store/partition_rows.h"
 
 namespace tidemark::jobs {
 
@@ -71,7 +71,7 @@ struct LimitSlot {
 
 class Limits {
  public:
-  Limits(table_store::TableClient& tables, Clock& clock) : tables_(tables), clock_(clock) {}
+  Limits(table_store::TableClient& tables, Clock& clock);
 
   /// Returns all limits that are set.
   Task<Result<std::vector<Limit>>> list();
@@ -92,10 +92,8 @@ class Limits {
   Task<Result<Time>> book(std::string key, std::uint32_t per_second, std::uint64_t amount);
 
  private:
-  Task<Result<std::optional<table_store::Version>>> write_slot(std::string row_key,
-                                                               std::optional<table_store::Version> seen,
-                                                               std::string holder, Duration hold);
   table_store::TableClient& tables_;
+  PartitionRows controls_, slots_, rates_;
   Clock& clock_;
 };
 

@@ -2,21 +2,16 @@
 
 #include "common/base/text.h"
 #include "jobs/store/fields.h"
-#include "jobs/store/rows.h"
 #include "table_store/model/limits.h"
 
 namespace tidemark::jobs {
 namespace {
 
 using table_store::Entity;
-using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::Property;
 
 constexpr const char* kPartition = "schedules";
 constexpr const char* kChangesPartition = "schedule-changes";
-constexpr const char* kChangesRow = "last";
-constexpr int kMaxRaces = 16;
 constexpr std::size_t kMaxProblemBytes = 2000;
 
 using Pending = ScheduleState::Pending;
@@ -75,10 +70,6 @@ std::unexpected<Error> refused(const ScheduleCondition& condition) {
                                     : "The schedule is not the one that If-Match names: read it again.");
 }
 
-std::unexpected<Error> contended(const std::string& name) {
-  return fail(ErrorCode::kServerBusy, "Schedule " + name + " is being changed by others. Please retry.");
-}
-
 std::unexpected<Error> unknown(const std::string& name) {
   return fail(ErrorCode::kScheduleNotFound, "There is no schedule " + name + ".");
 }
@@ -89,17 +80,17 @@ bool same_timetable(const ScheduleSpec& a, const ScheduleSpec& b) {
 
 }  // namespace
 
+ScheduleStore::ScheduleStore(table_store::TableClient& tables, Clock& clock)
+    : rows_(tables, kJobTable, kPartition), mark_(tables, kJobTable, kChangesPartition), clock_(clock) {}
+
 Task<Result<std::optional<Schedule>>> ScheduleStore::find(std::string name) {
-  auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), kPartition, std::move(name)));
-  if (!entity) co_return std::nullopt;
-  co_return CO_TRY(schedule_of(*entity));
+  const auto row = CO_TRY(co_await rows_.find(std::move(name)));
+  if (!row) co_return std::nullopt;
+  co_return CO_TRY(schedule_of(*row));
 }
 
 Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string continuation) {
-  auto request = rows_of(kPartition);
-  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
-  request.continuation = std::move(continuation);
-  auto page = CO_TRY(co_await tables_.query(std::move(request)));
+  auto page = CO_TRY(co_await rows_.page(limit, std::move(continuation)));
   SchedulePage out;
   out.continuation = std::move(page.continuation);
   for (const auto& entity : page.entities) {
@@ -111,17 +102,14 @@ Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string 
 
 Task<Result<std::vector<Schedule>>> ScheduleStore::all() {
   std::vector<Schedule> out;
-  std::string continuation;
-  do {
-    auto page = CO_TRY(co_await list(1000, std::move(continuation)));
-    for (auto& schedule : page.schedules) out.push_back(std::move(schedule));
-    continuation = std::move(page.continuation);
-  } while (!continuation.empty() && out.size() < 2 * kMaxSchedules);
+  for (const auto& row : CO_TRY(co_await rows_.all(2 * kMaxSchedules))) {
+    if (auto schedule = schedule_of(row)) out.push_back(std::move(*schedule));
+  }
   co_return out;
 }
 
 Task<Result<StoredSchedule>> ScheduleStore::put(std::string name, ScheduleSpec spec, ScheduleCondition condition) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<StoredSchedule>>> {
     auto found = CO_TRY(co_await find(name));
     if (!holds(condition, found.has_value() ? &*found : nullptr)) co_return refused(condition);
     StoredSchedule out;
@@ -139,37 +127,38 @@ Task<Result<StoredSchedule>> ScheduleStore::put(std::string name, ScheduleSpec s
       out.schedule.state.decided = std::min(spec.start_after.value_or(now), now);
     }
     out.schedule.spec = spec;
-    if (!CO_TRY(co_await swap(out.schedule))) continue;
-    CO_TRY(co_await tell());
+    if (!CO_TRY(co_await swap(out.schedule))) co_return std::nullopt;
+    CO_TRY(co_await mark_.raise());
     co_return out;
-  }
-  co_return contended(name);
+  };
+  co_return co_await until_swapped<StoredSchedule>("Schedule " + name, attempt);
 }
 
 Task<Result<void>> ScheduleStore::remove(std::string name, ScheduleCondition condition) {
-  for (int race = 0; race < kMaxRaces; ++race) {
-    const auto found = CO_TRY(co_await find(name));
+  const auto attempt = [&]() -> Task<Result<std::optional<Schedule>>> {
+    auto found = CO_TRY(co_await find(name));
     if (!found.has_value()) co_return unknown(name);
     if (!holds(condition, &*found)) co_return refused(condition);
-    const auto erased = CO_TRY(co_await change_row(tables_, kPartition, erasure_of(name, found->version)));
-    if (erased.has_value()) co_return Result<void>{};
-  }
-  co_return contended(name);
+    if (!CO_TRY(co_await rows_.erase(name, found->version))) co_return std::nullopt;
+    co_return std::move(*found);
+  };
+  CO_TRY(co_await until_swapped<Schedule>("Schedule " + name, attempt));
+  co_return Result<void>{};
 }
 
 Task<Result<Schedule>> ScheduleStore::set_paused(std::string name, bool paused) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto attempt = [&]() -> Task<Result<std::optional<Schedule>>> {
     auto found = CO_TRY(co_await find(name));
     if (!found.has_value()) co_return unknown(name);
     auto schedule = std::move(*found);
     if (schedule.state.paused == paused) co_return schedule;
     schedule.state.paused = paused;
     if (!paused) schedule.state.decided = std::max(schedule.state.decided, clock_.now());
-    if (!CO_TRY(co_await swap(schedule))) continue;
-    CO_TRY(co_await tell());
+    if (!CO_TRY(co_await swap(schedule))) co_return std::nullopt;
+    CO_TRY(co_await mark_.raise());
     co_return schedule;
-  }
-  co_return contended(name);
+  };
+  co_return co_await until_swapped<Schedule>("Schedule " + name, attempt);
 }
 
 Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Time due) {
@@ -185,40 +174,28 @@ Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Ti
 }
 
 Task<Result<void>> ScheduleStore::note_run(Schedule seen, Time due, JobRecord job) {
-  for (int race = 0; race < kMaxRaces; ++race) {
+  const auto name = seen.name;
+  const auto attempt = [&]() -> Task<Result<std::optional<bool>>> {
     auto& state = seen.state;
     state.last_job = job.id;
     state.last_due = due;
     state.last_at = job.submitted_at;
     state.last_problem.clear();
     ++state.runs;
-    if (CO_TRY(co_await swap(seen))) co_return Result<void>{};
-    auto found = CO_TRY(co_await find(seen.name));
-    if (!found.has_value()) co_return Result<void>{};
+    if (CO_TRY(co_await swap(seen))) co_return true;
+    auto found = CO_TRY(co_await find(name));
+    if (!found.has_value()) co_return false;
     seen = std::move(*found);
-  }
-  co_return contended(seen.name);
+    co_return std::nullopt;
+  };
+  CO_TRY(co_await until_swapped<bool>("Schedule " + name, attempt));
+  co_return Result<void>{};
 }
 
 Task<Result<bool>> ScheduleStore::swap(Schedule& schedule) {
-  const auto seen = schedule.version == 0 ? std::nullopt : std::optional(schedule.version);
-  const auto written =
-      CO_TRY(co_await change_row(tables_, kPartition, write_of(schedule.name, seen, properties_of(schedule))));
-  if (written.has_value()) schedule.version = *written;
-  co_return written.has_value();
+  return rows_.swap(schedule.name, schedule.version, properties_of(schedule));
 }
 
-Task<Result<table_store::Version>> ScheduleStore::changes() {
-  const auto row = CO_TRY(co_await tables_.get(std::string(kJobTable), kChangesPartition, kChangesRow));
-  co_return row.has_value() ? row->version : 0;
-}
-
-Task<Result<void>> ScheduleStore::tell() {
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsertOrReplace;
-  mutation.row_key = kChangesRow;
-  CO_TRY(co_await change_row(tables_, kChangesPartition, std::move(mutation)));
-  co_return Result<void>{};
-}
+Task<Result<table_store::Version>> ScheduleStore::changes() { return mark_.read(); }
 
 }  // namespace tidemark::jobs

@@ -10,6 +10,7 @@
 #pragma once
 #include "jobs/schedules/schedule.h"
 #include "jobs/store/job_store.h"
+#include "jobs/store/partition_rows.h"
 
 namespace tidemark::jobs {
 
@@ -33,7 +34,7 @@ struct StoredSchedule {
 
 class ScheduleStore {
  public:
-  ScheduleStore(table_store::TableClient& tables, Clock& clock) : tables_(tables), clock_(clock) {}
+  ScheduleStore(table_store::TableClient& tables, Clock& clock);
 
   Task<Result<std::optional<Schedule>>> find(std::string name);
   /// `limit` 1..1000.
@@ -57,9 +58,9 @@ class ScheduleStore {
   Task<Result<table_store::Version>> changes();
 
  private:
-  Task<Result<void>> tell();
   Task<Result<void>> note_run(Schedule seen, Time due, JobRecord job);
-  table_store::TableClient& tables_;
+  PartitionRows rows_;
+  ChangeMark mark_;
   Clock& clock_;
 };
 

@@ -1,7 +1,6 @@
 #include "jobs/store/owner_rows.h"
 
 #include "jobs/store/fields.h"
-#include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -25,44 +24,33 @@ Owner owner_of(const Entity& row) {
 
 }  // namespace
 
+OwnerRows::OwnerRows(table_store::TableClient& tables, std::string_view table, std::size_t most)
+    : owners_(tables, table, kOwners), most_(most) {}
+
 Task<Result<Owner>> OwnerRows::owner(std::string id) {
-  auto read = co_await tables_.get(table_, kOwners, std::move(id));
-  if (read.failed_with(ErrorCode::kTableNotFound)) co_return Owner{};
-  const auto row = CO_TRY(std::move(read));
+  const auto row = CO_TRY(co_await owners_.find(std::move(id)));
   co_return row ? owner_of(*row) : Owner{};
 }
 
 Task<Result<std::map<std::string, Owner>>> OwnerRows::all_owners() {
   std::map<std::string, Owner> out;
-  auto request = rows_of(kOwners);
-  request.table = table_;
-  do {
-    auto read = co_await tables_.query(request);
-    if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
-    auto page = CO_TRY(std::move(read));
-    for (const auto& row : page.entities) out.emplace(row.row_key, owner_of(row));
-    request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty() && out.size() < most_);
+  for (const auto& row : CO_TRY(co_await owners_.all(most_))) out.emplace(row.row_key, owner_of(row));
   co_return out;
 }
 
 Task<Result<bool>> OwnerRows::swap_owner(std::string id, Owner& owner) {
   std::vector<table_store::Property> properties;
   add_properties(properties, owner, kOwnerFields);
-  const auto seen = owner.version == 0 ? std::nullopt : std::optional(owner.version);
-  const auto written = CO_TRY(co_await change_row(tables_, table_, kOwners,
-                                                  write_of(std::move(id), seen, std::move(properties)), std::nullopt));
-  if (written) owner.version = *written;
-  co_return written.has_value();
+  co_return co_await owners_.swap(std::move(id), owner.version, std::move(properties));
 }
 
 Task<Result<void>> OwnerRows::remove_owner(std::string id, Owner owner) {
-  CO_TRY(co_await change_row(tables_, table_, kOwners, erasure_of(std::move(id), owner.version), std::nullopt));
+  CO_TRY(co_await owners_.erase(std::move(id), owner.version));
   co_return Result<void>{};
 }
 
 Task<Result<void>> OwnerRows::forget_owner(std::string id) {
-  CO_TRY(co_await change_row(tables_, table_, kOwners, erasure_of(std::move(id), {}), std::nullopt));
+  CO_TRY(co_await owners_.erase(std::move(id)));
   co_return Result<void>{};
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "table_store/client/table_client.h"
+#include "jobs/store/partition_rows.h"
 
 namespace tidemark::jobs {
 
@@ -22,8 +22,7 @@ struct Owner {
 class OwnerRows {
  public:
   /// Reads at most `most` rows.
-  OwnerRows(table_store::TableClient& tables, std::string_view table, std::size_t most)
-      : tables_(tables), table_(table), most_(most) {}
+  OwnerRows(table_store::TableClient& tables, std::string_view table, std::size_t most);
 
   Task<Result<Owner>> owner(std::string id);
   /// Returns all owner rows by id, including those of the keepers themselves.
@@ -36,8 +35,7 @@ class OwnerRows {
   Task<Result<void>> forget_owner(std::string id);
 
  private:
-  table_store::TableClient& tables_;
-  std::string table_;
+  PartitionRows owners_;
   std::size_t most_;
 };
 
