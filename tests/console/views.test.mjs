@@ -580,9 +580,12 @@ describe("indexes and data", () => {
     await stack.call("PUT", "/v1/tables/Orders/consumers/readers", {});
     await open("/tables/Orders");
     await rows("Followers of the changes").getByText("readers").waitFor();
+    // The page asks again by itself, but where answers take seconds, it leaves the api alone for a minute or two.
     await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=feed&rowKey=1", "{}", { "If-None-Match": "*" });
+    await page.reload();
     await rows("Followers of the changes").getByText("1 change").waitFor();
     await stack.call("DELETE", "/v1/tables/Orders/feed");
+    await page.reload();
     await page.getByText("The table has no change feed any more").waitFor();
     await rows("Followers of the changes").getByText("no feed").waitFor();
     await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");

@@ -157,7 +157,7 @@ SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
                                  std::function<void(const Cause& cause)> begun, std::uint32_t job_parts)
     : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock()), life_.clock(), *random_) {
-  service_.share_with(router_);
+  service_.share_with(peers_);
   auto own = [this, begun = std::move(begun), dispatch = queue_service::make_queue_dispatch(service_)](
                  std::string method, std::string payload) {
     begun({method, payload, -1});

@@ -93,6 +93,25 @@ class SharedTableHost final : public SharedHost {
   table_store::TableService service_;
 };
 
+/// The other processes, as a watched service sees them: a call that is passed on causes no transaction here.
+class WatchedPeers final : public shards::Peers {
+ public:
+  WatchedPeers(shards::Peers& peers, ExpectedCause& expected) : peers_(peers), expected_(expected) {}
+  [[nodiscard]] bool here(std::size_t shard) const override { return peers_.here(shard); }
+  Task<Result<std::optional<std::string>>> forward(shards::CallPlace place, std::string method,
+                                                   std::string payload) override {
+    if (expected_.cause.method == method) expected_ = {};
+    return peers_.forward(place, std::move(method), std::move(payload));
+  }
+  Task<void> tell_others(std::string method, std::string payload) override {
+    return peers_.tell_others(std::move(method), std::move(payload));
+  }
+
+ private:
+  shards::Peers& peers_;
+  ExpectedCause& expected_;
+};
+
 class SharedQueueHost final : public SharedHost {
  public:
   SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
@@ -103,6 +122,7 @@ class SharedQueueHost final : public SharedHost {
   }
 
  private:
+  WatchedPeers peers_{router_, expected_};
   queue_service::QueueService service_;
 };
 
