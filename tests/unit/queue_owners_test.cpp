@@ -370,8 +370,10 @@ TEST_F(QueueOwnersTest, AWaitForAClientThatHasGoneEndsInTheOtherProcess) {
   auto taken = one_->start(one_->service().get_anywhere("acc", there, {.visibility = seconds(30)},
                                                         {.span = seconds(30), .gone = [&] { return gone.load(); }}));
   ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; }));
+  const auto begun = std::chrono::steady_clock::now();
   gone = true;
   EXPECT_TRUE(taken.get()->empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 20s) << "before the end of its time";
   EXPECT_EQ(two_->waiters(), 0U);
   ASSERT_TRUE(one_->run(client.put(there, "later", Duration::zero())));
   EXPECT_EQ(one_->run(client.figures(there))->ready, 1U);
@@ -384,8 +386,10 @@ TEST_F(QueueOwnersTest, AWaitElsewhereEndsWhenThisProcessStops) {
   auto taken = one_->start(one_->service().get_anywhere("acc", there, {.visibility = seconds(30)},
                                                         {.span = seconds(30), .gone = [] { return false; }}));
   ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; }));
+  const auto begun = std::chrono::steady_clock::now();
   one_->service().begin_shutdown();
   EXPECT_TRUE(taken.get()->empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 20s) << "before the end of its time";
 }
 
 TEST_F(QueueOwnersTest, APassedOnCallIsNotPassedOnAgain) {
