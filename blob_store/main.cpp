@@ -28,7 +28,6 @@ constexpr const char* kFolder = "blob";
 constexpr const char* kPayloads = "payloads";  // below the store's folder
 
 constexpr std::size_t kMaxShards = 64;
-constexpr std::size_t kLongestForwardedBody = 2 * kChunkBytes;  // longer bodies are passed on in pieces
 
 namespace fs = std::filesystem;
 
@@ -100,8 +99,7 @@ class BlobStore final : public service::Store {
         service_(context.shards, context.clock, context.random, files_, context.background),
         routes_(service_, context.clock, context.accounts, context.auth_policy) {
     files_.when_let_go([this] { service_.collect_all(); });
-    if (context.router != nullptr) {
-      service_.share_with(*context.router);
+    if (context.shards.peers != nullptr) {
       service_.start_sharing(settings.payload_folder_id);
     } else {
       service_.start();
@@ -110,7 +108,6 @@ class BlobStore final : public service::Store {
 
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
-  [[nodiscard]] std::size_t longest_forwarded_body() const override { return kLongestForwardedBody; }
   void gained(std::size_t shard) override { service_.gained(shard); }
   void lost(std::size_t shard) override { service_.lost(shard); }
   const service::FilesBeside* files_beside() const override { return &beside_; }

@@ -41,7 +41,6 @@ class QueueStore final : public service::Store {
         background_(context.background),
         metrics_(std::make_shared<rest::QueueMetrics>(service_, context.clock,
                                                       static_cast<std::size_t>(settings.metrics_max_queues))) {
-    if (context.router != nullptr) service_.share_with(*context.router);
     process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
     process::spawn_in_background(context.background, "queue.carry_on", service_.carry_on());
     spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));

@@ -33,9 +33,7 @@ class TableStore final : public service::Store {
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy),
         background_(context.background),
         metrics_(std::make_shared<FollowerMetrics>(service_, context.clock)) {
-    if (context.router != nullptr) {
-      service_.share_with(*context.router);
-    } else {
+    if (context.shards.peers == nullptr) {
       process::spawn_in_background(context.background, "table.finish_drops", service_.finish_drops());
       process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
     }

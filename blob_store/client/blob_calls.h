@@ -8,6 +8,7 @@
 
 #include "blob_store/model/blob.h"
 #include "blob_store/model/fenced_write.h"
+#include "common/rpc/places.h"
 
 namespace tidemark::blob_store {
 
@@ -46,18 +47,12 @@ namespace calls {
 struct BlobPlace {
   std::string_view account, container, name;
 };
-/// The home of an operation's ledger (common/shards/operation_ledgers.h).
-struct OperationPlace {
-  std::string_view account, operation_id;
-};
-/// The first shard, which has the containers.
-struct CataloguePlace {};
 
 struct EnsureContainer {
   static constexpr std::string_view kMethod = "blob.ensure";
   using Reply = void;
   std::string account, container;
-  [[nodiscard]] CataloguePlace place() const { return {}; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct Put {
@@ -143,7 +138,7 @@ struct OpenOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
-  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct CloseOperation {
@@ -151,7 +146,7 @@ struct CloseOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
-  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct ReadOperation {

@@ -12,7 +12,7 @@
 
 namespace tidemark::blob_store {
 
-enum class BlockSource { kLatest, kCommitted, kUncommitted };
+enum class BlockSource : std::uint8_t { kLatest = 1, kCommitted = 2, kUncommitted = 3, kLast = kUncommitted };
 
 struct BlockChoice {
   BlockSource source = BlockSource::kLatest;

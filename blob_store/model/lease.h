@@ -28,7 +28,14 @@ struct Lease {
   [[nodiscard]] bool locked(Time now) const;
 };
 
-enum class LeaseAction { kAcquire, kRenew, kChange, kRelease, kBreak };
+enum class LeaseAction : std::uint8_t {
+  kAcquire = 1,
+  kRenew = 2,
+  kChange = 3,
+  kRelease = 4,
+  kBreak = 5,
+  kLast = kBreak
+};
 
 struct LeaseRequest {
   LeaseAction action = LeaseAction::kAcquire;

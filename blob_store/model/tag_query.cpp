@@ -155,16 +155,25 @@ bool TagTerm::holds(const Tags& tags) const {
   return false;
 }
 
-bool TagCondition::holds(const Tags& tags) const {
+namespace {
+
+/// A part of a condition. A stack evaluates the parts in their order.
+struct Step {
+  enum class Kind { kTerm, kAnd, kOr };
+  Kind kind = Kind::kTerm;
+  TagTerm term;
+};
+
+bool hold(const std::vector<Step>& steps, const Tags& tags) {
   std::vector<bool> stack;
-  for (const auto& step : steps_) {
-    if (step.kind == Kind::kTerm) {
+  for (const auto& step : steps) {
+    if (step.kind == Step::Kind::kTerm) {
       stack.push_back(step.term.holds(tags));
       continue;
     }
     const bool right = stack.back();
     stack.pop_back();
-    stack.back() = step.kind == Kind::kAnd ? stack.back() && right : stack.back() || right;
+    stack.back() = step.kind == Step::Kind::kAnd ? stack.back() && right : stack.back() || right;
   }
   return stack.empty() || stack.back();
 }
@@ -174,20 +183,20 @@ class ConditionParser {
  public:
   explicit ConditionParser(std::string_view text) : lexer_(text, {.container_key = false, .any_length = true}) {}
 
-  Result<TagCondition> parse() {
+  Result<std::vector<Step>> parse() {
     TRY(read_or(0));
     if (!lexer_.at_end()) return lexer_.malformed("expected AND, OR or the end");
-    return std::move(out_);
+    return std::move(steps_);
   }
 
  private:
-  using Kind = TagCondition::Kind;
+  using Kind = Step::Kind;
 
   Result<void> read_or(std::size_t depth) {
     TRY(read_and(depth));
     while (lexer_.take_word("or")) {
       TRY(read_and(depth));
-      out_.steps_.push_back({Kind::kOr, {}});
+      steps_.push_back({Kind::kOr, {}});
     }
     return {};
   }
@@ -195,7 +204,7 @@ class ConditionParser {
     TRY(read_atom(depth));
     while (lexer_.take_word("and")) {
       TRY(read_atom(depth));
-      out_.steps_.push_back({Kind::kAnd, {}});
+      steps_.push_back({Kind::kAnd, {}});
     }
     return {};
   }
@@ -206,15 +215,26 @@ class ConditionParser {
       return lexer_.take(")") ? Result<void>() : lexer_.malformed("expected a )");
     }
     auto term = TRY(lexer_.take_term());
-    out_.steps_.push_back({Kind::kTerm, std::move(term)});
+    steps_.push_back({Kind::kTerm, std::move(term)});
     return {};
   }
 
   Lexer lexer_;
-  TagCondition out_;
+  std::vector<Step> steps_;
 };
 
-Result<TagCondition> TagCondition::parse(std::string_view text) { return ConditionParser(text).parse(); }
+}  // namespace
+
+bool TagCondition::holds(const Tags& tags) const {
+  if (text.empty()) return true;
+  const auto steps = ConditionParser(text).parse();
+  return steps && hold(*steps, tags);
+}
+
+Result<TagCondition> TagCondition::parse(std::string_view text) {
+  TRY(ConditionParser(text).parse());
+  return TagCondition{std::string(text)};
+}
 
 bool TagSearch::matches(const Tags& tags) const {
   return std::ranges::all_of(terms, [&](const TagTerm& term) { return term.holds(tags); });

@@ -22,21 +22,12 @@ struct TagTerm {
   [[nodiscard]] bool holds(const Tags& tags) const;
 };
 
-/// An empty condition always holds.
-class TagCondition {
- public:
+/// A condition that was checked by parse(). An empty one always holds.
+struct TagCondition {
+  std::string text;
   [[nodiscard]] bool holds(const Tags& tags) const;
-  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  [[nodiscard]] bool empty() const { return text.empty(); }
   static Result<TagCondition> parse(std::string_view text);
-
- private:
-  friend class ConditionParser;
-  enum class Kind { kTerm, kAnd, kOr };
-  struct Step {
-    Kind kind = Kind::kTerm;
-    TagTerm term;
-  };
-  std::vector<Step> steps_;  // in the order in which a stack evaluates them
 };
 
 enum class SearchedIn : bool { kAccount, kContainer };

@@ -3,6 +3,7 @@
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/typed_blobs.h"
+#include "blob_store/storage/served_calls.h"
 
 namespace tidemark::blob_store::operations {
 namespace {
@@ -18,8 +19,8 @@ Result<AppendConditions> read_append_conditions(const Call& call) {
 
 Answer create_append_blob(Call& call, NewContent content, Conditions conditions) {
   CO_TRY(require_no_body(call));
-  co_return written(201, CO_TRY(co_await call.service.create_append_blob(call.blob_ref(), std::move(content),
-                                                                         std::move(conditions))));
+  co_return written(201, CO_TRY(co_await call.service.call(
+                             calls::CreateAppendBlob{call.blob_ref(), std::move(content), std::move(conditions)})));
 }
 
 Answer append_block(Call& call) {
@@ -27,8 +28,8 @@ Answer append_block(Call& call) {
   CO_TRY(check_put(call));
   auto body = CO_TRY(co_await receive_block(call, kMaxAppendBlock));
   const auto payload = body.payload.id;
-  auto outcome =
-      co_await call.service.append_block(call.blob_ref(), std::move(body.payload), wanted, read_conditions(call));
+  auto outcome = co_await call.service.call(
+      calls::AppendBlock{call.blob_ref(), std::move(body.payload), wanted, read_conditions(call)});
   if (!outcome) call.service.abandon(payload);
   const auto& appended = CO_TRY(outcome);
   auto response = written(201, appended.version);
@@ -40,7 +41,8 @@ Answer append_block(Call& call) {
 
 Answer seal_blob(Call& call) {
   auto wanted = CO_TRY(read_append_conditions(call));
-  auto response = written(200, CO_TRY(co_await call.service.seal_blob(call.blob_ref(), wanted, read_conditions(call))));
+  auto response =
+      written(200, CO_TRY(co_await call.service.call(calls::SealBlob{call.blob_ref(), wanted, read_conditions(call)})));
   response.set("x-ms-blob-sealed", "true");
   co_return response;
 }

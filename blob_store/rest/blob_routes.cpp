@@ -5,6 +5,7 @@
 
 #include "blob_store/model/names.h"
 #include "blob_store/rest/blob_operations.h"
+#include "blob_store/storage/served_calls.h"
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
@@ -201,12 +202,8 @@ BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Acc
                  clock, std::move(accounts), with_anybody(policy), service),
       service_(service) {}
 
-Result<service::Place> BlobRoutes::place_of(Call& call) {
-  TRY(split_resource(call));
-  if (!call.blob.empty()) return service_.shard_of(call.blob_ref());
-  // Every process answers reads of containers and batches, whose parts are routed separately.
-  if (call.reads() || call.http.method == "POST") return std::nullopt;
-  return service::kCatalogue;
+Task<Result<void>> BlobRoutes::merge_properties(const std::string& account, std::string document) {
+  return service_.call(calls::SetServiceProperties{account, std::move(document)});
 }
 
 Answer BlobRoutes::answer(Call& call) {

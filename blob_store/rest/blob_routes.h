@@ -13,8 +13,8 @@ class BlobRoutes final : public service::StoreFront<Call> {
 
  private:
   Call begin(http::Request& request) override { return {*this, request, service_}; }
-  Result<service::Place> place_of(Call& call) override;
   Answer answer(Call& call) override;
+  Task<Result<void>> merge_properties(const std::string& account, std::string document) override;
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;

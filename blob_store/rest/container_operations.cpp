@@ -2,6 +2,7 @@
 #include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/storage/served_calls.h"
 #include "common/protocol/stored_policies.h"
 
 namespace tidemark::blob_store::operations {
@@ -35,12 +36,12 @@ Answer create_container(Call& call) {
   const bool is_new =
       call.is_bounded() && call.service.get_container(call.container_ref()).failed_with(ErrorCode::kContainerNotFound);
   if (is_new) CO_TRY(call.admit_unit());
-  co_return version_response(
-      201, CO_TRY(co_await call.service.create_container(call.container_ref(), read_metadata(call.http), access)));
+  co_return version_response(201, CO_TRY(co_await call.service.call(
+                                      calls::CreateContainer{call.container_ref(), read_metadata(call.http), access})));
 }
 
 Answer delete_container(Call& call) {
-  CO_TRY(co_await call.service.delete_container(call.container_ref(), read_conditions(call)));
+  CO_TRY(co_await call.service.call(calls::DeleteContainer{call.container_ref(), read_conditions(call)}));
   co_return empty_response(202);
 }
 
@@ -62,8 +63,8 @@ Answer get_container_metadata(Call& call) {
 }
 
 Answer set_container_metadata(Call& call) {
-  co_return version_response(200, CO_TRY(co_await call.service.set_container_metadata(
-                                      call.container_ref(), read_metadata(call.http), read_conditions(call))));
+  co_return version_response(200, CO_TRY(co_await call.service.call(calls::SetContainerMetadata{
+                                      call.container_ref(), read_metadata(call.http), read_conditions(call)})));
 }
 
 Answer get_container_acl(Call& call) {
@@ -79,8 +80,8 @@ Answer set_container_acl(Call& call) {
   auto text = CO_TRY(co_await receive_text(call, protocol::kMaxStoredPoliciesBytes));
   auto policies = CO_TRY(protocol::parse_stored_policies(text, kContainerPermissions));
   co_return version_response(
-      200, CO_TRY(co_await call.service.set_container_access(call.container_ref(), std::move(access),
-                                                             std::move(policies), read_conditions(call))));
+      200, CO_TRY(co_await call.service.call(calls::SetContainerAccess{call.container_ref(), std::move(access),
+                                                                       std::move(policies), read_conditions(call)})));
 }
 
 }  // namespace tidemark::blob_store::operations

@@ -2,6 +2,7 @@
 #include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/copy_source.h"
+#include "blob_store/storage/served_calls.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::blob_store::operations {
@@ -59,8 +60,8 @@ Task<Result<CopyOutcome>> put_pages(Call& call, CopyRequest request) {
   if (!received.body.md5.empty()) content.headers.md5 = received.body.md5;
   const auto md5 = content.headers.md5;
   const auto payload = received.body.payload.id;
-  const auto version = co_await call.service.put_blob(call.blob_ref(), std::move(content),
-                                                      std::move(received.body.payload), write_conditions(call));
+  const auto version = co_await call.service.call(
+      calls::PutBlob{call.blob_ref(), std::move(content), std::move(received.body.payload), write_conditions(call)});
   if (!version) call.service.abandon(payload);
   co_return CopyOutcome{CO_TRY(version), {}, md5};
 }
@@ -72,8 +73,8 @@ Answer copy_blob(Call& call) {
   auto request = CO_TRY(co_await copy_request(call, from_url ? HeaderNames{kSourceMd5} : HeaderNames{}));
   request.rehydrates = !from_url && !request.tier.empty() && request.tier != kArchive;
   request.needs_endless_lease = !from_url;
-  const auto outcome = CO_TRY(
-      about_target(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call))));
+  const auto outcome = CO_TRY(about_target(
+      co_await call.service.call(calls::CopyBlob{std::move(request), call.blob_ref(), write_conditions(call)})));
   auto response = empty_response(202);
   add_version(response, outcome.version);
   response.set("x-ms-copy-id", outcome.id);
@@ -90,9 +91,10 @@ Answer put_blob_from_url(Call& call) {
   CO_TRY(read_own_headers(call, request));
   const auto source = call.service.get_blob(request.source, {});
   const bool has_holes = source && source->type == BlobType::kPage;
-  const auto outcome = CO_TRY(about_target(
-      has_holes ? co_await put_pages(call, std::move(request))
-                : co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call))));
+  const auto outcome =
+      CO_TRY(about_target(has_holes ? co_await put_pages(call, std::move(request))
+                                    : co_await call.service.call(calls::CopyBlob{std::move(request), call.blob_ref(),
+                                                                                 write_conditions(call)})));
   auto response = empty_response(201);
   add_version(response, outcome.version);
   if (!outcome.md5.empty()) response.set("Content-MD5", outcome.md5);

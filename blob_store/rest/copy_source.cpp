@@ -110,11 +110,11 @@ Result<void> check_allowed(const Call& call, Call& source, bool with_tags) {
   return with_tags ? check("t", "The tags of the copy source may not be read.") : Result<void>();
 }
 
-Result<OpenedBlob> open_source(const Call& call, const CopySource& source) {
-  auto opened = call.service.open_blob(source.ref, source.conditions);
+Task<Result<OpenedBlob>> open_source(const Call& call, const CopySource& source) {
+  auto opened = co_await call.service.open_anywhere(source.ref, source.conditions);
   const bool unmet = opened.failed_with(ErrorCode::kConditionNotMet) || opened.failed_with(ErrorCode::kNotModified);
-  if (unmet) return fail(ErrorCode::kSourceConditionNotMet);
-  return opened;
+  if (unmet) co_return fail(ErrorCode::kSourceConditionNotMet);
+  co_return opened;
 }
 
 /// Lets others have their turn after a number of pieces or bytes: a source may consist of many small pieces.
@@ -199,7 +199,7 @@ Task<Result<void>> check_source_md5(const Call& call, CopySource& source, std::s
   const Checksums::Wanted wanted{{call.header(header), {}}, true, false};
   if (wanted.declared.md5.empty()) co_return Result<void>{};
   CO_TRY(check_declared_sums(wanted.declared, {}));
-  const auto opened = CO_TRY(open_source(call, source));
+  const auto opened = CO_TRY(co_await open_source(call, source));
   CO_TRY(co_await read_all(opened.read(0, opened.blob.size), nullptr, wanted));
   source.conditions.if_match = {opened.blob.version.etag()};
   co_return Result<void>{};
@@ -214,13 +214,13 @@ Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit) {
                                             "With a copy source, the request has no body."));
   }
   const auto source = CO_TRY(read_copy_source(call));
-  const auto opened = CO_TRY(open_source(call, source));
+  const auto opened = CO_TRY(co_await open_source(call, source));
   const auto part = CO_TRY(part_of_source(call, opened.blob));
   co_return co_await receive_opened(call, opened, part, limit);
 }
 
 Task<Result<ReceivedSource>> receive_source(Call& call, const CopySource& source, std::uint64_t limit) {
-  auto opened = CO_TRY(open_source(call, source));
+  auto opened = CO_TRY(co_await open_source(call, source));
   auto body = CO_TRY(co_await receive_opened(call, opened, {0, opened.blob.size}, limit));
   co_return ReceivedSource{std::move(opened.blob), std::move(body)};
 }

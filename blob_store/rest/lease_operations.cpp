@@ -1,5 +1,6 @@
 // Leases of blobs and containers: the headers carry the whole request.
 #include "blob_store/rest/blob_operations.h"
+#include "blob_store/storage/served_calls.h"
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
 #include "common/protocol/protocol_errors.h"
@@ -90,14 +91,16 @@ http::Response lease_response(LeaseAction action, const LeaseOutcome& outcome) {
 
 Answer lease_blob(Call& call) {
   const auto request = CO_TRY(read_lease_request(call, {auth::ResourceType::kObject, "w"}));
-  co_return lease_response(request.action,
-                           CO_TRY(co_await call.service.lease_blob(call.blob_ref(), request, read_conditions(call))));
+  co_return lease_response(
+      request.action,
+      CO_TRY(co_await call.service.call(calls::LeaseBlob{call.blob_ref(), request, read_conditions(call)})));
 }
 
 Answer lease_container(Call& call) {
   const auto request = CO_TRY(read_lease_request(call, {auth::ResourceType::kContainer, "w", {}, false}));
-  co_return lease_response(request.action, CO_TRY(co_await call.service.lease_container(call.container_ref(), request,
-                                                                                        read_conditions(call))));
+  co_return lease_response(
+      request.action,
+      CO_TRY(co_await call.service.call(calls::LeaseContainer{call.container_ref(), request, read_conditions(call)})));
 }
 
 }  // namespace tidemark::blob_store::operations

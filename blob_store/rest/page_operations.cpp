@@ -3,6 +3,7 @@
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/typed_blobs.h"
+#include "blob_store/storage/served_calls.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::blob_store::operations {
@@ -60,9 +61,9 @@ bool has_content_headers(const ContentHeaders& h) {
            h.cache_control.empty() && h.md5.empty());
 }
 
-http::Response changed_pages(unsigned status, const Blob& blob) {
+http::Response changed_pages(unsigned status, const ChangedBlob& blob) {
   auto response = written(status, blob.version);
-  response.set("x-ms-blob-sequence-number", std::to_string(blob.sequence_number));
+  response.set("x-ms-blob-sequence-number", std::to_string(blob.sequence_number.value_or(0)));
   return response;
 }
 
@@ -92,8 +93,8 @@ Answer update_pages(Call& call, ByteRange range) {
     call.service.abandon(payload);
     co_return fail(ErrorCode::kInvalidInput);
   }
-  auto blob =
-      co_await call.service.put_pages(call.blob_ref(), range, std::move(body.payload), wanted, read_conditions(call));
+  auto blob = co_await call.service.call(
+      calls::PutPages{call.blob_ref(), range, std::move(body.payload), wanted, read_conditions(call)});
   if (!blob) call.service.abandon(payload);
   auto response = changed_pages(201, CO_TRY(blob));
   add_part_hash(response, call, body);
@@ -131,8 +132,8 @@ Answer create_page_blob(Call& call, NewContent content, Conditions conditions) {
   if (!size) co_return fail(protocol::missing_header("x-ms-blob-content-length"));
   CO_TRY(checked_size(*size));
   const auto sequence_number = CO_TRY(number_header(call, "x-ms-blob-sequence-number")).value_or(0);
-  co_return written(201, CO_TRY(co_await call.service.create_page_blob(call.blob_ref(), std::move(content), *size,
-                                                                       sequence_number, std::move(conditions))));
+  co_return written(201, CO_TRY(co_await call.service.call(calls::CreatePageBlob{
+                             call.blob_ref(), std::move(content), *size, sequence_number, std::move(conditions)})));
 }
 
 Answer put_page(Call& call) {
@@ -145,7 +146,8 @@ Answer put_page(Call& call) {
   CO_TRY(require_no_body(call));
   const auto wanted = CO_TRY(read_sequence_conditions(call));
   co_return changed_pages(
-      201, CO_TRY(co_await call.service.clear_pages(call.blob_ref(), range, wanted, read_conditions(call))));
+      201,
+      CO_TRY(co_await call.service.call(calls::ClearPages{call.blob_ref(), range, wanted, read_conditions(call)})));
 }
 
 bool sets_page_properties(const Call& call) {
@@ -160,8 +162,8 @@ Answer set_page_properties(Call& call) {
   properties.sequence = CO_TRY(read_sequence_change(call));
   auto headers = CO_TRY(read_content_headers(call, false));
   if (has_content_headers(headers)) properties.headers = std::move(headers);
-  co_return changed_pages(200, CO_TRY(co_await call.service.set_page_properties(call.blob_ref(), std::move(properties),
-                                                                                read_conditions(call))));
+  co_return changed_pages(200, CO_TRY(co_await call.service.call(calls::SetPageProperties{
+                                   call.blob_ref(), std::move(properties), read_conditions(call)})));
 }
 
 Answer read_page_ranges(Call& call) {

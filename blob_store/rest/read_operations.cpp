@@ -108,7 +108,7 @@ Result<http::Response> head(const Call& call) {
 
 Answer read_blob(Call& call) {
   if (call.http.method == "HEAD") co_return head(call);
-  auto opened = CO_TRY(call.service.open_blob(call.blob_ref(), read_conditions(call)));
+  auto opened = CO_TRY(co_await call.service.open_anywhere(call.blob_ref(), read_conditions(call)));
   const auto size = opened.blob.size;
   auto wanted = call.header("x-ms-range");
   if (wanted.empty()) wanted = call.header("Range");

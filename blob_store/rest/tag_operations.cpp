@@ -3,6 +3,7 @@
 #include "blob_store/rest/blob_body.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/storage/served_calls.h"
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
 
@@ -43,7 +44,7 @@ Answer set_tags(Call& call) {
   }
   const auto text = CO_TRY(co_await receive_text(call, kMaxTagsBytes));
   auto tags = CO_TRY(parse_tags(text));
-  CO_TRY(co_await call.service.set_tags(call.blob_ref(), std::move(tags), lease_and_tags(call)));
+  CO_TRY(co_await call.service.call(calls::SetTags{call.blob_ref(), std::move(tags), lease_and_tags(call)}));
   co_return empty_response(204);
 }
 
@@ -71,7 +72,7 @@ Answer set_tier(Call& call) {
     co_return fail(protocol::invalid_header("x-ms-rehydrate-priority", priority));
   }
   const bool rehydrated =
-      CO_TRY(co_await call.service.set_tier(call.blob_ref(), std::move(tier), lease_and_tags(call)));
+      CO_TRY(co_await call.service.call(calls::SetTier{call.blob_ref(), std::move(tier), lease_and_tags(call)}));
   co_return empty_response(rehydrated ? 202 : 200);
 }
 

@@ -5,6 +5,7 @@
 #include "blob_store/rest/blob_xml.h"
 #include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/crc64.h"
+#include "blob_store/storage/served_calls.h"
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
 
@@ -65,8 +66,8 @@ Answer put_blob(Call& call) {
   auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
   content.headers.md5 = body.md5;
   const auto payload = body.payload.id;
-  auto version = co_await call.service.put_blob(call.blob_ref(), std::move(content), std::move(body.payload),
-                                                std::move(conditions));
+  auto version = co_await call.service.call(
+      calls::PutBlob{call.blob_ref(), std::move(content), std::move(body.payload), std::move(conditions)});
   if (!version) call.service.abandon(payload);
   auto response = changed(201, CO_TRY(version));
   response.set("Content-MD5", body.md5);
@@ -87,7 +88,8 @@ Answer put_block(Call& call) {
   Conditions conditions;  // the operation knows no other conditions
   conditions.lease_id = asked.lease_id;
   conditions.only_creates = asked.only_creates;
-  auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), std::move(conditions));
+  auto done =
+      co_await call.service.call(calls::PutBlock{call.blob_ref(), id, std::move(body.payload), std::move(conditions)});
   if (!done) call.service.abandon(payload);
   CO_TRY(done);
   auto response = empty_response(201);
@@ -102,8 +104,8 @@ Answer put_block_list(Call& call) {
   auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
   auto choices = CO_TRY(parse_block_list(text));
   auto content = CO_TRY(read_new_content(call, false));
-  auto version = CO_TRY(co_await call.service.put_block_list(call.blob_ref(), std::move(choices), std::move(content),
-                                                             std::move(conditions)));
+  auto version = CO_TRY(co_await call.service.call(
+      calls::PutBlockList{call.blob_ref(), std::move(choices), std::move(content), std::move(conditions)}));
   auto response = changed(201, version);
   add_transfer_hash(response, call, base64_encode(md5(text)), crc64_text(crc64(text)));
   co_return response;
@@ -113,15 +115,15 @@ Answer set_blob_headers(Call& call) {
   if (sets_page_properties(call)) co_return co_await set_page_properties(call);
   auto headers = CO_TRY(read_content_headers(call, false));
   const auto blob =
-      CO_TRY(co_await call.service.set_headers(call.blob_ref(), std::move(headers), read_conditions(call)));
+      CO_TRY(co_await call.service.call(calls::SetHeaders{call.blob_ref(), std::move(headers), read_conditions(call)}));
   auto response = changed(200, blob.version);
-  if (blob.type == BlobType::kPage) response.set("x-ms-blob-sequence-number", std::to_string(blob.sequence_number));
+  if (blob.sequence_number) response.set("x-ms-blob-sequence-number", std::to_string(*blob.sequence_number));
   co_return response;
 }
 
 Answer set_blob_metadata(Call& call) {
-  const auto blob =
-      CO_TRY(co_await call.service.set_metadata(call.blob_ref(), read_metadata(call.http), read_conditions(call)));
+  const auto blob = CO_TRY(
+      co_await call.service.call(calls::SetMetadata{call.blob_ref(), read_metadata(call.http), read_conditions(call)}));
   co_return changed(200, blob.version);
 }
 
@@ -135,21 +137,22 @@ Answer delete_blob(Call& call) {
   if (!understood || (call.snapshot && !header.empty())) {
     co_return fail(protocol::invalid_header("x-ms-delete-snapshots", header));
   }
-  const bool permanent = CO_TRY(co_await call.service.delete_blob(call.blob_ref(), snapshots, read_conditions(call)));
+  const bool permanent =
+      CO_TRY(co_await call.service.call(calls::DeleteBlob{call.blob_ref(), snapshots, read_conditions(call)}));
   auto response = empty_response(202);
   response.set("x-ms-delete-type-permanent", permanent ? "true" : "false");
   co_return response;
 }
 
 Answer undelete_blob(Call& call) {
-  CO_TRY(co_await call.service.undelete_blob(call.blob_ref()));
+  CO_TRY(co_await call.service.call(calls::UndeleteBlob{call.blob_ref()}));
   co_return empty_response(200);
 }
 
 Answer snapshot_blob(Call& call) {
   auto metadata = read_metadata(call.http);
-  const auto outcome = CO_TRY(co_await call.service.snapshot_blob(
-      call.blob_ref(), metadata.empty() ? std::nullopt : std::optional(std::move(metadata)), read_conditions(call)));
+  const auto outcome = CO_TRY(co_await call.service.call(calls::SnapshotBlob{
+      call.blob_ref(), metadata.empty() ? std::nullopt : std::optional(std::move(metadata)), read_conditions(call)}));
   auto response = changed(201, outcome.version);
   response.set("x-ms-snapshot", outcome.snapshot.snapshot());
   co_return response;

@@ -107,7 +107,7 @@ Task<Result<CopyOutcome>> BlobService::copy_shared(CopyRequest request, BlobRef 
 
 Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef ref, Conditions conditions) {
   CO_TRY(check_source(request, CO_TRY(get_blob(request.source, {}))));
-  const auto source = CO_TRY(open_blob(request.source, {}, request.rehydrates));
+  const auto source = CO_TRY(co_await open_anywhere(request.source, {}, request.rehydrates));
   CO_TRY(check_source(request, source.blob));
   auto replaced = CO_TRY(current_blob(ref));
   CO_TRY(check_target(request, source.blob, conditions, replaced, clock_.now()));
@@ -115,7 +115,7 @@ Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef r
   const auto copied = co_await copy_content(source.content, writer);
   if (!copied) {
     co_await give_up(writer);
-    // Another process that owns the source does not know of this read, and may have removed bytes that it replaced.
+    // A process that has gained the source's shard meanwhile does not know of this read.
     const auto now = get_blob(request.source, {});
     const bool changed = !now || now->version.ticks != source.blob.version.ticks;
     co_return changed ? fail(ErrorCode::kServerBusy, "The source was changed while it was copied.")

@@ -28,33 +28,61 @@ Result<Blob> BlobService::get_blob(const BlobRef& ref, const Conditions& conditi
   return existing_blob(*shard.engine.snapshot(), shard, ref, conditions);
 }
 
+/// Opens the blob if its content is `kept`; otherwise returns the content that has to be kept first. Content that a
+/// snapshot shows is not removed if its reader was registered before.
+Result<std::uint64_t> BlobService::open_kept(const BlobRef& ref, const Conditions& conditions, bool archived,
+                                             std::uint64_t kept, OpenedBlob& opened) const {
+  auto& shard = of(ref);
+  auto& [blob, readable] = opened;
+  readable.files = &files_;
+  readable.rows = shard.engine.snapshot();
+  blob = TRY(existing_blob(*readable.rows, shard, ref, conditions));
+  if (is_archived(blob) && !archived) return fail(ErrorCode::kBlobArchived);
+  readable.content = blob.content;
+  readable.size = blob.size;
+  readable.sparse = blob.type == BlobType::kPage;
+  const auto id = blob.content.id;
+  if (id == 0 || id == kept) return std::uint64_t{0};
+  if (!blob.content.whole || is_file(id)) return id;
+  auto sealed = TRY(readable.rows->get(blob_keys::payload(id)));
+  readable.small = TRY(open_chunk(id, 0, std::move(sealed).value_or("")));
+  readable.rows.reset();
+  return std::uint64_t{0};
+}
+
+namespace {
+
+class RightHere final : public ReadingRight {
+ public:
+  RightHere(const Clock& clock, Readers& readers, std::uint64_t content)
+      : ReadingRight(clock), ticket(readers, content) {}
+  Readers::Ticket ticket;
+};
+
+}  // namespace
+
 Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& conditions, bool archived) const {
   auto& shard = of(ref);
   OpenedBlob opened;
-  opened.content.files = &files_;
-  for (std::uint64_t noted = 0;;) {
-    opened.content.rows = shard.engine.snapshot();
-    opened.blob = TRY(existing_blob(*opened.content.rows, shard, ref, conditions));
-    if (is_archived(opened.blob) && !archived) return fail(ErrorCode::kBlobArchived);
-    const auto& content = opened.blob.content;
-    // Content that this snapshot shows is not removed if the reader was registered before.
-    if (content.id == 0 || content.id == noted) break;
-    if (content.whole && !is_file(content.id)) {
-      auto sealed = TRY(opened.content.rows->get(blob_keys::payload(content.id)));
-      opened.content.small = TRY(open_chunk(content.id, 0, std::move(sealed).value_or("")));
-      opened.content.rows.reset();
-      break;
-    }
-    noted = content.id;
-    opened.content.ticket = std::make_shared<Readers::Ticket>(shard.readers, noted);
+  std::shared_ptr<RightHere> right;
+  for (std::uint64_t kept = 0; (kept = TRY(open_kept(ref, conditions, archived, kept, opened))) != 0;) {
+    right = std::make_shared<RightHere>(clock_, shard.readers, kept);
   }
-  opened.content.content = opened.blob.content;
-  opened.content.size = opened.blob.size;
-  opened.content.sparse = opened.blob.type == BlobType::kPage;
-  if (opened.content.sparse && opened.content.ticket) {
-    opened.content.ticket->reads_at(TRY(Ids(shard.number).next(*opened.content.rows)));
+  if (right && opened.content.sparse && opened.content.rows) {
+    right->ticket.reads_at(TRY(Ids(shard.number).next(*opened.content.rows)));
   }
+  opened.content.right = std::move(right);
   return opened;
+}
+
+Task<Result<OpenedBlob>> BlobService::open_anywhere(BlobRef ref, Conditions conditions, bool archived) {
+  const auto& shard = of(ref);
+  if (serves(shard)) co_return open_blob(ref, conditions, archived);
+  OpenedBlob opened;
+  for (std::uint64_t kept = 0; (kept = CO_TRY(open_kept(ref, conditions, archived, kept, opened))) != 0;) {
+    opened.content.right = CO_TRY(co_await right_elsewhere(shard.number, kept));
+  }
+  co_return opened;
 }
 
 Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref, const Conditions& conditions) const {

@@ -6,7 +6,6 @@
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_retention.h"
 #include "common/process/failures.h"
-#include "common/shards/owner_calls.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -29,6 +28,11 @@ BlobService::BlobService(shards::Shards shards, Clock& clock, Random& random, co
       files_(files),
       background_(std::move(background)) {
   for (const auto& shard : stored_.all) shards_.emplace_back(shards_.size(), shard, clock, files, background_);
+  if (peers() == nullptr) return;
+  for (auto& shard : shards_) {
+    shard.collector.tell_owner(
+        [this, &shard](std::vector<PayloadId> abandoned) { return abandon_elsewhere(shard, std::move(abandoned)); });
+  }
 }
 
 void BlobService::start() {
@@ -51,15 +55,16 @@ void BlobService::gained(std::size_t shard) {
 /// Shards may be without an owner for a while, as the catalogue was.
 Task<Result<void>> BlobService::finish_deletions() {
   auto done = co_await containers_.finish_all();
-  while (!done && stored_.owners->here(0)) {
+  while (!done && peers()->here(0)) {
     co_await sleep_for(clock_, kFinishAgain);
     done = co_await containers_.finish_all();
   }
-  co_return stored_.owners->here(0) ? done : Result<void>();
+  co_return peers()->here(0) ? done : Result<void>();
 }
 
 void BlobService::lost(std::size_t shard) {
   shards_[shard].collector.rest();
+  shards_[shard].lent.forget_all();
   containers_.lost(shard);
 }
 
@@ -75,12 +80,9 @@ void BlobService::collect_all() {
 }
 
 void BlobService::begin_shutdown() {
+  stopping_ = true;
+  stopped_.notify_all();
   for (auto& shard : shards_) shard.collector.stop();
-}
-
-PayloadWriter BlobService::new_payload(const BlobRef& ref) {
-  const auto& shard = of(ref);
-  return {shard.engine, Ids(shard.number), clock_, files_};
 }
 
 // Rises even if the clock does not.

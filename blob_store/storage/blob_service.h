@@ -5,21 +5,20 @@
 // A blob is on the shard that its name gives, with all that belongs to it. Containers are on the first shard, and the
 // others have copies of them (storage/container_rows.h).
 #pragma once
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "blob_store/client/blob_calls.h"
-#include "blob_store/model/blob.h"
-#include "blob_store/model/block_list.h"
-#include "blob_store/model/conditions.h"
+#include "blob_store/model/blob_requests.h"
 #include "blob_store/model/fenced_write.h"
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/collector.h"
 #include "blob_store/storage/container_rows.h"
+#include "blob_store/storage/lent_payloads.h"
 #include "blob_store/storage/page_edit.h"
 #include "blob_store/storage/payload.h"
 #include "common/base/random.h"
@@ -30,36 +29,8 @@
 
 namespace tidemark::blob_store {
 
-/// The first item of a page. Kept blobs come before the blob itself.
-struct ListPlace {
-  std::string name;           // empty: the first of all
-  std::optional<Stamp> kept;  // set: this kept blob
-};
-struct ListRequest {
-  std::string prefix, delimiter;
-  ListPlace from;
-  std::size_t limit = 5000;
-  bool with_snapshots = false, with_deleted = false, with_uncommitted = false;
-  bool with_system = false;  // containers only: also hidden ones
-};
-template <class Item>
-struct ListPage {
-  std::vector<Item> items;
-  ListPlace next;  // `from` of the next page; it has no name after the last page
-};
-struct NamedContainer {
-  std::string name;
-  Container container;
-};
-struct ListedBlob {
-  std::string name;
-  bool folded = false;  // a common prefix: the other fields have no meaning
-  Blob blob = {};
-  std::optional<Stamp> snapshot = {};
-  std::optional<Time> deleted = {};
-  std::uint32_t retained_days = 0;  // deleted blobs only
-  bool uncommitted = false;         // there are only staged blocks
-};
+/// Returns the headers of the destination for a source with these headers.
+ContentHeaders headers_of_copy(const CopyRequest& request, const ContentHeaders& source);
 
 struct OpenedBlob {
   Blob blob;
@@ -67,93 +38,6 @@ struct OpenedBlob {
   [[nodiscard]] ContentReader read(std::uint64_t offset, std::uint64_t length) const {
     return {content, offset, length};
   }
-};
-struct TagFind {
-  TagSearch search;
-  std::string container;  // empty: in all of them, or in the one that the search names
-  ListPlace from;         // `next` of the page before: "container/blob"
-  std::size_t limit = 5000;
-};
-struct FoundBlob {
-  std::string container, name;
-  Tags tags;  // those that the search names
-};
-struct BlockLists {
-  std::optional<Blob> blob;  // absent if there are only staged blocks
-  std::vector<Extent> committed;
-  StagedBlocks staged;
-};
-
-struct LeaseOutcome {
-  LeaseAnswer lease;
-  Stamp version;  // the version of the blob or the container
-};
-struct SnapshotOutcome {
-  Stamp snapshot;
-  Stamp version;  // the version of the blob
-};
-/// The options of a copy; the source gives the fields that are absent.
-struct CopyRequest {
-  BlobRef source;
-  std::string source_url;
-  Conditions source_conditions;
-  ContentHeaders headers;
-  bool own_headers = false;  // headers that are not given are not taken from the source, either
-  std::optional<Metadata> metadata;
-  std::optional<Tags> tags;  // absent: none
-  bool copy_tags = false;
-  std::string tier;
-  bool rehydrates = false;           // the source may be archived; the copy is not
-  bool needs_endless_lease = false;  // if the destination is leased, its lease must be endless
-  std::optional<bool> sealed;
-  /// Put Blob From URL: makes a block blob that does not show that it is a copy.
-  bool as_new_block_blob = false;
-};
-/// Returns the headers of the destination for a source with these headers.
-ContentHeaders headers_of_copy(const CopyRequest& request, const ContentHeaders& source);
-struct CopyOutcome {
-  Stamp version;
-  std::string id;   // the id of the copy
-  std::string md5;  // the MD5 of the content, if it is known
-};
-/// The effect of a deletion on the snapshots of a blob; kNone refuses if there are any.
-enum class DeleteSnapshots { kNone, kInclude, kOnly };
-/// The conditions of an append on the current blob.
-struct AppendConditions {
-  std::optional<std::uint64_t> position = {};  // the size that the blob must have
-  std::optional<std::uint64_t> max_size = {};  // the size with the new block must not exceed this
-};
-struct AppendOutcome {
-  Stamp version;
-  std::uint64_t offset = 0;  // the position of the block
-  std::uint64_t blocks = 0;
-};
-
-/// The conditions of a write of pages on the current sequence number.
-struct SequenceConditions {
-  std::optional<std::uint64_t> at_most = {}, below = {}, equal = {};
-};
-enum class SequenceAction { kMax, kUpdate, kIncrement };
-struct SequenceChange {
-  SequenceAction action = SequenceAction::kIncrement;
-  std::uint64_t number = 0;  // not used by kIncrement
-};
-/// Properties that are absent stay as they are.
-struct PageProperties {
-  std::optional<ContentHeaders> headers = {};
-  std::optional<std::uint64_t> size = {};
-  std::optional<SequenceChange> sequence = {};
-};
-struct PageRangesRequest {
-  std::optional<ByteRange> range = {};  // it may go beyond the end
-  std::optional<Stamp> previous = {};   // only changes since this snapshot
-  std::uint64_t from = 0;               // the beginning of the page
-  std::size_t limit = 10'000;
-};
-struct PageRanges {
-  Blob blob;
-  std::vector<ChangedRange> ranges;
-  std::optional<std::uint64_t> next;  // `from` of the next page
 };
 
 class BlobService : public shards::OperationLedgers, public kv::AccountProperties {
@@ -171,15 +55,14 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   /// Called from any thread: this process has gained the shard, or lost it.
   void gained(std::size_t shard);
   void lost(std::size_t shard);
-  /// Other processes serve some of the shards. Call before the first request; `peers` must outlive the service.
-  void share_with(shards::Peers& peers) { peers_ = &peers; }
-  /// Carries out a call of client/blob_calls.h or browse_calls.h, in the process that serves its place. Defined in
-  /// internal/blob_dispatch.cpp. kServerBusy: no process serves it now, or it is unknown whether the call was carried
-  /// out.
+  /// Carries out a call of client/*_calls.h or storage/owner_calls.h, in the process that serves its place. Defined in
+  /// storage/served_calls.h. kServerBusy: no process serves it now, or it is unknown whether the call was carried out.
   template <class Call>
   Task<Result<typename Call::Reply>> call(Call call);
   /// Returns the shard that has the blob.
   [[nodiscard]] std::size_t shard_of(const BlobRef& ref) const { return of(ref).number; }
+  // The functions that read do so in any process. The others change blobs, and are for the process that serves their
+  // shard, which call() finds.
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
@@ -190,8 +73,8 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
                                            Conditions conditions);
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
-  /// Content is streamed into a writer for its blob and then published by one of the next three calls. After any error,
-  /// call give_up(), or abandon() with the id of a payload that was to be published.
+  /// In any process, content is streamed into a writer for its blob, and then published by one of the calls that have a
+  /// payload. After any error, call give_up(), or abandon() with the id of a payload that was to be published.
   [[nodiscard]] PayloadWriter new_payload(const BlobRef& ref);
   /// Frees the space at once, even while the disk has too little of it for transactions.
   Task<void> give_up(const PayloadWriter& writer);
@@ -230,8 +113,10 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   Result<BlockLists> get_block_lists(const BlobRef& ref, const Conditions& conditions = {}) const;
   /// Reads the properties, but not the extents.
   Result<Blob> get_blob(const BlobRef& ref, const Conditions& conditions) const;
-  /// `archived`: archived blobs may be read.
+  /// Opens a blob of a shard that this process serves. `archived`: archived blobs may be read.
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions, bool archived = false) const;
+  /// Opens a blob in any process. kServerBusy: no process serves its shard.
+  Task<Result<OpenedBlob>> open_anywhere(BlobRef ref, Conditions conditions, bool archived = false);
   /// This and the next return the blob as it is afterwards.
   Task<Result<Blob>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
   Task<Result<Blob>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
@@ -267,6 +152,15 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   /// Erases a copy of `source_version` or of an older one.
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
 
+  /// For other processes, which use payloads of a shard that this one serves (storage/lent_payloads.h).
+  Task<Result<std::uint64_t>> register_payload(std::size_t shard, std::string process);
+  Result<void> abandon_payloads(std::size_t shard, const std::vector<std::uint64_t>& payloads);
+  Result<void> keep_content(std::size_t shard, std::uint64_t content, std::string process, std::uint64_t reader);
+  Result<void> let_go(std::size_t shard, std::string process, std::uint64_t reader);
+
+  /// Returns the copies of containers, which have calls of their own (common/shards/owner_calls.h).
+  [[nodiscard]] const shards::CatalogueCopies& catalogue_copies() const { return containers_; }
+
   [[nodiscard]] std::string new_guid() { return random_.guid(); }
   [[nodiscard]] Collector& collector(std::size_t shard = 0) { return shards_[shard].collector; }
   /// Called when payload files may be removed again.
@@ -279,10 +173,11 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   [[nodiscard]] std::size_t shard_at(const calls::BlobPlace& place) const {
     return shard_of({std::string(place.account), std::string(place.container), blob_name_of(std::string(place.name))});
   }
-  [[nodiscard]] std::size_t shard_at(const calls::OperationPlace& place) const {
+  [[nodiscard]] std::size_t shard_at(const rpc::OperationPlace& place) const {
     return home_of(place.account, place.operation_id);
   }
-  static std::size_t shard_at(calls::CataloguePlace) { return 0; }
+  [[nodiscard]] std::size_t shard_at(const BlobRef& ref) const { return shard_of(ref); }
+  static std::size_t shard_at(rpc::ShardNumber place) { return place.shard; }
 
   struct Shard {
     Shard(std::size_t number_, const shards::Shard& stored, Clock& clock, const PayloadFiles& files,
@@ -290,15 +185,22 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
         : number(number_),
           engine(stored.engine),
           readers(clock),
+          lent(clock),
           collector(engine, files, readers, clock, stored.ages, std::move(background)) {}
     const std::size_t number;
     kv::Engine& engine;
     Readers readers;
+    LentPayloads lent;
     Collector collector;
+    std::atomic<bool> lends = false;  // look_after() runs
   };
   [[nodiscard]] Shard& of(const BlobRef& ref) const {
     return shards_[stored_.placement.of({ref.account, ref.container, ref.name})];
   }
+  /// Tells whether this process serves the shard.
+  [[nodiscard]] bool serves(const Shard& shard) const { return peers() == nullptr || peers()->here(shard.number); }
+  /// Returns null if all shards are here.
+  [[nodiscard]] shards::Peers* peers() const { return stored_.peers; }
   [[nodiscard]] kv::Engine& catalogue() const { return stored_.catalogue().engine; }
   [[nodiscard]] bool divided() const { return shards_.size() > 1; }
 
@@ -317,6 +219,15 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
                                                     const ContainerRef& ref) const;
   /// Returns the current blob of this name, if any. kContainerNotFound.
   [[nodiscard]] Result<std::optional<Blob>> current_blob(const BlobRef& ref) const;
+  Result<std::uint64_t> open_kept(const BlobRef& ref, const Conditions& conditions, bool archived, std::uint64_t kept,
+                                  OpenedBlob& opened) const;
+  /// Asks the process that serves the shard to keep a content.
+  Task<Result<std::shared_ptr<const ReadingRight>>> right_elsewhere(std::size_t shard, std::uint64_t content);
+  class RightElsewhere;
+  Task<Result<void>> abandon_elsewhere(const Shard& shard, std::vector<PayloadId> abandoned);
+  /// Looks after the users of lent payloads, as long as there are any.
+  void look_after_lent(Shard& shard);
+  Task<Result<void>> look_after(Shard& shard);
   [[nodiscard]] Result<Blob> existing_blob(const kv::Reader& rows, const Shard& shard, const BlobRef& ref,
                                            const Conditions& conditions) const;
   Result<Stamp> next_version(kv::Transaction& txn) const;
@@ -370,8 +281,11 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   const PayloadFiles& files_;
   const Executor background_;
   mutable std::deque<Shard> shards_;
-  shards::Peers* peers_ = nullptr;  // null: all shards are here
-  std::string payload_folder_;      // the id of the folder, if processes share the shards
+  std::atomic<bool> stopping_ = false;
+  Signal stopped_;
+  std::atomic<std::uint64_t> next_reader_ = 0;                                 // of contents that other processes keep
+  std::shared_ptr<BlobService*> self_ = std::make_shared<BlobService*>(this);  // for readers that may outlive this
+  std::string payload_folder_;  // the id of the folder, if processes share the shards
   const ContainerRows rows_{[this](std::size_t shard) { shards_[shard].collector.kick(); }};
   shards::CatalogueCopies containers_{stored_, clock_, blob_keys::kContainerCopy, rows_};
 };

@@ -66,6 +66,13 @@ Result<PayloadId> oldest_payload(const kv::Reader& reader, std::uint64_t content
   return oldest;
 }
 
+/// Buries a pending payload whose file may still be made.
+Result<void> bury_unfinished(kv::Transaction& txn, PayloadId payload, std::uint64_t made_until) {
+  if (!TRY(txn.get(blob_keys::pending(payload)))) return {};
+  txn.put(blob_keys::late_file(payload), records::encode_number(made_until));
+  return bury_pending(txn, payload);
+}
+
 /// Gives up the content of an entry of a dead generation.
 Result<void> release_entry(kv::Transaction& txn, char kind, std::string_view value) {
   if (kind == 'B') return release(txn, TRY(records::kBlob.decode(value)).content);
@@ -95,8 +102,7 @@ void Collector::start(Former former) {
         auto found = TRY(read_some(txn, blob_keys::all('Q'), kMost));
         for (const auto& entry : found) {
           const auto payload = blob_keys::number(entry.first);
-          TRY(bury_pending(txn, payload));
-          if (former == Former::kMayWrite) txn.put(blob_keys::late_file(payload), records::encode_number(late));
+          TRY(former == Former::kMayWrite ? bury_unfinished(txn, payload, late) : bury_pending(txn, payload));
         }
         return {};
       },
@@ -149,6 +155,16 @@ Result<void> bury_pending(kv::Transaction& txn, PayloadId payload) {
   return {};
 }
 
+Task<Result<void>> Collector::give_up(std::vector<PayloadId> payloads) {
+  const auto late = ticks_of(ages_.now() + kLongestUpload);
+  return engine_.transact(
+      [payloads = std::move(payloads), late](kv::Transaction& txn) -> Result<void> {
+        for (const auto payload : payloads) TRY(bury_unfinished(txn, payload, late));
+        return {};
+      },
+      &kAbandonStep);
+}
+
 void Collector::abandon(PayloadId payload) {
   {
     MutexLock lock(mutex_);
@@ -173,16 +189,14 @@ Task<Result<void>> Collector::settle_abandoned() {
 }
 
 Task<Result<void>> Collector::settle(const std::vector<PayloadId>& abandoned) {
-  if (!rests_) {
-    CO_TRY(co_await engine_.transact(
-        [&](kv::Transaction& txn) -> Result<void> {
-          for (const auto payload : abandoned) TRY(bury_pending(txn, payload));
-          return {};
-        },
-        &kAbandonStep));
-  }
-  // A process that claimed the shard meanwhile gave these payloads up, perhaps before their files were made. If it
-  // claims the shard only now, it finds the files.
+  if (rests_) co_return tell_owner_ ? co_await tell_owner_(abandoned) : Result<void>();
+  CO_TRY(co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        for (const auto payload : abandoned) TRY(bury_pending(txn, payload));
+        return {};
+      },
+      &kAbandonStep));
+  // Payloads that were given up before may have got their files afterwards.
   std::vector<PayloadId> late;
   for (const auto payload : abandoned) {
     if (CO_TRY(engine_.get(blob_keys::late_file(payload)))) late.push_back(payload);

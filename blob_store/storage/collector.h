@@ -4,11 +4,13 @@
 // at it again. There is one pass at a time; kick() during a pass causes another one. A pass that fails is repeated
 // after a while: the keys that mark objects as dead are erased last. Thread safe.
 //
-// If processes share the shards, a process that claims one gives up its pending payloads. A former owner may still make
-// the file of such a payload after it was removed. It removes that file itself when it learns that the upload has
-// failed; in case it dies before, the file is removed again when no upload can still be running.
+// If processes share the shards, a process that claims one gives up its pending payloads, and a process that serves one
+// gives up those of processes that have died. The maker of such a file may still live, and make it after it was
+// removed. When it learns that the upload has failed, it abandons the payload, and the file is removed again. In case
+// it dies before, that is done when no upload can still be running.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_set>
@@ -43,7 +45,7 @@ class Collector {
     kMayWrite,  // another process, or this one, goes on with uploads that it can no longer publish
   };
   void start(Former former = Former::kDead);
-  /// The shard belongs to another process until start(). Passes only remove files of this process's own uploads.
+  /// The shard belongs to another process until start(). Passes only tell it of payloads that are abandoned here.
   void rest();
   void kick();
   /// Ends the pauses, and all passes but one that is being made.
@@ -52,6 +54,13 @@ class Collector {
   void remind();
   /// Buries the payload, unless it was published and the caller has not learned of it.
   void abandon(PayloadId payload);
+  /// Sets the function by which another process that serves the shard is told of payloads that are abandoned here. Call
+  /// it before anything else.
+  using TellOwner = std::function<Task<Result<void>>(std::vector<PayloadId> abandoned)>;
+  void tell_owner(TellOwner tell) { tell_owner_ = std::move(tell); }
+  /// Buries those of these payloads that are still pending. Processes that others take for dead may make their files
+  /// later.
+  Task<Result<void>> give_up(std::vector<PayloadId> payloads);
   /// Makes one pass, until only dead objects with readers are left, or an error occurs. For kick() and tests.
   Task<Result<void>> collect();
 
@@ -84,6 +93,7 @@ class Collector {
   Clock& clock_;
   const Clock& ages_;
   Executor background_;
+  TellOwner tell_owner_;
   std::atomic<bool> rests_{false}, stopping_{false};
   Signal woken_;
   std::atomic<int> wanted_{0};

@@ -27,16 +27,21 @@ Task<Result<void>> PayloadWriter::append(std::string bytes) {
   co_return co_await flush(false);
 }
 
-Task<Result<void>> PayloadWriter::register_pending() {
+Task<Result<PayloadId>> register_pending(kv::Engine& engine, Ids ids, const Clock& clock) {
   PayloadId id = 0;
-  CO_TRY(co_await engine_.transact(
+  CO_TRY(co_await engine.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        id = TRY(ids_.take(txn)) | 1;
-        const auto now = clock_.now().time_since_epoch().count();
+        id = TRY(ids.take(txn)) | 1;
+        const auto now = clock.now().time_since_epoch().count();
         txn.put(blob_keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
         return {};
       },
       &kRegisterPayloadStep));
+  co_return id;
+}
+
+Task<Result<void>> PayloadWriter::begin() {
+  const auto id = CO_TRY(co_await pending_.add());
   id_ = id;
   begun_ = clock_.monotonic();
   file_ = files_.begin(id);
@@ -45,10 +50,9 @@ Task<Result<void>> PayloadWriter::register_pending() {
 
 /// Without `all`, bytes that do not fill a chunk stay for the next time.
 Task<Result<void>> PayloadWriter::flush(bool all) {
-  if (id_ == 0) CO_TRY(co_await register_pending());
+  if (id_ == 0) CO_TRY(co_await begin());
   if (clock_.monotonic() - begun_ > kLongestUpload) co_return fail(ErrorCode::kOperationTimedOut);
-  // When a disk is nearly full, writes to files are refused as transactions are.
-  if (auto trouble = engine_.failure()) co_return fail(std::move(*trouble));
+  if (auto refusal = pending_.refusal()) co_return fail(std::move(*refusal));
   const auto whole = buffer_.size() / kChunkBytes * kChunkBytes;
   auto rest = all ? std::string() : buffer_.substr(whole);
   if (!all) buffer_.resize(whole);
@@ -82,10 +86,15 @@ Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& pa
 /// Moves the extent that holds `at_`, or the next one, to the front; leaves none if there is none.
 Result<void> ContentReader::find_extent() {
   while (!extents_.empty() && extents_.front().start + extents_.front().size <= at_) extents_.pop_front();
-  if (!extents_.empty()) return {};
+  if (!extents_.empty() || !from_.rows) return {};
   auto found = TRY(read_extents(*from_.rows, from_.content, from_.size, at_, kExtentsAhead));
+  const bool all_found = found.size() < kExtentsAhead;
   std::erase_if(found, [](const Extent& extent) { return extent.size == 0; });
   extents_.assign(std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  // A snapshot may hold a connection to a database, so it is not kept longer than it is needed.
+  if (all_found && std::ranges::all_of(extents_, [](const auto& extent) { return is_file(extent.payload); })) {
+    from_.rows.reset();
+  }
   return {};
 }
 
@@ -111,7 +120,7 @@ Result<std::string> ContentReader::next() {
     left_ = 0;
     return piece;
   }
-  if (from_.ticket && from_.ticket->expired()) return fail(ErrorCode::kOperationTimedOut);
+  if (from_.right && from_.right->expired()) return fail(ErrorCode::kOperationTimedOut);
   TRY(find_extent());
   if (extents_.empty() || extents_.front().start > at_) {
     if (!from_.sparse) return fail(ErrorCode::kCorruption);

@@ -2,7 +2,9 @@
 // chunk is missing or its checksum is wrong, kOperationTimedOut for a reader that took hours, and the engine's errors.
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,13 +24,20 @@ struct WrittenPayload {
   std::string small;
 };
 
+/// Registers payloads of a shard as pending.
+struct PayloadRegister {
+  std::function<Task<Result<PayloadId>>()> add;
+  /// Returns the error if no more bytes may be written: when a disk is nearly full, they are refused as transactions
+  /// are.
+  std::function<std::optional<Error>()> refusal;
+};
+
 /// Takes content as it comes. Content of more than one chunk becomes a file, whose payload is registered as pending
 /// before the file is made. In the end, the payload must be settled in a transaction or abandoned.
 class PayloadWriter {
  public:
-  /// Makes a writer for a blob of the shard that has this engine and gives these ids.
-  PayloadWriter(kv::Engine& engine, Ids ids, Clock& clock, const PayloadFiles& files)
-      : engine_(engine), ids_(ids), clock_(clock), files_(files) {}
+  PayloadWriter(PayloadRegister pending, const Clock& clock, const PayloadFiles& files)
+      : pending_(std::move(pending)), clock_(clock), files_(files) {}
   Task<Result<void>> append(std::string bytes);
   /// Makes the content durable, unless it is small.
   Task<Result<WrittenPayload>> finish();
@@ -37,10 +46,9 @@ class PayloadWriter {
 
  private:
   Task<Result<void>> flush(bool all);
-  Task<Result<void>> register_pending();
-  kv::Engine& engine_;
-  Ids ids_;
-  Clock& clock_;
+  Task<Result<void>> begin();
+  PayloadRegister pending_;
+  const Clock& clock_;
   const PayloadFiles& files_;
   std::optional<PayloadFiles::Writing> file_;
   std::string buffer_;
@@ -49,18 +57,34 @@ class PayloadWriter {
   Duration begun_{};  // when it was registered
 };
 
+/// Registers a payload as pending, and returns its id.
+Task<Result<PayloadId>> register_pending(kv::Engine& engine, Ids ids, const Clock& clock);
 /// Makes a pending payload a referenced one; returns its id, which is 0 for empty content. kServerBusy if it is no
 /// longer pending: its shard was claimed by a process meanwhile, which gave up all pending payloads.
 Result<PayloadId> settle(kv::Transaction& txn, Ids ids, const WrittenPayload& payload);
+
+/// The right to read a content. While it lives, and for kMaxReading at most, the content stays as it is.
+class ReadingRight {
+ public:
+  explicit ReadingRight(const Clock& clock) : clock_(clock), since_(clock.monotonic()) {}
+  virtual ~ReadingRight() = default;
+  ReadingRight(const ReadingRight&) = delete;
+  ReadingRight& operator=(const ReadingRight&) = delete;
+  [[nodiscard]] bool expired() const { return clock_.monotonic() - since_ > kMaxReading; }
+
+ private:
+  const Clock& clock_;
+  const Duration since_;
+};
 
 /// The readable part of a blob: the content as it was when the blob was looked up.
 struct ReadableContent {
   Content content;
   std::uint64_t size = 0;
-  bool sparse = false;               // a page blob: holes are read as zeros
-  std::optional<std::string> small;  // the whole content
-  std::shared_ptr<const kv::Reader> rows;
-  std::shared_ptr<Readers::Ticket> ticket;
+  bool sparse = false;                     // a page blob: holes are read as zeros
+  std::optional<std::string> small;        // the whole content
+  std::shared_ptr<const kv::Reader> rows;  // null if there is nothing to read in them
+  std::shared_ptr<const ReadingRight> right;
   const PayloadFiles* files = nullptr;
 };
 

@@ -46,14 +46,12 @@ class Readers {
       lock.unlock();
       if (call) call();
     }
-    /// The reader's snapshot was made after the ticket, and `next` is the id that it would give next. Call it once.
+    /// The reader's snapshot was made after the ticket, and `next` is the id that it would give next. Call it once. A
+    /// reader in another process does not call it, and so keeps everything that was in the content since.
     void reads_at(std::uint64_t next) {
       MutexLock lock(readers_->mutex_);
       readers_->enter({content_, next}, since_);
       readers_->leave({content_, std::exchange(next_, next)});
-    }
-    [[nodiscard]] bool expired() const {
-      return readers_ != nullptr && readers_->clock_.monotonic() - since_ > kMaxReading;
     }
 
    private:

@@ -121,12 +121,25 @@ Result<std::string> encoded(Result<typename Call::Reply> reply) {
 
 }  // namespace detail
 
-/// Says that `function` of a service carries out the call (detail::run); `part` picks the reply out of its value.
+/// Says that `function` of a service carries out the call (detail::run); `part` picks the reply out of its value. A
+/// coroutine takes its arguments by value, since the call does not outlive it.
 template <class Call, auto function, auto part = std::identity{}>
 struct By {
   using Carried = Call;
+  using Reply = Task<Result<typename Call::Reply>>;
   template <class Service>
-  static Task<Result<typename Call::Reply>> carry_out(Service& service, Call call) {
+  static constexpr bool kReplies =
+      std::same_as<decltype(part), const std::identity> &&
+      std::same_as<decltype(detail::run<function>(std::declval<Service&>(), std::declval<Call&>())), Reply>;
+
+  template <class Service>
+    requires kReplies<Service>
+  static Reply carry_out(Service& service, Call call) {
+    return detail::run<function>(service, call);
+  }
+  template <class Service>
+    requires(!kReplies<Service>)
+  static Reply carry_out(Service& service, Call call) {
     if constexpr (requires { detail::run<function>(service, call).error(); }) {
       co_return detail::picked<Call, part>(detail::run<function>(service, call));
     } else {

@@ -254,16 +254,6 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   return response;
 }
 
-/// Settles a request that another process has answered: the growth is counted in that process.
-http::Response Front::relay(const Call& call, http::Response answered) const {
-  if (limits_ != nullptr) limits_->answered_account(call.account(), call.http, answered);
-  if (quotas_ != nullptr && (call.adds_bytes || call.admitted.units > 0)) {
-    quotas_->settle(call.account(), call.admitted, {}, 0);
-  }
-  call.http.operation = operation_of(call).name;
-  return answered;
-}
-
 /// Requests that are not authenticated make no series.
 void Front::measure(const Call& call, const http::Response& response, const analytics::Operation& operation) const {
   if (meter_ == nullptr || !call.authenticated || operation.name.empty()) return;

@@ -24,7 +24,6 @@
 namespace tidemark::service {
 
 class Front;
-class RequestForwarder;
 /// The accounts whose requests are served. Another list may replace it while requests are in progress.
 struct KnownAccounts {
   std::vector<auth::Account> accounts;
@@ -97,8 +96,6 @@ class Front {
   virtual Task<http::Response> serve(http::Request& request) = 0;
   /// Serves a request within another one. The outer request says how the client came; headers of the part do not.
   virtual Task<http::Response> serve_part(http::Request& part) = 0;
-  /// Serves a request here, without passing it on to another process, since it may come from one.
-  virtual Task<http::Response> serve_here(http::Request& request) = 0;
   /// Renders an error that occurs outside of serve().
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
   [[nodiscard]] Time now() const { return clock_.now(); }
@@ -115,8 +112,6 @@ class Front {
   /// Call before the first request; `meter` must outlive the front.
   void meter_by(UsageMeter& meter) { meter_ = &meter; }
   [[nodiscard]] UsageMeter* meter() const { return meter_; }
-  /// Call before the first request; `forwarder` must outlive the front.
-  void forward_by(RequestForwarder& forwarder) { forwarder_ = &forwarder; }
   /// Reads the service properties again, since another process may have changed them. From any thread.
   void read_properties_again() { heed_all_properties(); }
   /// Replaces the accounts. From any thread. `allowed_hosts` is PageGuard's.
@@ -142,10 +137,6 @@ class Front {
   std::optional<Result<http::Response>> admit(Call& call) const;
   /// Completes the answer: renders and logs an error, and adds the headers.
   http::Response finish(const Call& call, Result<http::Response> answered) const;
-  /// Returns null if every request is answered here.
-  [[nodiscard]] RequestForwarder* forwarder() const { return forwarder_; }
-  /// Takes the place of finish() for an answer that another process has completed.
-  http::Response relay(const Call& call, http::Response answered) const;
 
   /// Merges the document of a client into the stored service properties.
   virtual Task<Result<void>> merge_properties(const std::string& account, std::string document);
@@ -183,7 +174,6 @@ class Front {
   RequestLimits* limits_ = nullptr;
   Quotas* quotas_ = nullptr;
   analytics::Recorder* recorder_ = nullptr;
-  RequestForwarder* forwarder_ = nullptr;
   mutable Mutex mutex_;
   std::shared_ptr<const KnownAccounts> known_ GUARDED_BY(mutex_);
   UsageMeter* meter_ = nullptr;

@@ -27,18 +27,8 @@ Sharing::Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const
       router_(owners, clock, std::move(executor),
               [&settings](const std::string& address) { return open_link(settings.listen, address); }) {}
 
-void Sharing::serve(Store& store) {
-  store_ = &store;
-  if (store.longest_forwarded_body() == 0) return;
-  auto& front = store.front();
-  forwarder_.emplace(router_, clock_, executor_, store.longest_forwarded_body(),
-                     [&front](http::Request& request) { return front.serve_here(request); });
-  front.forward_by(*forwarder_);
-}
-
 rpc::Dispatch Sharing::around(rpc::Dispatch own) {
-  if (forwarder_) own = forwarder_->beside(std::move(own));
-  return router_.around([this, own = calls_.beside(std::move(own))](const std::string& method, std::string payload) {
+  return router_.around([this, own = std::move(own)](const std::string& method, std::string payload) {
     return method.starts_with("analytics.") ? answer_by_first(own, method, std::move(payload))
                                             : own(method, std::move(payload));
   });
@@ -67,8 +57,8 @@ Task<void> Sharing::heed_properties(std::shared_ptr<Signal> stopping) {
 
 std::vector<prometheus::MetricFamily> Sharing::figures() const {
   constexpr auto kCounter = prometheus::MetricType::Counter;
-  return {process::figure("tidemark_forwarded_total", "Requests and calls passed on to the process with their shard.",
-                          kCounter, static_cast<double>(router_.forwarded())),
+  return {process::figure("tidemark_forwarded_total", "Calls passed on to the process with their shard.", kCounter,
+                          static_cast<double>(router_.forwarded())),
           process::figure("tidemark_forwarded_missed_total", "Those that found their shard there no more.", kCounter,
                           static_cast<double>(router_.missed()))};
 }

@@ -1,13 +1,11 @@
-// Surrounds a store whose shards are divided among processes: it routes calls and requests of clients to the other
-// processes, and makes this one's claims.
+// Surrounds a store whose shards are divided among processes: it routes calls to the other processes, and makes this
+// one's claims.
 #pragma once
 #include <optional>
 #include <prometheus/metric_family.h>
 
 #include "common/postgres/shard_owners.h"
 #include "common/rpc/zmq_transport.h"
-#include "common/service/forwarded_request.h"
-#include "common/service/routed_calls.h"
 #include "common/service/store_settings.h"
 #include "common/shards/shard_router.h"
 
@@ -21,10 +19,8 @@ class Sharing {
   Sharing(kv::ShardOwners& owners, Clock& clock, Executor executor, const StoreSettings& settings);
 
   [[nodiscard]] shards::ShardRouter& router() { return router_; }
-  [[nodiscard]] shards::OwnerCalls& calls() { return calls_; }
-  /// Makes the store's front pass requests on where they belong, unless the store passes on calls. Call before anything
-  /// is served.
-  void serve(Store& store);
+  /// Call before anything is served.
+  void serve(Store& store) { store_ = &store; }
   /// Answers by `own` the calls that belong here, and passes on the rest. Call after serve(). Must not outlive this.
   rpc::Dispatch around(rpc::Dispatch own);
   /// Claims shards, once others can reach this process: `server` listens for them, also on the socket `local`. Heeds
@@ -33,10 +29,6 @@ class Sharing {
   [[nodiscard]] std::vector<prometheus::MetricFamily> figures() const;
   /// Hands its shards over while it still passes calls on.
   void leave() { owners_.leave(); }
-  /// Ends the passed-on requests that are under way, after the last message of another process has arrived.
-  void end_forwarded() {
-    if (forwarder_) forwarder_->end();
-  }
   /// Ends the claims, when nothing runs any more.
   void stop() { owners_.stop(); }
   /// Call before the executors are destroyed.
@@ -52,9 +44,7 @@ class Sharing {
   const Executor executor_;
   const StoreSettings& settings_;
   shards::ShardRouter router_;
-  RoutedCalls calls_{router_};
   Store* store_ = nullptr;
-  std::optional<RequestForwarder> forwarder_;  // nothing: the store passes on calls
 };
 
 }  // namespace tidemark::service

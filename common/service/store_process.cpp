@@ -288,7 +288,7 @@ class RunningStore {
 };
 
 StoreContext RunningStore::context() {
-  shards::Shards shards{{}, shards_.placement(), sharing_ ? &sharing_->calls() : nullptr};
+  shards::Shards shards{{}, shards_.placement(), sharing_ ? &sharing_->router() : nullptr};
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     ages_.emplace_back(shards_[i], *ground_.clock);
     shards.all.push_back({shards_[i], ages_.back(), &shard_watch_.hot(i)});
@@ -306,8 +306,7 @@ StoreContext RunningStore::context() {
           server_.executor(),
           static_cast<std::size_t>(settings_.threads),
           ground_.folder,
-          ground_.syncs(),
-          sharing_ ? &sharing_->router() : nullptr};
+          ground_.syncs()};
 }
 
 RunningStore::RunningStore(Ground& ground, const StoreFactory& build)
@@ -420,7 +419,6 @@ void RunningStore::end_work(Duration grace) {
   stopping_->notify_all();
   analytics_.stop();
   if (internal_) internal_->stop();
-  if (sharing_) sharing_->end_forwarded();
   server_.stop(grace);
   stopping_->notify_all();  // again, for coroutines that were busy then and wait now: each holds the Signal that it
                             // waits for, and so itself

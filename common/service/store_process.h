@@ -18,7 +18,6 @@
 #include "common/service/front.h"
 #include "common/service/holdings.h"
 #include "common/service/store_backup.h"
-#include "common/shards/shard_router.h"
 #include "common/shards/shards.h"
 
 namespace tidemark::service {
@@ -34,9 +33,8 @@ struct StoreContext {
   auth::Policy auth_policy;
   Executor background;  // for coroutines that serve no request
   std::size_t io_threads = 1;
-  std::filesystem::path directory = {};   // the store's own, with its database; for files beside the database
-  bool sync = true;                       // true: acknowledged writes survive a power cut
-  shards::ShardRouter* router = nullptr;  // null: all shards are here
+  std::filesystem::path directory = {};  // the store's own, with its database; for files beside the database
+  bool sync = true;                      // true: acknowledged writes survive a power cut
 };
 
 /// A store. It is destroyed after the servers have stopped and before the engine is closed.
@@ -50,8 +48,6 @@ class Store {
   virtual rpc::UndeliveredHook undelivered(rpc::Dispatch) { return {}; }
 
   // For a store whose shards are divided among processes.
-  /// Returns the limit of the body of a request that is passed on; 0 for a store that passes on calls itself.
-  [[nodiscard]] virtual std::size_t longest_forwarded_body() const { return 0; }
   /// This process has begun, or ceased, to serve the shard. Called from any thread; they do not block.
   virtual void gained(std::size_t) {}
   virtual void lost(std::size_t) {}

@@ -6,7 +6,7 @@
 #include "common/base/side_by_side.h"
 #include "common/kv/key_codec.h"
 #include "common/kv/transact_together.h"
-#include "common/shards/owner_calls.h"
+#include "common/shards/peers.h"
 
 namespace tidemark::shards {
 
@@ -67,23 +67,6 @@ constexpr auto kMarkRecord = record_format<Mark>(1, "mark of a change", [](auto&
   io.string(mark.change.what);
 });
 
-/// The argument of a step in another process: the account and the name of the row.
-using Asked = std::pair<std::string, std::string>;
-constexpr auto kAsked = record_format<Asked>(1, "name of a catalogue row", [](auto& io, auto& asked) {
-  io.string(asked.first);
-  io.string(asked.second);
-});
-
-/// Makes a step of OwnerCalls from `done`; its answer says no more than that it was done.
-template <class Done>
-shards::OwnerCalls::Step step_of(Done done) {
-  return [done = std::move(done)](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
-    auto [account, name] = CO_TRY(kAsked.decode(payload));
-    CO_TRY(co_await done(shard, std::move(account), std::move(name)));
-    co_return std::string();
-  };
-}
-
 constexpr auto kCopyRecord = record_format<Copy>(1, "copy of a catalogue row", [](auto& io, auto& copy) {
   io.u64(copy.version);
   io.string(copy.payload);
@@ -123,20 +106,7 @@ CatalogueCopies::CatalogueCopies(const Shards& shards, Clock& clock, char kind, 
       clock_(clock),
       kind_(kind),
       rows_(rows),
-      copy_step_(std::string("copy of ") + kind),
-      finish_step_(std::string("change of ") + kind),
-      changes_(std::make_unique<Changes[]>(shards.all.size() * kChangesOfShard)) {
-  if (shards_.owners != nullptr) offer_steps();
-}
-
-void CatalogueCopies::offer_steps() {
-  shards_.owners->offer(copy_step_, step_of([this](std::size_t shard, std::string account, std::string name) {
-                          return follow_mark(shard, Name(kind_, std::move(account), std::move(name)));
-                        }));
-  shards_.owners->offer(finish_step_, step_of([this](std::size_t, std::string account, std::string name) {
-                          return finish_old(std::move(account), std::move(name));
-                        }));
-}
+      changes_(std::make_unique<Changes[]>(shards.all.size() * kChangesOfShard)) {}
 
 CatalogueCopies::Changes& CatalogueCopies::changes(std::size_t shard, const Name& name) const {
   return changes_[shard * kChangesOfShard + std::hash<std::string>()(name.key) % kChangesOfShard];
@@ -265,7 +235,7 @@ Task<Result<std::optional<Change>>> CatalogueCopies::mark(const Name& name, Begi
 }
 
 Task<Result<void>> CatalogueCopies::finish(const Name& name, Change change) const {
-  if (shards_.owners == nullptr) {
+  if (shards_.peers == nullptr) {
     CO_TRY(co_await change_copies(name, change));
   } else {
     CO_TRY(co_await have_copies_changed(name));
@@ -304,14 +274,18 @@ Task<Result<void>> CatalogueCopies::change_copies(const Name& name, const Change
 
 Task<Result<void>> CatalogueCopies::have_copies_changed(const Name& name) const {
   const auto others = shards_.all.size() - 1;
-  const Step ask = [&](std::size_t number) -> Task<Result<void>> {
-    CO_TRY(co_await shards_.owners->ask(number + 1, copy_step_, kAsked.encode({name.account, name.name})));
-    co_return Result<void>{};
+  const auto follow = [this](calls::FollowMark here) {
+    return follow_mark(here.shard, std::move(here.account), std::move(here.name));
+  };
+  const Step ask = [&](std::size_t number) {
+    const auto shard = number + 1;
+    return carry_out(shards_.peers, {.shard = shard}, calls::FollowMark{shard, name.account, name.name}, follow);
   };
   co_return co_await side_by_side(clock_, others, ask, others);
 }
 
-Task<Result<void>> CatalogueCopies::follow_mark(std::size_t shard, Name name) const {
+Task<Result<void>> CatalogueCopies::follow_mark(std::size_t shard, std::string account, std::string named) const {
+  const Name name(kind_, std::move(account), std::move(named));
   auto& changes = this->changes(shard, name);
   for (int tries = 0; tries < kMostTries; ++tries) {
     auto seen = changes.load();
@@ -348,9 +322,10 @@ Task<Result<void>> CatalogueCopies::finish_old(std::string account, std::string 
   const auto left = CO_TRY(read_under_way(*shards_.catalogue().engine.snapshot(), named.key));
   const auto now = clock_.now();
   if (!left || (now >= *left->since && now - *left->since <= kOld)) co_return Result<void>{};
-  if (shards_.owners != nullptr && !shards_.owners->here(0)) {
-    CO_TRY(co_await shards_.owners->ask(0, finish_step_, kAsked.encode({named.account, named.name})));
-    co_return Result<void>{};
+  if (shards_.peers != nullptr && !shards_.peers->here(0)) {
+    co_return co_await carry_out(
+        shards_.peers, {.shard = 0}, calls::FinishChange{named.account, named.name},
+        [this](calls::FinishChange here) { return finish_old(std::move(here.account), std::move(here.name)); });
   }
   const auto turn = CO_TRY(co_await take_turn(named));
   co_return co_await finish_marked(named);

@@ -12,7 +12,7 @@
 // Changes of a name take turns within the process that serves the catalogue. With one shard the whole change is one
 // transaction, and there is no mark.
 //
-// Where processes share the shards (owner_calls.h), each process changes the copies on its own shards: step 2 asks it
+// Where processes share the shards (peers.h), each process changes the copies on its own shards: step 2 asks it
 // to, and it reads the change from the catalogue. So it does not matter how often it is asked, or how late.
 //   mark   key: a byte of the store, text(account) text(name), on the first shard
 //   copy   the same key, on every other shard
@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "common/kv/check.h"
+#include "common/shards/owner_calls.h"
 #include "common/shards/shards.h"
 
 namespace tidemark::shards {
@@ -94,6 +95,8 @@ class CatalogueCopies {
                                                         std::string_view name) const;
   [[nodiscard]] static Result<bool> is_changing(const kv::Reader& catalogue, char kind, std::string_view account,
                                                 std::string_view name);
+  /// Step 2 on a shard of this process: makes the change in the catalogue's mark, if there still is one.
+  Task<Result<void>> follow_mark(std::size_t shard, std::string account, std::string name) const;
   /// Finishes the name's change if one has been under way for more than a second.
   Task<Result<void>> finish_old(std::string account, std::string name) const;
   /// Finishes all changes that an earlier process left. Call it at start, or when the catalogue has come to this
@@ -126,9 +129,6 @@ class CatalogueCopies {
   /// Step 2: change_copies() if all shards are in this process, otherwise by the owners of the shards.
   Task<Result<void>> change_copies(const Name& name, const Change& change) const;
   Task<Result<void>> have_copies_changed(const Name& name) const;
-  /// Step 2 on a shard of this process: makes the change in the catalogue's mark, if there still is one.
-  Task<Result<void>> follow_mark(std::size_t shard, Name name) const;
-  void offer_steps();
   Result<void> change_copy(kv::Transaction& txn, std::size_t shard, const Name& name, const Change& change) const;
   Task<Result<Brought>> try_to_bring(std::size_t shard, const Name& name) const;
   Task<Result<Turn>> take_turn(const Name& name) const;
@@ -143,11 +143,20 @@ class CatalogueCopies {
   Clock& clock_;
   const char kind_;
   const Rows& rows_;
-  const std::string copy_step_, finish_step_;  // the names of steps for other processes
   std::unique_ptr<Changes[]> changes_;
   mutable Mutex mutex_;
   mutable std::set<std::string> changing_ GUARDED_BY(mutex_);  // the keys whose turn it is
   mutable Signal turn_over_;
 };
+
+/// The functions that carry out the calls of owner_calls.h for a service with copies of a catalogue.
+template <class Service>
+Task<Result<void>> follow_mark(Service& service, calls::FollowMark call) {
+  return service.catalogue_copies().follow_mark(call.shard, std::move(call.account), std::move(call.name));
+}
+template <class Service>
+Task<Result<void>> finish_change(Service& service, calls::FinishChange call) {
+  return service.catalogue_copies().finish_old(std::move(call.account), std::move(call.name));
+}
 
 }  // namespace tidemark::shards

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "common/base/record.h"
-#include "common/shards/owner_calls.h"
+#include "common/shards/peers.h"
 
 namespace tidemark::shards {
 
@@ -26,31 +26,9 @@ struct OperationLedgers::Operation {
   std::size_t home = 0;
 };
 
-/// A change of an operation's ledger on one shard.
-struct OperationLedgers::Asked {
-  enum class What : std::uint8_t { kRaise = 1, kClose, kForget, kEnter };
-
-  What what = What::kRaise;
-  std::string account, operation_id;
-  std::uint64_t epoch = 0, since = 0;
-  std::uint64_t entering = 0;  // at home: the shard to be listed
-
-  static constexpr auto kFields = [](auto& io, auto& asked) {
-    io.u8(asked.what);
-    io.string(asked.account);
-    io.string(asked.operation_id);
-    io.varint(asked.epoch);
-    io.varint(asked.since);
-    io.varint(asked.entering);
-  };
-  static auto format() { return record_format<Asked>(1, "change of a ledger", kFields); }
-};
-
 namespace {
 
 constexpr std::size_t kMaxCounters = 64;
-/// The name of the step for other processes (owner_calls.h).
-constexpr const char* kLedgerStep = "ledger";
 
 /// Forgets the work under an earlier text. The ledger refuses the epoch of a worker that still does that work from now
 /// on.
@@ -125,22 +103,18 @@ bool is_divided(std::string_view bytes) {
 }  // namespace
 
 OperationLedgers::OperationLedgers(const Shards& shards, KeyOf key_of, const FailStep* step)
-    : placement_(shards.placement), owners_(shards.owners), key_of_(key_of), step_(step) {
+    : placement_(shards.placement), peers_(shards.peers), key_of_(key_of), step_(step) {
   for (const auto& shard : shards.all) engines_.push_back(&shard.engine);
-  if (owners_ != nullptr) offer_steps();
 }
 
-/// Offers the steps of the process that serves a shard; any process may ask for them.
-void OperationLedgers::offer_steps() {
-  owners_->offer(kLedgerStep, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
-    auto asked = CO_TRY(Asked::format().decode(payload));
-    if (asked.what == Asked::What::kEnter) {
-      CO_TRY(co_await enter_at_home(std::move(asked)));
-    } else {
-      CO_TRY(co_await change_here(shard, std::move(asked)));
-    }
-    co_return std::string();
-  });
+Task<Result<void>> OperationLedgers::change_ledger(std::uint64_t shard, LedgerChange change) const {
+  const bool enters = change.what == LedgerChange::What::kEnter;
+  return enters ? enter_at_home(std::move(change)) : change_here(shard, std::move(change));
+}
+
+Task<Result<void>> OperationLedgers::have_changed(std::uint64_t shard, LedgerChange change) const {
+  return carry_out(peers_, {.shard = shard}, calls::ChangeLedger{shard, std::move(change)},
+                   [this](calls::ChangeLedger here) { return change_ledger(here.shard, std::move(here.change)); });
 }
 
 std::size_t OperationLedgers::home_of(std::string_view account, std::string_view operation_id) const {
@@ -184,14 +158,11 @@ Result<bool> OperationLedgers::fenced_on(std::size_t shard, kv::Transaction& txn
 Task<Result<void>> OperationLedgers::enter(std::size_t shard, std::string account, Fence fence) const {
   CO_TRY(check_operation_id(fence.operation_id));
   const auto home = home_of(account, fence.operation_id);
-  Asked entering{Asked::What::kEnter, std::move(account), std::move(fence.operation_id),
-                 fence.epoch,         fence.since,        shard};
-  if (owners_ == nullptr) co_return co_await enter_at_home(std::move(entering));
-  CO_TRY(co_await owners_->ask(home, kLedgerStep, Asked::format().encode(entering)));
-  co_return Result<void>{};
+  co_return co_await have_changed(home, {LedgerChange::What::kEnter, std::move(account), std::move(fence.operation_id),
+                                         fence.epoch, fence.since, shard});
 }
 
-Task<Result<void>> OperationLedgers::enter_at_home(Asked entering) const {
+Task<Result<void>> OperationLedgers::enter_at_home(LedgerChange entering) const {
   const auto entered = operation(entering.account, entering.operation_id);
   auto home = CO_TRY(co_await change_home(entered, [&](Row& changed) -> Result<void> {
     forget_earlier_text(changed.ledger, entering.since);
@@ -217,29 +188,26 @@ Task<Result<OperationLedgers::Row>> OperationLedgers::change_home(const Operatio
   co_return home;
 }
 
-Task<Result<void>> OperationLedgers::change_listed(const std::vector<std::uint64_t>& shards, Asked asked) const {
+Task<Result<void>> OperationLedgers::change_listed(const std::vector<std::uint64_t>& shards,
+                                                   LedgerChange change) const {
   for (const auto shard : shards) {
     if (shard >= engines_.size()) co_return corrupt_record("ledger of shards");
-    if (owners_ == nullptr) {
-      CO_TRY(co_await change_here(shard, asked));
-    } else {
-      CO_TRY(co_await owners_->ask(shard, kLedgerStep, Asked::format().encode(asked)));
-    }
+    CO_TRY(co_await have_changed(shard, change));
   }
   co_return Result<void>{};
 }
 
-Task<Result<void>> OperationLedgers::change_here(std::size_t shard, Asked asked) const {
-  const auto key = key_of_(asked.account, asked.operation_id);
+Task<Result<void>> OperationLedgers::change_here(std::uint64_t shard, LedgerChange change) const {
+  const auto key = key_of_(change.account, change.operation_id);
   co_return co_await engines_[shard]->transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        if (asked.what == Asked::What::kForget) {
+        if (change.what == LedgerChange::What::kForget) {
           txn.erase(key);
           return {};
         }
         auto row = TRY(find(txn, key)).value_or(Row{});
-        TRY(asked.what == Asked::What::kRaise ? raise(row.ledger, asked.epoch, asked.since)
-                                              : close(row.ledger, asked.epoch, asked.since));
+        TRY(change.what == LedgerChange::What::kRaise ? raise(row.ledger, change.epoch, change.since)
+                                                      : close(row.ledger, change.epoch, change.since));
         store(txn, key, row);
         return {};
       },
@@ -250,7 +218,8 @@ Task<Result<void>> OperationLedgers::change_here(std::size_t shard, Asked asked)
 Task<Result<void>> OperationLedgers::raise_listed(const Operation& operation, Row home, std::uint64_t epoch,
                                                   std::uint64_t since) const {
   if (!home.behind(epoch)) co_return Result<void>{};
-  CO_TRY(co_await change_listed(home.shards, {Asked::What::kRaise, operation.account, operation.id, epoch, since}));
+  CO_TRY(
+      co_await change_listed(home.shards, {LedgerChange::What::kRaise, operation.account, operation.id, epoch, since}));
   // Shards that were listed meanwhile had this epoch taken at home before.
   CO_TRY(co_await change_home(operation, [&](Row& changed) -> Result<void> {
     changed.raised = std::max(changed.raised, epoch);
@@ -299,7 +268,7 @@ Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string acco
       return again ? Result<void>() : pass_fence(changed.ledger, epoch);
     }));
     if (open.empty()) co_return sum_up(closing, std::move(home));
-    CO_TRY(co_await change_listed(open, {Asked::What::kClose, account, operation_id, epoch, since}));
+    CO_TRY(co_await change_listed(open, {LedgerChange::What::kClose, account, operation_id, epoch, since}));
     closed.insert(open.begin(), open.end());
   }
 }
@@ -337,7 +306,7 @@ Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::
       return {};
     }));
     if (others.empty()) co_return Result<void>{};
-    CO_TRY(co_await change_listed(others, {Asked::What::kForget, account, operation_id}));
+    CO_TRY(co_await change_listed(others, {LedgerChange::What::kForget, account, operation_id}));
   }
 }
 

@@ -8,9 +8,9 @@
 // to have it. An operation is closed on all listed shards, and then at home. So nothing is written on any shard under a
 // lower epoch after a write under a higher one, and nothing at all once the operation is closed.
 //
-// Where processes share the shards (owner_calls.h), each process changes the ledgers on its own shards. The functions
-// below are for the process that serves an operation's home, except reading, which any process may do, and the
-// functions for transactions of one shard.
+// Where processes share the shards (peers.h), each process changes the ledgers on its own shards. The functions below
+// are for the process that serves an operation's home, except reading, which any process may do, and the functions for
+// one shard.
 //   ledger                      as in common/base
 //   of several shards           2 | ledger string | epoch varint | varint count | count * shard varint
 // The epoch is the highest one that all listed shards are known to have; only the home lists any.
@@ -20,6 +20,7 @@
 #include "common/base/operation_ledger.h"
 #include "common/kv/engine.h"
 #include "common/kv/fading_rows.h"
+#include "common/shards/owner_calls.h"
 #include "common/shards/shards.h"
 
 namespace tidemark::shards {
@@ -53,30 +54,31 @@ class OperationLedgers {
   Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id) const;
   /// Removes the ledger if it is closed and its operation has no message and no worker any more.
   Task<Result<void>> forget_operation(std::string account, std::string operation_id) const;
+  /// Makes a change on a shard of this process, for the process that serves the operation's home.
+  Task<Result<void>> change_ledger(std::uint64_t shard, LedgerChange change) const;
   /// Returns the shard of the operation's id.
   [[nodiscard]] std::size_t home_of(std::string_view account, std::string_view operation_id) const;
 
  private:
   struct Row;
   struct Operation;
-  struct Asked;
   using Change = std::function<Result<void>(Row&)>;
   [[nodiscard]] Operation operation(std::string_view account, std::string_view operation_id) const;
-  void offer_steps();
   /// Returns nothing if the operation has no ledger here.
   static Result<std::optional<Row>> find(const kv::Reader& reader, const std::string& key);
   static void store(kv::Transaction& txn, const std::string& key, const Row& row);
   Task<Result<Row>> change_home(const Operation& operation, Change change) const;
-  Task<Result<void>> enter_at_home(Asked entering) const;
-  /// Changes the ledgers on the listed shards, here or by the owners of the shards.
-  Task<Result<void>> change_listed(const std::vector<std::uint64_t>& shards, Asked asked) const;
-  Task<Result<void>> change_here(std::size_t shard, Asked asked) const;
+  Task<Result<void>> enter_at_home(LedgerChange entering) const;
+  /// Has the ledger of a shard changed by the process that serves the shard.
+  Task<Result<void>> have_changed(std::uint64_t shard, LedgerChange change) const;
+  Task<Result<void>> change_listed(const std::vector<std::uint64_t>& shards, LedgerChange change) const;
+  Task<Result<void>> change_here(std::uint64_t shard, LedgerChange change) const;
   Task<Result<void>> raise_listed(const Operation& operation, Row home, std::uint64_t epoch, std::uint64_t since) const;
   [[nodiscard]] Result<OperationLedger> sum_up(const Operation& operation, Row home) const;
 
   std::vector<kv::Engine*> engines_;
   Placement placement_;
-  OwnerCalls* owners_ = nullptr;  // null: all shards are here
+  Peers* peers_ = nullptr;  // null: all shards are here
   KeyOf key_of_;
   const FailStep* step_;
 };

@@ -1,49 +1,49 @@
-// The work of a store on a shard that another process may serve (docs/scale.md, Owners). A part of the store that works
-// on any shard, such as the copies of the catalogue, offers the work as a step under a name. A caller asks for the step
-// by its name, and the process that serves the shard does it. A step may be done twice, and long after the caller has
-// given up. Thread safe; coroutines resume on the caller's executor.
+// The calls by which the parts of a store that work on several shards have their work done on shards that other
+// processes serve. Each may be made twice, and late. A store that has such a part lists them among its calls.
 #pragma once
-#include <functional>
-#include <map>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "common/base/async.h"
+#include "common/rpc/places.h"
 
 namespace tidemark::shards {
 
-class OwnerCalls {
- public:
-  /// Does its work on a shard of this process. Payload and answer have the step's own format.
-  using Step = std::function<Task<Result<std::string>>(std::size_t shard, std::string payload)>;
-
-  OwnerCalls() = default;
-  virtual ~OwnerCalls() = default;
-  OwnerCalls(const OwnerCalls&) = delete;
-  OwnerCalls& operator=(const OwnerCalls&) = delete;
-
-  /// Must be called before any step is asked for. The objects that a step uses must outlive all callers.
-  void offer(std::string name, Step step);
-  /// Has the step done by the process that serves the shard, which may be this one. kServerBusy: no process serves it
-  /// now, or it is unknown whether the step was done.
-  Task<Result<std::string>> ask(std::size_t shard, std::string name, std::string payload);
-
-  /// Tells whether this process serves the shard.
-  [[nodiscard]] virtual bool here(std::size_t shard) const = 0;
-  /// Tells the same, and that no other process can have taken the shard yet, so that remembered data of the shard is
-  /// valid. Check it after reading that data.
-  [[nodiscard]] virtual bool leased(std::size_t shard) const = 0;
-
- protected:
-  /// Does a step that another process asked for.
-  Task<Result<std::string>> perform(std::size_t shard, const std::string& name, std::string payload);
-  /// Returns the answer of the process that serves the shard; nothing if this process does.
-  virtual Task<Result<std::optional<std::string>>> pass_on(std::size_t shard, const std::string& name,
-                                                           const std::string& payload) = 0;
-
- private:
-  std::map<std::string, Step> steps_;
+/// A change of an operation's ledger on one shard (operation_ledgers.h).
+struct LedgerChange {
+  enum class What : std::uint8_t { kRaise = 1, kClose = 2, kForget = 3, kEnter = 4, kLast = kEnter };
+  What what = What::kRaise;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0, since = 0;
+  std::uint64_t entering = 0;  // at home: the shard to be listed
 };
 
+namespace calls {
+
+struct ChangeLedger {
+  static constexpr std::string_view kMethod = "ledger.change";
+  using Reply = void;
+  std::uint64_t shard = 0;
+  LedgerChange change;
+  [[nodiscard]] rpc::ShardNumber place() const { return {shard}; }
+};
+
+/// Makes the change that the catalogue's mark of a name describes, on this shard (catalogue_copies.h).
+struct FollowMark {
+  static constexpr std::string_view kMethod = "catalogue.follow_mark";
+  using Reply = void;
+  std::uint64_t shard = 0;
+  std::string account, name;
+  [[nodiscard]] rpc::ShardNumber place() const { return {shard}; }
+};
+
+/// Finishes a change that has been under way for long.
+struct FinishChange {
+  static constexpr std::string_view kMethod = "catalogue.finish_change";
+  using Reply = void;
+  std::string account, name;
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
+};
+
+}  // namespace calls
 }  // namespace tidemark::shards

@@ -28,6 +28,13 @@ class Peers {
 
   /// Tells whether this process serves the shard.
   [[nodiscard]] virtual bool here(std::size_t shard) const = 0;
+  /// Tells the same, and that no other process can have taken the shard yet, so that remembered data of the shard is
+  /// valid. Call it after reading that data.
+  [[nodiscard]] virtual bool leased(std::size_t shard) const = 0;
+  /// Returns the name of this process.
+  [[nodiscard]] virtual const std::string& process() const = 0;
+  /// Tells whether there is a living process with this name, as far as this one knows.
+  [[nodiscard]] virtual bool lives(const std::string& process) const = 0;
   /// Returns the reply of the process that serves the shard; nothing if this process serves it. kServerBusy: no process
   /// serves it now, or it is unknown whether the call was carried out.
   virtual Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method,

@@ -8,7 +8,7 @@
 namespace tidemark::shards {
 namespace {
 
-using Place = shards::ShardPlaces::Place;
+using Place = ShardPlaces::Place;
 
 constexpr std::string_view kLook = "owners.look";
 /// The wait for a shard that is being handed over.
@@ -37,7 +37,7 @@ Error told(Error error) {
 
 }  // namespace
 
-ShardRouter::ShardRouter(shards::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link)
+ShardRouter::ShardRouter(ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link)
     : places_(places), clock_(clock), executor_(std::move(executor)), open_link_(std::move(open_link)) {}
 
 Task<Result<Place>> ShardRouter::find(std::size_t shard) {
@@ -53,8 +53,8 @@ Task<Result<Place>> ShardRouter::find(std::size_t shard) {
   }
 }
 
-Task<Result<std::optional<std::string>>> ShardRouter::forward_to(CallPlace place, std::string method,
-                                                                 std::string payload, std::string* answered_by) {
+Task<Result<std::optional<std::string>>> ShardRouter::forward(CallPlace place, std::string method,
+                                                              std::string payload) {
   method = rpc::forwarded_to(place.shard, method);
   for (int tries = 1;; ++tries) {
     const auto ticket = seen_.ticket();
@@ -63,7 +63,6 @@ Task<Result<std::optional<std::string>>> ShardRouter::forward_to(CallPlace place
     const auto other = link(found.address);
     if (!other) co_return fail(not_served());
     ++forwarded_;
-    if (answered_by != nullptr) *answered_by = found.address;
     auto reply = co_await call(other, place, found.address, method, payload);
     if (reply) co_return std::optional(std::move(*reply));
     if (!says_not_here(reply.error())) co_return fail(told(std::move(reply.error())));
@@ -87,47 +86,22 @@ Task<void> fly(std::shared_ptr<Flight> flight, std::shared_ptr<rpc::Transport> l
   flight->landed.notify_all();
 }
 
-/// Waits for a reply as long as it is useful. Both coroutines run on the caller's executor, one at a time.
-Task<Result<std::string>> land(std::shared_ptr<Flight> flight, Clock& clock, std::function<bool()> useless) {
-  for (;;) {
-    const auto ticket = flight->landed.ticket();
-    if (flight->reply) co_return std::move(*flight->reply);
-    if (useless()) co_return fail(not_served());
-    co_await flight->landed.wait(ticket, clock, kLookAtFlights);
-  }
-}
-
 }  // namespace
 
 /// Stops waiting for a process that hangs once another one has its shard: its uncommitted work will never be committed.
+/// Both coroutines run on the caller's executor, one at a time.
 Task<Result<std::string>> ShardRouter::call(std::shared_ptr<rpc::Transport> link, CallPlace place, std::string address,
                                             std::string method, std::string payload) {
   const auto flight = std::make_shared<Flight>();
   spawn(co_await asio::this_coro::executor,
         fly(flight, std::move(link), std::move(method), std::move(payload), place.deadline));
-  co_return co_await land(flight, clock_, [this, shard = place.shard, address = std::move(address)] {
-    const auto now = places_.place_of(shard);
-    return now.here || (!now.address.empty() && now.address != address);
-  });
-}
-
-Task<Result<std::string>> ShardRouter::ask(std::string address, std::string method, std::string payload,
-                                           Duration deadline, std::optional<std::size_t> shard) {
-  auto other = link(address);
-  if (!other) co_return fail(not_served());
-  method.insert(0, rpc::kForwarded);
-  Result<std::string> reply;
-  if (shard) {
-    reply = co_await call(std::move(other), {*shard, deadline}, address, std::move(method), std::move(payload));
-  } else {
-    const auto flight = std::make_shared<Flight>();
-    spawn(co_await asio::this_coro::executor,
-          fly(flight, std::move(other), std::move(method), std::move(payload), deadline));
-    reply =
-        co_await land(flight, clock_, [this, address] { return std::ranges::count(places_.others(), address) == 0; });
+  for (;;) {
+    const auto ticket = flight->landed.ticket();
+    if (flight->reply) co_return std::move(*flight->reply);
+    const auto now = places_.place_of(place.shard);
+    if (now.here || (!now.address.empty() && now.address != address)) co_return fail(not_served());
+    co_await flight->landed.wait(ticket, clock_, kLookAtFlights);
   }
-  if (!reply) co_return fail(told(std::move(reply.error())));
-  co_return std::move(*reply);
 }
 
 bool ShardRouter::lives(const std::string& process) const {

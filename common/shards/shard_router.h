@@ -22,23 +22,15 @@ class ShardRouter final : public Peers {
   /// Opens a link to a process by the address that it is known by; null: no link is possible.
   using OpenLink = std::function<std::unique_ptr<rpc::Transport>(const std::string& address)>;
   /// All arguments must outlive it.
-  ShardRouter(shards::ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link);
+  ShardRouter(ShardPlaces& places, Clock& clock, Executor executor, OpenLink open_link);
 
   [[nodiscard]] bool here(std::size_t shard) const override { return places_.place_of(shard).here; }
   /// Returns the process that serves the shard. Waits for a moment while there is none. kServerBusy if that lasts.
-  Task<Result<shards::ShardPlaces::Place>> find(std::size_t shard);
-  Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload) override {
-    return forward_to(place, std::move(method), std::move(payload), nullptr);
-  }
-  /// Does the same, and sets `answered_by` to the address of the process that answered.
-  Task<Result<std::optional<std::string>>> forward_to(CallPlace place, std::string method, std::string payload,
-                                                      std::string* answered_by);
-  /// Continues an exchange that forward() began, with the process that answered then, as long as it lives and, if a
-  /// shard is named, may have that shard. kServerBusy.
-  Task<Result<std::string>> ask(std::string address, std::string method, std::string payload, Duration deadline,
-                                std::optional<std::size_t> shard = std::nullopt);
-  /// Tells whether there is another process with this name, as far as this one knows.
-  [[nodiscard]] bool lives(const std::string& process) const;
+  Task<Result<ShardPlaces::Place>> find(std::size_t shard);
+  [[nodiscard]] bool leased(std::size_t shard) const override { return places_.leased(shard); }
+  [[nodiscard]] const std::string& process() const override { return places_.process(); }
+  [[nodiscard]] bool lives(const std::string& process) const override;
+  Task<Result<std::optional<std::string>>> forward(CallPlace place, std::string method, std::string payload) override;
   Task<void> tell_others(std::string method, std::string payload) override;
 
   /// The answer of another live process. All are asked side by side, with a call that any of them can answer.
@@ -54,7 +46,7 @@ class ShardRouter final : public Peers {
   /// this.
   rpc::Dispatch around(rpc::Dispatch own);
 
-  /// places() may have changed: wakes the coroutines that wait for that.
+  /// The places of shards may have changed: wakes the coroutines that wait for that.
   void seen() { seen_.notify_all(); }
   /// This process has claimed or released a shard: tells the others to look.
   void moved();
@@ -62,7 +54,6 @@ class ShardRouter final : public Peers {
   void close();
   [[nodiscard]] std::uint64_t forwarded() const { return forwarded_; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
-  [[nodiscard]] const shards::ShardPlaces& places() const { return places_; }
 
  private:
   Task<Result<std::string>> answer(rpc::Dispatch own, std::string method, std::string payload);
@@ -70,7 +61,7 @@ class ShardRouter final : public Peers {
                                  std::string method, std::string payload);
   std::shared_ptr<rpc::Transport> link(const std::string& address);
 
-  shards::ShardPlaces& places_;
+  ShardPlaces& places_;
   Clock& clock_;
   const Executor executor_;
   const OpenLink open_link_;

@@ -15,7 +15,7 @@
 
 namespace tidemark::shards {
 
-class OwnerCalls;
+class Peers;
 
 inline constexpr std::size_t kMaxShards = 4096;
 
@@ -60,8 +60,8 @@ struct Shard {
 struct Shards {
   std::vector<Shard> all;
   Placement placement = {};
-  /// The way to have work done on shards that other processes serve. Null: all shards are here.
-  OwnerCalls* owners = nullptr;
+  /// The processes that share the shards. Null: all shards are here.
+  Peers* peers = nullptr;
 
   [[nodiscard]] const Shard& catalogue() const { return all.front(); }
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/rpc/places.h"
 #include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
 
@@ -20,11 +21,6 @@ struct WholeQueue {
 /// A queue, or a part of a spread queue.
 struct QueueOrPart {
   std::string_view account, queue;
-};
-
-/// A shard by its number.
-struct ShardNumber {
-  std::size_t shard = 0;
 };
 
 struct EnsureQueue {

@@ -64,7 +64,7 @@ struct SetServiceProperties {
   static constexpr std::string_view kMethod = "queue.set_service_properties";
   using Reply = void;
   std::string account, document;
-  [[nodiscard]] ShardNumber place() const { return {}; }
+  [[nodiscard]] rpc::ShardNumber place() const { return {}; }
 };
 
 struct Clear {
@@ -129,7 +129,7 @@ struct Arrive {
   using Reply = std::vector<Outcome>;
   std::uint64_t to_shard = 0, from_shard = 0;
   std::vector<std::pair<std::uint64_t, std::string>> departed;  // numbers, and departures as they are stored
-  [[nodiscard]] ShardNumber place() const { return {to_shard}; }
+  [[nodiscard]] rpc::ShardNumber place() const { return {to_shard}; }
 };
 
 /// Removes a message from queues of one shard.
@@ -140,7 +140,7 @@ struct WithdrawHere {
   std::string account;
   std::vector<std::string> names;
   MessageName message;
-  [[nodiscard]] ShardNumber place() const { return {shard}; }
+  [[nodiscard]] rpc::ShardNumber place() const { return {shard}; }
 };
 
 // Calls for a part of a spread queue, made by the process that serves the queue.

@@ -98,7 +98,7 @@ Task<Result<Arrived>> QueueService::Core::arrive(Shard& to, std::size_t from_sha
 
 Result<ArrivedBefore> QueueService::Core::arrived_before(Shard& from) const {
   // Shards that processes share are in one database, which has one log.
-  if (shards.size() == 1 || peers != nullptr) return ArrivedBefore();
+  if (shards.size() == 1 || stored.peers != nullptr) return ArrivedBefore();
   const MutexLock lock(from.arrived_mutex);
   if (from.arrived_before) return from.arrived_before;
   std::vector<std::uint64_t> numbers;
@@ -112,7 +112,7 @@ Task<Result<void>> QueueService::Core::carry(Shard& from, Shard& to, std::uint64
     const auto batch = CO_TRY(read_departed(*from.engine.snapshot(), to.number, kCarriedTogether));
     if (batch.empty()) break;
     auto arrived = CO_TRY(here(to) ? co_await arrive(to, from.number, batch)
-                                   : co_await arrive_elsewhere(*peers, to.number, from.number, batch));
+                                   : co_await arrive_elsewhere(*stored.peers, to.number, from.number, batch));
     from.carriers.note(to.number, std::move(arrived));
     CO_TRY(co_await from.transact(kForgetDepartedStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
       forget_departed(txn, to.number, batch);

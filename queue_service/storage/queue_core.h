@@ -109,7 +109,9 @@ struct QueueService::Core {
     return shard;
   }
   /// Tells whether this process serves the shard.
-  [[nodiscard]] bool here(const Shard& shard) const { return peers == nullptr || peers->here(shard.number); }
+  [[nodiscard]] bool here(const Shard& shard) const {
+    return stored.peers == nullptr || stored.peers->here(shard.number);
+  }
   /// Puts a departed message in a transaction of this shard. If it has to go on to another shard, it departs again.
   Result<Arrival> put_departed(kv::Transaction& txn, Effects& effects, Shard& here, Departure departure,
                                const ArrivedBefore& arrived, Moment at) const;
@@ -139,7 +141,6 @@ struct QueueService::Core {
   const shards::Shards stored;
   Arrivals arrivals;
   std::vector<std::shared_ptr<Shard>> shards;
-  shards::Peers* peers = nullptr;       // null: all shards are here
   std::atomic<std::uint32_t> turns{0};  // for choosing parts
   Waits waits;
   Signal shutdown;

@@ -187,7 +187,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
         if (due) gate->will_come(*due);
       }
     }
-    const auto patience = spread && core_->peers != nullptr ? std::min(remaining, kLookElsewhere) : remaining;
+    const auto patience = spread && core_->stored.peers != nullptr ? std::min(remaining, kLookElsewhere) : remaining;
     const bool woken = co_await gate->wait(ticket, patience);
     const bool is_over = !woken && patience == remaining;
     if (is_over) remaining = Duration::zero();

@@ -30,9 +30,7 @@ QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, Ser
     : QueueService({{{engine, ages == nullptr ? clock : *ages}}, {}}, clock, random, limits) {}
 QueueService::~QueueService() = default;
 
-void QueueService::share_with(shards::Peers& peers) { core_->peers = &peers; }
-
-shards::Peers* QueueService::peers() const { return core_->peers; }
+shards::Peers* QueueService::peers() const { return core_->stored.peers; }
 
 std::size_t QueueService::shards() const { return core_->shards.size(); }
 

@@ -84,8 +84,6 @@ class QueueService : public kv::AccountProperties {
                const Clock* ages = nullptr);
   ~QueueService();
 
-  /// Other processes serve some of the shards. Call before the first request; `peers` must outlive the service.
-  void share_with(shards::Peers& peers);
   /// Carries out a call of client/queue_calls.h or owner_calls.h, in the process that serves its place. Defined in
   /// served_calls.h. kServerBusy: no process serves it now, or it is unknown whether the call was carried out.
   template <class Call>
@@ -205,7 +203,7 @@ class QueueService : public kv::AccountProperties {
   [[nodiscard]] std::size_t shard_at(const calls::QueueOrPart& place) const {
     return shard_of(place.account, place.queue);
   }
-  [[nodiscard]] std::size_t shard_at(calls::ShardNumber place) const { return place.shard; }
+  [[nodiscard]] std::size_t shard_at(rpc::ShardNumber place) const { return place.shard; }
   using Choice = std::function<Result<FoundMessage>(QueueRows&)>;
   /// Runs a transaction that changes a queue's rows, and returns the result of `change`.
   template <class Change, class Changed = std::invoke_result_t<Change&, QueueRows&>>

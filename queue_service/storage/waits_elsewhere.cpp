@@ -39,7 +39,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get_anywhere(std::string a
   if (take.token.empty()) take.token = core_->random.guid();
   const auto useless = [core = core_, gone = std::move(wait.gone)] { return core->stopping.load() || gone(); };
   const auto elsewhere = std::make_shared<WaitElsewhere>(take.token, useless);
-  spawn(co_await asio::this_coro::executor, watch(elsewhere, *core_->peers, core_->clock));
+  spawn(co_await asio::this_coro::executor, watch(elsewhere, *core_->stored.peers, core_->clock));
   auto taken = co_await call(std::move(take));
   elsewhere->ended.notify_all();
   co_return taken;
@@ -50,8 +50,8 @@ void QueueService::cancel_wait(const std::string& token) { core_->waits.cancel(t
 Task<Result<void>> QueueService::cancel_wait_anywhere(std::string token) {
   cancel_wait(token);
   const calls::CancelWaitHere cancel{std::move(token)};
-  if (core_->peers != nullptr) {
-    co_await core_->peers->tell_others(std::string(calls::CancelWaitHere::kMethod), wire::encode(cancel));
+  if (core_->stored.peers != nullptr) {
+    co_await core_->stored.peers->tell_others(std::string(calls::CancelWaitHere::kMethod), wire::encode(cancel));
   }
   co_return Result<void>{};
 }

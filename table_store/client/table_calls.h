@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/rpc/places.h"
 #include "table_store/model/changes.h"
 #include "table_store/model/feed.h"
 #include "table_store/model/move.h"
@@ -20,28 +21,18 @@ namespace tidemark::table_store::calls {
 struct PartitionPlace {
   std::string_view account, table, partition_key;
 };
-/// The home of an operation's ledger (common/shards/operation_ledgers.h).
-struct OperationPlace {
-  std::string_view account, operation_id;
-};
-/// A shard by its number; the first is the catalogue, which has the tables themselves.
-struct ShardNumber {
-  std::size_t shard = 0;
-};
-inline constexpr ShardNumber kCatalogue{0};
-
 struct CreateTable {
   static constexpr std::string_view kMethod = "table.create";
   using Reply = void;
   std::string account, table;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct DeleteTable {
   static constexpr std::string_view kMethod = "table.delete";
   using Reply = void;
   std::string account, table;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct DeleteTableFenced {
@@ -49,7 +40,7 @@ struct DeleteTableFenced {
   using Reply = void;
   std::string account, table;
   Fence fence;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct TableExists {
@@ -133,14 +124,14 @@ struct Follow {
   bool anew = false;
   std::optional<Position> at = {};
   std::optional<Fence> fence = {};
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct Unfollow {
   static constexpr std::string_view kMethod = "table.unfollow";
   using Reply = void;
   std::string account, table, follower;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct Followers {
@@ -172,14 +163,14 @@ struct PutFeed {
   using Reply = FeedStatus;
   std::string account, table;
   ChangeFeed feed;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct DropFeed {
   static constexpr std::string_view kMethod = "table.drop_feed";
   using Reply = void;
   std::string account, table;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct GetFeed {
@@ -208,7 +199,7 @@ struct OpenOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
-  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct CloseOperation {
@@ -216,7 +207,7 @@ struct CloseOperation {
   using Reply = OperationLedger;
   std::string account, operation_id;
   std::uint64_t epoch = 0, since = 0;
-  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct ReadOperation {
@@ -229,7 +220,7 @@ struct ForgetOperation {
   static constexpr std::string_view kMethod = "table.forget";
   using Reply = void;
   std::string account, operation_id;
-  [[nodiscard]] OperationPlace place() const { return {account, operation_id}; }
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, operation_id}; }
 };
 
 struct AgeNow {
@@ -244,7 +235,7 @@ struct Count {
   std::string account;
   Fence fence;
   std::uint64_t amount = 0;
-  [[nodiscard]] OperationPlace place() const { return {account, fence.operation_id}; }
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, fence.operation_id}; }
 };
 
 }  // namespace tidemark::table_store::calls

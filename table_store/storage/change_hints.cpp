@@ -1,37 +1,16 @@
 #include "table_store/storage/change_hints.h"
 
-#include "common/base/record.h"
 #include "table_store/storage/followed_logs.h"
+#include "table_store/storage/owner_calls.h"
 
 namespace tidemark::table_store {
 namespace {
 
-constexpr const char* kAwaitChange = "table.await_change";
 constexpr Duration kPatience = std::chrono::seconds(4);
 // The pause between two questions about the same feed and shard, however fast they are answered.
 constexpr Duration kPause = std::chrono::milliseconds(5);
-constexpr std::string_view kChanged = "changed";
-
-struct Asked {
-  std::uint64_t feed = 0;
-  Version after = 0;
-};
-constexpr auto kAsked = record_format<Asked>(1, "question for changes", [](auto& io, auto& asked) {
-  io.varint(asked.feed);
-  io.i64(asked.after);
-});
 
 }  // namespace
-
-ChangeHints::ChangeHints(const TableShards& shards, ChangeWaits& waits, Clock& clock)
-    : shards_(shards), waits_(waits), clock_(clock) {
-  if (!shards_.shared()) return;
-  shards_.owners().offer(kAwaitChange, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
-    const auto asked = CO_TRY(kAsked.decode(payload));
-    const bool changed = CO_TRY(co_await await_change(shard, asked.feed, asked.after));
-    co_return std::string(changed ? kChanged : "");
-  });
-}
 
 void ChangeHints::listen(const Executor& executor, std::size_t shard, std::uint64_t feed, Version after) {
   if (shards_.here(shard)) return;
@@ -51,8 +30,9 @@ Task<void> ChangeHints::go_on_asking(Place place) {
   const auto [feed, shard] = place;
   do {
     const auto after = begin_to_ask(place);
-    const auto answer = co_await shards_.owners().ask(shard, kAwaitChange, kAsked.encode({feed, after}));
-    if (answer && *answer == kChanged) waits_.changed(feed);
+    const auto changed =
+        co_await shards::call_elsewhere(*shards_.peers(), {.shard = shard}, calls::AwaitChange{shard, feed, after});
+    if (changed && *changed) waits_.changed(feed);
     co_await sleep_for(clock_, kPause);
   } while (is_asked_again(place));
 }

@@ -11,12 +11,15 @@ namespace tidemark::table_store {
 
 class ChangeHints {
  public:
-  /// All arguments must outlive it. Offers to tell other processes, if there are any.
-  ChangeHints(const TableShards& shards, ChangeWaits& waits, Clock& clock);
+  /// All arguments must outlive it.
+  ChangeHints(const TableShards& shards, ChangeWaits& waits, Clock& clock)
+      : shards_(shards), waits_(waits), clock_(clock) {}
 
   /// Asks the process that serves the shard to tell of the first change of this feed after this version, and wakes the
   /// waiters of the feed then. Does nothing if that process is this one. Asks each shard one question at a time.
   void listen(const Executor& executor, std::size_t shard, std::uint64_t feed, Version after);
+  /// Answers another process: true once there is such a change, false if there was none for a while.
+  Task<Result<bool>> await_change(std::size_t shard, std::uint64_t feed, Version after);
 
  private:
   using Place = std::pair<std::uint64_t, std::size_t>;  // the feed and the shard
@@ -29,9 +32,6 @@ class ChangeHints {
   Version begin_to_ask(const Place& place);
   /// Returns false if no more was asked for meanwhile.
   bool is_asked_again(const Place& place);
-  /// Answers another process: true once there is such a change, false if there was none for a while.
-  Task<Result<bool>> await_change(std::size_t shard, std::uint64_t feed, Version after);
-
   const TableShards& shards_;
   ChangeWaits& waits_;
   Clock& clock_;

@@ -11,7 +11,7 @@ struct SetAcl {
   using Reply = void;
   std::string account, table;
   StoredPolicies policies;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 /// Merges the document of a client into the service properties of the account.
@@ -19,7 +19,7 @@ struct SetServiceProperties {
   static constexpr std::string_view kMethod = "table.set_service_properties";
   using Reply = void;
   std::string account, document;
-  [[nodiscard]] ShardNumber place() const { return kCatalogue; }
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 /// The part of a MutateAll whose partitions are on one shard.
@@ -30,7 +30,26 @@ struct MutateOn {
   std::string account;
   std::vector<PartitionMutations> partitions;
   std::optional<Fence> fence;
-  [[nodiscard]] ShardNumber place() const { return {shard}; }
+  [[nodiscard]] rpc::ShardNumber place() const { return {shard}; }
+};
+
+/// The part of an Acknowledge on one shard.
+struct AcknowledgeOn {
+  static constexpr std::string_view kMethod = "table.acknowledge_on";
+  using Reply = void;
+  std::uint64_t shard = 0;
+  std::string feed_key, follower;
+  Version position = 0;
+  [[nodiscard]] rpc::ShardNumber place() const { return {shard}; }
+};
+
+/// Asks to be told of the first change of a feed after this version (storage/change_hints.h).
+struct AwaitChange {
+  static constexpr std::string_view kMethod = "table.await_change";
+  using Reply = bool;  // false: there was none for a while
+  std::uint64_t shard = 0, feed = 0;
+  Version after = 0;
+  [[nodiscard]] rpc::ShardNumber place() const { return {shard}; }
 };
 
 }  // namespace tidemark::table_store::calls

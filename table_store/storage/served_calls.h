@@ -53,6 +53,11 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::TableExists, &handlers::exists>,
     rpc::By<calls::ListTables, &handlers::list>,
     rpc::By<calls::MutateOn, &handlers::mutate_on>,
+    rpc::By<calls::AcknowledgeOn, &TableService::acknowledge_on>,
+    rpc::By<calls::AwaitChange, &TableService::await_change>,
+    rpc::By<shards::calls::ChangeLedger, &TableService::change_ledger>,
+    rpc::By<shards::calls::FollowMark, &shards::follow_mark<TableService>>,
+    rpc::By<shards::calls::FinishChange, &shards::finish_change<TableService>>,
     rpc::By<calls::SetAcl, &TableService::set_acl>,
     rpc::By<calls::SetServiceProperties, &handlers::set_service_properties>>;
 // clang-format on
@@ -61,7 +66,7 @@ template <class Call>
 Task<Result<typename Call::Reply>> TableService::call(Call call) {
   if constexpr (requires { call.place(); }) {
     const shards::CallPlace place{.shard = shard_at(call.place()), .deadline = shards::kLongestCall};
-    return shards::carry_out_at<ServedCalls>(*this, shards_.size(), peers_, place, std::move(call));
+    return shards::carry_out_at<ServedCalls>(*this, shards_.size(), shards_.peers(), place, std::move(call));
   } else {
     return ServedCalls::carry_out<Call>(*this, std::move(call));
   }

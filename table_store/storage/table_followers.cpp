@@ -7,9 +7,9 @@
 #include "table_store/storage/change_notes.h"
 #include "table_store/storage/feed_rows.h"
 #include "table_store/storage/followed_logs.h"
+#include "table_store/storage/served_calls.h"
 #include "table_store/storage/table_changes.h"
 #include "table_store/storage/table_keys.h"
-#include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -18,7 +18,6 @@ const FailStep kFollowStep("table.follow");
 const FailStep kUnfollowStep("table.unfollow");
 const FailStep kAcknowledgeStep("table.acknowledge");
 const FailStep kTrimStep("table.trim_log");
-constexpr const char* kAcknowledge = "table.acknowledge";
 
 Result<void> check_lists(const EntityLists& lists) {
   if (lists.by.empty() || lists.by.size() > kMaxListProperties || lists.index.empty()) {
@@ -74,16 +73,6 @@ Result<void> advance(const kv::Reader& reader, std::uint64_t feed, FollowerRecor
 }
 
 /// The message of a process to the one that serves a shard.
-struct Passed {
-  std::string feed_key, follower;
-  Version position = 0;
-};
-constexpr auto kPassed = record_format<Passed>(1, "position of a follower", [](auto& io, auto& passed) {
-  io.string(passed.feed_key);
-  io.string(passed.follower);
-  io.i64(passed.position);
-});
-
 /// Tells whether the follower has not begun anew since it had this position. For a shard where nothing waits, a status
 /// shows a higher version than the follower has acknowledged.
 bool is_at(const FollowedLogs& logs, const std::string& follower, const std::optional<Position>& at) {
@@ -253,16 +242,14 @@ Task<Result<void>> TableService::acknowledge(std::string account, std::string ta
   const Step tell = [&](std::size_t number) -> Task<Result<void>> {
     const auto shard = passed[number];
     const auto at = position.of(shard);
-    if (!shards_.shared()) co_return co_await acknowledge_on(shard, key, follower, at);
-    CO_TRY(co_await shards_.owners().ask(shard, kAcknowledge, kPassed.encode({key, follower, at})));
-    co_return Result<void>{};
+    co_return co_await call(calls::AcknowledgeOn{shard, key, follower, at});
   };
   CO_TRY(co_await side_by_side(clock_, passed.size(), tell, passed.size()));
   trim_in_background(key, logs.front().feed.feed, co_await asio::this_coro::executor);
   co_return Result<void>{};
 }
 
-Task<Result<void>> TableService::acknowledge_on(std::size_t shard, std::string feed_key, std::string follower,
+Task<Result<void>> TableService::acknowledge_on(std::uint64_t shard, std::string feed_key, std::string follower,
                                                 Version position) {
   std::uint64_t number = 0;
   CO_TRY(co_await shards_[shard].engine.transact(
@@ -280,14 +267,6 @@ Task<Result<void>> TableService::acknowledge_on(std::size_t shard, std::string f
       &kAcknowledgeStep));
   trim_in_background(feed_key, number, co_await asio::this_coro::executor);
   co_return Result<void>{};
-}
-
-void TableService::offer_steps(shards::OwnerCalls& owners) {
-  owners.offer(kAcknowledge, [this](std::size_t shard, std::string payload) -> Task<Result<std::string>> {
-    auto passed = CO_TRY(kPassed.decode(payload));
-    CO_TRY(co_await acknowledge_on(shard, std::move(passed.feed_key), std::move(passed.follower), passed.position));
-    co_return std::string();
-  });
 }
 
 void TableService::announce(const NotedFeeds& feeds, const Executor& executor) {

@@ -52,9 +52,7 @@ TableService::TableService(const shards::Shards& shards, Clock& clock, Random&, 
       turns_(scans),
       waits_(clock),
       hints_(shards_, waits_, clock),
-      trims_(clock) {
-  if (shards_.shared()) offer_steps(shards_.owners());
-}
+      trims_(clock) {}
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
   auto bytes = TRY(reader.get(table_key(account, table)));

@@ -74,8 +74,6 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
   TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {}, const Clock* ages = nullptr);
   TableService(const shards::Shards& shards, Clock& clock, Random& random, ScanLimits scans = {});
 
-  /// Other processes serve some of the shards. Call before the first request; `peers` must outlive the service.
-  void share_with(shards::Peers& peers) { peers_ = &peers; }
   /// Carries out a call of client/table_calls.h or owner_calls.h, in the process that serves its place. Defined in
   /// served_calls.h. kServerBusy: no process serves it now, or it is unknown whether the call was carried out.
   template <class Call>
@@ -191,9 +189,21 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
   // fail with kServerBusy in another process than the one that serves the place of their call. Any process answers
   // operations that only read.
 
-  [[nodiscard]] bool is_shared() const { return peers_ != nullptr; }
-  [[nodiscard]] bool is_here(std::size_t shard) const { return peers_ == nullptr || peers_->here(shard); }
+  [[nodiscard]] bool is_shared() const { return shards_.shared(); }
+  [[nodiscard]] bool is_here(std::size_t shard) const { return shards_.here(shard); }
   [[nodiscard]] Clock& clock() const { return clock_; }
+
+  // For other processes, on a shard that this one serves.
+
+  /// Makes a part of acknowledge().
+  Task<Result<void>> acknowledge_on(std::uint64_t shard, std::string feed_key, std::string follower, Version position);
+  /// See ChangeHints.
+  Task<Result<bool>> await_change(std::uint64_t shard, std::uint64_t feed, Version after) {
+    return hints_.await_change(shard, feed, after);
+  }
+  /// Returns the copies of tables, which have calls of their own (common/shards/owner_calls.h).
+  [[nodiscard]] const shards::CatalogueCopies& catalogue_copies() const { return shards_.copies(); }
+
   /// Returns the shard that has the partition.
   [[nodiscard]] std::size_t shard_of(std::string_view account, std::string_view table,
                                      std::string_view partition_key) const;
@@ -208,10 +218,10 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
   [[nodiscard]] std::size_t shard_at(const calls::PartitionPlace& place) const {
     return shard_of(place.account, place.table, place.partition_key);
   }
-  [[nodiscard]] std::size_t shard_at(const calls::OperationPlace& place) const {
+  [[nodiscard]] std::size_t shard_at(const rpc::OperationPlace& place) const {
     return home_of(place.account, place.operation_id);
   }
-  [[nodiscard]] std::size_t shard_at(calls::ShardNumber place) const { return place.shard; }
+  [[nodiscard]] std::size_t shard_at(rpc::ShardNumber place) const { return place.shard; }
   /// Returns the stored bytes of an entity, if there is one; kTableNotFound.
   Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
                                                  std::string_view partition_key, std::string_view row_key);
@@ -225,10 +235,6 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
   void forget_notes(const std::string& feed_key, std::uint64_t feed, bool ended, const Executor& executor);
   /// Trims the log on the shards of this process.
   Task<Result<void>> trim_log(std::string feed_key);
-  /// Makes a part of acknowledge(), on a shard of this process.
-  Task<Result<void>> acknowledge_on(std::size_t shard, std::string feed_key, std::string follower, Version position);
-  /// Offers the steps that other processes ask of this one.
-  void offer_steps(shards::OwnerCalls& owners);
   /// Returns false at the end of the wait, and true if there are changes after the position `seen`, or there may be
   /// some on a shard that another process serves.
   Task<bool> await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end, Position seen);
@@ -251,8 +257,7 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
                                   shards::CatalogueCopies::Begin begin, const FailStep* step);
 
   TableShards shards_;
-  shards::Peers* peers_ = nullptr;  // null: all shards are here
-  kv::Engine& engine_;              // of the catalogue
+  kv::Engine& engine_;  // of the catalogue
   Clock& clock_;
   const Clock& ages_;
   ScanTurns turns_;

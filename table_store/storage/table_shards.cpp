@@ -57,7 +57,7 @@ TableShards::TableShards(shards::Shards stored, Clock& clock, CopiedTables::Coll
       all_(shards_of(stored_)),
       tables_(all_, std::move(collect)),
       copies_(stored_, clock, kCopiedTable, tables_) {
-  if (stored_.owners == nullptr) return;
+  if (!shared()) return;
   for (const auto& shard : all_) shard->directory.close();
 }
 

@@ -1,13 +1,13 @@
 // The shards of the table store (docs/scale.md): the entities of a partition are on one, and the first, the catalogue,
 // has the tables themselves. A table's row has copies on the other shards (common/shards/catalogue_copies.h). In a
 // store of one shard nothing here reads or writes more than the catalogue's own rows. Other processes may serve some of
-// the shards (common/shards/owner_calls.h): their rows are read from the database. Private to storage/. Thread safe.
+// the shards (common/shards/peers.h): their rows are read from the database. Private to storage/. Thread safe.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "common/shards/catalogue_copies.h"
-#include "common/shards/owner_calls.h"
+#include "common/shards/peers.h"
 #include "table_store/storage/table_directory.h"
 
 namespace tidemark::table_store {
@@ -53,14 +53,12 @@ class TableShards {
   /// This process serves the shard from now on, or does not any more.
   void gained(std::size_t shard) { all_[shard]->directory.open(); }
   void lost(std::size_t shard);
-  [[nodiscard]] bool here(std::size_t shard) const { return stored_.owners == nullptr || stored_.owners->here(shard); }
+  [[nodiscard]] bool here(std::size_t shard) const { return peers() == nullptr || peers()->here(shard); }
   /// Tells whether this process's memory of the shard is valid. Ask it after reading from that memory.
-  [[nodiscard]] bool leased(std::size_t shard) const {
-    return stored_.owners == nullptr || stored_.owners->leased(shard);
-  }
-  /// Tells whether other processes share the shards; owners() asks them.
-  [[nodiscard]] bool shared() const { return stored_.owners != nullptr; }
-  [[nodiscard]] shards::OwnerCalls& owners() const { return *stored_.owners; }
+  [[nodiscard]] bool leased(std::size_t shard) const { return peers() == nullptr || peers()->leased(shard); }
+  /// Returns the processes that share the shards; null: all shards are here.
+  [[nodiscard]] shards::Peers* peers() const { return stored_.peers; }
+  [[nodiscard]] bool shared() const { return peers() != nullptr; }
   [[nodiscard]] bool divided() const { return all_.size() > 1; }
   [[nodiscard]] TableShard& catalogue() const { return *all_.front(); }
   [[nodiscard]] TableShard& operator[](std::size_t shard) const { return *all_[shard]; }

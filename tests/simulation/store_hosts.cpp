@@ -96,8 +96,8 @@ shards::ShardRouter::OpenLink links_of(Network& network, Life& life) {
 /// Returns the shards of a service. The key of the placement is the same in each life, like the one in a store's stamp.
 template <class Engine>
 shards::Shards shards_of(const std::vector<std::unique_ptr<Engine>>& engines, const Clock& ages,
-                         shards::OwnerCalls* owners = nullptr) {
-  shards::Shards shards{.all = {}, .placement = {engines.size(), {}}, .owners = owners};
+                         shards::Peers* peers = nullptr) {
+  shards::Shards shards{.all = {}, .placement = {engines.size(), {}}, .peers = peers};
   for (const auto& engine : engines) shards.all.push_back({*engine, ages});
   return shards;
 }
@@ -149,15 +149,14 @@ void SharedHost::share(Service& service, rpc::Dispatch own) {
 }
 
 SharedTableHost::SharedTableHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
-    : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_) {
-  service_.share_with(router_);
-  share(service_, calls_.beside(table_store::make_table_dispatch(service_)));
+    : SharedHost(network, parts, seed),
+      service_(shards_of(engines_, life_.clock(), &router_), life_.clock(), *random_) {
+  share(service_, table_store::make_table_dispatch(service_));
 }
 
 SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed,
                                  std::function<void(const Cause& cause)> begun, std::uint32_t job_parts)
-    : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock()), life_.clock(), *random_) {
-  service_.share_with(peers_);
+    : SharedHost(network, parts, seed), service_(shards_of(engines_, life_.clock(), &peers_), life_.clock(), *random_) {
   auto own = [this, begun = std::move(begun), dispatch = queue_service::make_queue_dispatch(service_)](
                  std::string method, std::string payload) {
     begun({method, payload, -1});
@@ -171,10 +170,9 @@ SharedQueueHost::SharedQueueHost(Network& network, OwnedEngine::Parts parts, std
 SharedBlobHost::SharedBlobHost(Network& network, OwnedEngine::Parts parts, std::uint64_t seed)
     : SharedHost(network, parts, seed),
       files_("/nonexistent", life_.executor(), false),
-      service_(shards_of(engines_, life_.clock(), &calls_), life_.clock(), *random_, files_, life_.executor()) {
+      service_(shards_of(engines_, life_.clock(), &router_), life_.clock(), *random_, files_, life_.executor()) {
   service_.start_sharing("payloads");
-  service_.share_with(router_);
-  share(service_, calls_.beside(blob_store::make_blob_dispatch(service_)));
+  share(service_, blob_store::make_blob_dispatch(service_));
 }
 
 }  // namespace tidemark::simulation

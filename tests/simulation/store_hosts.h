@@ -1,7 +1,6 @@
 // The stores as processes of the simulation: the real service and dispatch over the engines of watched_engine.h.
 #pragma once
 #include "blob_store/storage/blob_service.h"
-#include "common/service/routed_calls.h"
 #include "common/shards/shard_router.h"
 #include "queue_service/storage/queue_service.h"
 #include "table_store/storage/table_service.h"
@@ -89,19 +88,24 @@ class SharedTableHost final : public SharedHost {
   }
 
  private:
-  service::RoutedCalls calls_{router_};
   table_store::TableService service_;
 };
 
-/// The other processes, as a watched service sees them: a call that is passed on causes no transaction here.
+/// The other processes, as a watched service sees them: a call that is passed on causes no transaction here, unless its
+/// shard has come here meanwhile.
 class WatchedPeers final : public shards::Peers {
  public:
   WatchedPeers(shards::Peers& peers, ExpectedCause& expected) : peers_(peers), expected_(expected) {}
   [[nodiscard]] bool here(std::size_t shard) const override { return peers_.here(shard); }
+  [[nodiscard]] bool leased(std::size_t shard) const override { return peers_.leased(shard); }
+  [[nodiscard]] const std::string& process() const override { return peers_.process(); }
+  [[nodiscard]] bool lives(const std::string& process) const override { return peers_.lives(process); }
   Task<Result<std::optional<std::string>>> forward(shards::CallPlace place, std::string method,
                                                    std::string payload) override {
-    if (expected_.cause.method == method) expected_ = {};
-    return peers_.forward(place, std::move(method), std::move(payload));
+    const auto passed_on = expected_.cause.method == method ? std::exchange(expected_, {}) : ExpectedCause{};
+    auto reply = co_await peers_.forward(place, std::move(method), std::move(payload));
+    if (reply && !*reply) expected_ = passed_on;
+    co_return reply;
   }
   Task<void> tell_others(std::string method, std::string payload) override {
     return peers_.tell_others(std::move(method), std::move(payload));
@@ -137,7 +141,6 @@ class SharedBlobHost final : public SharedHost {
   }
 
  private:
-  service::RoutedCalls calls_{router_};
   blob_store::PayloadFiles files_;
   blob_store::BlobService service_;
 };

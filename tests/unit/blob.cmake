@@ -8,6 +8,7 @@ tidemark_test(blob_test LABEL unit COST 100
     ${CMAKE_CURRENT_LIST_DIR}/blob_kept_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_md5_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_model_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_owners_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_page_extents_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_pages_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_property_test.cpp

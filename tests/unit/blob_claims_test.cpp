@@ -174,14 +174,18 @@ TEST_F(BlobCollector, NoPassIsMadeAfterTheStoreStops) {
   EXPECT_EQ(clock_of_pauses_.delays.size(), 1U);
 }
 
-TEST_F(BlobCollector, AFileThatIsMadeLateIsRemovedThoughItsMakerHasLostTheShardMeanwhile) {
-  claim();
-  make_file(payload_);
+TEST_F(BlobCollector, WhereTheShardIsNotAnyMoreItsOwnerIsToldOfAbandonedPayloads) {
+  std::vector<PayloadId> told;
+  const auto tell = [&](std::vector<PayloadId> abandoned) -> Task<Result<void>> {
+    told = std::move(abandoned);
+    co_return Result<void>();
+  };
+  collector_.tell_owner(tell);
   engine().refusing = true;
   clock_of_pauses_.at_delay = [&](std::size_t) { collector_.rest(); };
   collector_.abandon(payload_);
   run_background();
-  EXPECT_TRUE(files_.paths().empty());
+  EXPECT_EQ(told, std::vector<PayloadId>{payload_});
 }
 
 }  // namespace

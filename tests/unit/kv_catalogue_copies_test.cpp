@@ -267,12 +267,19 @@ class SharedCatalogue : public testing::Test, protected TaskRunner {
   struct Process {
     explicit Process(SharedCatalogue& test) : owners(test.places_) {
       for (auto& engine : test.engines_) shards.all.push_back({engine, test.clock_});
-      shards.owners = &owners;
+      shards.peers = &owners;
       copies.emplace(shards, test.clock_, 'c', test.rows_);
+      owners.dispatch = rpc::make_dispatch(*this, kHandlers);
     }
     TestOwners owners;
     shards::Shards shards{{}, shards::Placement(kShards, {})};
+    [[nodiscard]] const shards::CatalogueCopies& catalogue_copies() const { return *copies; }
     std::optional<shards::CatalogueCopies> copies;
+
+    using Face = rpc::Face<Process>;
+    static constexpr Face::Handler kHandlers[] = {
+        Face::on<shards::calls::FollowMark, &shards::follow_mark<Process>>(),
+        Face::on<shards::calls::FinishChange, &shards::finish_change<Process>>()};
   };
 
   Process& at(std::size_t shard) { return places_[shard] == &one_.owners ? one_ : two_; }

@@ -34,8 +34,9 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
   /// Divides the shards between two processes from now on.
   void share() {
     for (auto& process : processes_) {
-      shards_.owners = &process.owners;
+      shards_.peers = &process.owners;
       process.ledgers.emplace(shards_, &ledger_key);
+      process.owners.dispatch = rpc::make_dispatch(*process.ledgers, kHandlers);
     }
     for (std::size_t shard = 0; shard < kShards; ++shard) places_[shard] = &processes_[shard % 2].owners;
     shared_ = true;
@@ -91,6 +92,9 @@ class Ledgers : public ::testing::Test, protected TaskRunner {
     TestOwners owners;
     std::optional<shards::OperationLedgers> ledgers;
   };
+  using Face = rpc::Face<shards::OperationLedgers>;
+  static constexpr Face::Handler kHandlers[] = {
+      Face::on<shards::calls::ChangeLedger, &shards::OperationLedgers::change_ledger>()};
   TestOwners::Places places_ = TestOwners::Places(kShards);
   std::array<Process, 2> processes_{Process(places_), Process(places_)};
   bool shared_ = false;

@@ -39,7 +39,6 @@ class Process {
         router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
         service_(shards(), *clock_, random_),
         endpoint_("ipc://" + directory + "/" + name) {
-    service_.share_with(router_);
     const auto dispatch = router_.around(make_queue_dispatch(service_));
     const rpc::ServerOptions listening{.endpoint = endpoint_, .undelivered = make_undelivered_hook(dispatch)};
     server_ = std::move(rpc::serve(listening, io_.get_executor(), dispatch).value());
@@ -87,7 +86,7 @@ class Process {
 
  private:
   shards::Shards shards() {
-    shards::Shards all{{}, kPlacement};
+    shards::Shards all{{}, kPlacement, &router_};
     for (const auto& engine : engines_) all.all.push_back({*engine, *clock_});
     return all;
   }

@@ -255,6 +255,9 @@ class Owners : public shards::Peers {
  public:
   using Reply = Task<Result<std::optional<std::string>>>;
   MOCK_METHOD(bool, here, (std::size_t), (const, override));
+  MOCK_METHOD(bool, leased, (std::size_t), (const, override));
+  MOCK_METHOD(const std::string&, process, (), (const, override));
+  MOCK_METHOD(bool, lives, (const std::string&), (const, override));
   MOCK_METHOD(Reply, forward, (shards::CallPlace, std::string, std::string), (override));
   MOCK_METHOD(Task<void>, tell_others, (std::string, std::string), (override));
 };
@@ -276,7 +279,9 @@ TEST_F(QueueSpread, OneOfThoseWhoWaitAsksTheOtherOwners) {
     ++asked;
     return answered_by(dispatch, std::move(method), std::move(payload));
   });
-  queues_->share_with(owners);
+  auto shared = shards_;
+  shared.peers = &owners;
+  queues_ = std::make_unique<QueueService>(shared, clock_, *random_);
   using Waiting = decltype(start(queues_->get("acc", "spread", {}, {})));
   std::vector<Waiting> waiting;
   for (int i = 0; i < 10; ++i) {

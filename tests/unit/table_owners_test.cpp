@@ -13,7 +13,7 @@
 #include "common/postgres/shard_owners.h"
 #include "common/rpc/forwarded.h"
 #include "common/rpc/zmq_transport.h"
-#include "common/service/routed_calls.h"
+#include "common/shards/shard_router.h"
 #include "table_store/client/table_client.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/served_calls.h"
@@ -40,8 +40,7 @@ class Process {
         router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
         service_(shards(), *clock_, random_),
         endpoint_("ipc://" + directory + "/" + name) {
-    service_.share_with(router_);
-    const auto dispatch = router_.around(calls_.beside(make_table_dispatch(service_)));
+    const auto dispatch = router_.around(make_table_dispatch(service_));
     server_ = std::move(rpc::serve({.endpoint = endpoint_}, io_.get_executor(), dispatch).value());
     const auto gained = [this](std::size_t shard) { asio::co_spawn(io_, service_.gained(shard), asio::detached); };
     owners_
@@ -81,7 +80,7 @@ class Process {
 
  private:
   shards::Shards shards() {
-    shards::Shards all{{}, kPlacement, &calls_};
+    shards::Shards all{{}, kPlacement, &router_};
     for (const auto& engine : engines_) all.all.push_back({*engine, *clock_});
     return all;
   }
@@ -93,7 +92,6 @@ class Process {
   const std::unique_ptr<kv::ShardOwners> owners_;
   const std::vector<std::unique_ptr<kv::ClaimedEngine>> engines_;
   shards::ShardRouter router_;
-  service::RoutedCalls calls_{router_};
   TableService service_;
   const std::string endpoint_;
   std::unique_ptr<rpc::Server> server_;

@@ -8,6 +8,7 @@
 
 #include "kv_test_support.h"
 #include "table_fixture.h"
+#include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_check.h"
 #include "table_store/storage/table_keys.h"
 #include "tests/support/damage.h"
@@ -364,8 +365,9 @@ class SharedTables : public ShardedTables {
   SharedTables() {
     for (auto* process : {&one_, &two_}) {
       auto shards = shards_;
-      shards.owners = &process->owners;
+      shards.peers = &process->owners;
       process->service.emplace(shards, clock_, *random_);
+      process->owners.dispatch = make_table_dispatch(*process->service);
     }
     for (std::size_t shard = 0; shard < kShards; ++shard) take(shard, one_);
   }

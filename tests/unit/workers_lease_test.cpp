@@ -6,7 +6,6 @@
 namespace tidemark::workers {
 namespace {
 
-using queue_service::FakeClock;
 using std::chrono::seconds;
 
 /// Counts calls of a method, and fails them while told to.

@@ -4,6 +4,7 @@
 #include "blob_store/storage/blob_service.h"
 
 namespace tidemark::blob_store {
+namespace handlers {
 
 Result<ContainerPage> containers(BlobService& service, calls::Containers call);
 Result<BrowsedPage> browse(BlobService& service, calls::Browse call);
@@ -12,7 +13,9 @@ Task<Result<void>> upload_piece(BlobService& service, calls::UploadPiece call);
 Task<Result<void>> finish_upload(BlobService& service, calls::FinishUpload call);
 Task<Result<void>> remove_blob(BlobService& service, calls::RemoveBlob call);
 
-/// Stores at most kMaxPieceBytes for this blob. Defined in blob_dispatch.cpp.
+}  // namespace handlers
+
+/// Stores at most kMaxPieceBytes for this blob. Defined in served_calls.cpp.
 Task<Result<WrittenPayload>> store_payload(BlobService& service, BlobRef ref, std::string bytes);
 
 }  // namespace tidemark::blob_store

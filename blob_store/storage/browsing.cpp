@@ -1,4 +1,4 @@
-#include "blob_store/internal/browse_dispatch.h"
+#include "blob_store/storage/browsing.h"
 
 #include "blob_store/model/names.h"
 #include "common/base/bytes.h"
@@ -62,6 +62,8 @@ BlobRef blob_in(Call& call) {
 
 }  // namespace
 
+namespace handlers {
+
 Result<ContainerPage> containers(BlobService& service, calls::Containers call) {
   const auto listing = listing_of(std::move(call.prefix), std::move(call.from), call.limit);
   auto found = TRY(service.list_containers(call.account, listing));
@@ -122,4 +124,5 @@ Task<Result<void>> remove_blob(BlobService& service, calls::RemoveBlob call) {
   co_return Result<void>();
 }
 
+}  // namespace handlers
 }  // namespace tidemark::blob_store
