@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "common/base/json.h"
 #include "common/process/failures.h"
 #include "indexes/store/followed_rows.h"
-#include "jobs/store/endings.h"
-#include "jobs/store/rows.h"
 #include "table_store/model/listed.h"
 #include "workers/runtime/fail_points.h"
 
@@ -26,7 +23,6 @@ constexpr std::uint32_t kPagesInARow = 3;
 constexpr Duration kIdleWait = 500ms;
 /// The shortest time between two writes of the progress while changes come.
 constexpr Duration kFlushInterval = 20ms;
-constexpr Duration kTellAgain = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
 
 /// Drops the states between the first and the last, because no rows can be of such a state.
@@ -45,6 +41,7 @@ IndexOwner::IndexOwner(IndexServices services, indexes::Index index, std::uint64
       index_(std::move(index)),
       epoch_(epoch),
       fences_(indexes::operation_of(index_.id), epoch),
+      violations_(services.store, services.jobs, services.clock),
       taken_(index_.definition.taken_properties()) {}
 
 void IndexOwner::start(Executor strand) {
@@ -83,7 +80,7 @@ Task<void> IndexOwner::run(std::shared_ptr<IndexOwner> self) {
 }
 
 Task<void> IndexOwner::await_readers() {
-  for (const auto& log : {entities_log_, referred_log_}) {
+  for (const auto& log : {entities_.reader, referred_.reader}) {
     while (log && log->reads()) co_await wake_->wait(services_.clock, kIdleWait);
   }
 }
@@ -101,9 +98,9 @@ Task<void> IndexOwner::tell_failure(Error error) {
 /// Puts the walk, the visits and the position of one moment into the progress, so that an owner that goes on from the
 /// position also makes the visits for which it waits.
 void IndexOwner::note_place() {
-  progress_.walk = walk_text();
+  progress_.walk = walk_.text();
   if (!follows_) return;
-  if (refers()) progress_.visits = visits_.text(referred_log_ ? referred_position_ : position_);
+  if (refers()) progress_.visits = visits_.text(referred_.reader ? referred_.position : entities_.position);
   progress_.position = reached().everywhere();
 }
 
@@ -127,34 +124,21 @@ Task<Result<void>> IndexOwner::serve() {
 Task<Result<void>> IndexOwner::begin() {
   follows_ = false;
   rows_are_of_position_ = false;
-  ahead_.reset();
+  walks_.reset();
   // From now on, requests that an earlier owner or this one has sent and given up are refused.
   const auto fence = fences_.next();
   const auto ledger = CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
   if (ledger.closed) co_return fail(ErrorCode::kFenced);  // the index was dropped
   rows_ = CO_TRY(make_index_rows({services_.tables, services_.clock, index_, fences_, services_.blobs}));
   CO_TRY(co_await rows_->begin());
+  walks_.emplace(services_.tables, services_.clock, *services_.room, services_.page_entities, index_, *rows_);
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
   loaded_ = true;
-  walk_ = {};
-  const auto walk = json_or_discarded(progress_.walk);
-  if (walk.is_object()) {
-    walk_.over_rows = walk.value("rows", false);
-    walk_.over_blobs = walk.value("blobs", false);
-    walk_.over_notes = walk.value("notes", false);
-    walk_.continuation = walk.value("at", std::string());
-    walk_.checked = walk.value("checked", std::uint64_t{0});
-    walk_.wrong = walk.value("wrong", std::uint64_t{0});
-    walk_.from = walk.value("from", std::int64_t{0});
-    walk_.asked = walk.value("asked", std::int32_t{0});
-    walk_.after_loss = walk.value("lost", false);
-    walk_.in_the_way.count = walk.value("inTheWay", std::uint64_t{0});
-    walk_.in_the_way.examples = walk.value("examples", std::vector<std::string>());
-  }
+  walk_ = Walk::read(progress_.walk);
   if (index_.dropping || stopping_) co_return Result<void>{};
   // The owner that found the index stale may have died before it began to build.
   if (progress_.state == indexes::kStale) co_return co_await begin_anew();
-  referred_position_ = visits_.read(progress_.visits);
+  referred_.position = visits_.read(progress_.visits);
   CO_TRY(co_await follow(false));
   if (progress_.walk_began == Time{}) begin_walk();
   co_return Result<void>{};
@@ -184,17 +168,17 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
   auto properties = definition.key_properties();
   if (referred.empty()) properties.insert(properties.end(), taken_.begin(), taken_.end());
   const auto position = CO_TRY(co_await follow_table(definition.entities(), std::move(properties), anew));
-  skip_ = {};
+  entities_.skip = {};
   // This holds even if the log begins anew: each lost change comes after the position, or was dealt with.
-  position_ = raised_to(position, progress_.position);
+  entities_.position = raised_to(position, progress_.position);
   if (referred.empty()) {
-    position_ = later_of(position_, referred_position_);
+    entities_.position = later_of(entities_.position, referred_.position);
   } else {
     const auto position_there = CO_TRY(co_await follow_table(referred, taken_, anew));
-    referred_skip_ = {};
-    referred_position_ = later_of(referred_position_, position_there);
-    entities_log_ = ChangeReader::create(services_.tables, definition.entities(), index_.id, {});
-    referred_log_ = ChangeReader::create(services_.tables, referred, index_.id, taken_);
+    referred_.skip = {};
+    referred_.position = later_of(referred_.position, position_there);
+    entities_.reader = ChangeReader::create(services_.tables, definition.entities(), index_.id, {});
+    referred_.reader = ChangeReader::create(services_.tables, referred, index_.id, taken_);
   }
   follows_ = dirty_ = true;
   co_return Result<void>{};
@@ -217,15 +201,15 @@ Task<Result<table_store::Position>> IndexOwner::follow_table(std::string table, 
 
 /// Returns the position up to which all changes are in the rows.
 table_store::Position IndexOwner::reached() const {
-  if (!referred_log_) return visits_.reached(position_);
-  return earlier_of(position_, visits_.reached(referred_position_));
+  if (!referred_.reader) return visits_.reached(entities_.position);
+  return earlier_of(entities_.position, visits_.reached(referred_.position));
 }
 
 Task<Result<void>> IndexOwner::step() {
   heed_wishes();
   CO_TRY(co_await take_changes(until_next()));
   note_in_the_way(true);
-  const bool read_to_end = read_to_end_ && (!referred_log_ || referred_read_to_end_);
+  const bool read_to_end = entities_.read_to_end && (!referred_.reader || referred_.read_to_end);
   if (read_to_end) CO_TRY(co_await judge_suspects());
   note_in_the_way(false);
   if (walk_.ended && read_to_end) next_walk();
@@ -238,8 +222,8 @@ Task<Result<void>> IndexOwner::step() {
   note_in_the_way(false);
   const auto reached_now = reached();
   if (!(position_told_ >= last_change_) && reached_now >= last_change_) dirty_ = true;
-  to_tell_ = rows_->take_to_tell() || to_tell_;
-  if (to_tell_ && services_.clock.monotonic() >= tell_at_) co_await tell_violations();
+  if (rows_->take_to_tell()) violations_.note();
+  co_await violations_.tell(index_);
   const bool waits_for_room = progress_.in_the_way > 0 || walk_.in_the_way.count > 0;
   if (rows_->take_made_room() && waits_for_room) scrub_soon();
   if (dirty_ && services_.clock.monotonic() - flushed_at_ >= kFlushInterval) co_return co_await flush();
@@ -263,37 +247,6 @@ void IndexOwner::show_in_the_way(std::uint64_t count) {
   progress_.in_the_way_examples = examples.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Tells the endpoint of violations. If that fails, the index follows all the same.
-Task<void> IndexOwner::tell_violations() {
-  const auto* lists = std::get_if<indexes::ListsKind>(&index_.definition.kind);
-  to_tell_ = lists != nullptr && lists->on_violation;
-  if (!to_tell_) co_return;
-  auto told = co_await tell_some(*lists->on_violation);
-  if (told) co_return;
-  process::log_failed_task("worker.index.violations " + index_.name, told.error());
-  to_tell_ = true;
-  tell_at_ = services_.clock.monotonic() + kTellAgain;
-}
-
-/// Submits a job for each violation, with an id that follows from the note, so each owner that finds the note submits
-/// the same job.
-Task<Result<void>> IndexOwner::tell_some(jobs::CallbackEndpoint endpoint) {
-  const auto page = CO_TRY(co_await services_.store.untold(index_.id));
-  for (std::size_t i = 0; i < page.violations.size(); ++i) {
-    const auto& violation = page.violations[i];
-    const Time noted(Ticks(page.versions[i]));
-    json data = {{"index", index_.name}, {"group", violation.group}, {"count", violation.count}};
-    data["examples"] = json_or_discarded(violation.examples);
-    const json body = {{"type", "index.violated"}, {"timestamp", to_iso8601(noted)}, {"data", std::move(data)}};
-    auto id = jobs::job_id_of_message(noted, "violation\n" + index_.id + "\n" + violation.group);
-    auto job = jobs::telling_job(endpoint, body, jobs::Priority::kNormal);
-    CO_TRY(co_await services_.jobs.submit(std::move(job), std::move(id)));
-    CO_TRY(co_await services_.store.note_told(index_.id, violation.group, page.versions[i]));
-  }
-  to_tell_ = !page.continuation.empty();
-  co_return Result<void>{};
-}
-
 void IndexOwner::heed_wishes() {
   if (progress_.rebuilds < index_.rebuilds_asked) {
     progress_.rebuilds = index_.rebuilds_asked;
@@ -307,7 +260,7 @@ void IndexOwner::heed_wishes() {
 Duration IndexOwner::until_next() const {
   const auto now = services_.clock.monotonic();
   if (!visits_.empty()) return Duration::zero();
-  auto wait = walk_.ended && referred_log_ ? kIdleWait : std::min(kIdleWait, walk_at_ - now);
+  auto wait = walk_.ended && referred_.reader ? kIdleWait : std::min(kIdleWait, walk_at_ - now);
   if (dirty_) wait = std::min(wait, flushed_at_ + kFlushInterval - now);
   return std::max(wait, Duration::zero());
 }
@@ -315,7 +268,7 @@ Duration IndexOwner::until_next() const {
 /// Returns the share of one shard, because all changes may be on the same shard. If queries go by the index, only few
 /// changes may wait.
 LogRoom IndexOwner::log_room() const {
-  const auto shards = std::max<std::size_t>(position_.shards.size(), 1);
+  const auto shards = std::max<std::size_t>(entities_.position.shards.size(), 1);
   LogRoom room{index_.definition.max_changes / shards, index_.definition.max_bytes / shards};
   if (index_.definition.answers_queries()) {
     room.changes = std::min<std::uint64_t>(room.changes, 2 * table_store::kMostUnsettled);
@@ -324,17 +277,17 @@ LogRoom IndexOwner::log_room() const {
 }
 
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
-  if (referred_log_) co_return co_await take_changes_of_two(wait);
+  if (referred_.reader) co_return co_await take_changes_of_two(wait);
   if (visits_.full()) co_return Result<void>{};
   if (const auto rest = pace_.rest(services_.clock.monotonic()); rest > Duration::zero()) {
     // A walk that is over makes room for the next one once the log was read to its end, so no walk has a turn before
     // that.
-    const bool only_the_log = walk_.ended && !read_to_end_ && visits_.empty();
+    const bool only_the_log = walk_.ended && !entities_.read_to_end && visits_.empty();
     co_await wake_->wait(services_.clock, only_the_log ? rest : std::min(wait, rest));
     if (pace_.rest(services_.clock.monotonic()) > Duration::zero()) co_return Result<void>{};
     wait = Duration::zero();
   }
-  ChangesRequest request{index_.definition.entities(),      index_.id, position_, skip_, wait,
+  ChangesRequest request{index_.definition.entities(),      index_.id, entities_.position, entities_.skip, wait,
                          index_.definition.row_properties()};
   if (refers()) request.most = kPageEntities;
   auto page = CO_TRY(co_await read_changes(services_.tables, std::move(request)));
@@ -347,23 +300,24 @@ Task<Result<void>> IndexOwner::take_changes_of_two(Duration wait) {
   const auto ticket = wake_->ticket();
   const bool hurries = walk_.ended || !suspects_.empty();
   const auto patience = [&](bool read_to_end) { return hurries && !read_to_end ? Duration::zero() : kIdleWait / 2; };
-  entities_log_->read_on(strand_, position_, skip_, kPageEntities, patience(read_to_end_), wake_);
+  entities_.reader->read_on(strand_, entities_.position, entities_.skip, kPageEntities, patience(entities_.read_to_end),
+                            wake_);
   if (!visits_.full()) {
-    referred_log_->read_on(strand_, referred_position_, referred_skip_, kReferredPage, patience(referred_read_to_end_),
-                           wake_);
+    referred_.reader->read_on(strand_, referred_.position, referred_.skip, kReferredPage,
+                              patience(referred_.read_to_end), wake_);
   }
-  if (!entities_log_->has_page() && !referred_log_->has_page()) {
+  if (!entities_.reader->has_page() && !referred_.reader->has_page()) {
     co_await wake_->wait(ticket, services_.clock, wait);
   }
-  if (entities_log_->has_page()) {
-    const bool old = entities_log_->is_old();
-    auto page = CO_TRY(entities_log_->take());
+  if (entities_.reader->has_page()) {
+    const bool old = entities_.reader->is_old();
+    auto page = CO_TRY(entities_.reader->take());
     if (page.stale) co_return co_await begin_anew();
     CO_TRY(co_await take_entities(std::move(page), old));
   }
-  if (!referred_log_->has_page()) co_return Result<void>{};
-  const bool old = referred_log_->is_old();
-  auto page = CO_TRY(referred_log_->take());
+  if (!referred_.reader->has_page()) co_return Result<void>{};
+  const bool old = referred_.reader->is_old();
+  auto page = CO_TRY(referred_.reader->take());
   if (page.stale) co_return co_await begin_anew();
   co_return co_await take_referred(std::move(page), old);
 }
@@ -371,53 +325,54 @@ Task<Result<void>> IndexOwner::take_changes_of_two(Duration wait) {
 Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool old) {
   if (page.stale) co_return co_await begin_anew();
   more_ = page.more;
-  read_to_end_ = read_to_end_ || !(page.more || old);
-  acquit(page, false);
+  entities_.read_to_end = entities_.read_to_end || !(page.more || old);
+  suspects_.acquit(page, {.have_rows = true, .are_referred = !referred_.reader}, taken_);
   if (page.entities.empty() && !page.dropped) {
     // There is nothing to write down: all changes in the log were dealt with.
-    position_ = page.through;
-    skip_ = page.skip;
+    entities_.position = page.through;
+    entities_.skip = page.skip;
     rows_are_of_position_ = !(page.more || old);
     co_return Result<void>{};
   }
-  ahead_.reset();
+  walks_->forget_ahead();
   last_change_ = later_of(last_change_, page.through);
   progress_.changes += page.entities.size();
-  if (refers() && !referred_log_) visits_.add(page.entities, taken_, position_);
+  if (refers() && !referred_.reader) visits_.add(page.entities, taken_, entities_.position);
   if (std::exchange(rows_are_of_position_, false)) keep_first_states(page.entities);
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
   if (page.dropped) CO_TRY(co_await remove_orphans());
   if (page.dropped) CO_TRY(co_await remove_orphaned_notes());
-  position_ = page.through;
-  skip_ = page.skip;
+  entities_.position = page.through;
+  entities_.skip = page.skip;
   rows_are_of_position_ = !(page.more || old);
   dirty_ = true;
   co_return Result<void>{};
 }
 
 Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool old) {
-  referred_read_to_end_ = referred_read_to_end_ || !(page.more || old);
-  acquit(page, true);
+  referred_.read_to_end = referred_.read_to_end || !(page.more || old);
+  suspects_.acquit(page, {.are_referred = true}, taken_);
   progress_.changes += page.entities.size();
   if (!page.entities.empty()) {
     last_change_ = later_of(last_change_, page.through);
     dirty_ = true;
   }
-  visits_.add(page.entities, taken_, referred_position_);
+  visits_.add(page.entities, taken_, referred_.position);
   if (page.dropped) {
     // All entities that refer to others must be looked at, as when the index is built.
     progress_.state = indexes::kBuilding;
     begin_walk();
   }
-  referred_position_ = page.through;
-  referred_skip_ = page.skip;
+  referred_.position = page.through;
+  referred_.skip = page.skip;
   co_return Result<void>{};
 }
 
 /// Visits a page of the entities that refer to changed ones.
 Task<Result<void>> IndexOwner::visit_some() {
   rows_are_of_position_ = false;
-  auto visits = CO_TRY(co_await rows_->referrers()->go_on(visits_.next(), std::min(kVisitedAtOnce, most_at_once())));
+  auto visits =
+      CO_TRY(co_await rows_->referrers()->go_on(visits_.next(), std::min(kVisitedAtOnce, walks_->most_at_once())));
   visits_.done(std::move(visits));
   dirty_ = true;
   co_return Result<void>{};
@@ -434,33 +389,18 @@ Task<Result<void>> IndexOwner::begin_anew() {
   co_return Result<void>{};
 }
 
-std::string IndexOwner::walk_text() const {
-  json walk = {{"rows", walk_.over_rows}, {"at", walk_.continuation}, {"from", walk_.from}};
-  if (walk_.over_blobs) walk["blobs"] = true;
-  if (walk_.over_notes) walk["notes"] = true;
-  walk["checked"] = walk_.checked;
-  walk["wrong"] = walk_.wrong;
-  walk["asked"] = walk_.asked;
-  walk["lost"] = walk_.after_loss;
-  if (walk_.in_the_way.count > 0) {
-    walk["inTheWay"] = walk_.in_the_way.count;
-    walk["examples"] = walk_.in_the_way.examples;
-  }
-  return walk.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 Task<Result<void>> IndexOwner::flush() {
   note_place();
   const auto reached_now = reached();
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
   auto written = services_.store.write_progress(index_.id, progress_, fences_.next());
   CO_TRY(co_await fail_points::kFollowProgress.around(std::move(written)));
-  const auto dealt_with = referred_log_ ? position_ : reached_now;
+  const auto dealt_with = referred_.reader ? entities_.position : reached_now;
   auto told = services_.tables.acknowledge(index_.definition.entities(), index_.id, dealt_with);
   CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told)));
-  if (referred_log_) {
+  if (referred_.reader) {
     auto told_there =
-        services_.tables.acknowledge(index_.definition.referred(), index_.id, visits_.reached(referred_position_));
+        services_.tables.acknowledge(index_.definition.referred(), index_.id, visits_.reached(referred_.position));
     CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told_there)));
   }
   dirty_ = false;
@@ -474,7 +414,7 @@ Task<Result<void>> IndexOwner::drop() {
   CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fences_.next()));
   std::string continuation;
   do {
-    auto answer = co_await services_.tables.query(rows_page(std::move(continuation)));
+    auto answer = co_await services_.tables.query(walks_->rows_page(std::move(continuation)));
     if (answer.failed_with(ErrorCode::kTableNotFound)) break;
     auto page = CO_TRY(std::move(answer));
     continuation = std::move(page.continuation);

@@ -9,9 +9,9 @@
 // Steps that are repeated after a crash change nothing.
 // For the kind denormalised, the entities are those that refer to others. The table of those others has a log of its
 // own, which is read beside the first; all entities that refer to a changed one are visited page by page (visits.h).
-// Runs on one strand.
+// Its parts: the reading of walks (walk.h), the entities that a walk found wrong (suspects.h), the visits of entities
+// that refer to changed ones (visits.h) and the notices of violations (violations.h). Runs on one strand.
 #pragma once
-#include <map>
 #include <memory>
 #include <string>
 
@@ -19,8 +19,10 @@
 #include "jobs/store/job_store.h"
 #include "workers/indexes/change_pace.h"
 #include "workers/indexes/change_reader.h"
-#include "workers/indexes/source_walk.h"
+#include "workers/indexes/suspects.h"
+#include "workers/indexes/violations.h"
 #include "workers/indexes/visits.h"
+#include "workers/indexes/walk.h"
 #include "workers/runtime/retry_policy.h"
 
 namespace tidemark::workers {
@@ -50,31 +52,12 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
  private:
-  /// The place of a walk; kept as JSON in the progress.
-  struct Walk {
-    bool over_rows = false;
-    bool over_blobs = false;  // after the rows
-    bool over_notes = false;  // after the rows and the blobs
-    std::string continuation;
-    std::uint64_t checked = 0;
-    std::uint64_t wrong = 0;
-    table_store::Version from = 0;  // the position when it began
-    std::int32_t asked = 0;         // scrubs that had been asked for by then
-    bool ended = false;             // its last page was read
-    bool after_loss = false;        // the log did not wait: rows may be left that no entity justifies
-    InTheWay in_the_way;            // found by the walk, and by reading the log since the walk began
-  };
-
-  /// The entities that a walk over the table deals with at once.
-  struct Stretch {
-    std::unique_ptr<Gathering> entities;
-    std::size_t count = 0;
-    std::string continuation;  // empty at the end
-  };
-  /// A stretch that was read before its turn.
-  struct Ahead {
-    std::string from;
-    Stretch stretch;
+  /// A table's log, and how far its changes have been taken.
+  struct FollowedLog {
+    std::shared_ptr<ChangeReader> reader;  // null if one table alone is followed
+    table_store::Position position;
+    table_store::NotesRead skip;  // of the position's page (ChangesPage)
+    bool read_to_end = false;     // since the last page of a walk
   };
 
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
@@ -107,31 +90,15 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> remove_orphaned_notes();
 
   [[nodiscard]] bool in_a_hurry() const;
+  [[nodiscard]] WalkReader::Mode mode() const;
   void begin_walk();
   void scrub_soon();
   Task<Result<void>> walk_page();
-  [[nodiscard]] bool reads_many() const;
-  Task<Result<Stretch>> read_stretch(std::string from);
-  Task<Result<void>> read_ahead(std::string from);
   Task<Result<void>> make_ahead_durable();
-  Task<Result<std::string>> walk_table();
-  Task<Result<std::string>> walk_rows();
-  Task<Result<std::string>> walk_blobs();
   void next_walk();
   void end_walk();
-  Task<void> tell_violations();
-  Task<Result<void>> tell_some(jobs::CallbackEndpoint endpoint);
-  void suspect(const Wrong& wrong);
-  void acquit(const table_store::ChangesPage& page, bool referred);
   Task<Result<void>> judge_suspects();
-  /// Returns how many entities to take at once, so that the index's own writes do not leave it too far behind.
-  [[nodiscard]] std::size_t most_at_once() const;
-  [[nodiscard]] ReadingEnd end_of_stretch() const;
-  [[nodiscard]] table_store::QueryRequest entities_page(std::string continuation) const;
-  [[nodiscard]] table_store::QueryRequest rows_page(std::string continuation) const;
-
   [[nodiscard]] Duration until_next() const;
-  [[nodiscard]] std::string walk_text() const;
   Task<Result<void>> flush();
   Task<Result<void>> drop();
 
@@ -145,30 +112,21 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   bool follows_ = false;       // the positions and visits are those from which the owner follows
   bool answers_told_ = false;  // the table store was told that the index answers queries
   Walk walk_;
-  std::optional<Ahead> ahead_;  // no change of an entity was taken from the log since it was read
-  /// The entities whose rows a page of a walk found wrong. The page was read after the position in the log, so the rows
-  /// may only be late. If the log is read to its end and does not name an entity, its rows were really wrong.
-  std::map<std::pair<std::string, std::string>, WrongEntity> suspects_;
-  table_store::Position position_;  // in the log of the entities
-  bool scrub_now_ = false;          // there may be room now for rows that had others in their way
-  bool scrub_again_ = false;        // the same has happened since the present walk began
-  table_store::NotesRead skip_;     // of the position's page (ChangesPage)
+  std::optional<WalkReader> walks_;
+  Suspects suspects_;
+  ViolationsTeller violations_;
+  FollowedLog entities_;
+  FollowedLog referred_;      // for the kind denormalised, if those are two tables
+  bool scrub_now_ = false;    // there may be room now for rows that had others in their way
+  bool scrub_again_ = false;  // the same has happened since the present walk began
   /// The rows show no later state: the log was read to its end, and since then only its changes were written.
   bool rows_are_of_position_ = false;
   std::uint32_t pages_in_a_row_ = 0;
   ChangePace pace_;
-  bool more_ = false;    // changes are waiting already
-  bool to_tell_ = true;  // an earlier owner may have left violations that nobody was told of
-  Duration tell_at_{};
+  bool more_ = false;  // changes are waiting already
   // For the kind denormalised:
-  const std::vector<std::string> taken_;                       // Definition::taken_properties()
-  std::shared_ptr<ChangeReader> entities_log_, referred_log_;  // if those are two tables
+  const std::vector<std::string> taken_;  // Definition::taken_properties()
   Visits visits_;
-  table_store::Position referred_position_;
-  table_store::NotesRead referred_skip_;
-  // True if the logs were read to their ends since the last page of a walk.
-  bool read_to_end_ = false;
-  bool referred_read_to_end_ = false;
   bool dirty_ = false;  // the progress is not written
   /// These tell whether the stored progress says less than it could: with two tables, it rises with the slower one.
   table_store::Position last_change_, position_told_;
