@@ -1,5 +1,4 @@
 // The change feeds of tables (model/feed.h): keeps a part of the log for readers, and reads it.
-#include <boost/asio/post.hpp>
 #include <charconv>
 
 #include "common/kv/key_codec.h"
@@ -8,9 +7,9 @@
 #include "table_store/storage/feed_rows.h"
 #include "table_store/storage/followed_logs.h"
 #include "table_store/storage/kept_changes.h"
+#include "table_store/storage/log_reading.h"
 #include "table_store/storage/table_changes.h"
 #include "table_store/storage/table_rows.h"
-#include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -92,7 +91,7 @@ class FeedReader {
       : request_(request), selected_(request.select), end_(std::move(end)) {
     for (const auto& log : logs) {
       const auto from = begin.logs[log.shard];
-      lanes_.push_back({&log.feed, log.rows->scan(notes_from(log.feed.feed, from.version, from.index)), {}});
+      lanes_.push_back({&log.feed, {log.rows->scan(notes_from(log.feed.feed, from.version, from.index))}});
     }
     page_.begin = page_.next = std::move(begin);
     std::ranges::sort(selected_);
@@ -105,7 +104,7 @@ class FeedReader {
 
   /// Reads a note; returns false at the end of the page.
   Result<bool> step() {
-    auto* lane = first();
+    auto* lane = first_lane(lanes_, [](const Lane& each) { return each.drop == 0; });
     const bool drops = lane == nullptr && find_drop();
     if (lane == nullptr && !drops) {
       end_lanes();
@@ -131,31 +130,17 @@ class FeedReader {
   /// A shard's log.
   struct Lane {
     const FeedRecord* feed = nullptr;
-    std::unique_ptr<kv::Cursor> cursor;
-    std::optional<NotePlace> next;
+    LogCursor log;
     std::uint64_t drop = 0;  // the next note is of this drop, in a divided store
   };
 
   Result<void> look(Lane& lane) {
-    lane.next.reset();
     lane.drop = 0;
-    if (!lane.cursor->valid()) return lane.cursor->status();
-    lane.next = place_of_note(lane.cursor->key());
-    if (!lane.next) return corrupt_record("note");
-    if (!lane.feed->division || !is_of_drop(lane.cursor->value())) return {};
-    const auto which = TRY(decode_note(lane.cursor->value())).row_key;
+    TRY(lane.log.look());
+    if (!lane.log.next || !lane.feed->division || !is_of_drop(lane.log.cursor->value())) return {};
+    const auto which = TRY(decode_note(lane.log.cursor->value())).row_key;
     std::from_chars(which.data(), which.data() + which.size(), lane.drop);
     return lane.drop != 0 ? Result<void>{} : corrupt_record("note");
-  }
-
-  /// Returns the lane with the lowest next version among those that do not wait for a drop; null if there is none.
-  Lane* first() {
-    Lane* lowest = nullptr;
-    for (auto& lane : lanes_) {
-      if (!lane.next || lane.drop != 0) continue;
-      if (lowest == nullptr || lane.next->version < lowest->next->version) lowest = &lane;
-    }
-    return lowest;
   }
 
   /// Finds the first drop of which every shard has its note. All lanes wait for a drop or are at their ends.
@@ -175,18 +160,18 @@ class FeedReader {
     std::optional<Change> drop;
     for (auto& lane : lanes_) {
       if (lane.drop != drop_) continue;
-      const auto index = static_cast<std::uint32_t>(lane.next->index);
+      const auto index = static_cast<std::uint32_t>(lane.log.next->index);
       if (drop) {
-        drop->elsewhere.push_back({shard_of(lane), {lane.next->version, index + 1}});
+        drop->elsewhere.push_back({shard_of(lane), {lane.log.next->version, index + 1}});
       } else {
         drop.emplace();
         drop->kind = ChangeKind::kDrop;
-        drop->version = lane.next->version;
+        drop->version = lane.log.next->version;
         drop->index = index;
         drop->shard = shard_of(lane);
       }
-      read_bytes_ += lane.cursor->value().size();
-      lane.cursor->next();
+      read_bytes_ += lane.log.cursor->value().size();
+      lane.log.cursor->next();
       TRY(look(lane));
     }
     pass(page_.next, *drop);
@@ -195,12 +180,12 @@ class FeedReader {
   }
 
   Result<void> add(Lane& lane) {
-    read_bytes_ += lane.cursor->value().size();
-    auto note = TRY(decode_note(lane.cursor->value()));
+    read_bytes_ += lane.log.cursor->value().size();
+    auto note = TRY(decode_note(lane.log.cursor->value()));
     auto& change = page_.changes.emplace_back();
     change.kind = kind_of(note);
-    change.version = lane.next->version;
-    change.index = static_cast<std::uint32_t>(lane.next->index);
+    change.version = lane.log.next->version;
+    change.index = static_cast<std::uint32_t>(lane.log.next->index);
     change.shard = shard_of(lane);
     reply_bytes_ += note.partition_key.size() + note.row_key.size();
     change.partition_key = std::move(note.partition_key);
@@ -211,7 +196,7 @@ class FeedReader {
     }
     if (request_.new_values && note.after) change.after = TRY(properties_in(*note.after));
     pass(page_.next, change);
-    lane.cursor->next();
+    lane.log.cursor->next();
     return look(lane);
   }
 
@@ -219,7 +204,7 @@ class FeedReader {
   void end_lanes() {
     for (auto& lane : lanes_) {
       auto& next = page_.next.logs[shard_of(lane)];
-      if (!lane.next) next = std::max(next, end_.logs[shard_of(lane)]);
+      if (!lane.log.next) next = std::max(next, end_.logs[shard_of(lane)]);
     }
   }
 
@@ -259,22 +244,16 @@ class FeedReader {
   FeedPage page_;
 };
 
-struct ReadPage {
-  std::uint64_t feed = 0;  // the number of the log
-  Position seen;           // the last versions that it can have
-  FeedPage page;
-};
-
-/// The snapshots end with this coroutine, so a request that waits for changes holds none.
-Task<Result<ReadPage>> read_page(FollowedLogs logs, const FeedRequest& request, bool shared) {
-  const auto executor = co_await asio::this_coro::executor;
+Task<Result<ReadPage<FeedPage>>> read_page(FollowedLogs logs, const FeedRequest& request, bool shared) {
   const auto [end, seen] = CO_TRY(end_of(logs));
   FeedReader reader(logs, request, CO_TRY(start_of(request, logs, end, shared)), end);
   CO_TRY(reader.open());
-  for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
-    if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
-  }
-  co_return ReadPage{logs.front().feed.feed, seen, reader.finish()};
+  CO_TRY(co_await read_in_slices(reader));
+  ReadPage<FeedPage> got{reader.finish()};
+  got.says_anything = !got.page.changes.empty();
+  got.feed = logs.front().feed.feed;
+  got.seen = seen;
+  co_return got;
 }
 
 }  // namespace
@@ -351,23 +330,14 @@ Result<std::vector<TableService::NamedFeed>> TableService::all_feeds(std::size_t
 Task<Result<FeedPage>> TableService::changes(std::string account, std::string table, FeedRequest request) {
   CO_TRY(check_request(request));
   const auto key = feed_key(account, table);
-  const auto end_of_wait = clock_.monotonic() + request.wait;
-  std::optional<ChangeWaits::Place> waiting;
-  for (bool last = request.wait == Duration::zero();;) {
-    const auto ticket = waiting ? waiting->ticket() : Signal::Ticket{};
-    auto read = CO_TRY(co_await read_page(CO_TRY(kept_logs_of(shards_, key)), request, shards_.shared()));
-    if (last || !read.page.changes.empty()) co_return std::move(read.page);
+  const auto read = [&]() -> Task<Result<ReadPage<FeedPage>>> {
+    auto got = CO_TRY(co_await read_page(CO_TRY(kept_logs_of(shards_, key)), request, shards_.shared()));
     // Later changes come after this place, wherever the request began.
     request.start = FeedStart::kPlace;
-    request.place = read.page.next;
-    if (!waiting) {
-      auto taken = waits_.take(read.feed);
-      if (taken.failed_with(ErrorCode::kUnavailable)) co_return std::move(read.page);  // the store ends
-      waiting.emplace(CO_TRY(std::move(taken)));
-    } else {
-      last = !co_await await_changes(*waiting, ticket, end_of_wait, std::move(read.seen));
-    }
-  }
+    request.place = got.page.next;
+    co_return got;
+  };
+  co_return co_await await_page<FeedPage>(request.wait, read);
 }
 
 Task<Result<void>> TableService::let_old_changes_go_on(std::size_t shard, const std::string& feed_key) {

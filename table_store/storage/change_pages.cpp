@@ -1,16 +1,15 @@
 // Pages of changes for followers (model/changes.h): the logs after a position, joined with the entities as they are
 // now. Each shard is read from one snapshot, in slices, between which the thread is given away.
-#include <boost/asio/post.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <unordered_map>
 
 #include "common/rpc/wire.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/followed_logs.h"
+#include "table_store/storage/log_reading.h"
 #include "table_store/storage/query_plan.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
-#include "table_store/storage/table_service.h"
 #include "table_store/storage/test_switches.h"
 
 namespace tidemark::table_store {
@@ -44,26 +43,19 @@ struct Lane {
   Version as_of = 0;
   Version after = 0;       // where the page begins
   std::uint32_t skip = 0;  // notes of the first transaction after it
-  std::unique_ptr<kv::Cursor> cursor = {};
-  std::optional<NotePlace> next = {};
+  LogCursor log = {};
   Version version = 0;  // of the transaction that was begun last
   Version through = 0;  // of the transaction before it
   std::uint32_t read_of_version = 0;
   bool dropped = false;  // with this transaction; the page reads no more of this log
   std::vector<Unread> unread = {};
 
-  Result<void> look() {
-    next.reset();
-    if (!cursor->valid()) return cursor->status();
-    next = place_of_note(cursor->key());
-    return next ? Result<void>{} : corrupt_record("note");
-  }
   Result<void> open() {
-    cursor = rows.scan(notes_after(capture->feed, after));
+    log.cursor = rows.scan(notes_after(capture->feed, after));
     version = after;
-    return look();
+    return log.look();
   }
-  [[nodiscard]] bool within_transaction() const { return next && version != after && next->version == version; }
+  [[nodiscard]] bool within_transaction() const { return log.next && version != after && log.next->version == version; }
 };
 
 std::vector<Property> properties_in(std::string_view block) {
@@ -94,11 +86,12 @@ class PageReader {
     }
     ++lane_->read_of_version;
     if (lane_->read_of_version > lane_->skip) {
-      page_.bytes += lane_->cursor->key().size() + lane_->cursor->value().size();
-      TRY(add(*lane_, TRY(decode_note(lane_->cursor->value()))));
+      const auto& cursor = *lane_->log.cursor;
+      page_.bytes += cursor.key().size() + cursor.value().size();
+      TRY(add(*lane_, TRY(decode_note(cursor.value()))));
     }
-    lane_->cursor->next();
-    TRY(lane_->look());
+    lane_->log.cursor->next();
+    TRY(lane_->log.look());
     return true;
   }
 
@@ -118,13 +111,11 @@ class PageReader {
   /// Returns the lane whose next transaction has the lowest version, but first the one whose transaction began in
   /// earlier pages; null if there is none.
   Lane* next_lane() {
-    Lane* lowest = nullptr;
-    for (auto& lane : lanes_) {
-      if (!lane.next || lane.dropped) continue;
-      if (lane.skip > 0 && lane.version == lane.after) return &lane;
-      if (lowest == nullptr || lane.next->version < lowest->next->version) lowest = &lane;
-    }
-    return lowest;
+    const auto begun = [](const Lane& lane) {
+      return lane.log.next && !lane.dropped && lane.skip > 0 && lane.version == lane.after;
+    };
+    const auto found = std::ranges::find_if(lanes_, begun);
+    return found != lanes_.end() ? &*found : first_lane(lanes_, [](const Lane& lane) { return !lane.dropped; });
   }
 
   /// Tells whether the lane's next note belongs to the page.
@@ -137,7 +128,7 @@ class PageReader {
     if (full || places_.size() >= limit_ || page_.changes >= kMostNotesOfAPage) return false;
     if (lane.version != lane.after) lane.skip = 0;
     lane.through = lane.version;
-    lane.version = lane.next->version;
+    lane.version = lane.log.next->version;
     lane.read_of_version = 0;
     return true;
   }
@@ -145,9 +136,9 @@ class PageReader {
   /// Sets the end of the page to where each lane has come.
   void end() {
     for (auto& lane : lanes_) {
-      page_.more = page_.more || lane.next;
+      page_.more = page_.more || lane.log.next;
       const auto whole = lane.within_transaction() ? lane.through : lane.version;
-      page_.through.shards.push_back(lane.next ? whole : lane.as_of);
+      page_.through.shards.push_back(lane.log.next ? whole : lane.as_of);
       page_.as_of.shards.push_back(lane.as_of);
     }
   }
@@ -292,10 +283,7 @@ ChangesPage no_page(const FeedView& view, const Position& after) {
 Task<Result<ChangesPage>> read_page(FeedView& view, std::uint32_t limit, const Selection& selection) {
   PageReader reader(std::move(view.lanes), limit, selection);
   CO_TRY(reader.open());
-  const auto executor = co_await asio::this_coro::executor;
-  for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
-    if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
-  }
+  CO_TRY(co_await read_in_slices(reader));
   co_return reader.finish();
 }
 
@@ -325,24 +313,17 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
   if (wait < Duration::zero() || wait > kMaxWaitForChanges)
     co_return fail(ErrorCode::kInvalidInput, "A wait is 0 to 5 seconds.");
   CO_TRY(check_selection(selection));
-  const auto end = clock_.monotonic() + wait;
-  std::optional<ChangeWaits::Place> place;
-  for (bool last = wait == Duration::zero();;) {
-    const auto ticket = place ? place->ticket() : Signal::Ticket{};
+  const auto read = [&]() -> Task<Result<ReadPage<ChangesPage>>> {
     auto view = CO_TRY(view_feed(shards_, account, table, follower));
     if (!begin_at(view, after, skip)) co_return fail_too_high(shards_);
     auto page = view.stale ? no_page(view, after) : CO_TRY(co_await read_page(view, limit, selection));
-    if (last || says_anything(page)) co_return page;
-    const auto feed = view.logs.front().feed.feed;
-    view = {};  // a waiting request holds no snapshots
-    if (!place) {
-      auto taken = waits_.take(feed);
-      if (taken.failed_with(ErrorCode::kUnavailable)) co_return page;  // the store ends
-      place.emplace(CO_TRY(std::move(taken)));
-    } else {
-      last = !co_await await_changes(*place, ticket, end, std::move(page.as_of));
-    }
-  }
+    ReadPage<ChangesPage> got{std::move(page)};
+    got.says_anything = says_anything(got.page);
+    got.feed = view.logs.front().feed.feed;
+    got.seen = got.page.as_of;
+    co_return got;
+  };
+  co_return co_await await_page<ChangesPage>(wait, read);
 }
 
 }  // namespace tidemark::table_store

@@ -235,6 +235,9 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
   void forget_notes(const std::string& feed_key, std::uint64_t feed, bool ended, const Executor& executor);
   /// Trims the log on the shards of this process.
   Task<Result<void>> trim_log(std::string feed_key);
+  /// Reads pages of a log until one says anything, or the time is over (storage/log_reading.h).
+  template <class Page, class Read>
+  Task<Result<Page>> await_page(Duration wait, Read read);
   /// Returns false at the end of the wait, and true if there are changes after the position `seen`, or there may be
   /// some on a shard that another process serves.
   Task<bool> await_changes(ChangeWaits::Place& place, Signal::Ticket ticket, Duration end, Position seen);
