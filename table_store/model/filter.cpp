@@ -10,7 +10,7 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr std::size_t kMaxFilterBytes = 32UL * 1024;
+constexpr std::size_t kMaxFilterBytes = 64UL * 1024;
 constexpr std::size_t kMaxEchoedBytes = 1024;
 constexpr int kMaxDepth = 512;
 
@@ -209,7 +209,7 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") 
 
 Result<Filter> Filter::parse(std::string_view text) {
   Filter filter;
-  if (text.size() > kMaxFilterBytes) return fail(ErrorCode::kInvalidInput, "The filter is longer than 32 KiB.");
+  if (text.size() > kMaxFilterBytes) return fail(ErrorCode::kInvalidInput, "The filter is longer than 64 KiB.");
   if (!is_valid_utf8(text)) return fail(ErrorCode::kInvalidInput, "The filter is not valid UTF-8.");
   if (is_blank(text)) return filter;
   auto root = TRY(Parser(text).parse());

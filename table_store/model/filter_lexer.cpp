@@ -92,7 +92,8 @@ FilterToken FilterLexer::word(std::size_t start) {
   if (iequals_ascii(text, "false")) return literal(false, start);
   // Exact case: `nan` and `inf` are ordinary property names in the wild.
   if (text == "NaN") return literal(std::numeric_limits<double>::quiet_NaN(), start);
-  if (text == "INF") return literal(std::numeric_limits<double>::infinity(), start);
+  // The .NET SDKs write `Infinity`.
+  if (text == "INF" || text == "Infinity") return literal(std::numeric_limits<double>::infinity(), start);
   return make(FilterToken::Kind::kWord, start);
 }
 

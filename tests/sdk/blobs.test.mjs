@@ -229,6 +229,23 @@ test("list: flat with metadata, in pages", async () => {
   assert.deepEqual(names, ["l/a", "l/b/1", "l/b/2", "l/c&<>", "l/d/x/y"]);
 });
 
+test("list: from a name on", async () => {
+  for (const name of ["s/a", "s/b/1", "s/b/2", "s/c"]) await put(name, name);
+  const names = async (query) => {
+    const answer = await wire("GET", `?restype=container&comp=list&prefix=s/&${query}`);
+    assert.equal(answer.status, 200);
+    return [...answer.text.matchAll(/<Name>([^<]+)<\/Name>/g)].map((found) => found[1]);
+  };
+  assert.deepEqual(await names("startFrom=s/b/2"), ["s/b/2", "s/c"]);
+  assert.deepEqual(await names("startFrom=s/b"), ["s/b/1", "s/b/2", "s/c"]);
+  assert.deepEqual(await names("startFrom=s/b/2&delimiter=/"), ["s/b/", "s/c"]);
+  assert.deepEqual(await names("startFrom=a"), ["s/a", "s/b/1", "s/b/2", "s/c"]);
+  assert.deepEqual(await names("startFrom=t"), []);
+  const first = await wire("GET", "?restype=container&comp=list&prefix=s/&startFrom=s/b&maxresults=1");
+  const [, marker] = first.text.match(/<NextMarker>([^<]+)</);
+  assert.deepEqual(await names(`startFrom=s/b&marker=${encodeURIComponent(marker)}`), ["s/b/2", "s/c"]);
+});
+
 test("list: a blob whose headers are no UTF-8 does not spoil it", { azurite: "blob-header-bytes" }, async () => {
   const dirty = { "x-ms-blob-type": "BlockBlob", "x-ms-blob-content-disposition": "inline; filename=\u00e9.txt" };
   // If the body is bytes, Node sends the headers as Latin-1.

@@ -70,10 +70,22 @@ describe("an absent property", () => {
   finds(things, "N eq 5", []);
 });
 
+describe("options of queries", () => {
+  const refuses = (option, status, code) => test(`${option} is refused`, { azurite: "table-query-options" }, async () => {
+    const answer = await raw("GET", `/${client.tableName}()?${option}`);
+    assert.deepEqual([answer.status, answer.json()["odata.error"].code], [status, code]);
+  });
+  refuses("$orderby=n", 501, "NotImplemented");
+  refuses("$skip=1", 501, "NotImplemented");
+  refuses("$what=1", 400, "InvalidInput");
+});
+
 describe("special doubles", () => {
   findsHere(values, "n eq NaN", "table-filter-specials", []);
   findsHere(values, "n eq INF", "table-filter-specials", ["inf"]);
   findsHere(values, "n gt -INF", "table-filter-specials", ["big", "double", "inf", "int", "long", "more"]);
+  findsHere(values, "n eq Infinity", "table-filter-specials", ["inf"]);
+  findsHere(values, "n gt -Infinity", "table-filter-specials", ["big", "double", "inf", "int", "long", "more"]);
 });
 
 describe("strings", () => {
