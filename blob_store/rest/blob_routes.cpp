@@ -202,8 +202,12 @@ BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Acc
                  clock, std::move(accounts), with_anybody(policy), service),
       service_(service) {}
 
+/// The container of the logs is there as soon as the blob service logs: hosts of Azure Functions look into it at once.
 Task<Result<void>> BlobRoutes::merge_properties(const std::string& account, std::string document) {
-  return service_.call(calls::SetServiceProperties{account, std::move(document)});
+  CO_TRY(co_await service_.call(calls::SetServiceProperties{account, std::move(document)}));
+  const auto stored = CO_TRY(service_.get_service_properties(account));
+  if (!analytics::wanted_by(protocol::StoreKind::kBlob, stored).logs()) co_return Result<void>{};
+  co_return co_await service_.call(calls::EnsureContainer{account, std::string(kLogContainer)});
 }
 
 Answer BlobRoutes::answer(Call& call) {

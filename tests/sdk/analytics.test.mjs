@@ -76,7 +76,9 @@ const records = async (service) => {
 const operations = async (service) => (await records(service)).map((fields) => fields[2]);
 
 before(async () => {
+  assert.equal(await logs.exists(), false);
   await blobs.setProperties(wanted("2.0"));
+  assert.deepEqual(await all(logs.listBlobsFlat()), [], "hosts of Azure Functions list it at once");
   await queues.setProperties(wanted("1.0"));
   await tables.setProperties(wanted("1.0"));
 
