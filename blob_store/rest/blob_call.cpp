@@ -96,9 +96,9 @@ bool speaks_before(const Call& call, std::string_view version) {
 }
 
 Result<void> check_offered(const Call& call) {
-  constexpr std::string_view kKept[] = {
-      "x-ms-encryption-key",       "x-ms-encryption-scope", "x-ms-source-encryption-", "x-ms-default-encryption-scope",
-      "x-ms-immutability-policy-", "x-ms-legal-hold",       "x-ms-structured-body"};
+  constexpr std::string_view kKept[] = {"x-ms-encryption-key",       "x-ms-encryption-scope",
+                                        "x-ms-source-encryption-",   "x-ms-default-encryption-scope",
+                                        "x-ms-immutability-policy-", "x-ms-legal-hold"};
   for (const auto& [name, value] : call.http.headers) {
     if (!iequals_ascii(std::string_view(name).substr(0, 5), "x-ms-")) continue;
     const auto wants = [&](std::string_view start) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "blob_store/model/conditions.h"
+#include "blob_store/rest/structured_body.h"
 #include "blob_store/storage/blob_service.h"
 #include "common/protocol/responses.h"
 #include "common/protocol/xml.h"
@@ -25,7 +26,8 @@ struct Call : service::Call {
   BlobService& service;
   std::string container, blob;  // decoded; empty if the URL has none
   std::optional<Stamp> snapshot;
-  TagCondition if_tags;  // one of the conditions of read_conditions()
+  TagCondition if_tags;                           // one of the conditions of read_conditions()
+  std::unique_ptr<StructuredContent> structured;  // the body, if it is a structured one
 
   /// Returns an empty text if the parameter is absent.
   [[nodiscard]] std::string_view parameter(std::string_view name) const {

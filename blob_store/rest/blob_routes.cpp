@@ -186,6 +186,31 @@ analytics::Operation named_by_headers(const Route& route, const http::Request& r
   return {};
 }
 
+/// Reads the body as a structured one if the request says so. Only content is sent and asked for in this form.
+Result<void> read_structured(Call& call, const Route& operation) {
+  const auto form = call.header(kStructuredBody);
+  if (form.empty()) return {};
+  const bool sends = operation.named.effect == kAddsBytes || operation.run == put_blob || operation.run == put_page;
+  if ((!sends && operation.run != read_blob) || (sends && names_source(call))) {
+    return fail(ErrorCode::kNotImplemented, "This operation has no structured body.");
+  }
+  if (!iequals_ascii(form, kStructuredForm)) return fail(protocol::invalid_header(kStructuredBody, form));
+  if (!sends) return {};
+  const auto text = call.header(kStructuredLength);
+  if (text.empty()) return fail(protocol::missing_header(kStructuredLength));
+  const auto length = parse_number<std::uint64_t>(text);
+  if (!length) return fail(protocol::invalid_header(kStructuredLength, text));
+  call.structured = std::make_unique<StructuredContent>(call.http, *length);
+  return {};
+}
+
+/// Tells the client that its structured body was understood.
+Answer acknowledged(Answer answer, std::string form) {
+  auto response = CO_TRY(co_await std::move(answer));
+  response.set(std::string(kStructuredBody), std::move(form));
+  co_return response;
+}
+
 /// Sets the status, and the headers for clients that read no body.
 void answer_as_source(const Error& refusal, http::Response& response) {
   const auto& status = refusal.fields[0].second;
@@ -226,7 +251,10 @@ Answer BlobRoutes::answer(Call& call) {
   if (call.snapshot && !operation.of_snapshots)
     co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
   if (operation.level == On::kBlob) call.note_part(call.container, call.blob);
-  co_return co_await operation.run(call);
+  CO_TRY(read_structured(call, operation));
+  auto answer = operation.run(call);
+  co_return co_await (call.structured ? acknowledged(std::move(answer), call.header(kStructuredBody))
+                                      : std::move(answer));
 }
 
 /// The request alone decides, so a refused one has a name as well.

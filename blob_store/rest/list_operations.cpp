@@ -99,7 +99,8 @@ Answer list_blobs(Call& call) {
   auto request = CO_TRY(read_list_request(call));
   request.delimiter = call.parameter("delimiter");
   // Inclusive; a marker goes on behind it.
-  if (const auto start = call.parameter("startfrom"); request.from.name < start) request.from = {std::string(start), {}};
+  if (const auto start = call.parameter("startfrom"); request.from.name < start)
+    request.from = {std::string(start), {}};
   request.with_snapshots = includes(call, "snapshots");
   request.with_deleted = includes(call, "deleted");
   request.with_uncommitted = includes(call, "uncommittedblobs");

@@ -95,6 +95,24 @@ Result<RangeHash> read_range_hash(const Call& call, const std::optional<ByteRang
   return hash;
 }
 
+class TextSource : public http::BodySource {
+ public:
+  explicit TextSource(std::string text) : text_(std::move(text)) {}
+  Task<Result<std::string>> next() override { co_return std::exchange(text_, {}); }
+
+ private:
+  std::string text_;
+};
+
+/// Sends the content of this length as a structured body.
+void send_structured(http::Response& response, std::uint64_t length) {
+  if (!response.source) response.source = std::make_unique<TextSource>(std::exchange(response.body, {}));
+  response.source = structured_source(std::move(response.source), length);
+  response.source_length = structured_length(length);
+  response.set(std::string(kStructuredBody), std::string(kStructuredForm));
+  response.set(std::string(kStructuredLength), std::to_string(length));
+}
+
 Result<http::Response> head(const Call& call) {
   auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = blob_response(call, blob, true);
@@ -134,6 +152,7 @@ Answer read_blob(Call& call) {
     response.source = std::make_unique<BlobSource>(std::move(reader));
     response.source_length = part.length;
   }
+  if (!call.header(kStructuredBody).empty()) send_structured(response, part.length);
   co_return response;
 }
 

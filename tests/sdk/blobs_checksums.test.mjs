@@ -99,3 +99,47 @@ describe("ranges", () => {
     isRefused(await wire("GET", "/checksums/large", { headers: { Range: "bytes=0-", "x-ms-range-get-content-crc64": "true" } }), 400, "OutOfRangeInput");
   });
 });
+
+describe("structured bodies", () => {
+  const form = "XSM/1.0; properties=crc64";
+  const number = (value, bytes) => {
+    const out = Buffer.alloc(8);
+    out.writeBigUInt64LE(BigInt(value));
+    return out.subarray(0, bytes);
+  };
+  /// Makes a message with one segment.
+  const message = (text, sum = crc[text]) => {
+    const sums = Buffer.from(sum, "base64");
+    const rest = Buffer.concat([number(1, 2), number(text.length, 8), Buffer.from(text), sums, sums]);
+    return Buffer.concat([number(1, 1), number(13 + rest.length, 8), number(1, 2), number(1, 2), rest]);
+  };
+  const headers = (text) => ({ "x-ms-structured-body": form, "x-ms-structured-content-length": String(text.length) });
+  const get = (name, more = {}) => wire("GET", `/checksums/${name}`, { headers: { "x-ms-structured-body": form, ...more } });
+
+  test("are received", { azurite: "blob-structured" }, async () => {
+    const answer = await put("structured", headers("hello world"), message("hello world"));
+    assert.deepEqual([answer.status, answer.headers["x-ms-structured-body"]], [201, form]);
+    assert.equal((await blob("structured").downloadToBuffer()).toString(), "hello world");
+    assert.equal((await blob("structured").getProperties()).contentLength, 11);
+    const staged = await wire("PUT", "/checksums/structured?comp=block&blockid=MQ==", { headers: headers("AAA"), body: message("AAA") });
+    assert.deepEqual([staged.status, staged.headers["x-ms-structured-body"]], [201, form]);
+    await blob("structured").commitBlockList(["MQ=="]);
+    assert.equal((await blob("structured").downloadToBuffer()).toString(), "AAA");
+  });
+  test("are sent, also for a range", { azurite: "blob-structured" }, async () => {
+    await put("sent", {}, "AAAhello world");
+    const answer = await get("sent", { "x-ms-range": "bytes=3-13" });
+    assert.equal(answer.status, 206);
+    assert.deepEqual(["x-ms-structured-body", "x-ms-structured-content-length", "content-length", "content-range"].map((name) => answer.headers[name]),
+      [form, "11", String(message("hello world").length), "bytes 3-13/14"]);
+    assert.deepEqual(answer.bytes, message("hello world"));
+  });
+  test("are checked", { azurite: "blob-structured" }, async () => {
+    isRefused(await put("bad", headers("AAA"), message("AAA", crc.BBB)), 400, "Crc64Mismatch");
+    isRefused(await put("bad", headers("AAAA"), message("AAA")), 400, "InvalidInput");
+    isRefused(await put("bad", headers("AAA"), message("AAA").subarray(0, -1)), 400, "InvalidInput");
+    isRefused(await put("bad", { "x-ms-structured-body": form }, message("AAA")), 400, "MissingRequiredHeader");
+    isRefused(await put("bad", { ...headers("AAA"), "x-ms-structured-body": "XSM/2.0" }, message("AAA")), 400, "InvalidHeaderValue");
+    assert.equal(await blob("bad").exists(), false);
+  });
+});

@@ -55,8 +55,9 @@ export function request(url, { method = "GET", headers = {}, body = "", signal }
       answer.on("data", (piece) => pieces.push(piece));
       answer.on("error", reject);
       answer.on("end", () => {
-        const text = Buffer.concat(pieces).toString("utf8");
-        resolve({ status: answer.statusCode, headers: answer.headers, text, json: () => JSON.parse(text) });
+        const bytes = Buffer.concat(pieces);
+        const text = bytes.toString("utf8");
+        resolve({ status: answer.statusCode, headers: answer.headers, bytes, text, json: () => JSON.parse(text) });
       });
     });
     sent.on("error", reject);

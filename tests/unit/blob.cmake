@@ -14,5 +14,6 @@ tidemark_test(blob_test LABEL unit COST 100
     ${CMAKE_CURRENT_LIST_DIR}/blob_property_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_service_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_shards_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_structured_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_tags_test.cpp
   LINK tidemark_blob_server tidemark_memory_engine)
