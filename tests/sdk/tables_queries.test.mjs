@@ -80,6 +80,15 @@ describe("options of queries", () => {
   refuses("$what=1", 400, "InvalidInput");
 });
 
+test("a filter names 200 keys", { azurite: "table-many-keys" }, async () => {
+  const key = (n) => `of-an-activation-in-a-directory-of-grains-${"x".repeat(30)}-${n}`;
+  for (const n of [7, 120, 199]) await client.createEntity({ partitionKey: key(n), rowKey: key(n) });
+  const pairs = Array.from({ length: 200 }, (_, n) => `(PartitionKey eq '${key(n)}' and RowKey eq '${key(n)}')`);
+  const answer = await raw("GET", `/${client.tableName}()?$filter=${encodeURIComponent(pairs.join(" or "))}`);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.json().value.map((found) => found.RowKey).sort(), [key(120), key(199), key(7)].sort());
+});
+
 describe("special doubles", () => {
   findsHere(values, "n eq NaN", "table-filter-specials", []);
   findsHere(values, "n eq INF", "table-filter-specials", ["inf"]);
