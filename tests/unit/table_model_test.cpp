@@ -164,11 +164,11 @@ TEST(Filter, Bounds) {
   EXPECT_FALSE(Filter::parse(nested(513)).has_value());
   EXPECT_FALSE(Filter::parse(nested(10000)).has_value());
   std::string longest = "n eq 5";
-  longest.resize(32 * 1024, ' ');
+  longest.resize(64 * 1024, ' ');
   EXPECT_TRUE(Filter::parse(longest).has_value());
   EXPECT_FALSE(Filter::parse(longest + " ").has_value());
   std::string chain = "n eq 1";
-  while (chain.size() < 32000) chain += " or n eq 1";
+  while (chain.size() < 65000) chain += " or n eq 1";
   EXPECT_TRUE(Filter::parse(chain).has_value());
 }
 
