@@ -33,6 +33,7 @@ Answer get_account(Call&) {
 }
 
 Answer list_containers(Call& call) {
+  CO_TRY(check_included(call, {"metadata", "deleted", "system"}));
   auto request = CO_TRY(read_list_request(call));
   request.with_system = includes(call, "system");
   auto page = CO_TRY(call.service.list_containers(call.account(), request));

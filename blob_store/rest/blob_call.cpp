@@ -5,6 +5,7 @@
 #include "blob_store/model/names.h"
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
+#include "common/base/text.h"
 #include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store {
@@ -157,6 +158,17 @@ std::string write_marker(const ListPlace& next) {
 bool includes(const Call& call, std::string_view what) {
   const auto list = "," + to_lower_ascii(call.parameter("include")) + ",";
   return list.find("," + std::string(what) + ",") != std::string::npos;
+}
+
+Result<void> check_included(const Call& call, std::initializer_list<std::string_view> known) {
+  for (auto left = call.parameter("include"); !left.empty();) {
+    const auto what = take_item(left);
+    const auto is_what = [what](std::string_view each) { return iequals_ascii(each, what); };
+    if (!what.empty() && std::ranges::none_of(known, is_what)) {
+      return fail(protocol::invalid_parameter("include", call.parameter("include")));
+    }
+  }
+  return {};
 }
 
 void begin_list(protocol::XmlWriter& out, const Call& call) {

@@ -68,6 +68,8 @@ Result<ContentHeaders> read_content_headers(const Call& call, bool plain);
 Result<ListRequest> read_list_request(const Call& call, std::size_t most = 5000);
 std::string write_marker(const ListPlace& next);
 bool includes(const Call& call, std::string_view what);
+/// Checks that the parameter `include` names nothing else. kInvalidQueryParameterValue.
+Result<void> check_included(const Call& call, std::initializer_list<std::string_view> known);
 /// Begins <EnumerationResults> and repeats the parameters of the request.
 void begin_list(protocol::XmlWriter& out, const Call& call);
 

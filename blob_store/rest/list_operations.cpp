@@ -96,6 +96,12 @@ void write_item(protocol::XmlWriter& out, const ListedBlob& item, const Wanted& 
 }  // namespace
 
 Answer list_blobs(Call& call) {
+  // Versions, policies and permissions are not kept, so there are none to include.
+  CO_TRY(check_included(call, {"snapshots", "metadata", "uncommittedblobs", "copy", "deleted", "tags", "versions",
+                               "deletedwithversions", "immutabilitypolicy", "legalhold", "permissions"}));
+  if (!call.parameter("endbefore").empty()) {
+    co_return fail(ErrorCode::kNotImplemented, "endBefore is for lists in Apache Arrow, which are not offered.");
+  }
   auto request = CO_TRY(read_list_request(call));
   request.delimiter = call.parameter("delimiter");
   // Inclusive; a marker goes on behind it.

@@ -80,6 +80,8 @@ const cases = {
     ["a page of no blobs", "GET", "?restype=container&comp=list&maxresults=0", {}, "", 400, "OutOfRangeQueryParameterValue", "blob-error-codes"],
     ["a page of less", "GET", "?restype=container&comp=list&maxresults=-1", {}, "", 400, "OutOfRangeQueryParameterValue", "blob-error-codes"],
     ["a page of many words", "GET", "?restype=container&comp=list&maxresults=many", {}, "", 400, "InvalidQueryParameterValue", "blob-error-codes"],
+    ["something unknown to include", "GET", "?restype=container&comp=list&include=metadata,colour", {}, "", 400, "InvalidQueryParameterValue", "blob-error-codes"],
+    ["an end without Arrow", "GET", "?restype=container&comp=list&endBefore=b", {}, "", 501, "NotImplemented", "blob-error-codes"],
     ["snapshots below a delimiter", "GET", "?restype=container&comp=list&include=snapshots&delimiter=/", {}, "", 400, "InvalidQueryParameterValue", "blob-error-codes"],
     ["a list of no kind of blocks", "GET", "/block?comp=blocklist&blocklisttype=some", {}, "", 400, "InvalidQueryParameterValue", "blob-error-codes"],
     ["a range behind the end", "GET", "/block", { "x-ms-range": "bytes=4-" }, "", 416, "InvalidRange", "blob-error-codes"],
