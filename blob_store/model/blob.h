@@ -89,6 +89,12 @@ struct Blob {
   }
 };
 
+/// Returns the name of the tier as the service spells it: those of block blobs, such as Cool, and those of page blobs,
+/// such as P30. Nothing if there is no such tier.
+std::optional<std::string_view> find_tier(std::string_view name);
+/// Tells whether a blob of this type may be in this tier. Append blobs have none.
+bool may_have_tier(BlobType type, std::string_view tier);
+
 /// Blobs in this tier cannot be read, changed or replaced, only deleted or moved to another tier.
 inline constexpr std::string_view kArchive = "Archive";
 inline bool is_archived(const Blob& blob) { return blob.tier == kArchive; }

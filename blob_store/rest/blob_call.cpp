@@ -82,12 +82,10 @@ Result<TagCondition> read_tag_condition(const Call& call, std::string_view heade
 }
 
 Result<std::string> read_tier(const Call& call) {
-  constexpr std::string_view kTiers[] = {"Hot", "Cool", "Cold", kArchive};
   const auto text = call.header("x-ms-access-tier");
   if (text.empty()) return std::string();
-  const auto* tier = std::ranges::find_if(kTiers, [&](std::string_view each) { return iequals_ascii(each, text); });
-  if (tier == std::end(kTiers)) return fail(protocol::invalid_header("x-ms-access-tier", text));
-  return std::string(*tier);
+  const auto tier = find_tier(text);
+  return tier ? Result<std::string>(*tier) : fail(protocol::invalid_header("x-ms-access-tier", text));
 }
 
 bool speaks_before(const Call& call, std::string_view version) {

@@ -19,7 +19,7 @@ void write_lease(protocol::XmlWriter& out, const Lease& lease, Time now) {
 }
 
 void write_tier(protocol::XmlWriter& out, const Blob& blob) {
-  if (blob.type != BlobType::kBlock) return;
+  if (blob.type != BlobType::kBlock && blob.tier.empty()) return;
   out.element("AccessTier", blob.tier.empty() ? "Hot" : blob.tier);
   if (blob.tier.empty()) {
     out.element("AccessTierInferred", "true");

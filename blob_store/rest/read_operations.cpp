@@ -68,7 +68,7 @@ http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
 }
 
 void add_tier(http::Response& response, const Blob& blob) {
-  if (blob.type != BlobType::kBlock) return;
+  if (blob.type != BlobType::kBlock && blob.tier.empty()) return;
   response.set("x-ms-access-tier", blob.tier.empty() ? "Hot" : blob.tier);
   if (blob.tier.empty()) {
     response.set("x-ms-access-tier-inferred", "true");

@@ -30,11 +30,10 @@ Result<NewContent> read_new_content(const Call& call, bool plain) {
   return content;
 }
 
-/// Append blobs and page blobs have no tier, as in the service's standard accounts.
-Result<void> refuse_tier(const Call& call) {
-  const auto tier = call.header("x-ms-access-tier");
-  if (tier.empty()) return {};
-  return fail(protocol::invalid_header("x-ms-access-tier", tier, "Only block blobs have a tier."));
+Result<void> check_tier(const Call& call, BlobType type) {
+  const auto tier = TRY(read_tier(call));
+  if (tier.empty() || may_have_tier(type, tier)) return {};
+  return fail(protocol::invalid_header("x-ms-access-tier", tier, "A blob of this type cannot be in this tier."));
 }
 
 /// Blocks need the permission to write or, in signatures of this version and later, the permission to create the blob.
@@ -53,14 +52,16 @@ Answer put_blob(Call& call) {
     co_return new_blob ? co_await put_blob_from_url(call) : co_await copy_blob(call);
   }
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
-  CO_TRY(type == "BlockBlob" ? Result<void>() : refuse_tier(call));
   if (type == "AppendBlob") {
+    CO_TRY(check_tier(call, BlobType::kAppend));
     co_return co_await create_append_blob(call, CO_TRY(read_new_content(call, false)), std::move(conditions));
   }
   if (type == "PageBlob") {
+    CO_TRY(check_tier(call, BlobType::kPage));
     co_return co_await create_page_blob(call, CO_TRY(read_new_content(call, false)), std::move(conditions));
   }
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
+  CO_TRY(check_tier(call, BlobType::kBlock));
   auto content = CO_TRY(read_new_content(call, true));
   CO_TRY(check_put(call, content.metadata));
   auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
@@ -101,6 +102,7 @@ Answer put_block(Call& call) {
 Answer put_block_list(Call& call) {
   CO_TRY(admit_blocks(call));
   auto conditions = write_conditions(call);
+  CO_TRY(check_tier(call, BlobType::kBlock));
   auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
   auto choices = CO_TRY(parse_block_list(text));
   auto content = CO_TRY(read_new_content(call, false));

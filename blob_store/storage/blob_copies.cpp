@@ -33,8 +33,8 @@ Result<void> check_target(const CopyRequest& request, const Blob& source, const 
   if (request.needs_endless_lease && current && current->lease.locked(now) && current->lease.duration_s >= 0) {
     return fail(ErrorCode::kInfiniteLeaseDurationRequired);
   }
-  if (!request.tier.empty() && type != BlobType::kBlock) {
-    return fail(ErrorCode::kInvalidHeaderValue, "Only block blobs have a tier.");
+  if (!request.tier.empty() && !may_have_tier(type, request.tier)) {
+    return fail(ErrorCode::kInvalidHeaderValue, "A blob of this type cannot be in this tier.");
   }
   // A block blob has no holes.
   if (request.as_new_block_blob && source.type == BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);

@@ -152,3 +152,14 @@ test("appending to a page blob is refused", async () => {
   await refused(container.getAppendBlobClient("other").appendBlock("x", 1), 409, "InvalidBlobType");
   await refused(container.getPageBlobClient("missing").uploadPages(page("a"), 0, 512), 404, "BlobNotFound");
 });
+
+test("a tier of page blobs is recorded", { azurite: "blob-page-tiers" }, async () => {
+  const blob = await fresh("tiered", 512, { tier: "P20" });
+  assert.equal((await blob.getProperties()).accessTier, "P20");
+  await blob.setAccessTier("p30");
+  const { accessTier, accessTierInferred } = await blob.getProperties();
+  assert.deepEqual([accessTier, accessTierInferred], ["P30", undefined]);
+  const [listed] = await collect(container.listBlobsFlat({ prefix: "tiered" }));
+  assert.equal(listed.properties.accessTier, "P30");
+  await refused(fresh("tiered", 512, { tier: "Cool" }), 400, "InvalidHeaderValue");
+});
