@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/encoding.h"
 #include "common/base/text.h"
 
 namespace tidemark::blob_store {
