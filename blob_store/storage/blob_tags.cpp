@@ -144,7 +144,10 @@ Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditio
         auto found = TRY(find_version(txn, generation, ref));
         if (!found) return fail(ErrorCode::kBlobNotFound);
         auto& blob = *found;
-        if (!may_have_tier(blob.type, tier)) return fail(ErrorCode::kInvalidBlobType);
+        if (!may_have_tier(blob.type, tier)) {
+          const bool block = blob.type == BlobType::kBlock;
+          return fail(block ? ErrorCode::kInvalidHeaderValue : ErrorCode::kInvalidBlobType);
+        }
         // Like a read, it needs no lease.
         TRY(admit_read(conditions, blob, clock_.now()));
         rehydrated = is_archived(blob) && tier != kArchive;

@@ -16,7 +16,7 @@ struct ServerOptions {
   std::uint16_t port = 0;       // 0 for any free port, see port()
   std::optional<int> listener;  // from keep_listening(): used instead of a new one at `port`
   unsigned threads = 2;
-  std::size_t max_header_bytes = 64UL << 10;  // the request line included
+  std::size_t max_header_bytes = 64UL << 10;              // the request line included
   std::size_t max_connections = 4096;                     // beyond these, the longest idle one is closed; else 503
   std::size_t max_connections_of_address = 2048;          // more are answered with 503 and closed
   std::size_t max_body_memory = 512UL << 20;              // of all bodies that are read whole; 503 beyond

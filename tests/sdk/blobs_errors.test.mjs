@@ -148,7 +148,7 @@ const cases = {
     ["a copy of a block blob over a page blob", "PUT", "/taken-page", { "x-ms-copy-source": `${block.url}?${accountSas()}` }, "", 409, "InvalidBlobType", "blob-overwritten-type"],
     ["a write over what is archived", "PUT", "/archived", blockBlob, "x", 409, "BlobArchived"],
     ["a seal of a block blob", "PUT", "/block?comp=seal", {}, "", 409, "InvalidBlobType", "blob-error-codes"],
-    ["a tier of page blobs for a block blob", "PUT", "/block?comp=tier", { "x-ms-access-tier": "P10" }, "", 409, "InvalidBlobType", "blob-error-codes"],
+    ["a tier of page blobs for a block blob", "PUT", "/block?comp=tier", { "x-ms-access-tier": "P10" }, "", 400, "InvalidHeaderValue", "blob-error-codes"],
     ["a tier of a page blob", "PUT", "/page?comp=tier", { "x-ms-access-tier": "Cool" }, "", 409, "InvalidBlobType", "blob-error-codes"],
     ["an append to what is sealed", "PUT", "/sealed?comp=appendblock", {}, "x", 409, "BlobIsSealed"],
     ["a read of what is archived", "GET", "/archived", {}, "", 409, "BlobArchived"],
