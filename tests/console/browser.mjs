@@ -40,6 +40,9 @@ export class Sight {
     await until(async () => (await this.page.locator("[aria-busy]").count()) === 0, `${target} is there`);
   }
 
+  /// Has the page ask again at once, as it does when its user comes back to it.
+  async comeBack() { await this.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); }
+
   async signIn(as = token) {
     await this.open("/");
     await this.page.getByLabel("Token").fill(as);
@@ -69,6 +72,11 @@ export class Browser {
   async page(options = {}) {
     const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(waitMs);
+    return this.pageOf(context);
+  }
+
+  /// Opens another page of the same user.
+  async pageOf(context) {
     const page = await context.newPage();
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.stack}`));
     page.on("console", (message) => { if (/Content Security Policy|Refused to/.test(message.text())) this.complaints.push(message.text()); });

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { Browser, inState } from "./browser.mjs";
-import { Stack, until } from "./stack.mjs";
+import { Browser } from "./browser.mjs";
+import { Stack } from "./stack.mjs";
 
 const tokens = { viewer: "the-token-of-a-viewer", operator: "the-token-of-an-operator", admin: "the-token-of-an-admin" };
 
@@ -16,13 +16,6 @@ function writeTokens(roles) {
   const file = path.join(stack.data, "tokens.json");
   writeFileSync(file, JSON.stringify({ tokens: roles.map((role) => ({ name: `some.${role}`, role, token: tokens[role] })) }), { mode: 0o600 });
   return file;
-}
-
-async function poisonOf(source, rowKey) {
-  const job = await stack.submit({ kind: "archive", source, destination: "Old", partitionKey: "p", rowKey });
-  // The record says that the job is poisoned a little before the message is in the poison queue.
-  await until(() => stack.call("GET", `/v1/poison/${job.id}`).catch(() => null), `the message of ${job.id}`);
-  return job;
 }
 
 before(async () => {
@@ -45,7 +38,7 @@ describe("roles", () => {
   const changes = /Redrive|Delete|Edit|Submit|Limit|Cancel|Pause$|New|Move|Upload|Declare|Drop|Rebuild|Scrub|Run/;
 
   test("a viewer is offered nothing that the api would refuse", async () => {
-    const bad = await poisonOf("NotSeen", "one");
+    const bad = await stack.poisoned("NotSeen", "one");
     await stack.call("PUT", "/v1/containers/pictures");
     await stack.call("PUT", "/v1/indexes/by-amount", { kind: "lists", source: "Orders", by: ["Amount"], destination: "ByAmount" });
     await stack.call("PUT", "/v1/schedules/nightly", { cron: "@daily", job: { kind: "copy", source: "Orders", destination: "Nightly", filter: "" } }, { "If-None-Match": "*" });
@@ -106,7 +99,7 @@ describe("two people at once", () => {
   });
 
   test("a reason arrives whatever its letters, and the trail is searched", async () => {
-    const bad = await poisonOf("NotSeen", "two");
+    const bad = await stack.poisoned("NotSeen", "two");
     await operator.see(`/poison/${bad.id}`);
     await operator.button("Delete…").click();
     await operator.dialog().getByLabel("Reason").fill("größer als 5 €");

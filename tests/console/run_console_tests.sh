@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Runs one of the tests of the console, PART.test.mjs, in Debian's chromium over a stack of its own.
-#   run_console_tests.sh BIN_DIR PART [SCREENSHOT_DIR]     views, with a directory: writes the pictures of docs/console.md there
+#   run_console_tests.sh BIN_DIR PART
+#   run_console_tests.sh BIN_DIR pictures DIR     writes the pictures of docs/console.md to DIR
 # Node modules are installed once into node_modules beside this script (not tracked by git).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ $# -ge 2 ] && [ -f "$here/$2.test.mjs" ] || { echo "usage: $0 BIN_DIR views|rights|hostile|bulk|hour [SCREENSHOT_DIR]" >&2; exit 2; }
+usage() { echo "usage: $0 BIN_DIR page|poison|jobs|tables|stores|rights|hostile|bulk|hour, or $0 BIN_DIR pictures DIR" >&2; exit 2; }
+[ $# -ge 2 ] && [ -f "$here/$2.test.mjs" ] || usage
+[ "$2" != pictures ] || [ $# -eq 3 ] || usage
 export TIDEMARK_BIN=$(cd "$1" && pwd)
-export TIDEMARK_SCREENSHOTS=${3:+$(cd "$3" && pwd)}
+export TIDEMARK_PICTURES=${3:+$(cd "$3" && pwd)}
 cd "$here"
 command -v chromium-headless-shell >/dev/null || { echo "chromium-headless-shell is missing: scripts/setup --tests installs it" >&2; exit 1; }
 mkdir -p node_modules

@@ -81,6 +81,14 @@ export class Stack {
   }
 
   submit(spec) { return this.call("POST", "/v1/jobs", spec); }
+
+  /// Submits a job that fails, since its table is missing; returns it when its message is poison, which is a little later
+  /// than its record says.
+  async poisoned(source, rowKey) {
+    const job = await this.submit({ kind: "archive", source, destination: "Old", partitionKey: "p", rowKey });
+    await until(() => this.call("GET", `/v1/poison/${job.id}`).catch(() => null), `the message of ${job.id}`);
+    return job;
+  }
 }
 
 /// Waits until the condition holds.

@@ -32,6 +32,10 @@ def bearer(token):
     return {"Authorization": f"Bearer {token}"}
 
 
+CALLERS = {"without a token": {}, "an unknown token": bearer("the-token-of-nobody"),
+           **{role: bearer(token) for role, token in TOKENS.items()}}
+
+
 def write_private(path, text):
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
@@ -43,6 +47,19 @@ def tokens_text(tokens):
     return json.dumps({"tokens": entries})
 
 
+def reload(child, said):
+    """Sends SIGHUP and waits until the process confirms it."""
+    before = child.log(1 << 20).count(said)
+    child.signal(signal.SIGHUP)
+    wait_until(lambda: child.log(1 << 20).count(said) > before, f"{child.name} says {said!r}")
+
+
+def run(name, *arguments, token=TOKEN):
+    """Runs a program to its end."""
+    return subprocess.run([program(name), *arguments], env=clean_environment({"TIDEMARK_TOKEN": token}), capture_output=True,
+                          text=True, timeout=60)
+
+
 class RightsTest(StackTest):
     maxDiff = 2000
 
@@ -52,6 +69,7 @@ class RightsTest(StackTest):
         cls.tokens_file = os.path.join(cls.stack.directory, "tokens.json")
         cls.accounts_file = os.path.join(cls.stack.directory, "accounts")
         cls.write_tokens()
+        cls.stack.start("blob_store")  # the api would wait for one that is away
         cls.stack.up(api_arguments=("--tokens-file", cls.tokens_file))
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.http = HttpClient(cls.stack.ports["api"])
@@ -76,50 +94,53 @@ class RightsTest(StackTest):
         self.assertEqual(len(found), 1, f"entries of request {request_id}")
         return found[0]
 
-    def reload(self, name, said):
-        """Sends SIGHUP and waits until the process confirms it."""
-        child = self.stack.children[name]
-        before = child.log(1 << 20).count(said)
-        child.signal(signal.SIGHUP)
-        wait_until(lambda: child.log(1 << 20).count(said) > before, f"{name} says {said!r}")
+    def reload(self, said):
+        reload(self.stack.children["api"], said)
+
+    def another_api(self, name, *arguments, **more):
+        """Returns another api of the stack, and a client of it."""
+        child = self.stack.launch(name, "api", "--name", name, "--port", "0", *arguments, **more).await_ready()
+        return child, HttpClient(int(child.ready["port"]))
 
     def operations(self):
+        """Every operation of the description, with the role that it needs."""
         document = self.api.call("GET", "/openapi.json")
-        for path, item in document["paths"].items():
-            for method in METHODS:
-                if method in item:
-                    yield method.upper(), path, item[method]["x-tidemark-role"]
+        return [(method.upper(), path, item[method]["x-tidemark-role"])
+                for path, item in document["paths"].items() for method in METHODS if method in item]
 
     def test_every_operation_with_every_role(self):
         """An operation that a role may not call is refused and recorded; one that it may call is let through, even if
         it then fails."""
-        seen = 0
+        refused = {}  # by the id of the request
         for method, template, needed in self.operations():
             path = re.sub(r"\{[a-z]+\}", "Unknown1", template)
-            for role, token in TOKENS.items():
+            body = {} if method in ("PUT", "POST", "PATCH") else None
+            for role, headers in CALLERS.items():
                 with self.subTest(operation=f"{method} {template}", role=role):
-                    body = {} if method in ("PUT", "POST", "PATCH") else None
-                    status, headers, answer = self.send(method, path, bearer(token), body)
-                    if ROLES.index(role) >= ROLES.index(needed):
+                    status, answered, answer = self.send(method, path, headers, body)
+                    if role in TOKENS:
+                        wanted = ROLES.index(role) >= ROLES.index(needed)
+                    else:
+                        wanted = needed == "none" or template == "/metrics"  # which is open on loopback
+                    if wanted:
                         self.assertNotIn(status, (401, 403))
-                        continue
-                    self.assertEqual((status, answer["code"]), (403, "AuthorizationPermissionMismatch"))
-                    self.assertIn(needed, answer["detail"])
-                    entry = self.entry_of(headers["x-request-id"])
-                    self.assertEqual((entry["actor"], entry["role"], entry["outcome"], entry["status"], entry["code"]),
-                                     (role + "-name", role, "refused", 403, answer["code"]))
-                    seen += 1
-            if needed == "none" or template == "/metrics":  # /metrics is open on loopback
-                continue
-            with self.subTest(operation=f"{method} {template}", role="none"):
-                self.assertEqual(self.send(method, path, bearer("the-token-of-nobody"), {})[0], 401)
-        self.assertGreater(seen, 30)
+                    elif role not in TOKENS:
+                        self.assertEqual(status, 401)
+                    else:
+                        self.assertEqual((status, answer["code"]), (403, "AuthorizationPermissionMismatch"))
+                        self.assertIn(needed, answer["detail"])
+                        refused[answered["x-request-id"]] = (role + "-name", role, "refused", 403, answer["code"])
+        self.assertGreater(len(refused), 30)
+        entered = [(entry["requestId"], tuple(entry[name] for name in ("actor", "role", "outcome", "status", "code")))
+                   for entry in self.entries() if entry["requestId"] in refused]
+        self.assertCountEqual(entered, refused.items())
 
     def test_what_strangers_try_is_counted_and_leaves_no_entry(self):
         def count():
             text = self.http.ask("GET", "/metrics")[1].decode()
             return float(re.search(r"^tidemark_api_unauthorized_total (\S+)", text, re.M)[1])
-        before, entries = count(), len(self.entries())
+        told = "a request without a known token"
+        before, entries, lines = count(), len(self.entries()), self.stack.children["api"].log(1 << 20).count(told)
         for _ in range(50):
             self.assertEqual(self.send("POST", "/v1/jobs", bearer("the-token-of-nobody"), {})[0], 401)
             self.assertEqual(self.send("DELETE", "/v1/poison/x", {})[0], 401)
@@ -127,7 +148,7 @@ class RightsTest(StackTest):
         self.assertEqual(len(self.entries()), entries)
         log = self.stack.children["api"].log(1 << 20)
         self.assertIn("a request without a known token was refused address=127.0.0.1", log)
-        self.assertLess(log.count("a request without a known token"), 90)
+        self.assertLess(log.count(told) - lines, 90)
         self.assertNotIn("the-token-of-nobody", log)
 
     def test_what_is_done_is_entered(self):
@@ -205,33 +226,34 @@ class RightsTest(StackTest):
                    "the trail is written again")
 
     def test_some_of_an_operation_may_need_more(self):
-        operator, admin = bearer(TOKENS["operator"]), bearer(TOKENS["admin"])
-        self.assertEqual(self.send("PATCH", "/v1/kinds/copy", operator, {"paused": True})[0], 200)
-        self.assertEqual(self.send("PATCH", "/v1/kinds/copy", operator, {"paused": False})[0], 200)
-        status, answered, _ = self.send("PATCH", "/v1/kinds/copy", operator, {"maxRunning": 3})
-        self.assertEqual((status, self.entry_of(answered["x-request-id"])["outcome"]), (403, "refused"))
-        self.assertEqual(self.send("PATCH", "/v1/kinds/copy", admin, {"maxRunning": 0})[0], 200)
-        adopt = {"kind": "adopt", "directory": "nas", "notBefore": "2100-01-01T00:00:00Z"}
-        hidden = {"kind": "delete", "source": "Somewhere", "filter": "", "notBefore": "2100-01-01T00:00:00Z", "then": {
-            "kind": "adopt", "directory": "nas"}}
-        for job in (adopt, hidden):
-            self.assertEqual(self.send("POST", "/v1/jobs", operator, job)[0], 403, job)
-            self.assertEqual(self.send("POST", "/v1/jobs/batch", operator, {"jobs": [job]})[0], 403, job)
-            self.assertEqual(self.send("POST", "/v1/jobs", admin, job)[0], 202, job)
+        later = {"notBefore": "2100-01-01T00:00:00Z"}
+        plain = {"kind": "delete", "source": "Somewhere", "filter": ""}
+        adopt = {"kind": "adopt", "directory": "nas", **later}
+        hidden = {**plain, **later, "then": {"kind": "adopt", "directory": "nas"}}
         schedule = {"cron": "0 3 1 1 *", "job": {"kind": "adopt", "directory": "nas"}}
-        self.assertEqual(self.send("PUT", "/v1/schedules/adoption", operator, schedule)[0], 403)
-        self.assertEqual(self.send("PUT", "/v1/schedules/adoption", admin, schedule)[0], 201)
-        self.assertEqual(self.send("POST", "/v1/schedules/adoption/run", operator)[0], 403)
-        self.assertEqual(self.send("POST", "/v1/schedules/none/run", operator)[0], 404)
-        self.assertEqual(self.send("POST", "/v1/schedules/adoption/run", admin)[0], 202)
         queues = QueueClient(self.stack.ports["queue_service"])
         queues.create("tidemark-jobs-poison")
-        plain = {"kind": "delete", "source": "Somewhere", "filter": ""}
-        for job, status in ((adopt, 403), (hidden, 403), (plain, 202)):
-            redrive = f"/v1/poison/{queues.put('tidemark-jobs-poison', json.dumps(job))}/redrive"
-            self.assertEqual(self.send("POST", redrive, operator)[0], status, job)
-            if status == 403:
-                self.assertEqual(self.send("POST", redrive, admin)[0], 202, job)
+        redrives = [f"/v1/poison/{queues.put('tidemark-jobs-poison', json.dumps(job))}/redrive"
+                    for job in (adopt, hidden, plain)]
+        for method, path, body, *wanted in (
+                ("PATCH", "/v1/kinds/copy", {"paused": True}, 200, 200),
+                ("PATCH", "/v1/kinds/copy", {"paused": False}, 200, 200),
+                ("PATCH", "/v1/kinds/copy", {"maxRunning": 3}, 403, 200),
+                ("PATCH", "/v1/kinds/copy", {"maxRunning": 0}, 403, 200),
+                *(("POST", "/v1/jobs/batch", {"jobs": [job]}, 403, 200) for job in (adopt, hidden)),
+                *(("POST", "/v1/jobs", job, 403, 202) for job in (adopt, hidden)),
+                ("PUT", "/v1/schedules/adoption", schedule, 403, 201),
+                ("POST", "/v1/schedules/adoption/run", None, 403, 202),
+                ("POST", "/v1/schedules/none/run", None, 404, 404),
+                ("POST", redrives[0], None, 403, 202),
+                ("POST", redrives[1], None, 403, 202),
+                ("POST", redrives[2], None, 202, 404)):
+            for role, status_wanted in zip(("operator", "admin"), wanted):
+                with self.subTest(role=role, operation=f"{method} {path}", body=body):
+                    status, answered, answer = self.send(method, path, bearer(TOKENS[role]), body)
+                    self.assertEqual(status, status_wanted, answer)
+                    if status == 403:
+                        self.assertEqual(self.entry_of(answered["x-request-id"])["outcome"], "refused")
 
     def log_in(self, token, headers=None):
         status, answered, who = self.send("POST", "/v1/session", headers or {}, {"token": token})
@@ -284,8 +306,7 @@ class RightsTest(StackTest):
 
     def test_a_cookie_of_https_is_for_https_alone(self):
         ca, leaf = make_certificates(self.stack.directory)
-        child = self.stack.launch("api-tls", "api", "--name", "api-tls", "--port", "0", "--tls-certificate-file",
-                                  leaf + ".pem", "--tls-key-file", leaf + ".key").await_ready()
+        child, _ = self.another_api("api-tls", "--tls-certificate-file", leaf + ".pem", "--tls-key-file", leaf + ".key")
         connection = http.client.HTTPSConnection("localhost", int(child.ready["port"]), timeout=60,
                                                  context=ssl.create_default_context(cafile=ca))
         self.addCleanup(connection.close)
@@ -296,8 +317,7 @@ class RightsTest(StackTest):
 
     def test_failed_logins_are_limited(self):
         """Uses an api of its own, since the address has to wait afterwards."""
-        child = self.stack.launch("api-logins", "api", "--name", "api-logins", "--port", "0").await_ready()
-        client = HttpClient(int(child.ready["port"]))
+        child, client = self.another_api("api-logins")
         statuses = [client.send("POST", "/v1/session", JSON, json.dumps({"token": "wrong" * 4}))[0] for _ in range(12)]
         self.assertEqual(statuses, [401] * 10 + [503] * 2)
         status, headers, _ = client.send("POST", "/v1/session", JSON, json.dumps({"token": TOKEN}))
@@ -307,9 +327,7 @@ class RightsTest(StackTest):
         self.assertEqual(child.terminate(), 0)
 
     def test_open(self):
-        child = self.stack.launch("api-open", "api", "--name", "api-open", "--port", "0", "--open", "true",
-                                  environment={"TIDEMARK_TOKEN": ""}).await_ready()
-        client = HttpClient(int(child.ready["port"]))
+        child, client = self.another_api("api-open", "--open", "true", environment={"TIDEMARK_TOKEN": ""})
         for method, body in (("GET", None), ("POST", json.dumps({"token": "any"}))):
             status, headers, content = client.send(method, "/v1/session", JSON, body)
             self.assertEqual((status, json.loads(content)), (200, {"name": "open", "role": "admin", "via": "open"}))
@@ -323,17 +341,17 @@ class RightsTest(StackTest):
         self.assertEqual(self.send("GET", "/v1/session", bearer(fresh))[0], 401)
         self.write_tokens(("newcomer", "viewer", fresh))
         self.addCleanup(self.write_tokens)
-        self.reload("api", "the tokens were read again")
+        self.reload("the tokens were read again")
         cookie = {"Cookie": self.log_in(fresh)[1].split(";")[0]}
         self.assertEqual(self.send("GET", "/v1/session", cookie)[2]["role"], "viewer")
         self.write_tokens(("newcomer", "operator", fresh))
-        self.reload("api", "the tokens were read again")
+        self.reload("the tokens were read again")
         self.assertEqual(self.send("GET", "/v1/session", cookie)[2]["role"], "operator", "of a session, too")
         write_private(self.tokens_file, "{broken " + fresh)
-        self.reload("api", "the tokens are kept")
+        self.reload("the tokens are kept")
         self.assertEqual(self.send("GET", "/v1/session", bearer(fresh))[0], 200)
         self.write_tokens()
-        self.reload("api", "the tokens were read again")
+        self.reload("the tokens were read again")
         self.assertEqual(self.send("GET", "/v1/session", bearer(fresh))[0], 401)
         self.assertEqual(self.send("GET", "/v1/session", cookie)[0], 401, "the session ends with its token")
         log = self.stack.children["api"].log(1 << 20)
@@ -344,7 +362,7 @@ class RightsTest(StackTest):
         fresh = "the-token-of-a-listener"
         self.write_tokens(("listener", "viewer", fresh))
         self.addCleanup(self.write_tokens)
-        self.reload("api", "the tokens were read again")
+        self.reload("the tokens were read again")
         later = {"kind": "delete", "source": "Somewhere", "filter": "", "notBefore": "2100-01-01T00:00:00Z"}
         job = self.send("POST", "/v1/jobs", bearer(TOKENS["operator"]), later)[2]
         _, cookie, who = self.log_in(TOKENS["viewer"])
@@ -357,7 +375,7 @@ class RightsTest(StackTest):
             streams.append(connection.getresponse())
             self.assertEqual(streams[-1].status, 200)
         self.write_tokens()
-        self.reload("api", "the tokens were read again")
+        self.reload("the tokens were read again")
         self.assertEqual(self.send("DELETE", "/v1/session", {**by_cookie, "X-CSRF-Token": who["csrfToken"]})[0], 204)
         latest = time.monotonic() + 60
         for stream in streams:
@@ -366,9 +384,7 @@ class RightsTest(StackTest):
 
     def test_the_stacks_own_token_changes_too(self):
         path = os.path.join(self.stack.data, "run", "token")
-        child = self.stack.launch("api-own", "api", "--name", "api-own", "--port", "0",
-                                  environment={"TIDEMARK_TOKEN": ""}).await_ready()
-        client = HttpClient(int(child.ready["port"]))
+        child, client = self.another_api("api-own", environment={"TIDEMARK_TOKEN": ""})
 
         def stored():
             with open(path, encoding="ascii") as file:
@@ -376,7 +392,7 @@ class RightsTest(StackTest):
         old = stored()
         self.assertEqual(client.send("GET", "/v1/session", bearer(old))[0], 200)
         os.remove(path)
-        self.reload("api-own", "the tokens were read again")
+        reload(child, "the tokens were read again")
         self.assertEqual([client.send("GET", "/v1/session", bearer(token))[0] for token in (old, stored())], [401, 200])
         self.assertEqual(child.terminate(), 0)
 
@@ -386,14 +402,12 @@ class RightsTest(StackTest):
                                 (tokens_text([]), 0o644, "chmod")):
             write_private(path, text)
             os.chmod(path, mode)
-            done = subprocess.run([program("api"), "--data", self.stack.data, "--name", "api-wrong", "--port", "0",
-                                   "--tokens-file", path], env=clean_environment(), capture_output=True, text=True, timeout=60)
+            done = run("api", "--data", self.stack.data, "--name", "api-wrong", "--port", "0", "--tokens-file", path)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)
 
     def command(self, *arguments, token=TOKEN):
-        done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments],
-                              env=clean_environment({"TIDEMARK_TOKEN": token}), capture_output=True, text=True, timeout=60)
+        done = run("tidemark", "--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments, token=token)
         return done.returncode, done.stdout, done.stderr
 
     def test_the_command_line(self):
@@ -462,23 +476,25 @@ class SignaturesTest(StackTest):
 
     def test_of_a_queue_and_of_blobs(self):
         self.queues.create("granted")
-        url = self.issue(kind="queue", name="granted", permissions="a", expiresIn=60)[1]["url"]
-        message = "<QueueMessage><MessageText>hi</MessageText></QueueMessage>"
-        self.assertEqual(self.use("POST", url.replace("/granted?", "/granted/messages?"), message)[0], 201)
-        self.assertEqual(self.use("GET", url.replace("/granted?", "/granted/messages?"))[0], 403)
         self.blobs.create_container("granted")
         self.blobs.put("granted", "a%20blob%2B", b"content")
-        url = self.issue(kind="blob", name="granted/a blob+", permissions="r", expiresIn=60)[1]["url"]
-        self.assertEqual(self.use("GET", url), (200, b"content"))
-        url = self.issue(kind="container", name="granted", permissions="rl", expiresIn=60)[1]["url"]
-        self.assertEqual(self.use("GET", url + "&restype=container&comp=list")[0], 200)
-        url = self.issue(kind="container", name="granted", permissions="r", expiresIn=60, ip="10.0.0.1-10.0.0.9")[1]["url"]
-        self.assertEqual(self.use("GET", url.replace("granted?", "granted/a%20blob%2B?"))[0], 403)
-        url = self.issue(kind="container", name="granted", permissions="r", expiresIn=60, protocol="https")[1]["url"]
-        self.assertEqual(self.use("GET", url.replace("granted?", "granted/a%20blob%2B?"))[0], 403)
-        url = self.issue(kind="container", name="granted", permissions="r", startsAt="2100-01-01T00:00:00Z",
-                         expiresAt="2100-01-01T01:00:00Z")
-        self.assertEqual(url[0], 400)
+        message = "<QueueMessage><MessageText>hi</MessageText></QueueMessage>"
+        messages, blob = ("/granted?", "/granted/messages?"), ("/granted?", "/granted/a%20blob%2B?")
+        for order, method, (where, there), ending, body, wanted in (
+                ({"kind": "queue", "permissions": "a"}, "POST", messages, "", message, 201),
+                ({"kind": "queue", "permissions": "a"}, "GET", messages, "", None, 403),
+                ({"kind": "blob", "name": "granted/a blob+", "permissions": "r"}, "GET", ("", ""), "", None, 200),
+                ({"kind": "container", "permissions": "rl"}, "GET", ("", ""), "&restype=container&comp=list", None, 200),
+                ({"kind": "container", "permissions": "r", "ip": "10.0.0.1-10.0.0.9"}, "GET", blob, "", None, 403),
+                ({"kind": "container", "permissions": "r", "protocol": "https"}, "GET", blob, "", None, 403)):
+            with self.subTest(**order, method=method):
+                url = self.issue(**{"name": "granted", "expiresIn": 60, **order})[1]["url"]
+                status, content = self.use(method, url.replace(where, there) + ending, body)
+                self.assertEqual(status, wanted)
+                if order["kind"] == "blob":
+                    self.assertEqual(content, b"content")
+        self.assertEqual(self.issue(kind="container", name="granted", permissions="r", startsAt="2100-01-01T00:00:00Z",
+                                    expiresAt="2100-01-01T01:00:00Z")[0], 400)
 
     def test_of_an_account_needs_an_admin(self):
         order = {"kind": "account", "services": "tq", "resourceTypes": "sco", "permissions": "rl", "expiresIn": 60}
@@ -519,9 +535,8 @@ class SignaturesTest(StackTest):
 
     def test_on_the_command_line(self):
         self.tables.create_table("Shell")
-        done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", "sas", "table",
-                               "Shell", "--permissions", "r", "--expires-in", "60"], env=clean_environment(),
-                              capture_output=True, text=True, timeout=60)
+        done = run("tidemark", "--api", f"http://127.0.0.1:{self.stack.ports['api']}", "sas", "table", "Shell",
+                   "--permissions", "r", "--expires-in", "60")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.use("GET", done.stdout.strip().replace("Shell?", "Shell()?"))[0], 200)
 
@@ -568,28 +583,23 @@ class RotationTest(unittest.TestCase):
         target = "/devstoreaccount1/Tables?" if child.name == "table_store" else "/devstoreaccount1/?comp=list&"
         return HttpClient(int(child.ready["port"])).send("GET", target + sas, {"x-ms-version": "2019-02-02"})[0]
 
-    def reload(self, child, said):
-        before = child.log(1 << 20).count(said)
-        child.signal(signal.SIGHUP)
-        wait_until(lambda: child.log(1 << 20).count(said) > before, f"{child.name} says {said!r}")
-
     def rotate(self, stack, child, path):
         old, new = self.KEYS
         write_private(path, f"devstoreaccount1:{old}\n")
-        self.reload(child, "the accounts were read again")
+        reload(child, "the accounts were read again")
         self.assertEqual((self.ask(child, old), self.ask(child, new)), (200, 403))
         write_private(path, f"devstoreaccount1:{new}:{old}\n")
-        self.reload(child, "the accounts were read again")
+        reload(child, "the accounts were read again")
         self.assertEqual((self.ask(child, old), self.ask(child, new)), (200, 200))
         for broken in ("", "devstoreaccount1:c2hvcnQ=\n", "UPPER:AAAA"):
             write_private(path, broken)
-            self.reload(child, "the accounts are kept")
+            reload(child, "the accounts are kept")
         os.chmod(path, 0o644)
-        self.reload(child, "the accounts are kept")
+        reload(child, "the accounts are kept")
         os.chmod(path, 0o600)
         self.assertEqual((self.ask(child, old), self.ask(child, new)), (200, 200))
         write_private(path, f"devstoreaccount1:{new}\nsecond:{old}\n")
-        self.reload(child, "the accounts were read again")
+        reload(child, "the accounts were read again")
         self.assertEqual((self.ask(child, old), self.ask(child, new)), (403, 200))
         log = child.log(1 << 20)
         for secret in (old, new, "c2hvcnQ"):
@@ -601,8 +611,7 @@ class RotationTest(unittest.TestCase):
             for text, more, why in (("", (), "names no account"), ("mine", (), "key"),
                                     (f"mine:{self.KEYS[0]}", ("--accounts", f"mine:{self.KEYS[0]}"), "exclude")):
                 write_private(path, text)
-                done = subprocess.run([program("table_store"), "--data", stack.data, "--port", "0", "--accounts-file", path,
-                                       *more], env=clean_environment(), capture_output=True, text=True, timeout=60)
+                done = run("table_store", "--data", stack.data, "--port", "0", "--accounts-file", path, *more)
                 self.assertEqual((done.returncode, why in done.stderr), (2, True), done.stderr)
 
 

@@ -1,0 +1,234 @@
+// Jobs, their groups, limits and schedules.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { wrongsOf } from "./axe.mjs";
+import { inState } from "./browser.mjs";
+import { until } from "./stack.mjs";
+import { badge, browser, button, dialog, heading, onAnotherPage, open, overOneStack, page, rows, sight, stack } from "./views.mjs";
+
+overOneStack();
+
+describe("jobs", () => {
+  test("a form made from the description plans, then submits; progress is live", async () => {
+    await open("/jobs/new");
+    await page.getByLabel("Kind").selectOption("copy");
+    await page.getByLabel(/^Source(?! ?account)/i).fill("Orders");
+    await page.getByLabel(/^Destination(?! ?account)/i).fill("Copies");
+    await page.getByLabel("Every entity of the table").check();
+    await page.getByText("What all jobs have").click();
+    await page.getByLabel("Max per second").fill("4");  // slow enough to be seen
+    await button(/^Plan/).click();
+    await page.getByText("Would touch").waitFor();
+    await button(/^Submit/).click();
+    await heading(/copy Orders → Copies/);
+    await page.getByText("live", { exact: true }).waitFor();
+    await badge("running");
+    const done = async () => Number(await page.locator(".figure-value").first().innerText());
+    const first = await done();
+    await until(async () => (await done()) > first, "the number rises");
+    await badge("succeeded");
+  });
+
+  test("a pause asks for nothing", async () => {
+    const end = await onAnotherPage();
+    await page.clock.install();
+    await open("/jobs");
+    await rows("Jobs").first().waitFor();
+    await page.keyboard.press("p");
+    await page.getByText("Updates are paused").waitFor();
+    let asked = 0;
+    page.on("request", (request) => { if (request.url().includes("/v1/")) asked += 1; });
+    const job = await stack.submit({ kind: "copy", source: "Orders", destination: "Copies2", filter: "" });
+    await inState(stack, job.id, "succeeded");
+    await page.evaluate(() => { window.dispatchEvent(new Event("focus")); document.dispatchEvent(new Event("visibilitychange")); });
+    await page.clock.runFor(60_000);
+    assert.equal(asked, 0);
+    await page.keyboard.press("p");
+    await page.getByText("Copies2").first().waitFor();
+    await end();
+  });
+
+  test("where events cannot be had, a job is asked for now and then", async () => {
+    const end = await onAnotherPage();
+    await page.route("**/events", (route) => route.abort());
+    const job = await stack.submit({ kind: "copy", source: "Orders", destination: "Asked", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await open(`/jobs/${job.id}`);
+    await page.getByText("updated every 2 s").waitFor();
+    await stack.call("POST", `/v1/jobs/${job.id}/cancel`);
+    await badge("cancelled");
+    await end();
+  });
+
+  test("what a job did is undone, after it was planned", async () => {
+    const job = await stack.submit({ kind: "archive", source: "Orders", destination: "Undone", partitionKey: "p3", rowKey: "007" });
+    await inState(stack, job.id, "succeeded");
+    await open(`/jobs/${job.id}`);
+    await button("Undo…").click();
+    await heading("Submit a job");
+    await button(/^Plan/).click();
+    await page.getByText("Would touch").waitFor();
+    await button(/^Submit: touches 1/).click();
+    await heading(/^undo/);
+    await badge("succeeded");
+    assert.equal((await stack.call("GET", "/v1/tables/Orders/entity?partitionKey=p3&rowKey=007")).Amount, 7);
+  });
+
+  test("a search over very many says how far it is, stops, and goes on when it is asked to", async () => {
+    const end = await onAnotherPage();
+    let pages = 0;
+    const told = [];
+    // Answers as the api does where little is found: short pages that say how much was searched.
+    await page.route(/\/v1\/jobs\?.*state=cancelled/, async (route) => {
+      pages += 1;
+      if (pages > 1) told.push(await page.locator(".more").innerText());
+      await route.fulfill({ json: { jobs: [], searched: 30_000, continuation: String(pages) } });
+    });
+    await open("/jobs?state=cancelled");
+    await page.getByText("0 jobs shown among the newest 120,000; there are more").waitFor();
+    assert.match(told.at(-1), /among the newest 90,000; looking on/);
+    assert.equal(pages, 4);
+    await button("Search on").click();
+    await page.getByText("among the newest 240,000").waitFor();
+    await end();
+  });
+
+  test("filters combine in the address, and back takes them off", async () => {
+    await open("/jobs");
+    await page.getByLabel("state").selectOption("succeeded");
+    await page.getByLabel("kind").selectOption("copy");
+    await until(() => /state=succeeded/.test(page.url()) && /kind=copy/.test(page.url()), "both in the address");
+    await rows("Jobs").first().waitFor();
+    await until(async () => (await rows("Jobs").allTextContents()).every((text) => text.includes("copy")), "only what the filters let through");
+    const link = rows("Jobs").first().getByRole("link");
+    assert.equal(await link.textContent(), `…${(await link.getAttribute("href")).slice(-8)}`);
+    await page.keyboard.press("j");
+    await page.locator("tr[aria-current=true]").waitFor();
+    await page.keyboard.press("Enter");
+    await heading(/copy/);
+    await page.goBack();
+    assert.match(page.url(), /kind=copy/);
+  });
+
+  test("a kind is paused, its job waits and is cancelled, and is run again with changes", async () => {
+    await open("/limits");
+    const row = page.getByRole("row", { name: /^merge/ });
+    await row.getByRole("button", { name: "Pause" }).click();
+    await row.getByText("paused").waitFor();
+    await row.getByRole("button", { name: "Resume" }).click();
+    await row.getByText("paused").waitFor({ state: "detached" });
+    const job = await stack.submit({ kind: "delete", source: "Copies2", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await open(`/jobs/${job.id}`);
+    await button("Cancel…").click();
+    await dialog().getByLabel("Reason").fill("not now");
+    await button("Cancel the job", dialog()).click();
+    await badge("cancelled");
+    await button("Run again, with changes…").click();
+    await heading("Submit a job");
+    assert.equal(await page.getByLabel(/^Source(?! ?account)/i).inputValue(), "Copies2");
+    assert.ok(await page.getByLabel("Every entity of the table").isChecked());
+  });
+
+  test("a Double of a job stays one when it is run again", async () => {
+    const job = await stack.submit('{"kind":"merge","source":"Orders","partitionKey":"p1","rowKey":"001","set":{"Whole":5.0,"Large":1e+300,"Small":1}}');
+    await inState(stack, job.id, "succeeded");
+    await open(`/jobs/${job.id}`);
+    await button("Run again, with changes…").click();
+    await heading("Submit a job");
+    assert.match(await page.locator("[name=set]").inputValue(), /"Whole":5\.0\b/);
+    assert.match(await page.locator("[name=set]").inputValue(), /"Large":1e\+300\b/);
+    await page.locator(".json", { hasText: '"Whole": 5.0' }).waitFor();
+  });
+
+  test("a group is counted", async () => {
+    await stack.call("POST", "/v1/jobs/batch", { group: "both", jobs: [{ kind: "copy", source: "Orders", destination: "Group1", filter: "" }, { kind: "copy", source: "Orders", destination: "Group2", filter: "" }] });
+    await open("/groups/both");
+    await heading("Group both");
+    await until(async () => (await page.locator(".figure", { hasText: "succeeded" }).locator(".figure-value").innerText()) === "2", "both succeeded");
+  });
+});
+
+describe("limits", () => {
+  test("a limit is set, and taken away", async () => {
+    await open("/limits");
+    const row = page.getByRole("row", { name: /^rekey/ });
+    await row.getByRole("button", { name: "Limit…" }).click();
+    await dialog().getByLabel("Entities a second").fill("77");
+    await button("Save", dialog()).click();
+    await row.getByText("77").waitFor();
+    await button("New limit…").click();
+    await dialog().getByLabel("Table").fill("Orders");
+    await dialog().getByLabel("At once").fill("2");
+    await button("Save", dialog()).click();
+    await rows("Limits of tables and partitions").getByText("Orders").waitFor();
+    await rows("Limits of tables and partitions").first().getByRole("button", { name: "Change…" }).click();
+    await dialog().getByLabel("At once").fill("0");
+    await button("Save", dialog()).click();
+    await page.getByText("No table and no partition has a limit").waitFor();
+    await stack.call("PATCH", "/v1/kinds/rekey", { maxPerSecond: 0 });
+  });
+
+  test("a limit of the partition without a name is changed, and not one of its table", async () => {
+    await stack.call("PATCH", "/v1/limits", { scope: "partition", name: "Orders", partitionKey: "", maxRunning: 2 });
+    await open("/limits");
+    const row = rows("Limits of tables and partitions");
+    await row.getByRole("button", { name: "Change…" }).click();
+    await dialog().getByLabel("At once").fill("3");
+    await button("Save", dialog()).click();
+    await row.getByText("3", { exact: true }).waitFor();
+    const told = (await stack.call("GET", "/v1/limits")).limits.filter((each) => each.name === "Orders");
+    assert.deepEqual(told.map((each) => [each.scope, each.partitionKey, each.maxRunning]), [["partition", "", 3]]);
+    await stack.call("PATCH", "/v1/limits", { scope: "partition", name: "Orders", partitionKey: "", maxRunning: 0 });
+  });
+});
+
+describe("schedules", () => {
+  test("a schedule is made, run, paused and deleted", async () => {
+    await open("/schedules");
+    await button("New schedule…").click();
+    await dialog().getByLabel("Name").fill("nightly");
+    await dialog().getByLabel("Schedule, as JSON").fill(JSON.stringify({ cron: "@daily", job: { kind: "copy", source: "Orders", destination: "Nightly", filter: "" } }));
+    await button("Save", dialog()).click();
+    await heading("nightly");
+    await button("Pause").click();
+    await button("Resume").waitFor();
+    await button("Edit…").click();
+    const text = dialog().getByLabel("Schedule, as JSON");
+    await text.fill((await text.inputValue()).replace("@daily", "@hourly"));
+    await button("Save", dialog()).click();
+    await page.getByText("@hourly").first().waitFor();
+    await button("Run now…").click();
+    await button("Run now", dialog()).click();
+    await heading(/copy Orders → Nightly/);
+    await open("/schedules/nightly");
+    await button("Delete…").click();
+    await dialog().getByLabel("Reason").fill("tried");
+    await button("Delete", dialog()).click();
+    await page.getByText("There is no schedule.").waitFor();
+  });
+
+  test("a schedule is not saved over what another has changed since it was opened", async () => {
+    const schedule = (cron) => ({ cron, job: { kind: "copy", source: "Orders", destination: "Weekly", filter: "" } });
+    await stack.call("PUT", "/v1/schedules/weekly", schedule("@weekly"), { "If-None-Match": "*" });
+    await open("/schedules/weekly");
+    await button("Edit…").click();
+    await stack.call("PUT", "/v1/schedules/weekly", schedule("@yearly"), { "If-Match": "*" });
+    await sight.comeBack();
+    await page.locator("code", { hasText: "@yearly" }).waitFor({ state: "attached" });
+    await button("Save", dialog()).click();
+    await dialog().getByText("UpdateConditionNotSatisfied").waitFor();
+    assert.equal((await stack.call("GET", "/v1/schedules/weekly")).cron, "@yearly");
+    await stack.call("DELETE", "/v1/schedules/weekly", undefined, { "If-Match": "*" });
+  });
+});
+
+describe("what others need", () => {
+  const views = ["/jobs", "/jobs/new", "/schedules", "/limits", "/groups/both"];
+  const dialogs = [["/limits", "Limit…"], ["/schedules", "New schedule…"]];
+
+  test("axe finds nothing wrong, neither in the light nor in the dark", async () => {
+    const one = await stack.poisoned("Seen", "one");
+    assert.deepEqual(await wrongsOf(sight, [...views, `/jobs/${one.id}`], dialogs), []);
+  });
+});
+
+test("nothing complained: no error, no refusal of the policy, no request elsewhere", () => browser.nothingComplained());
