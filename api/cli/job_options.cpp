@@ -2,67 +2,143 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <set>
+#include <functional>
+#include <optional>
 
 #include "api/cli/answers.h"
 #include "api/cli/numbers.h"
 #include "jobs/kinds/kinds.h"
+#include "jobs/spec/job_spec.h"
 #include "jobs/spec/names.h"
 #include "jobs/spec/spec_members.h"
 
 namespace tidemark::cli {
 namespace {
 
-using jobs::KindOption;
-using Form = KindOption::Form;
+using jobs::Member;
+using nlohmann::json;
 
-/// Options of more than one kind, or of every job.
-constexpr KindOption kCommonOptions[] = {
-    {"--source", "source", "table to read"},
-    {"--destination", "destination", "table to write; created if absent"},
-    {"--source-account", "sourceAccount", "account of the source, if it is not that of the jobs"},
-    {"--destination-account", "destinationAccount", "account of the destination, likewise"},
-    {"--partition-key", "partitionKey", "one entity"},
-    {"--row-key", "rowKey", "one entity"},
-    {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
-    {"--priority", "priority", "high, normal or low"},
-    {"--queue", "queue", "put it on a queue with workers of its own; default: those of the priorities"},
-    {"--not-before", "notBefore", "time of the earliest start: 2026-01-31T22:00:00Z, or \"2026-01-31 23:00\" here",
-     Form::kTime},
-    {"--max-attempts", "maxAttempts", "attempts before the job becomes poison", Form::kNumber},
-    {"--max-affected", "maxAffected", "stop instead of changing more entities than this", Form::kNumber},
-    {"--max-per-second", "maxPerSecond", "entities a second", Form::kNumber},
-    {"--keep-hours", "keepHours", "keep the record so long after the end", Form::kNumber},
-    {"--retry-base-ms", "retryBaseMs", "greatest delay before the first retry", Form::kNumber},
-    {"--retry-cap-ms", "retryCapMs", "greatest delay before any retry", Form::kNumber},
-    {"--then", "then", "the job that follows its success, as JSON", Form::kJson},
+enum class Form : std::uint8_t { kText, kTime, kNumber, kFlag, kNames, kHeaders, kValues, kEndpoint, kJson };
+
+struct JobOption {
+  std::string flag;
+  std::string member;  // of the job, or of `object`
+  std::string object;  // set: `member` is in this member of the job
+  std::string meaning;
+  Form form = Form::kText;
 };
 
-/// Returns "archive, unarchive: a container instead of a table; offload: for the values".
-std::string meaning_of(std::string_view flag) {
-  std::vector<std::pair<std::string, std::vector<std::string_view>>> meanings;  // each with its kinds
-  jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
-    for (const auto& option : Spec::kOptions) {
-      if (option.flag != flag) continue;
-      auto known = std::ranges::find(meanings, option.meaning, [](const auto& each) { return each.first; });
-      if (known == meanings.end()) known = meanings.insert(known, {option.meaning, {}});
-      known->second.push_back(Spec::kName);
+struct KindOptions {
+  std::string_view kind;
+  std::vector<JobOption> options;
+};
+
+/// The order of the help, where it is not the order of the members: that one is also the order in which jobs are read
+/// and written, which cannot change.
+constexpr std::string_view kFirst[] = {
+    "--source",  "--destination",  "--source-account", "--destination-account", "--partition-key",
+    "--row-key", "--max-affected", "--max-per-second", "--idempotency-key",     "--priority",
+    "--queue",   "--not-before",   "--max-attempts",   "--keep-hours"};
+constexpr std::string_view kLast[] = {"--table",  "--secret", "--timeout-ms", "--filter",
+                                      "--header", "--body",   "--on-end"};
+
+/// The help does not show them, although kinds with a filter take them; that of rekey does, where they are inner
+/// members.
+constexpr std::string_view kUnshown[] = {"--partition-key", "--row-key"};
+
+bool is_shown(const JobOption& option) {
+  return !option.object.empty() || std::ranges::find(kUnshown, option.flag) == std::end(kUnshown);
+}
+
+std::ptrdiff_t place_in_help(std::string_view flag) {
+  const auto first = std::ranges::find(kFirst, flag);
+  if (first != std::end(kFirst)) return first - std::end(kFirst);
+  const auto last = std::ranges::find(kLast, flag);
+  return last == std::end(kLast) ? 0 : last - std::begin(kLast) + 1;
+}
+
+Form form_of(const nlohmann::ordered_json& schema) {
+  const auto type = schema.value("type", "");
+  if (type == "string") return schema.contains("format") ? Form::kTime : Form::kText;
+  if (type == "integer") return Form::kNumber;
+  if (type == "boolean") return Form::kFlag;
+  if (type == "array") return Form::kNames;
+  if (type == "object") return Form::kHeaders;
+  if (schema == jobs::reference("PropertyValues")) return Form::kValues;
+  if (schema == jobs::reference("OnEnd")) return Form::kEndpoint;
+  return schema.contains("oneOf") ? Form::kText : Form::kJson;
+}
+
+/// Returns "--max-attempts" for maxAttempts.
+std::string flag_of(const Member& member) {
+  if (member.about.flag != nullptr) return member.about.flag;
+  std::string out = "--";
+  for (const char c : member.name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper) out += '-';
+    out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return out;
+}
+
+std::string meaning_of(const jobs::About& about) {
+  const auto* text = about.option != nullptr ? about.option : about.meaning;
+  return text == nullptr ? "" : text;
+}
+
+/// Adds an option for each member, and for each inner member of an object.
+void add_options(std::vector<JobOption>& out, const std::vector<Member>& members, const std::string& object = "") {
+  for (const auto& each : members) {
+    auto flag = flag_of(each);
+    if (!flag.empty())
+      out.push_back({std::move(flag), each.name, object, meaning_of(each.about), form_of(each.schema)});
+    add_options(out, each.inner, each.name);
+  }
+}
+
+const std::vector<JobOption>& options_of_every_job() {
+  static const auto kAll = [] {
+    std::vector<JobOption> out;
+    add_options(out, jobs::members_of_every_job());
+    return out;
+  }();
+  return kAll;
+}
+
+const std::vector<KindOptions>& options_of_kinds() {
+  static const auto kAll = [] {
+    std::vector<KindOptions> out;
+    jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
+      auto& kind = out.emplace_back(Spec::kName);
+      add_options(kind.options, jobs::members_of<Spec>());
+      if (Spec::kSelectsEntities) add_options(kind.options, jobs::members_of_selecting_jobs());
+    });
+    return out;
+  }();
+  return kAll;
+}
+
+/// Returns each option once, in the order of the help.
+std::vector<JobOption> all_options() {
+  auto out = options_of_every_job();
+  for (const auto& [kind, options] : options_of_kinds()) {
+    for (const auto& option : options) {
+      if (std::ranges::find(out, option.flag, &JobOption::flag) == out.end()) out.push_back(option);
     }
-  });
-  std::string out;
-  for (const auto& [meaning, kinds] : meanings) out += (out.empty() ? "" : "; ") + jobs::joined(kinds) + ": " + meaning;
+  }
+  std::ranges::stable_sort(out, {}, [](const auto& each) { return place_in_help(each.flag); });
   return out;
 }
 
 /// Returns the parsed JSON, or the text itself if it is not JSON.
-nlohmann::json json_or_text(const std::string& text) {
-  auto parsed = nlohmann::json::parse(text, nullptr, false);
-  return parsed.is_discarded() ? nlohmann::json(text) : parsed;
+json json_or_text(const std::string& text) {
+  auto parsed = json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? json(text) : parsed;
 }
 
 /// Returns {"NAME":VALUE,...} for texts of the form NAME=VALUE.
-nlohmann::json values_of(const std::vector<std::string>& texts) {
-  auto values = nlohmann::json::object();
+json named_values(const std::vector<std::string>& texts) {
+  auto values = json::object();
   for (const auto& text : texts) {
     const auto equals = text.find('=');
     values[text.substr(0, equals)] = json_or_text(text.substr(equals + 1));
@@ -70,79 +146,84 @@ nlohmann::json values_of(const std::vector<std::string>& texts) {
   return values;
 }
 
-void add_option(CLI::App& command, JobArguments& arguments, const KindOption& option, const std::string& meaning) {
-  const std::string flag = option.flag;
-  const auto put_text = [&arguments, flag](const std::string& text) {
-    if (!text.empty()) arguments.given[flag] = text;
+/// Returns {"NAME":"VALUE",...} for texts of the form "NAME: VALUE".
+json headers_of(const std::vector<std::string>& texts) {
+  auto headers = json::object();
+  for (const auto& text : texts) {
+    const auto colon = text.find(':');
+    const auto value = text.find_first_not_of(' ', colon + 1);
+    headers[text.substr(0, colon)] = value == std::string::npos ? "" : text.substr(value);
+  }
+  return headers;
+}
+
+/// Returns a check that refuses a text without the character.
+std::function<std::string(const std::string&)> needs(char character, const char* problem) {
+  return [=](const std::string& text) { return text.find(character) == std::string::npos ? problem : std::string(); };
+}
+
+/// Adds an option whose value is made from a `Given` by `convert`, if that returns one.
+template <class Given>
+CLI::Option* add_converted(CLI::App& command, JobArguments& arguments, const JobOption& option, auto convert) {
+  const auto put = [&arguments, convert, flag = option.flag](const Given& given) {
+    if (std::optional<json> value = convert(given)) arguments.given[flag] = std::move(*value);
   };
+  return command.add_option_function<Given>(option.flag, put, option.meaning);
+}
+
+void add_option(CLI::App& command, JobArguments& arguments, const JobOption& option) {
+  using Texts = std::vector<std::string>;
+  // An empty text is as good as none, except as a filter, which then selects every entity.
+  const auto text = [empty_too = option.flag == "--filter"](const std::string& given) {
+    return given.empty() && !empty_too ? std::nullopt : std::optional<json>(given);
+  };
+  const auto endpoint = [](const std::string& url) {
+    return url.empty() ? std::nullopt : std::optional(json{{"url", url}});
+  };
+  const auto same = [](const auto& given) { return json(given); };
   switch (option.form) {
     case Form::kText:
-      command.add_option_function<std::string>(flag, put_text, meaning);
+      add_converted<std::string>(command, arguments, option, text);
       return;
     case Form::kTime:
-      accept_local_time(*command.add_option_function<std::string>(flag, put_text, meaning));
+      accept_local_time(*add_converted<std::string>(command, arguments, option, text));
       return;
     case Form::kNumber:
-      command
-          .add_option_function<std::int64_t>(
-              flag, [&arguments, flag](std::int64_t number) { arguments.given[flag] = number; }, meaning)
-          ->check(positive_number());
+      add_converted<std::int64_t>(command, arguments, option, same)->check(positive_number());
       return;
     case Form::kFlag:
-      command.add_flag_callback(flag, [&arguments, flag] { arguments.given[flag] = true; }, meaning);
+      command.add_flag_callback(
+          option.flag, [&arguments, flag = option.flag] { arguments.given[flag] = true; }, option.meaning);
       return;
     case Form::kJson:
-      command.add_option_function<std::string>(
-          flag, [&arguments, flag](const std::string& text) { arguments.given[flag] = json_or_text(text); }, meaning);
+      add_converted<std::string>(command, arguments, option, json_or_text);
+      return;
+    case Form::kEndpoint:
+      add_converted<std::string>(command, arguments, option, endpoint);
       return;
     case Form::kNames:
-      command.add_option_function<std::vector<std::string>>(
-          flag, [&arguments, flag](const std::vector<std::string>& names) { arguments.given[flag] = names; }, meaning);
+      add_converted<Texts>(command, arguments, option, same);
+      return;
+    case Form::kHeaders:
+      add_converted<Texts>(command, arguments, option, headers_of)->check(needs(':', "must be \"Name: value\""));
       return;
     case Form::kValues:
-      command
-          .add_option_function<std::vector<std::string>>(
-              flag,
-              [&arguments, flag](const std::vector<std::string>& texts) { arguments.given[flag] = values_of(texts); },
-              meaning)
-          ->check([](const std::string& text) {
-            return text.find('=') == std::string::npos ? "must be NAME=VALUE" : std::string();
-          });
+      add_converted<Texts>(command, arguments, option, named_values)->check(needs('=', "must be NAME=VALUE"));
       return;
   }
 }
 
-/// Returns the kinds that take an option; nothing if all do.
-std::optional<std::vector<std::string_view>> takers_of(std::string_view flag) {
-  constexpr std::string_view kOfMany[] = {
-      "--source",  "--destination", "--source-account", "--destination-account", "--partition-key",
-      "--row-key", "--filter",      "--max-affected",   "--max-per-second"};
-  std::vector<std::string_view> out;
-  bool special = std::ranges::find(kOfMany, flag) != std::end(kOfMany);
-  if (flag == "--header" || flag == "--body") return std::vector{jobs::CallbackSpec::kName};
-  const auto* common = std::ranges::find(kCommonOptions, flag, [](const auto& each) { return each.flag; });
-  const std::string member = flag == "--filter" ? "filter" : common == std::end(kCommonOptions) ? "" : common->member;
-  jobs::Kinds::for_each([&]<class Spec>(Spec spec) {
-    const auto none = nlohmann::json::object();
-    jobs::SpecMembers members(none);
-    spec.members(members);
-    const bool own = std::ranges::any_of(Spec::kOptions, [&](const auto& each) { return each.flag == flag; });
-    const bool of_entities = Spec::kSelectsEntities && flag.starts_with("--max-");
-    special = special || (own && common == std::end(kCommonOptions));
-    if (own || of_entities || (!member.empty() && members.knows(member))) out.push_back(Spec::kName);
-  });
-  return special ? std::optional(std::move(out)) : std::nullopt;
+const JobOption* find_option(const std::vector<JobOption>& options, std::string_view flag) {
+  const auto found = std::ranges::find(options, flag, &JobOption::flag);
+  return found == options.end() ? nullptr : &*found;
 }
 
-/// Returns the kind's own description of the option, if it has one.
-std::optional<std::string> meaning_for(std::string_view kind, std::string_view flag) {
-  std::optional<std::string> out;
-  jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
-    if (Spec::kName != kind) return;
-    for (const auto& option : Spec::kOptions) {
-      if (option.flag == flag) out = option.meaning;
-    }
-  });
+/// Returns the kinds' own options of this name, by kind; nothing if every job has the option, or none.
+std::map<std::string_view, const JobOption*> takers_of(std::string_view flag) {
+  std::map<std::string_view, const JobOption*> out;
+  for (const auto& [kind, options] : options_of_kinds()) {
+    if (const auto* own = find_option(options, flag)) out.emplace(kind, own);
+  }
   return out;
 }
 
@@ -157,9 +238,11 @@ class KindHelp final : public CLI::Formatter {
     for (auto* option : command_.get_options([](const CLI::Option* each) { return !each->get_lnames().empty(); })) {
       const auto flag = "--" + option->get_lnames().front();
       const auto takers = takers_of(flag);
-      if (!takers) continue;
-      option->group(std::ranges::find(*takers, kind) == takers->end() ? "" : "Options of " + kind);
-      if (const auto meaning = meaning_for(kind, flag)) option->description(*meaning);
+      if (takers.empty()) continue;
+      const auto own = takers.find(kind);
+      const bool shown = own != takers.end() && is_shown(*own->second);
+      option->group(shown ? "Options of " + kind : "");
+      if (shown) option->description(own->second->meaning);
     }
     // A hidden group leaves its empty line, too.
     return CLI::detail::find_and_replace(Formatter::make_help(app, std::move(name), mode), "\n\n\n", "\n\n");
@@ -169,87 +252,49 @@ class KindHelp final : public CLI::Formatter {
   CLI::App& command_;
 };
 
-void add_callback(nlohmann::json& job, const JobArguments& a) {
-  for (const auto& header : a.headers) {
-    const auto colon = header.find(':');
-    const auto value = header.find_first_not_of(' ', colon + 1);
-    job["headers"][header.substr(0, colon)] = value == std::string::npos ? "" : header.substr(value);
-  }
-  if (a.body) job["body"] = json_or_text(*a.body);
-  if (!a.on_end.empty()) job["onEnd"] = {{"url", a.on_end}};
-}
-
 }  // namespace
 
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   auto kinds = jobs::Kinds::kNames;
   std::ranges::sort(kinds);
   command.add_option("kind", arguments.kind, jobs::joined(kinds) + "; with --help after it, its options");
-  std::set<std::string_view> known;
-  for (const auto& option : kCommonOptions) {
-    add_option(command, arguments, option, option.meaning);
-    known.insert(option.flag);
-  }
-  jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
-    for (const auto& option : Spec::kOptions) {
-      if (known.insert(option.flag).second) add_option(command, arguments, option, meaning_of(option.flag));
-    }
-  });
-  arguments.filter_option = command.add_option("--filter", arguments.filter, "OData filter; '' selects every entity");
-  command.add_option("--header", arguments.headers, "callback: a header, as \"Name: value\"; may be given again")
-      ->check([](const std::string& text) {
-        return text.find(':') == std::string::npos ? "must be \"Name: value\"" : std::string();
-      });
-  command.add_option_function<std::string>(
-      "--body", [&arguments](const std::string& text) { arguments.body = text; },
-      "callback: what to send; as JSON if it is JSON");
-  command.add_option("--on-end", arguments.on_end, "URL to call when the job has ended");
+  for (const auto& option : all_options()) add_option(command, arguments, option);
   const auto column = command.get_formatter()->get_column_width();
   command.formatter(std::make_shared<KindHelp>(command));
   command.get_formatter()->column_width(column);
 }
 
-bool describes_job(const JobArguments& a) {
-  const bool filters = a.filter_option != nullptr && a.filter_option->count() > 0;
-  return filters || a.body || !a.kind.empty() || !a.given.empty() || !a.headers.empty() || !a.on_end.empty();
-}
+bool describes_job(const JobArguments& a) { return !a.kind.empty() || !a.given.empty(); }
 
-Result<nlohmann::json> job_of(const JobArguments& a) {
-  auto job = nlohmann::json::object();
+Result<json> job_of(const JobArguments& a) {
+  auto job = json::object();
   if (!a.kind.empty()) job["kind"] = a.kind;
   auto left = a.given;
   // If only one of the two keys is given, the other one is empty.
   if (left.contains("--partition-key") != left.contains("--row-key")) {
     for (const auto* key : {"--partition-key", "--row-key"}) left.emplace(key, "");
   }
-  const char* twice = nullptr;
-  const auto take = [&](const KindOption& option, bool own) {
+  std::string twice;
+  const auto take = [&](const JobOption& option, bool nested) {
     auto value = left.extract(option.flag);
     if (!value) return;
-    // An option of another kind becomes a member that the api refuses.
-    auto& into = own && option.object != nullptr ? job[option.object] : job;
-    if (!into.is_object()) into = nlohmann::json::object();
+    auto& into = nested ? job[option.object] : job;
     if (into.contains(option.member)) twice = option.flag;
     into[option.member] = std::move(value.mapped());
   };
-  for (const bool own : {true, false}) {
-    // A kind may have a common option in another place.
-    if (!own) {
-      for (const auto& option : kCommonOptions) take(option, true);
+  for (const auto& [kind, options] : options_of_kinds()) {
+    if (kind != a.kind) continue;
+    for (const auto& option : options) {
+      if (!option.object.empty()) take(option, true);
     }
-    jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
-      if (own && a.kind != Spec::kName) return;
-      for (const auto& option : Spec::kOptions) take(option, own);
-    });
+    for (const auto& option : options) take(option, false);
   }
-  if (a.filter_option != nullptr && a.filter_option->count() > 0) job["filter"] = a.filter;
-  if (twice != nullptr) {
-    return fail(ErrorCode::kConfigInvalid, std::string(twice) +
-                                               " names a table, and another option an archive outside of tables: only "
-                                               "one of the two can be meant");
-  }
-  add_callback(job, a);
-  return job;
+  // An option of another kind becomes a member that the api refuses.
+  for (const auto& option : all_options()) take(option, false);
+  if (twice.empty()) return job;
+  return fail(
+      ErrorCode::kConfigInvalid,
+      twice + " names a table, and another option an archive outside of tables: only one of the two can be meant");
 }
 
 }  // namespace tidemark::cli

@@ -1,30 +1,22 @@
-// The options that describe a job, and the job made from them; for `job submit` and `schedule put`.
+// The options that describe a job, and the job made from them; for `job submit` and `schedule put`. They are made from
+// the description of the members of each kind (jobs/spec/description.h).
 #pragma once
 #include <nlohmann/json.hpp>
 
 #include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "common/base/error.h"
 
 namespace CLI {
 class App;
-class Option;
-class Validator;
 }  // namespace CLI
 
 namespace tidemark::cli {
 
 struct JobArguments {
   std::string kind;
-  std::string filter;
-  std::map<std::string, nlohmann::json> given;  // by flag
-  std::vector<std::string> headers;             // "Name: value"
-  std::optional<std::string> body;              // JSON if it parses as such, else text
-  std::string on_end;                           // URL
-  CLI::Option* filter_option = nullptr;         // '' is a filter too
+  std::map<std::string, nlohmann::json> given;  // by flag, as the job has them
 };
 
 /// Adds the kind as a positional argument; after it, --help shows only the options of that kind. The arguments must

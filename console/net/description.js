@@ -8,13 +8,24 @@ export function description() {
   return document_;
 }
 
-export const resolved = (document, schema) => (schema?.$ref ? resolved(document, document.components.schemas[schema.$ref.split("/").at(-1)]) : schema);
+/// Returns the schema itself for a reference to it; what stands beside the reference counts more.
+export function resolved(document, schema) {
+  if (!schema?.$ref) return schema;
+  const { $ref, ...own } = schema;
+  return { ...resolved(document, document.components.schemas[$ref.split("/").at(-1)]), ...own };
+}
+
+/// Returns the schema with the members of those of which it is made, after its own.
+function whole(document, schema) {
+  const { allOf = [], ...own } = resolved(document, schema);
+  return { ...own, properties: Object.assign({}, own.properties, ...allOf.map((each) => whole(document, each).properties)) };
+}
 
 /// Returns the schema of each kind of job.
 export function kindsOf(document) {
   const out = {};
   for (const each of document.components.schemas.JobSpec.oneOf) {
-    const schema = resolved(document, each);
+    const schema = whole(document, each);
     for (const kind of resolved(document, schema.properties.kind).enum) out[kind] = schema;
   }
   return out;

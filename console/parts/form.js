@@ -18,7 +18,7 @@ export function Fields({ document, schema, texts, onChange, members }) {
     const type = typeOf(member);
     const required = schema.required?.includes(name);
     const set = (e) => onChange({ ...texts, [name]: e.target.value });
-    const hint = member.description || (member.default !== undefined ? `Default: ${member.default}` : "");
+    const hint = [member.description, member.default !== undefined && `Default: ${member.default}`].filter(Boolean).join(". ");
     const label = html`<span>${spaced(name)}${required ? html` <span class="dim">needed</span>` : ""}</span>`;
     if (type === "choice" || type === "flag") {
       const options = type === "flag" ? ["true", "false"] : member.enum;

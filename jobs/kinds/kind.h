@@ -3,7 +3,6 @@
 // is defined in workers/kinds, which is compiled only into the workers.
 #pragma once
 #include <concepts>
-#include <span>
 #include <string_view>
 
 #include "common/base/async.h"
@@ -22,23 +21,13 @@ struct JobPlan;
 struct PlanSources;
 struct Reach;
 
-/// An option of `tidemark job submit` that only some kinds have.
-struct KindOption {
-  enum class Form : std::uint8_t { kText, kTime, kNumber, kFlag, kNames, kValues, kJson };
-  const char* flag;
-  const char* member;  // a member of the job, or of `object`
-  const char* meaning;
-  Form form = Form::kText;
-  const char* object = nullptr;  // set: `member` is in this member of the job
-};
-
 template <class Spec>
 concept Kind = std::equality_comparable<Spec> && requires(const Spec& spec, workers::JobContext& context) {
   { Spec::kName } -> std::convertible_to<std::string_view>;
   /// The kind takes maxAffected and maxPerSecond.
   { Spec::kSelectsEntities } -> std::convertible_to<bool>;
-  { Spec::kOptions } -> std::convertible_to<std::span<const KindOption>>;
-  /// The kind's own members, in the order in which they are written.
+  /// The kind's own members, in the order in which they are written. Its schema in api/rest/openapi.json and its
+  /// options of the command line are made from them.
   { &Spec::members } -> std::same_as<void (Spec::*)(SpecMembers&)>;
   /// Where entities come from, where they go and how they change; plan, undo and much else are derived from it.
   { &Spec::reach } -> std::same_as<Reach (Spec::*)() const>;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kFingerprintLength = 16;
 constexpr std::size_t kMaxIdBytes = 64;
+constexpr About kAboutQueue{.meaning = "messages of this queue of yours, instead of those of jobs",
+                            .detail = "its name without -poison"};
 
 bool may_be_id(const nlohmann::json& item) {
   if (!item.is_string()) return false;
@@ -24,6 +26,11 @@ bool may_be_id(const nlohmann::json& item) {
 
 void id_members(SpecMembers& in, std::vector<std::string>& ids) {
   if (in.writes() && !ids.empty()) in.put("poisonIds", ids);
+  if (in.describes()) {
+    in.describe("poisonIds",
+                {{"type", "array"}, {"minItems", 1}, {"maxItems", kMaxPoisonIds}, {"items", text_schema({})}},
+                {.meaning = "these messages, of jobs also by the ids of the jobs", .detail = "instead of a filter"});
+  }
   const auto* found = in.any("poisonIds");
   if (found == nullptr) return;
   const bool good =
@@ -37,18 +44,21 @@ void id_members(SpecMembers& in, std::vector<std::string>& ids) {
 }
 
 void filter_members(SpecMembers& in, PoisonFilter& filter) {
-  if (in.text("poisonKind", filter.kind) && !filter.kind.empty() && filter.kind != "unknown" && !is_kind(filter.kind)) {
+  if (in.text("poisonKind", filter.kind, {.meaning = "messages of this kind"}) && !filter.kind.empty() &&
+      filter.kind != "unknown" && !is_kind(filter.kind)) {
     in.problem("poisonKind must be a kind of job, or unknown");
   }
-  if (in.text("poisonSource", filter.source) && !filter.source.empty() && !is_table_name(filter.source)) {
+  const About about_source{.meaning = "messages of jobs that read this table", .pattern = kTablePattern};
+  if (in.text("poisonSource", filter.source, about_source) && !filter.source.empty() && !is_table_name(filter.source)) {
     in.problem("poisonSource must be the name of a table");
   }
-  if (in.text("fingerprint", filter.fingerprint) && !filter.fingerprint.empty() &&
+  const About about_fingerprint{.meaning = "messages with this kind of failure", .pattern = "^[0-9a-f]{16}$"};
+  if (in.text("fingerprint", filter.fingerprint, about_fingerprint) && !filter.fingerprint.empty() &&
       filter.fingerprint.size() != kFingerprintLength) {
     in.problem("fingerprint must have 16 hex digits");
   }
-  in.time("movedAfter", filter.moved_after);
-  in.time("movedBefore", filter.moved_before);
+  in.time("movedAfter", filter.moved_after, {.meaning = "messages that became poison at or after this time"});
+  in.time("movedBefore", filter.moved_before, {.meaning = "and before this time"});
 }
 
 /// A kind of job that handles poison messages.
@@ -70,7 +80,7 @@ const PoisonSelection* poison_in(const JobSpec& spec) {
 }
 
 void PoisonSelection::members(SpecMembers& in) {
-  if (in.text("poisonQueue", queue) && !queue.empty()) {
+  if (in.text("poisonQueue", queue, kAboutQueue) && !queue.empty()) {
     const bool own = queue_service::check_queue_name(queue).has_value() &&
                      queue_service::check_queue_name(queue_service::poison_queue_of(queue)).has_value() &&
                      !queue_service::is_poison_queue(queue) && !is_job_queue(queue);
@@ -82,8 +92,8 @@ void PoisonSelection::members(SpecMembers& in) {
   }
   id_members(in, ids);
   filter_members(in, filter);
-  in.number("perSecond", per_second, 1, 10'000);
-  in.number("limit", limit, 1, INT64_MAX);
+  in.number("perSecond", per_second, 1, 10'000, {.meaning = "messages a second"});
+  in.number("limit", limit, 1, INT64_MAX, {.meaning = "at most so many"});
   if (filter == PoisonFilter{}) return;
   if (!ids.empty()) in.problem("poisonIds names the messages: nothing else can select them");
   if (!queue.empty()) {

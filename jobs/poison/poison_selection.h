@@ -1,7 +1,5 @@
 // The poison messages that a job handles, and at which rate: the members that redrive and purge have in common. Pure.
 #pragma once
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,25 +37,5 @@ struct PoisonSelection {
 struct JobSpec;
 /// Returns null if the job does not handle poison messages.
 const PoisonSelection* poison_in(const JobSpec& spec);
-
-inline constexpr KindOption kPoisonOptions[] = {
-    {"--poison-queue", "poisonQueue", "messages of this queue of yours, instead of those of jobs"},
-    {"--poison-ids", "poisonIds", "these messages, of jobs also by the ids of the jobs", KindOption::Form::kNames},
-    {"--poison-kind", "poisonKind", "messages of this kind"},
-    {"--poison-source", "poisonSource", "messages of jobs that read this table"},
-    {"--fingerprint", "fingerprint", "messages with this kind of failure"},
-    {"--moved-after", "movedAfter", "messages that became poison at or after this time", KindOption::Form::kTime},
-    {"--moved-before", "movedBefore", "and before this time", KindOption::Form::kTime},
-    {"--per-second", "perSecond", "messages a second", KindOption::Form::kNumber},
-    {"--limit", "limit", "at most so many", KindOption::Form::kNumber},
-};
-
-template <std::size_t N>
-constexpr std::array<KindOption, N + 1> with_option(const KindOption (&options)[N], KindOption one) {
-  std::array<KindOption, N + 1> out{};
-  std::ranges::copy(options, out.begin());
-  out[N] = one;
-  return out;
-}
 
 }  // namespace tidemark::jobs

@@ -7,7 +7,6 @@ namespace tidemark::jobs {
 namespace {
 
 constexpr std::string_view kOwnPrefix = "tidemark-jobs-";
-constexpr std::size_t kMaxOwnName = 40;
 
 std::string_view queue_of(Priority priority) {
   if (priority == Priority::kHigh) return kHighQueue;
@@ -19,7 +18,7 @@ std::string_view queue_of(Priority priority) {
 bool is_own_queue(std::string_view name) {
   const auto queue = own_queue(name);
   const bool taken = name == kDefaultQueue || queue == kHighQueue || queue == kLowQueue || queue == kPoisonQueue;
-  return name.size() <= kMaxOwnName && !taken && !queue_service::is_poison_queue(queue) &&
+  return name.size() <= kMaxQueueName && !taken && !queue_service::is_poison_queue(queue) &&
          queue_service::check_queue_name(queue).has_value();
 }
 

@@ -19,6 +19,8 @@ inline constexpr std::string_view kDefaultQueue = "default";
 /// Tells whether users may give a queue this name: 1 to 40 lower-case letters, digits and single hyphens inside, except
 /// names that are taken.
 bool is_own_queue(std::string_view name);
+inline constexpr std::size_t kMaxQueueName = 40;
+inline constexpr const char* kQueueNamePattern = "^[a-z0-9]+(-[a-z0-9]+)*$";
 /// The rule of is_own_queue() in words, for a message about another name.
 inline constexpr std::string_view kQueueNameRule =
     "must have 1 to 40 lower-case letters, digits and single hyphens between them, and be none of high, low, poison "

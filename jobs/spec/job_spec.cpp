@@ -25,43 +25,66 @@ constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).co
 constexpr Names<Priority, 3> kPriorities{
     {{Priority::kHigh, "high"}, {Priority::kNormal, "normal"}, {Priority::kLow, "low"}}};
 
+constexpr auto kPriorityNames = texts_in(kPriorities);
+
+constexpr About kAboutNotBefore{
+    .meaning = "time of the earliest start",
+    .option = "time of the earliest start: 2026-01-31T22:00:00Z, or \"2026-01-31 23:00\" here"};
+constexpr About kAboutTrace{.meaning = "the trace of the submission, as in the header of this name", .flag = ""};
+constexpr About kAboutThen{.option = "the job that follows its success, as JSON"};
+
 /// The priority of `spec` must have been read before.
 void read_queue(SpecMembers& in, JobSpec& spec) {
-  if (!in.text("queue", spec.queue) || spec.queue == kDefaultQueue) return;
+  const About about{.meaning = "put it on a queue with workers of its own; default: those of the priorities",
+                    .pattern = kQueueNamePattern,
+                    .most = kMaxQueueName};
+  if (!in.text("queue", spec.queue, about) || spec.queue == kDefaultQueue) return;
   if (!is_own_queue(spec.queue)) return in.problem("queue " + std::string(kQueueNameRule));
   if (spec.priority == Priority::kNormal) return;
   in.problem("priority and queue cannot both be given: only the queue default has priorities");
 }
 
 void read_common(SpecMembers& in, JobSpec& spec) {
-  in.number("maxAttempts", spec.max_attempts, 1, kMaxAttemptsLimit);
+  in.number("maxAttempts", spec.max_attempts, 1, kMaxAttemptsLimit,
+            {.meaning = "attempts before the job becomes poison"});
   const auto& chosen = spec.idempotency_key;
-  if (in.text("idempotencyKey", spec.idempotency_key) &&
+  const About about_key{
+      .meaning = "the same key gives the same job again", .least = 1, .most = kMaxIdempotencyKeyLength};
+  if (in.text("idempotencyKey", spec.idempotency_key, about_key) &&
       (chosen.empty() || !is_valid_utf8(chosen) || utf16_length(chosen) > kMaxIdempotencyKeyLength)) {
     in.problem("idempotencyKey must have 1 to 256 characters");
   }
-  if (std::string name; in.text("priority", name)) {
+  std::string name(priority_name(spec.priority));
+  if (in.text("priority", name, {.meaning = "high, normal or low", .one_of = kPriorityNames})) {
     const auto priority = value_in(kPriorities, name);
     if (!priority) in.problem("priority must be high, normal or low");
     spec.priority = priority.value_or(Priority::kNormal);
   }
   read_queue(in, spec);
-  in.time("notBefore", spec.not_before);
-  in.number("retryBaseMs", spec.retry_base_ms, 1, kMaxRetryMs);
-  in.number("retryCapMs", spec.retry_cap_ms, 1, kMaxRetryMs);
+  in.time("notBefore", spec.not_before, kAboutNotBefore);
+  in.number("retryBaseMs", spec.retry_base_ms, 1, kMaxRetryMs, {.meaning = "greatest delay before the first retry"});
+  in.number("retryCapMs", spec.retry_cap_ms, 1, kMaxRetryMs, {.meaning = "greatest delay before any retry"});
   spec.on_end = read_on_end(in);
   if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
     in.problem("retryBaseMs must not be more than retryCapMs");
   }
-  in.number("keepHours", spec.keep_hours, kMinKeepHours, kMaxKeepHours);
+  in.number("keepHours", spec.keep_hours, kMinKeepHours, kMaxKeepHours,
+            {.meaning = "keep the record so long after the end"});
 }
 
 /// A text that is not a trace is ignored, as in a request.
 void read_trace(SpecMembers& in, JobSpec& spec) {
   std::string parent, state;
-  in.text("traceparent", parent);
-  in.text("tracestate", state);
+  in.text("traceparent", parent, kAboutTrace);
+  in.text("tracestate", state, kAboutTrace);
   if (const auto trace = parse_trace(parent, state)) spec.trace = *trace;
+}
+
+/// Reads the members of the kinds that select entities.
+void read_limits(SpecMembers& in, JobSpec& spec) {
+  in.number("maxAffected", spec.max_affected, 1, INT64_MAX,
+            {.meaning = "stop instead of changing more entities than this"});
+  in.number("maxPerSecond", spec.max_per_second, 1, 1'000'000, {.meaning = "entities a second"});
 }
 
 JobSpec without_trace(JobSpec spec) {
@@ -74,6 +97,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t m
 
 /// Reads the job that follows, whose problems count as this one's; `following`: how many jobs are before it.
 void read_then(SpecMembers& in, JobSpec& spec, std::size_t most, int following) {
+  if (in.describes()) in.describe("then", reference("Then"), kAboutThen);
   const auto* given = in.any("then");
   if (given == nullptr) return;
   if (following == kMostFollowing) return in.problem("then: at most 5 jobs can follow one another");
@@ -113,10 +137,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t m
     spec.work.emplace<Spec>().members(in);
     selects_entities = Spec::kSelectsEntities;
   });
-  if (selects_entities) {
-    in.number("maxAffected", spec.max_affected, 1, INT64_MAX);
-    in.number("maxPerSecond", spec.max_per_second, 1, 1'000'000);
-  }
+  if (selects_entities) read_limits(in, spec);
   in.refuse_unknown();
   if (in.problems().empty() && canonical_text(without_trace(spec)).size() > most)
     in.problem("it is longer than " + std::to_string(most) + " bytes");
@@ -174,6 +195,24 @@ ordered_json ordered(const JobSpec& spec) {
 }
 
 }  // namespace
+
+std::vector<Member> members_of_every_job() {
+  std::vector<Member> out;
+  SpecMembers to(out);
+  JobSpec spec;
+  read_common(to, spec);
+  read_trace(to, spec);
+  read_then(to, spec, 0, 0);
+  return out;
+}
+
+std::vector<Member> members_of_selecting_jobs() {
+  std::vector<Member> out;
+  SpecMembers to(out);
+  JobSpec spec;
+  read_limits(to, spec);
+  return out;
+}
 
 std::string_view priority_name(Priority priority) { return name_in(kPriorities, priority); }
 

@@ -38,6 +38,8 @@
 
 namespace tidemark::jobs {
 
+struct Member;
+
 inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
@@ -81,6 +83,11 @@ std::string_view kind_name(const JobSpec& spec);
 bool is_never_poison(const JobSpec& spec);
 /// Returns the tables that the spec names, without repetitions.
 std::vector<std::string> tables_of(const JobSpec& spec);
+
+/// Returns the description of the members that every job has besides its kind.
+std::vector<Member> members_of_every_job();
+/// Returns those that kinds have in addition which select entities.
+std::vector<Member> members_of_selecting_jobs();
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);

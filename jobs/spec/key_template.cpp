@@ -103,8 +103,8 @@ Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
   return parts;
 }
 
-void template_member(SpecMembers& in, const char* name, std::string& text) {
-  if (!in.text(name, text)) return;
+void template_member(SpecMembers& in, const char* name, std::string& text, const About& about) {
+  if (!in.text(name, text, about)) return;
   const auto parsed = parse_key_template(text);
   if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
 }

@@ -29,6 +29,14 @@ constexpr std::optional<Value> value_in(const Names<Value, N>& names, std::strin
   return std::nullopt;
 }
 
+/// Returns the names, in their order.
+template <class Value, std::size_t N>
+constexpr std::array<std::string_view, N> texts_in(const Names<Value, N>& names) {
+  std::array<std::string_view, N> out{};
+  std::ranges::transform(names, out.begin(), [](const auto& each) { return each.second; });
+  return out;
+}
+
 inline bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }

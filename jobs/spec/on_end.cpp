@@ -13,6 +13,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr About kAboutUrl{.meaning = "where to",
+                          .detail = "an absolute URL of a host that callback_hosts allows",
+                          .most = kMaxCallbackUrlBytes};
+constexpr About kAboutHeaders{
+    .meaning = "headers of the request",
+    .detail = "stored with the job, in the clear; names that the worker sets, such as webhook-id, are refused",
+    .option = "callback: a header, as \"Name: value\"; may be given again",
+    .flag = "--header"};
+constexpr About kAboutSecret{.meaning = "name of the worker's secret that signs it"};
+constexpr About kAboutOnEnd{.option = "URL to call when the job has ended"};
+
 constexpr std::size_t kMaxHeaders = 20;
 constexpr std::size_t kMaxHeaderNameBytes = 100;
 constexpr std::size_t kMaxHeaderBytes = 8192;  // all names and values
@@ -47,6 +58,11 @@ bool is_reserved(const std::string& lower) {
 }
 
 void read_headers(SpecMembers& in, CallbackEndpoint& out) {
+  if (in.describes()) {
+    return in.describe(
+        "headers", {{"type", "object"}, {"maxProperties", kMaxHeaders}, {"additionalProperties", {{"type", "string"}}}},
+        kAboutHeaders);
+  }
   const auto* given = in.any("headers");
   if (given == nullptr) return;
   if (!given->is_object() || given->size() > kMaxHeaders) {
@@ -78,7 +94,7 @@ void read_headers(SpecMembers& in, CallbackEndpoint& out) {
 }  // namespace
 
 void CallbackEndpoint::members(SpecMembers& in) {
-  if (in.text("url", url, true)) {
+  if (in.text("url", url, true, kAboutUrl)) {
     const auto parsed = parse_callback_url(url);
     if (!parsed) in.problem("url " + parsed.error().message);
   }
@@ -89,12 +105,13 @@ void CallbackEndpoint::members(SpecMembers& in) {
     in.put("headers", std::move(all));
   }
   if (in.writes() && secret == kDefaultSecret) return;
-  if (in.text("secret", secret) && !is_simple_name(secret, kMaxSecretName)) {
+  if (in.text("secret", secret, kAboutSecret) && !is_simple_name(secret, kMaxSecretName)) {
     in.problem("secret must be the name of a secret of the worker");
   }
 }
 
 std::optional<CallbackEndpoint> read_on_end(SpecMembers& in) {
+  if (in.describes()) in.describe("onEnd", reference("OnEnd"), kAboutOnEnd);
   const auto* given = in.any("onEnd");
   if (given == nullptr) return std::nullopt;
   CallbackEndpoint endpoint;

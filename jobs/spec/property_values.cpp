@@ -68,9 +68,28 @@ ordered_json json_of(const Value& value) {
   return {{kType, kTypes.at(value.index())}, {kValue, time != nullptr ? to_iso8601_7digits(*time) : value_text(value)}};
 }
 
+constexpr About kAboutValues{.option = "NAME=VALUE, the value as JSON or else as text; may be given again"};
+
+ordered_json plain_value_schemas() {
+  return ordered_json::array({{{"type", "string"}}, {{"type", "number"}}, {{"type", "boolean"}}});
+}
+
 }  // namespace
 
+ordered_json values_schema() {
+  const std::vector<Member> members{{kType, text_schema({.one_of = kTypes}), true, {}, {}},
+                                    {kValue, {{"oneOf", plain_value_schemas()}}, true, {}, {}}};
+  auto forms = plain_value_schemas();
+  forms.push_back(object_schema(members));
+  return {{"type", "object"},
+          {"minProperties", 1},
+          {"maxProperties", table_store::kMaxProperties},
+          {"description", "Properties to set"},
+          {"additionalProperties", {{"oneOf", std::move(forms)}}}};
+}
+
 void values_member(SpecMembers& in, const char* name, PropertyValues& values, bool required) {
+  if (in.describes()) return in.describe(name, reference("PropertyValues"), kAboutValues, required);
   if (in.writes()) {
     ordered_json all = ordered_json::object();
     for (const auto& [property, value] : values) all[property] = json_of(value);

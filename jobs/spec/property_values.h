@@ -2,6 +2,7 @@
 // {"type":"Int64","value":"..."}. Pure.
 #pragma once
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ using PropertyValues = std::map<std::string, table_store::Value>;
 
 /// Reads or writes a member that is an object of 1 to 252 properties.
 void values_member(SpecMembers& in, const char* name, PropertyValues& values, bool required);
+/// Returns the schema PropertyValues of openapi.json.
+nlohmann::ordered_json values_schema();
 
 /// Tells whether the entity has exactly these values.
 bool has_values(const table_store::Entity& entity, const PropertyValues& values);

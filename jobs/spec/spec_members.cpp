@@ -16,6 +16,20 @@ namespace {
 
 constexpr const char* kSourceAccount = "sourceAccount";
 constexpr const char* kDestinationAccount = "destinationAccount";
+constexpr const char* kAccountPattern = "^[a-z0-9]{3,24}$";
+constexpr About kAboutSourceAccount{.meaning = "account of the source, if it is not that of the jobs",
+                                    .detail = "one that job_accounts names",
+                                    .pattern = kAccountPattern};
+constexpr About kAboutDestinationAccount{.meaning = "account of the destination, likewise", .pattern = kAccountPattern};
+constexpr About kAboutFilter{.meaning = "OData filter; '' selects every entity"};
+
+/// Describes the two keys of one entity.
+std::vector<Member> key_members(bool required) {
+  const auto key = [&](const char* name, const char* other) {
+    return Member{name, text_schema({}), required, {.meaning = "one entity", .detail = other}, {}};
+  };
+  return {key("partitionKey", "with rowKey"), key("rowKey", "with partitionKey")};
+}
 
 }  // namespace
 
@@ -61,16 +75,27 @@ bool is_property_name(std::string_view name) {
   return table_store::is_system_property(name) || table_store::check_property_name(name);
 }
 
+void SpecMembers::describe(const char* name, nlohmann::ordered_json schema, const About& about, bool required,
+                           std::vector<Member> inner) {
+  auto& member = described_->emplace_back(name, std::move(schema), required, about, std::move(inner));
+  member.about.one_of = {};  // the schema has them, and they need not live longer than this call
+}
+
 const json* SpecMembers::any(const char* name) {
-  if (writes()) return nullptr;
+  if (from_ == nullptr) return nullptr;
   known_.emplace_back(name);
   const auto found = from_->find(name);
   return found == from_->end() ? nullptr : &*found;
 }
 
-bool SpecMembers::text(const char* name, std::string& value, bool required) {
+bool SpecMembers::text(const char* name, std::string& value, bool required, const About& about) {
+  if (describes()) {
+    auto schema = text_schema(about);
+    if (!required && !value.empty()) schema["default"] = value;
+    describe(name, std::move(schema), about, required);
+  }
   if (writes() && !value.empty()) put(name, value);
-  if (writes()) return false;
+  if (from_ == nullptr) return false;
   const auto* found = any(name);
   if (found == nullptr && required) problem(std::string(name) + " is missing");
   if (found != nullptr && !found->is_string()) problem(std::string(name) + " must be a string");
@@ -92,7 +117,8 @@ std::optional<std::int64_t> SpecMembers::integer(const char* name, std::int64_t 
   return std::nullopt;
 }
 
-bool SpecMembers::flag(const char* name, bool& value) {
+bool SpecMembers::flag(const char* name, bool& value, const About& about) {
+  if (describes()) describe(name, {{"type", "boolean"}, {"default", value}}, about);
   if (writes() && value) put(name, true);
   const auto* found = any(name);
   if (found == nullptr) return false;
@@ -101,7 +127,11 @@ bool SpecMembers::flag(const char* name, bool& value) {
   return found->is_boolean();
 }
 
-bool SpecMembers::time(const char* name, std::optional<Time>& value) {
+bool SpecMembers::time(const char* name, std::optional<Time>& value, const About& about) {
+  if (describes()) {
+    describe(name, {{"type", "string"}, {"format", "date-time"}}, about);
+    return false;
+  }
   std::string given = value ? to_iso8601(*value) : "";
   if (!text(name, given)) return false;
   value = parse_iso8601(given);
@@ -115,7 +145,14 @@ const json* SpecMembers::object(const char* name) {
   return found != nullptr && found->is_object() ? found : nullptr;
 }
 
-void SpecMembers::property_names(const char* name, std::vector<std::string>& names, std::size_t most) {
+void SpecMembers::property_names(const char* name, std::vector<std::string>& names, std::size_t most,
+                                 const About& about) {
+  if (describes()) {
+    describe(
+        name,
+        {{"type", "array"}, {"items", text_schema({})}, {"minItems", 1}, {"maxItems", most}, {"uniqueItems", true}},
+        about);
+  }
   if (writes() && !names.empty()) put(name, names);
   const auto* found = any(name);
   if (found == nullptr) return;
@@ -131,8 +168,9 @@ void SpecMembers::property_names(const char* name, std::vector<std::string>& nam
   }
 }
 
-void SpecMembers::table(const char* name, std::string& value) {
-  if (!text(name, value, true)) return;
+void SpecMembers::table(const char* name, std::string& value, About about, bool required) {
+  about.pattern = kTablePattern;
+  if (!text(name, value, required, about)) return;
   if (!is_table_name(value)) {
     problem(std::string(name) + " must be a table name: 3 to 63 letters and digits, a letter first");
   } else if (is_own_table(value)) {
@@ -150,6 +188,10 @@ void SpecMembers::key(const char* name, std::string& value) {
 }
 
 void SpecMembers::selection(Selection& value, bool alternative) {
+  if (describes()) {
+    std::ranges::move(key_members(false), std::back_inserter(*described_));
+    return filter(value);
+  }
   if (writes()) {
     if (value.entity) put("partitionKey", value.entity->partition_key);
     if (value.entity) put("rowKey", value.entity->row_key);
@@ -170,13 +212,18 @@ void SpecMembers::selection(Selection& value, bool alternative) {
 
 void SpecMembers::filter(Selection& value) {
   std::string given;
-  if (!text("filter", given)) return;
+  if (!text("filter", given, kAboutFilter)) return;
   const auto parsed = table_store::Filter::parse(given);
   if (!parsed) problem("filter: " + parsed.error().message);
   value.filter = std::move(given);
 }
 
 void SpecMembers::entity_or_filter(Selection& value) {
+  if (describes()) {
+    const auto keys = key_members(true);
+    describe("entity", object_schema(keys), {.flag = ""}, false, keys);
+    return filter(value);
+  }
   if (writes()) {
     const auto& one = value.entity;
     if (one) put("entity", {{"partitionKey", one->partition_key}, {"rowKey", one->row_key}});
@@ -198,9 +245,9 @@ void SpecMembers::entity_or_filter(Selection& value) {
 }
 
 void SpecMembers::accounts(Accounts& value) {
-  for (const auto& [name, account] :
-       {std::pair{kSourceAccount, &value.source}, {kDestinationAccount, &value.destination}}) {
-    if (text(name, *account) && !is_account_name(*account)) {
+  for (const auto& [name, account, about] : {std::tuple{kSourceAccount, &value.source, &kAboutSourceAccount},
+                                             {kDestinationAccount, &value.destination, &kAboutDestinationAccount}}) {
+    if (text(name, *account, *about) && !is_account_name(*account)) {
       problem(std::string(name) + " must be the name of an account: 3 to 24 lower-case letters and digits");
     }
   }

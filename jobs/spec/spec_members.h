@@ -1,5 +1,6 @@
-// The members of a job's JSON, described once for both directions: the same calls read and check a submission, or write
-// a job. Reading collects every problem, so that a refusal lists them all. Pure, one thread.
+// The members of a job's JSON, told once for all uses: the same calls read and check a submission, write a job, or
+// describe the members for openapi.json and the command line (description.h). Reading collects every problem, so that a
+// refusal lists them all. Pure, one thread.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 
 #include "common/base/error.h"
 #include "common/base/time.h"
+#include "jobs/spec/description.h"
 #include "jobs/spec/names.h"
 #include "jobs/spec/selection.h"
 #include "table_store/model/limits.h"
@@ -21,56 +23,70 @@ namespace tidemark::jobs {
 /// Parses the setting job_accounts: "one,another". kConfigInvalid.
 Result<std::vector<std::string>> parse_account_list(std::string_view setting);
 
+inline constexpr const char* kTablePattern = "^[A-Za-z][A-Za-z0-9]{2,62}$";
+inline constexpr About kTableToRead{.meaning = "table to read"};
+inline constexpr About kTableToWrite{.meaning = "table to write; created if absent"};
+inline constexpr About kTheseProperties{.meaning = "these properties; all if absent", .flag = "--property-list"};
+
 /// Each call names a member. When reading, it takes the member's value if it exists, and notes a problem if its form is
-/// wrong; it returns true if it took a value. When writing, it writes the value unless it is empty.
+/// wrong; it returns true if it took a value. When writing, it writes the value unless it is empty. When describing, it
+/// notes the member; the value before is its default.
 class SpecMembers {
  public:
   explicit SpecMembers(const nlohmann::json& from) : from_(&from) {}
   explicit SpecMembers(nlohmann::ordered_json& to) : to_(&to) {}
+  explicit SpecMembers(std::vector<Member>& described) : described_(&described) {}
 
   [[nodiscard]] bool writes() const { return to_ != nullptr; }
+  [[nodiscard]] bool describes() const { return described_ != nullptr; }
   void problem(std::string text) { problems_.push_back(std::move(text)); }
   /// Used only when reading.
   [[nodiscard]] bool has(const char* name) const { return from_ != nullptr && from_->contains(name); }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
-  bool text(const char* name, std::string& value, bool required = false);
+  bool text(const char* name, std::string& value, bool required = false, const About& about = {});
+  bool text(const char* name, std::string& value, const About& about) { return text(name, value, false, about); }
   template <std::integral T>
-  bool number(const char* name, T& value, std::int64_t min, std::int64_t max) {
+  bool number(const char* name, T& value, std::int64_t min, std::int64_t max, const About& about = {}) {
+    if (describes()) describe(name, number_schema(min, max, static_cast<std::int64_t>(value)), about);
     if (writes()) put(name, value);
     const auto given = integer(name, min, max);
     if (given) value = static_cast<T>(*given);
     return given.has_value();
   }
   template <std::integral T>
-  bool number(const char* name, std::optional<T>& value, std::int64_t min, std::int64_t max) {
-    if (writes() && !value) return false;
+  bool number(const char* name, std::optional<T>& value, std::int64_t min, std::int64_t max, const About& about = {}) {
+    if (describes()) describe(name, number_schema(min, max), about);
+    if (describes() || (writes() && !value)) return false;
     T given = value.value_or(T{});
     const bool read = number(name, given, min, max);
     if (read) value = given;
     return read;
   }
-  bool flag(const char* name, bool& value);
+  bool flag(const char* name, bool& value, const About& about = {});
   /// A time that a property of an entity can hold.
-  bool time(const char* name, std::optional<Time>& value);
+  bool time(const char* name, std::optional<Time>& value, const About& about = {});
   /// The name of one of the values.
   template <class Value, std::size_t N>
-  bool choice(const char* name, const Names<Value, N>& names, Value& value) {
+  bool choice(const char* name, const Names<Value, N>& names, Value& value, About about = {}) {
+    const auto all = texts_in(names);
+    about.one_of = all;
     std::string given(name_in(names, value));
-    if (!text(name, given)) return false;
+    if (!text(name, given, about)) return false;
     if (const auto known = value_in(names, given)) {
       value = *known;
       return true;
     }
-    std::vector<std::string_view> all;
-    for (const auto& [each, known] : names) all.push_back(known);
     problem(std::string(name) + " must be one of " + joined(all));
     return false;
   }
   /// The names must be distinct, and 1 to `most`.
-  void property_names(const char* name, std::vector<std::string>& names,
-                      std::size_t most = table_store::kMaxProperties);
-  void table(const char* name, std::string& value);
+  void property_names(const char* name, std::vector<std::string>& names, std::size_t most = table_store::kMaxProperties,
+                      const About& about = {});
+  void property_names(const char* name, std::vector<std::string>& names, const About& about) {
+    property_names(name, names, table_store::kMaxProperties, about);
+  }
+  void table(const char* name, std::string& value, About about = {}, bool required = true);
   /// Reads partitionKey and rowKey, or filter. `alternative`: another selection was given instead.
   void selection(Selection& value, bool alternative = false);
   /// The same for kinds where partitionKey and rowKey have another meaning: {"entity":{"partitionKey":...}}, or filter.
@@ -92,8 +108,11 @@ class SpecMembers {
   /// Returns the member's value if it is an object.
   const nlohmann::json* object(const char* name);
   void put(const char* name, nlohmann::ordered_json value) { (*to_)[name] = std::move(value); }
-  /// Tells whether a call has named the member so far.
-  [[nodiscard]] bool knows(std::string_view name) const { return std::ranges::find(known_, name) != known_.end(); }
+  /// Describes a member of a form that no other call has.
+  void describe(const char* name, nlohmann::ordered_json schema, const About& about = {}, bool required = false,
+                std::vector<Member> inner = {});
+  /// Returns the members that calls have named so far. Used only when reading.
+  [[nodiscard]] const std::vector<std::string>& known() const { return known_; }
   /// Notes a problem for every member that no call has named.
   void refuse_unknown();
 
@@ -103,6 +122,7 @@ class SpecMembers {
   void filter(Selection& value);
   const nlohmann::json* from_ = nullptr;
   nlohmann::ordered_json* to_ = nullptr;
+  std::vector<Member>* described_ = nullptr;
   std::vector<std::string> known_;
   std::vector<std::string> problems_;
 };
@@ -111,6 +131,15 @@ class SpecMembers {
 template <class T>
 nlohmann::ordered_json members_json(T value) {
   auto out = nlohmann::ordered_json::object();
+  SpecMembers to(out);
+  value.members(to);
+  return out;
+}
+
+/// Returns the description of the members that `value.members()` reads.
+template <class T>
+std::vector<Member> members_of(T value = {}) {
+  std::vector<Member> out;
   SpecMembers to(out);
   value.members(to);
   return out;

@@ -1,4 +1,5 @@
-"""A client of the api that checks every answer against the api's own description (Debian: python3-jsonschema)."""
+"""A client of the api that checks every answer, and every body that was taken, against the api's own description (Debian:
+python3-jsonschema)."""
 import json
 import re
 from urllib.parse import urlsplit
@@ -28,6 +29,8 @@ class CheckedApiClient(ApiClient):
         status, answered, content = super().send(method, target, {**self.extra, **(headers or {})}, body)
         if self.document:
             self.check(method, target, status, answered, content)
+            if body and status < 300:
+                self.check_taken(method, target, body)
         return status, answered, content
 
     def operations(self):
@@ -53,6 +56,13 @@ class CheckedApiClient(ApiClient):
                 answer = operation["responses"]["default"]
         self._check_content(f"{method} {template} {status}", self._resolve(answer), headers, content)
 
+    def check_taken(self, method, target, body):
+        """Checks a body that the api has taken: the description must take it, too."""
+        template = self._template(urlsplit(target).path)
+        kinds = self.document["paths"][template][method.lower()].get("requestBody", {}).get("content", {})
+        if "application/json" in kinds:
+            self._validate(f"{method} {template} takes", kinds["application/json"]["schema"], json.loads(body))
+
     def _check_content(self, what, answer, headers, content):
         kinds = answer.get("content")
         if kinds is None:
@@ -62,14 +72,16 @@ class CheckedApiClient(ApiClient):
         kind = (headers.get("Content-Type") or "").split(";")[0]
         if kind not in kinds:
             raise UntrueDescription(f"{what}: Content-Type {kind!r}, described: {sorted(kinds)}")
-        if not kind.endswith("json"):
-            return
-        schema = {**kinds[kind]["schema"], "components": self.document["components"]}
+        if kind.endswith("json"):
+            self._validate(what, kinds[kind]["schema"], json.loads(content))
+
+    def _validate(self, what, schema, value):
+        schema = {**schema, "components": self.document["components"]}
         checker = jsonschema.FormatChecker()
         checker.checks("date-time")(lambda text: not isinstance(text, str) or bool(
             re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z", text)))
         try:
-            jsonschema.Draft7Validator(schema, format_checker=checker).validate(json.loads(content))
+            jsonschema.Draft202012Validator(schema, format_checker=checker).validate(value)
         except jsonschema.ValidationError as error:
             raise UntrueDescription(f"{what}: {error.message} at {list(error.absolute_path)}") from None
 

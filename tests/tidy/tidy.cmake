@@ -1,5 +1,6 @@
 tidemark_python_test(tidy LABEL tidy SCRIPT ${CMAKE_CURRENT_LIST_DIR}/tidy_test.py)
 tidemark_python_test(english LABEL tidy SCRIPT ${CMAKE_CURRENT_LIST_DIR}/english_test.py)
+tidemark_python_test(openapi LABEL tidy SCRIPT ${CMAKE_CURRENT_LIST_DIR}/openapi_test.py)
 
 # clang-tidy as the build compiles the product: in a release build the sources of a folder as one, in the preset check
 # each file alone, which also shows missing includes. The gate reads the folders that were changed, the night reads all.

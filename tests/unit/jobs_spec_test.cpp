@@ -1,13 +1,19 @@
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+#include <set>
+
 #include "common/base/encoding.h"
 #include "common/base/xml_text.h"
 #include "jobs/spec/job_spec.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(JobSpec, ReadsAnArchiveOfOneEntityWithDefaults) {
   auto spec =
@@ -319,6 +325,74 @@ TEST(JobMessage, MayBeBase64AndMayLackItsId) {
   const auto wrapped = parse_job_message(lines + "\n");
   ASSERT_TRUE(wrapped.has_value()) << wrapped.error().message;
   EXPECT_EQ(wrapped->spec, *spec);
+}
+
+/// Returns an object that has each of the members, with a value that no member takes.
+json all_null(const std::vector<Member>& members) {
+  auto out = json::object();
+  for (const auto& each : members) out[each.name] = nullptr;
+  return out;
+}
+
+std::set<std::string> names_of(const std::vector<Member>& members) {
+  std::set<std::string> out;
+  for (const auto& each : members) out.insert(each.name);
+  return out;
+}
+
+/// Compares the members that reading knows, needs and writes with those described.
+template <class T>
+void expect_described(std::string_view what) {
+  const auto members = members_of<T>();
+  const auto all = all_null(members), none = json::object();
+  SpecMembers full(all), empty(none);
+  T().members(full);
+  T().members(empty);
+  std::set<std::string> read(full.known().begin(), full.known().end());
+  if (what == "merge") read.erase("remove");  // it is known, so that its refusal has a reason of its own
+  EXPECT_EQ(read, names_of(members)) << what;
+  for (const auto& each : members) {
+    const bool missed = std::ranges::find(empty.problems(), each.name + " is missing") != empty.problems().end();
+    EXPECT_EQ(missed, each.required) << what << " " << each.name;
+  }
+  for (const auto& [name, value] : members_json(T()).items()) EXPECT_TRUE(read.contains(name)) << what << " " << name;
+}
+
+TEST(Description, HasTheMembersThatReadingKnows) {
+  Kinds::for_each([]<class Spec>(const Spec&) { expect_described<Spec>(Spec::kName); });
+  expect_described<ObjectArchive>("archive outside of tables");
+  expect_described<CallbackEndpoint>("onEnd");
+}
+
+TEST(Description, HasTheMembersOfEveryJob) {
+  Kinds::for_each([]<class Spec>(const Spec&) {
+    auto job = all_null(members_of<Spec>());
+    job.update(all_null(members_of_every_job()));
+    if (Spec::kSelectsEntities) job.update(all_null(members_of_selecting_jobs()));
+    job["kind"] = Spec::kName;
+    const auto spec = job_spec_from_json(job);
+    ASSERT_FALSE(spec.has_value());
+    EXPECT_THAT(spec.error().message, Not(HasSubstr("unknown member"))) << Spec::kName;
+    EXPECT_THAT(spec.error().message, HasSubstr("maxAttempts must be")) << Spec::kName;
+  });
+  const auto whole = parse_job_spec(
+      R"({"kind":"copy","source":"Aaa","destination":"Bbb","filter":"","priority":"low","notBefore":"2026-01-31T22:00:00Z",
+          "retryBaseMs":1,"retryCapMs":2,"keepHours":3,"maxAffected":4,"maxPerSecond":5,"idempotencyKey":"k",
+          "onEnd":{"url":"https://a.example/"},"then":{"kind":"undo","job":"0000000000000000-00000000"},
+          "traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b"})");
+  ASSERT_TRUE(whole.has_value()) << whole.error().message;
+  auto described = names_of(members_of_every_job());
+  described.merge(names_of(members_of_selecting_jobs()));
+  described.merge(names_of(members_of<CopySpec>()));
+  for (const auto& [name, value] : to_json(*whole).items())
+    EXPECT_TRUE(described.contains(name) || name == "kind") << name;
+}
+
+TEST(Description, GivesLimitsAndDefaults) {
+  const auto schema = object_schema(members_of<PurgeSpec>())["properties"];
+  EXPECT_EQ(schema["perSecond"].dump(),
+            R"({"type":"integer","minimum":1,"maximum":10000,"default":1000,"description":"Messages a second"})");
+  EXPECT_EQ(schema["limit"].dump(), R"({"type":"integer","minimum":1,"description":"At most so many"})");
 }
 
 }  // namespace

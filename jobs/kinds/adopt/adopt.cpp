@@ -14,10 +14,11 @@ constexpr std::size_t kSlice = 1000;
 }  // namespace
 
 void AdoptSpec::members(SpecMembers& in) {
-  if (in.text("directory", directory, true) && !is_directory_name(directory)) {
+  const About about_directory{.meaning = "a directory of the workers' configuration", .pattern = kDirectoryPattern};
+  if (in.text("directory", directory, true, about_directory) && !is_directory_name(directory)) {
     in.problem("directory must be a name of the worker's configuration, not a path");
   }
-  in.flag("takeOver", take_over);
+  in.flag("takeOver", take_over, {.meaning = "even if it belongs to another stack, which must not use it any more"});
 }
 
 Reach AdoptSpec::reach() const { return {}; }

@@ -19,11 +19,6 @@ struct AdoptSpec {
 
   static constexpr std::string_view kName = "adopt";
   static constexpr bool kSelectsEntities = false;
-  static constexpr KindOption kOptions[] = {
-      {"--directory", "directory", "a directory of the workers' configuration"},
-      {"--take-over", "takeOver", "even if it belongs to another stack, which must not use it any more",
-       KindOption::Form::kFlag},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;

@@ -5,13 +5,19 @@
 
 namespace tidemark::jobs {
 
+using nlohmann::ordered_json;
+
 namespace {
 
 constexpr const char* kDirectoryHasNone = "a directory belongs to no account: leave its account out";
 
 /// Reads the name of a table, or an archive outside of tables.
-void place_member(SpecMembers& in, const char* name, std::string& table, std::optional<ObjectArchive>& archive) {
-  if (in.writes() && archive) {
+void place_member(SpecMembers& in, const char* name, std::string& table, std::optional<ObjectArchive>& archive,
+                  const About& about) {
+  if (in.describes()) {
+    const auto forms = ordered_json::array({text_schema({.pattern = kTablePattern}), reference("ObjectArchive")});
+    in.describe(name, {{"oneOf", forms}}, about, true, members_of<ObjectArchive>());
+  } else if (in.writes() && archive) {
     in.put(name, members_json(*archive));
   } else if (const auto* object = in.object(name)) {
     if (object->contains("container") == object->contains("directory")) {
@@ -26,8 +32,8 @@ void place_member(SpecMembers& in, const char* name, std::string& table, std::op
 }  // namespace
 
 void ArchiveSpec::members(SpecMembers& in) {
-  in.table("source", source);
-  place_member(in, "destination", destination, archive);
+  in.table("source", source, kTableToRead);
+  place_member(in, "destination", destination, archive, kTableToWrite);
   if (archive && archive->table.empty()) archive->table = source;
   in.accounts(accounts);
   if (archive && !archive->directory.empty() && !accounts.destination.empty()) in.problem(kDirectoryHasNone);
@@ -44,8 +50,8 @@ Reach ArchiveSpec::reach() const {
 }
 
 void UnarchiveSpec::members(SpecMembers& in) {
-  place_member(in, "source", source, archive);
-  in.table("destination", destination);
+  place_member(in, "source", source, archive, kTableToRead);
+  in.table("destination", destination, kTableToWrite);
   if (archive && archive->table.empty()) archive->table = destination;
   in.accounts(accounts);
   if (archive && !archive->directory.empty() && !accounts.source.empty()) in.problem(kDirectoryHasNone);

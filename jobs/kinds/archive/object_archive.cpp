@@ -8,7 +8,6 @@
 namespace tidemark::jobs {
 namespace {
 
-constexpr std::size_t kMaxPrefixLength = 100;
 constexpr std::size_t kMaxDirectoryNameLength = 63;
 constexpr Names<ArchiveFormat, 2> kFormats{{{ArchiveFormat::kEntity, "entity"}, {ArchiveFormat::kLines, "lines"}}};
 constexpr Names<PartUnit, 4> kUnits{{{PartUnit::kPartition, "partition"},
@@ -43,20 +42,23 @@ bool is_directory_name(std::string_view name) {
 }
 
 void ObjectArchive::members(SpecMembers& in) {
-  if (in.text("container", container) && !is_container_name(container)) {
+  if (in.text("container", container, {.meaning = "a container instead of a table", .least = 3, .most = 63}) &&
+      !is_container_name(container)) {
     in.problem("container must have 3 to 63 lower case letters, digits and single inner hyphens");
   }
-  if (in.text("directory", directory) && !is_directory_name(directory)) {
+  const About about_directory{.meaning = "a directory of the workers' configuration instead of a table",
+                              .pattern = kDirectoryPattern};
+  if (in.text("directory", directory, about_directory) && !is_directory_name(directory)) {
     in.problem("directory must be a name of the worker's configuration, not a path");
   }
-  if (in.text("prefix", prefix) && !is_object_prefix(prefix)) {
+  if (in.text("prefix", prefix, kAboutPrefix) && !is_object_prefix(prefix)) {
     in.problem("prefix must be segments of letters, digits, '-', '_' and inner dots, each ended by '/'");
   }
-  if (in.writes() || in.has("table")) in.table("table", table);
-  in.choice("format", kFormats, format);
+  in.table("table", table, {.meaning = "the table that was archived, if it is not the job's own"}, false);
+  in.choice("format", kFormats, format, {.meaning = "entity (one document each) or lines (parts of many)"});
   if (in.writes() && format == ArchiveFormat::kEntity) return;
-  in.choice("per", kUnits, per);
-  in.flag("gzip", gzip);
+  in.choice("per", kUnits, per, {.meaning = "a part holds one partition, hour, day or month"});
+  in.flag("gzip", gzip, {.meaning = "compress the parts"});
   if (format == ArchiveFormat::kEntity && (in.has("per") || gzip)) in.problem("per and gzip are for format lines");
 }
 

@@ -9,10 +9,15 @@
 #include <string_view>
 
 #include "common/base/time.h"
+#include "jobs/spec/description.h"
 
 namespace tidemark::jobs {
 
 class SpecMembers;
+
+inline constexpr std::size_t kMaxPrefixLength = 100;
+inline constexpr About kAboutPrefix{.meaning = "before every name, such as old/", .most = kMaxPrefixLength};
+inline constexpr const char* kDirectoryPattern = "^[A-Za-z0-9_-]{1,63}$";
 
 enum class ArchiveFormat : std::uint8_t { kEntity = 1, kLines = 2 };
 /// The contents of a part of format `lines`: the entities of a partition, or those with Timestamps in a period of UTC.

@@ -20,12 +20,6 @@ struct CallbackSpec : CallbackEndpoint {
 
   static constexpr std::string_view kName = "callback";
   static constexpr bool kSelectsEntities = false;
-  static constexpr KindOption kOptions[] = {
-      {"--url", "url", "where to"},
-      {"--method", "method", "POST, PUT, PATCH, DELETE or GET"},
-      {"--secret", "secret", "name of the worker's secret that signs it"},
-      {"--timeout-ms", "timeoutMs", "time for an answer", KindOption::Form::kNumber},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;

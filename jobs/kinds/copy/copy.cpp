@@ -14,13 +14,13 @@ bool keeps_key(const CopySpec& spec) {
 }  // namespace
 
 void CopySpec::members(SpecMembers& in) {
-  in.table("source", source);
-  in.table("destination", destination);
+  in.table("source", source, kTableToRead);
+  in.table("destination", destination, kTableToWrite);
   in.accounts(accounts);
   in.selection(*this);
-  template_member(in, "partitionKeyTemplate", partition_key_template);
-  template_member(in, "rowKeyTemplate", row_key_template);
-  in.property_names("properties", properties);
+  template_member(in, "partitionKeyTemplate", partition_key_template, {.meaning = "such as {Department}"});
+  template_member(in, "rowKeyTemplate", row_key_template, {.meaning = "such as {RowKey}_{LastName}"});
+  in.property_names("properties", properties, kTheseProperties);
   const bool one_account = accounts.source == accounts.destination;
   if (keeps_key(*this) && one_account && !source.empty() && iequals_ascii(source, destination)) {
     in.problem("a copy within one table needs a key template, or it would be the original");

@@ -21,11 +21,6 @@ struct CopySpec : Selection {
 
   static constexpr std::string_view kName = "copy";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--partition-key-template", "partitionKeyTemplate", "such as {Department}"},
-      {"--row-key-template", "rowKeyTemplate", "such as {RowKey}_{LastName}"},
-      {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }

@@ -6,8 +6,8 @@
 namespace tidemark::jobs {
 
 void DeleteSpec::members(SpecMembers& in) {
-  in.table("source", source);
-  if (!in.writes()) in.flag("wholeTable", whole_table);
+  in.table("source", source, kTableToRead);
+  if (!in.writes()) in.flag("wholeTable", whole_table, {.meaning = "the table itself"});
   in.selection(*this, whole_table);
   if (in.writes()) in.flag("wholeTable", whole_table);
 }

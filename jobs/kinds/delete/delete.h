@@ -15,9 +15,6 @@ struct DeleteSpec : Selection {
 
   static constexpr std::string_view kName = "delete";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--whole-table", "wholeTable", "the table itself", KindOption::Form::kFlag},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }

@@ -19,10 +19,6 @@ struct DiscardSpec : Selection {
 
   static constexpr std::string_view kName = "discard";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--property", "property", "the property that names the blob"},
-      {"--container", "container", "where the blobs are"},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return true; }

@@ -6,12 +6,12 @@
 namespace tidemark::jobs {
 
 void IndexSpec::members(SpecMembers& in) {
-  in.table("source", source);
-  if (in.text("property", property, true)) {
+  in.table("source", source, kTableToRead);
+  if (in.text("property", property, true, {.meaning = "the property to index by"})) {
     if (!is_property_name(property)) in.problem("property must be a property name of at most 255 characters");
     if (property == "Timestamp") in.problem("property must not be Timestamp: it changes with every write");
   }
-  in.table("destination", destination);
+  in.table("destination", destination, kTableToWrite);
   in.two_tables(source, destination);
 }
 

@@ -18,7 +18,6 @@ struct IndexSpec {
 
   static constexpr std::string_view kName = "index";
   static constexpr bool kSelectsEntities = false;
-  static constexpr KindOption kOptions[] = {{"--property", "property", "the property to index by"}};
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }

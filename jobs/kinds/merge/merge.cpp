@@ -6,7 +6,7 @@
 namespace tidemark::jobs {
 
 void MergeSpec::members(SpecMembers& in) {
-  in.table("source", source);
+  in.table("source", source, kTableToRead);
   in.selection(*this);
   values_member(in, "set", set, true);
   if (in.any("remove") != nullptr) in.problem("remove: a merge sets properties and removes none");

@@ -16,9 +16,6 @@ struct MergeSpec : Selection {
 
   static constexpr std::string_view kName = "merge";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--set", "set", "NAME=VALUE, the value as JSON or else as text; may be given again", KindOption::Form::kValues},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }

@@ -25,12 +25,6 @@ struct OffloadSpec : Selection {
 
   static constexpr std::string_view kName = "offload";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--container", "container", "for the values"},
-      {"--prefix", "prefix", "before every name, such as old/"},
-      {"--min-bytes", "minBytes", "properties of at least so many bytes", KindOption::Form::kNumber},
-      {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return true; }
@@ -44,10 +38,6 @@ struct InlineSpec : Selection {
 
   static constexpr std::string_view kName = "inline";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--keep-blobs", "keepBlobs", "leave the blobs where they are", KindOption::Form::kFlag},
-      {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return true; }

@@ -11,18 +11,21 @@ constexpr std::int64_t kMaxGraceHours = 87'600;
 }  // namespace
 
 void OrphansSpec::members(SpecMembers& in) {
-  in.table("source", source);
-  if (in.text("property", property, true) && !is_property_name(property)) {
+  in.table("source", source, kTableToRead);
+  if (in.text("property", property, true, {.meaning = "the property that names the blob"}) &&
+      !is_property_name(property)) {
     in.problem("property must be a property name of at most 255 characters");
   }
-  if (in.text("container", container, true) && !is_container_name(container)) {
+  const About about_container{.meaning = "where the blobs are", .least = 3, .most = 63};
+  if (in.text("container", container, true, about_container) && !is_container_name(container)) {
     in.problem("container must have 3 to 63 lower case letters, digits and single inner hyphens");
   }
-  if (in.text("prefix", prefix) && utf16_length(prefix) > kMaxPrefixUnits) {
+  const About about_prefix{.meaning = "only blobs whose names begin with it", .most = kMaxPrefixUnits};
+  if (in.text("prefix", prefix, about_prefix) && utf16_length(prefix) > kMaxPrefixUnits) {
     in.problem("prefix must have at most 1024 characters");
   }
-  in.number("graceHours", grace_hours, 0, kMaxGraceHours);
-  in.flag("remove", remove);
+  in.number("graceHours", grace_hours, 0, kMaxGraceHours, {.meaning = "only blobs that have not changed for so long"});
+  in.flag("remove", remove, {.meaning = "erase them, instead of telling only"});
 }
 
 Reach OrphansSpec::reach() const {

@@ -19,13 +19,6 @@ struct OrphansSpec {
 
   static constexpr std::string_view kName = "orphans";
   static constexpr bool kSelectsEntities = false;
-  static constexpr KindOption kOptions[] = {
-      {"--property", "property", "the property that names the blob"},
-      {"--container", "container", "where the blobs are"},
-      {"--prefix", "prefix", "only blobs whose names begin with it"},
-      {"--grace-hours", "graceHours", "only blobs that have not changed for so long", KindOption::Form::kNumber},
-      {"--remove", "remove", "erase them, instead of telling only", KindOption::Form::kFlag},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return true; }

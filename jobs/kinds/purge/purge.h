@@ -12,7 +12,6 @@ struct PurgeSpec {
   static constexpr std::string_view kName = "purge";
   static constexpr bool kSelectsEntities = false;
   static constexpr bool kNeverPoison = true;
-  static constexpr std::span<const KindOption> kOptions = kPoisonOptions;
   void members(SpecMembers& in) { which.members(in); }
   [[nodiscard]] Reach reach() const;
   Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const { return which.plan(sources, plan); }

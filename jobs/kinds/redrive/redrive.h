@@ -16,9 +16,6 @@ struct RedriveSpec {
   static constexpr std::string_view kName = "redrive";
   static constexpr bool kSelectsEntities = false;
   static constexpr bool kNeverPoison = true;
-  static constexpr auto kOptions = with_option(
-      kPoisonOptions,
-      {"--canary", "canary", "send so many first, the rest only if they succeed", KindOption::Form::kNumber});
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const { return which.plan(sources, plan); }

@@ -16,13 +16,6 @@ struct RekeySpec : Selection {
 
   static constexpr std::string_view kName = "rekey";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--partition-key", "partitionKey", "one entity", KindOption::Form::kText, "entity"},
-      {"--row-key", "rowKey", "one entity", KindOption::Form::kText, "entity"},
-      {"--new-partition-key", "partitionKey", "template of the new key, such as {Department}"},
-      {"--new-row-key", "rowKey", "template of the new key, such as {LastName}_{RowKey}"},
-      {"--set", "set", "NAME=VALUE, the value as JSON or else as text; may be given again", KindOption::Form::kValues},
-  };
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }

@@ -35,7 +35,8 @@ std::optional<Reach> reversed(Reach done, const std::string& job_id) {
 }  // namespace
 
 void UndoSpec::members(SpecMembers& in) {
-  if (in.text("job", job, true) && !is_job_id(job)) in.problem("job must be the id of a job");
+  if (in.text("job", job, true, {.meaning = "the job to take back"}) && !is_job_id(job))
+    in.problem("job must be the id of a job");
 }
 
 Reach UndoSpec::reach() const { return {.undoes = job}; }

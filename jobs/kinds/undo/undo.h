@@ -11,7 +11,6 @@ struct UndoSpec {
 
   static constexpr std::string_view kName = "undo";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {{"--job", "job", "the job to take back"}};
   void members(SpecMembers& in);
   /// Names only the job; resolve() finds everything else in the records.
   [[nodiscard]] Reach reach() const;
