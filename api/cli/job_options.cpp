@@ -42,14 +42,6 @@ constexpr std::string_view kFirst[] = {
 constexpr std::string_view kLast[] = {"--table",  "--secret", "--timeout-ms", "--filter",
                                       "--header", "--body",   "--on-end"};
 
-/// The help does not show them, although kinds with a filter take them; that of rekey does, where they are inner
-/// members.
-constexpr std::string_view kUnshown[] = {"--partition-key", "--row-key"};
-
-bool is_shown(const JobOption& option) {
-  return !option.object.empty() || std::ranges::find(kUnshown, option.flag) == std::end(kUnshown);
-}
-
 std::ptrdiff_t place_in_help(std::string_view flag) {
   const auto first = std::ranges::find(kFirst, flag);
   if (first != std::end(kFirst)) return first - std::end(kFirst);
@@ -240,7 +232,7 @@ class KindHelp final : public CLI::Formatter {
       const auto takers = takers_of(flag);
       if (takers.empty()) continue;
       const auto own = takers.find(kind);
-      const bool shown = own != takers.end() && is_shown(*own->second);
+      const bool shown = own != takers.end();
       option->group(shown ? "Options of " + kind : "");
       if (shown) option->description(own->second->meaning);
     }
