@@ -1,0 +1,6 @@
+# .NET SDKs of three generations against the real stores. Each project is one ctest entry.
+function(tidemark_dotnet_test name project)
+  tidemark_add_test(dotnet_${name} LABEL dotnet TIMEOUT 1200 ${ARGN}
+    COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_dotnet_tests.py ${project} ${CMAKE_BINARY_DIR}/tests/dotnet)
+endfunction()
+tidemark_dotnet_test(tables Tables COST 60)

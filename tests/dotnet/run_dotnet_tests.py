@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""Builds one project of this folder, and runs its cases against stores of its own:
+
+    run_dotnet_tests.py PROJECT ARTIFACTS [ARGUMENT ...]
+
+PROJECT is a folder here, such as Tables or Legacy/Cosmos; ARTIFACTS is where the build writes. It builds only if a source
+or a package changed. Arguments go to xunit: `-class '*Patterns'` runs some of the cases, and `-trait Fault=*` those that
+are left out because the product does not do yet what they want. Without .NET 10, or where its packages are not to be had,
+nothing is run, and the exit code is 77.
+"""
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+sys.dont_write_bytecode = True
+import stack  # noqa: E402
+
+SKIPPED = 77
+SDK = 10
+STORES = {"table_store": "TIDEMARK_TABLE_URL", "queue_service": "TIDEMARK_QUEUE_URL", "blob_store": "TIDEMARK_BLOB_URL"}
+# A project and the stores that it needs; "bearer" adds stores that speak HTTPS and take bearer tokens.
+NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_store", "bearer"],
+         "Legacy/Cosmos": ["table_store"], "Legacy/Windows": ["table_store", "queue_service", "blob_store"],
+         "Legacy/Storage11": ["queue_service", "blob_store"]}
+NO_PACKAGES = re.compile(r"\b(NU1100|NU1101|NU1102|NU1301|NU1603)\b")
+ISSUER = "https://issuer.example/"
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+def environment(**more):
+    settings = {"DOTNET_CLI_TELEMETRY_OPTOUT": "1", "DOTNET_NOLOGO": "1", "DOTNET_CLI_UI_LANGUAGE": "en",
+                "DOTNET_CLI_WORKLOAD_UPDATE_NOTIFY_DISABLE": "1", "DOTNET_GENERATE_ASPNET_CERTIFICATE": "0",
+                "DOTNET_CLI_USE_MSBUILD_SERVER": "0", "MSBUILDDISABLENODEREUSE": "1"}
+    return os.environ | settings | more
+
+
+def check_sdk():
+    if not shutil.which("dotnet"):
+        skip("dotnet is missing; the .NET 10 SDK has it")
+    found = subprocess.run(["dotnet", "--list-sdks"], capture_output=True, text=True, env=environment()).stdout
+    if not any(int(version) >= SDK for version in re.findall(r"^(\d+)\.", found, re.M)):
+        skip(f"there is no .NET SDK {SDK} here, only {found.split() or 'none'}")
+
+
+def state_of(project):
+    """Hashes everything that a build of the project reads."""
+    texts = [*HERE.glob("Directory.*"), *HERE.glob("Shared/**/*.cs"), *(HERE / project).glob("*.cs*")]
+    digest = hashlib.sha256()
+    for path in sorted(texts):
+        digest.update(f"{path.relative_to(HERE)}\0".encode() + path.read_bytes() + b"\0")
+    digest.update(subprocess.run(["dotnet", "--version"], capture_output=True, env=environment()).stdout)
+    return digest.hexdigest()
+
+
+def built(project, artifacts):
+    """Returns the program with the cases, after a build where one is needed."""
+    name = pathlib.Path(project).name
+    program = artifacts / "bin" / name / "debug" / f"{name}.dll"
+    stamp = artifacts / f"{name}.state"
+    state = state_of(project)
+    if program.exists() and stamp.exists() and stamp.read_text() == state:
+        return program
+    stamp.unlink(missing_ok=True)
+    made = subprocess.run(["dotnet", "build", HERE / project, "--artifacts-path", artifacts, "-nodeReuse:false", "-v:q",
+                           "-p:UseSharedCompilation=false", "-tl:off"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
+    if made.returncode:
+        print(made.stdout)
+        if missing := NO_PACKAGES.search(made.stdout):
+            skip(f"the packages of {project} are not to be had ({missing[1]})")
+        sys.exit(1)
+    stamp.write_text(state)
+    return program
+
+
+def start(stores, names, *arguments):
+    for name in names:
+        stores.start(name, *arguments)
+
+
+def url_of(stores, name, origin):
+    return f"{origin}:{stores.ports[name]}/devstoreaccount1"
+
+
+def certificate(directory):
+    """Makes a certificate for localhost, which the cases trust."""
+    files = os.path.join(directory, "tls.pem"), os.path.join(directory, "tls.key")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                    "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", files[1], "-out", files[0]],
+                   check=True, capture_output=True)
+    return files
+
+
+def stop(stores):
+    """Ends the stores as a service manager does; returns whether all of them ended cleanly."""
+    codes = {name: child.terminate() for name, child in stores.children.items()}
+    for name, code in codes.items():
+        if code:
+            print(f"{name} did not end cleanly: {code}")
+    return not any(codes.values())
+
+
+def run(project, program, arguments):
+    needs = NEEDS[project]
+    names = [name for name in needs if name in STORES]
+    with tempfile.TemporaryDirectory(prefix="tm") as directory, stack.Stack() as stores, stack.Stack() as secured:
+        start(stores, names)
+        settings = {STORES[name]: url_of(stores, name, "http://127.0.0.1") for name in names}
+        if "bearer" in needs:
+            path, key = certificate(directory)
+            # Anybody can make a token: the checks of signatures have tests of their own.
+            start(secured, names, "--tls-certificate-file", path, "--tls-key-file", key, "--bearer-issuer", ISSUER, "--bearer-check", "basic")
+            settings |= {STORES[name].replace("_", "_BEARER_", 1): url_of(secured, name, "https://localhost") for name in names}
+            settings |= {"SSL_CERT_FILE": path, "TIDEMARK_ISSUER": ISSUER}
+        if not any(argument == "-trait" for argument in arguments):
+            arguments = ["-trait-", "Fault=*", *arguments]
+        ran = subprocess.run(["dotnet", program, "-noLogo", "-noColor", *arguments], env=environment(**settings)).returncode
+        if ran:
+            stores.show_logs()
+            secured.show_logs()
+        clean = [stop(stores), stop(secured)]
+    return ran or not all(clean)
+
+
+def main():
+    project, artifacts, *arguments = sys.argv[1:]
+    check_sdk()
+    return int(run(project, built(project, pathlib.Path(artifacts).resolve()), arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
