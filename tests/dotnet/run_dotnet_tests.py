@@ -94,10 +94,10 @@ def url_of(stores, name, origin):
 
 
 def certificate(directory):
-    """Makes a certificate for localhost, which the cases trust."""
+    """Makes a certificate for 127.0.0.1, which the cases trust. (SDKs for .NET take a path with the account only behind a number.)"""
     files = os.path.join(directory, "tls.pem"), os.path.join(directory, "tls.key")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                    "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", files[1], "-out", files[0]],
+                    "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files[1], "-out", files[0]],
                    check=True, capture_output=True)
     return files
 
@@ -121,7 +121,7 @@ def run(project, program, arguments):
             path, key = certificate(directory)
             # Anybody can make a token: the checks of signatures have tests of their own.
             start(secured, names, "--tls-certificate-file", path, "--tls-key-file", key, "--bearer-issuer", ISSUER, "--bearer-check", "basic")
-            settings |= {STORES[name].replace("_", "_BEARER_", 1): url_of(secured, name, "https://localhost") for name in names}
+            settings |= {STORES[name].replace("_", "_BEARER_", 1): url_of(secured, name, "https://127.0.0.1") for name in names}
             settings |= {"SSL_CERT_FILE": path, "TIDEMARK_ISSUER": ISSUER}
         if not any(argument == "-trait" for argument in arguments):
             arguments = ["-trait-", "Fault=*", *arguments]

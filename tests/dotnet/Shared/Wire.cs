@@ -24,9 +24,9 @@ public sealed class Wire : DelegatingHandler
     public static Wire Busy(int calls, HttpStatusCode status = HttpStatusCode.ServiceUnavailable, bool inner = true) =>
         new((_, number) => number <= calls ? Refusal(status) : null, inner);
 
-    /// Answers every call to the primary with a failure.
-    public static Wire WithoutPrimary(HttpStatusCode status = HttpStatusCode.ServiceUnavailable, bool inner = true) =>
-        new((call, _) => call.Uri.AbsolutePath.Contains("-secondary") ? null : Refusal(status), inner);
+    /// Answers every call with a failure, except for those to the secondary, whose URL has this part.
+    public static Wire WithoutPrimary(string secondary = "-secondary", bool inner = true) =>
+        new((call, _) => call.Uri.AbsoluteUri.Contains(secondary) ? null : Refusal(HttpStatusCode.ServiceUnavailable), inner);
 
     /// Loses the answer of the first calls after the store has executed them.
     public static Wire Forgetful(int calls) => new() { Lost = calls };
