@@ -283,16 +283,15 @@ public sealed class Transfers(FreshContainer fresh) : IClassFixture<FreshContain
         Assert.Equal(hash, (await blob.GetPropertiesAsync()).Value.ContentHash);
     }
 
-    // CRC-64 is sent as a structured body, which Tidemark refuses with 501 until it offers them.
     [Theory]
     [InlineData(StorageChecksumAlgorithm.StorageCrc64, 0)]
     [InlineData(StorageChecksumAlgorithm.StorageCrc64, 1000)]
     [InlineData(StorageChecksumAlgorithm.StorageCrc64, 9_000_001)]
     [InlineData(StorageChecksumAlgorithm.Auto, 1000)]
-    [Trait("Fault", "structured bodies are not offered")]
     public async Task CRC64_both_ways(StorageChecksumAlgorithm algorithm, int size)
     {
-        var options = new BlobClientOptions();
+        var wire = new Wire();
+        var options = new BlobClientOptions().Through(wire);
         options.TransferValidation.Upload.ChecksumAlgorithm = algorithm;
         options.TransferValidation.Download.ChecksumAlgorithm = algorithm;
         var client = Container(fresh.Client.Name, options).GetBlobClient(blob.Name);
@@ -302,10 +301,11 @@ public sealed class Transfers(FreshContainer fresh) : IClassFixture<FreshContain
         Assert.Equal(Stores.Bytes(size), read.ToArray());
         BlobDownloadResult whole = await client.DownloadContentAsync();
         Assert.Equal(Stores.Bytes(size), whole.Content.ToArray());
+        // CRC-64 goes with a structured body.
+        Assert.Contains(wire.Calls, call => call.Headers.ContainsKey("x-ms-structured-body"));
     }
 
     [Fact]
-    [Trait("Fault", "structured bodies are not offered")]
     public async Task CRC64_in_blocks_and_ranges()
     {
         var options = new BlobClientOptions();
@@ -322,7 +322,6 @@ public sealed class Transfers(FreshContainer fresh) : IClassFixture<FreshContain
     }
 
     [Fact]
-    [Trait("Fault", "structured bodies are not offered")]
     public async Task CRC64_of_appends_pages_and_OpenWrite()
     {
         var options = new BlobClientOptions();
