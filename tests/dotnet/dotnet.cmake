@@ -9,3 +9,5 @@ foreach(project Cosmos Windows Storage11)
   string(TOLOWER ${project} suite)
   tidemark_dotnet_test(legacy_${suite} Legacy/${project} COST 40)
 endforeach()
+# The program of docs/clients.md.
+tidemark_dotnet_test(clients Clients COST 30)

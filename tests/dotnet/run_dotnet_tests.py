@@ -3,7 +3,8 @@
 
     run_dotnet_tests.py PROJECT ARTIFACTS [ARGUMENT ...]
 
-PROJECT is a folder here, such as Tables or Legacy/Cosmos; ARTIFACTS is where the build writes. It builds only if a source
+PROJECT is a folder here, such as Tables or Legacy/Cosmos; Clients is the program of docs/clients.md, which has to print
+the output that is on the page, also the second time. ARTIFACTS is where the build writes. It builds only if a source
 or a package changed. Arguments go to xunit: `-class '*Patterns'` runs some of the cases, and `-trait Fault=*` those that
 are left out because the product does not do yet what they want. Without .NET 10, or where its packages are not to be had,
 nothing is run, and the exit code is 77.
@@ -28,7 +29,11 @@ STORES = {"table_store": "TIDEMARK_TABLE_URL", "queue_service": "TIDEMARK_QUEUE_
 # A project and the stores that it needs; "bearer" adds stores that speak HTTPS and take bearer tokens.
 NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_store", "bearer"],
          "Legacy/Cosmos": ["table_store"], "Legacy/Windows": ["table_store", "queue_service", "blob_store"],
-         "Legacy/Storage11": ["queue_service", "blob_store"]}
+         "Legacy/Storage11": ["queue_service", "blob_store"],
+         "Clients": ["table_store", "queue_service", "blob_store"]}
+PAGE = HERE.parents[1] / "docs" / "clients.md"
+PROGRAM_AND_OUTPUT = re.compile(r"^```csharp\n(.*?)^```\n\n```text\n(.*?)^```\n", re.M | re.S)
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 NO_PACKAGES = re.compile(r"\b(NU1100|NU1101|NU1102|NU1301|NU1603)\b")
 ISSUER = "https://issuer.example/"
 
@@ -56,11 +61,16 @@ def check_sdk():
 def state_of(project):
     """Hashes everything that a build of the project reads."""
     texts = [*HERE.glob("Directory.*"), *HERE.glob("Shared/**/*.cs"), *(HERE / project).glob("*.cs*")]
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(program_of_the_page()[0].encode() if project == "Clients" else b"")
     for path in sorted(texts):
         digest.update(f"{path.relative_to(HERE)}\0".encode() + path.read_bytes() + b"\0")
     digest.update(subprocess.run(["dotnet", "--version"], capture_output=True, env=environment()).stdout)
     return digest.hexdigest()
+
+
+def program_of_the_page():
+    """Returns the text of the program, and its output."""
+    return PROGRAM_AND_OUTPUT.search(PAGE.read_text(encoding="utf-8")).groups()
 
 
 def built(project, artifacts):
@@ -72,6 +82,9 @@ def built(project, artifacts):
     if program.exists() and stamp.exists() and stamp.read_text() == state:
         return program
     stamp.unlink(missing_ok=True)
+    if project == "Clients":
+        artifacts.mkdir(parents=True, exist_ok=True)
+        (artifacts / "Clients.cs").write_text(program_of_the_page()[0], encoding="utf-8")
     made = subprocess.run(["dotnet", "build", HERE / project, "--artifacts-path", artifacts, "-nodeReuse:false", "-v:q",
                            "-p:UseSharedCompilation=false", "-tl:off"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
@@ -111,6 +124,27 @@ def stop(stores):
     return not any(codes.values())
 
 
+def run_page(program, stores):
+    """Runs the program of the page twice; returns whether it printed what the page says."""
+    endpoints = {name: url_of(stores, program_name, "http://127.0.0.1")
+                 for name, program_name in (("Table", "table_store"), ("Queue", "queue_service"), ("Blob", "blob_store"))}
+    connection = ";".join(["DefaultEndpointsProtocol=http", "AccountName=devstoreaccount1", f"AccountKey={KEY}",
+                           *(f"{name}Endpoint={url}" for name, url in endpoints.items())])
+    expected = program_of_the_page()[1]
+    for _ in range(2):
+        ran = subprocess.run(["dotnet", program], stdout=subprocess.PIPE, text=True, env=environment(AZURE_STORAGE_CONNECTION_STRING=connection))
+        if ran.returncode or ran.stdout != expected:
+            print(f"the program of clients.md ended with {ran.returncode} and printed:\n{ran.stdout}")
+            return False
+    return True
+
+
+def run_cases(program, settings, arguments):
+    if "-trait" not in arguments:
+        arguments = ["-trait-", "Fault=*", *arguments]
+    return subprocess.run(["dotnet", program, "-noLogo", "-noColor", *arguments], env=environment(**settings)).returncode == 0
+
+
 def run(project, program, arguments):
     needs = NEEDS[project]
     names = [name for name in needs if name in STORES]
@@ -123,20 +157,18 @@ def run(project, program, arguments):
             start(secured, names, "--tls-certificate-file", path, "--tls-key-file", key, "--bearer-issuer", ISSUER, "--bearer-check", "basic")
             settings |= {STORES[name].replace("_", "_BEARER_", 1): url_of(secured, name, "https://127.0.0.1") for name in names}
             settings |= {"SSL_CERT_FILE": path, "TIDEMARK_ISSUER": ISSUER}
-        if not any(argument == "-trait" for argument in arguments):
-            arguments = ["-trait-", "Fault=*", *arguments]
-        ran = subprocess.run(["dotnet", program, "-noLogo", "-noColor", *arguments], env=environment(**settings)).returncode
-        if ran:
+        passed = run_page(program, stores) if project == "Clients" else run_cases(program, settings, arguments)
+        if not passed:
             stores.show_logs()
             secured.show_logs()
         clean = [stop(stores), stop(secured)]
-    return ran or not all(clean)
+    return passed and all(clean)
 
 
 def main():
     project, artifacts, *arguments = sys.argv[1:]
     check_sdk()
-    return int(run(project, built(project, pathlib.Path(artifacts).resolve()), arguments))
+    return 0 if run(project, built(project, pathlib.Path(artifacts).resolve()), arguments) else 1
 
 
 if __name__ == "__main__":

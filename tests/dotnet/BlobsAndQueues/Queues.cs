@@ -46,7 +46,7 @@ public sealed class Messages : IAsyncLifetime
     public async Task A_text(string text)
     {
         await queue.SendMessageAsync(text);
-        var expected = text.Replace("\r\n", "\n");  // as XML has it
+        var expected = text.Replace("\r\n", "\n");  // XML makes them one character
         Assert.Equal(expected, (await queue.PeekMessageAsync()).Value.MessageText.Replace("\r\n", "\n"));
         Assert.Equal(expected, (await queue.ReceiveMessageAsync()).Value.Body.ToString().Replace("\r\n", "\n"));
     }

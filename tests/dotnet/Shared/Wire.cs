@@ -3,7 +3,7 @@ using System.Net;
 
 namespace Tidemark.Tests.Shared;
 
-/// Stands between a client and a store: notes what is sent, and can answer in place of the store.
+/// Stands between a client and a store: notes the requests, and can answer in place of the store.
 public sealed class Wire : DelegatingHandler
 {
     public sealed record Call(HttpMethod Method, Uri Uri, string? Version, IReadOnlyDictionary<string, string> Headers);
