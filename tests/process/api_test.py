@@ -200,6 +200,7 @@ class ApiTest(ApiCase):
         self.assertEqual(overview["stepSeconds"], 10)
 
     def test_what_accounts_have_is_told(self):
+        self.tables.create_table("Counted")
         told = {(each["store"], each["of"]): each for each in self.api.call("GET", "/v1/accounts")["accounts"]}
         self.assertGreater(told["table", "tables"]["used"], 0)
         self.assertEqual({each["account"] for each in told.values()}, {"devstoreaccount1"})
