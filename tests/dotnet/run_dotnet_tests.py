@@ -89,9 +89,9 @@ def built(project, artifacts):
                            "-p:UseSharedCompilation=false", "-tl:off"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
     if made.returncode:
-        print(made.stdout)
         if missing := NO_PACKAGES.search(made.stdout):
             skip(f"the packages of {project} are not to be had ({missing[1]})")
+        print(made.stdout)
         sys.exit(1)
     stamp.write_text(state)
     return program
