@@ -201,8 +201,10 @@ class ApiTest(ApiCase):
 
     def test_what_accounts_have_is_told(self):
         self.tables.create_table("Counted")
-        told = {(each["store"], each["of"]): each for each in self.api.call("GET", "/v1/accounts")["accounts"]}
-        self.assertGreater(told["table", "tables"]["used"], 0)
+        def counted():
+            told = {(each["store"], each["of"]): each for each in self.api.call("GET", "/v1/accounts")["accounts"]}
+            return told["table", "tables"]["used"] > 0 and told
+        told = wait_until(counted, "the tables are counted")
         self.assertEqual({each["account"] for each in told.values()}, {"devstoreaccount1"})
 
     def test_shards_are_told_and_planned(self):
