@@ -26,15 +26,18 @@ import stack  # noqa: E402
 SKIPPED = 77
 SDK = 10
 STORES = {"table_store": "TIDEMARK_TABLE_URL", "queue_service": "TIDEMARK_QUEUE_URL", "blob_store": "TIDEMARK_BLOB_URL"}
-# A project and the stores that it needs; "bearer" adds stores that speak HTTPS and take bearer tokens.
+# A project and the stores that it needs; "bearer" adds stores that speak HTTPS and take bearer tokens, and "ports" free
+# ports for servers of the cases.
 NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_store", "bearer"],
          "Legacy/Cosmos": ["table_store"], "Legacy/Windows": ["table_store", "queue_service", "blob_store"],
          "Legacy/Storage11": ["queue_service", "blob_store"],
+         "Orleans": ["table_store", "queue_service", "blob_store", "ports"],
          "Clients": ["table_store", "queue_service", "blob_store"]}
 PAGE = HERE.parents[1] / "docs" / "clients.md"
 PROGRAM_AND_OUTPUT = re.compile(r"^```csharp\n(.*?)^```\n\n```text\n(.*?)^```\n", re.M | re.S)
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 NO_PACKAGES = re.compile(r"\b(NU1100|NU1101|NU1102|NU1301|NU1603)\b")
+PORTS = 40
 ISSUER = "https://issuer.example/"
 
 
@@ -151,6 +154,8 @@ def run(project, program, arguments):
     with tempfile.TemporaryDirectory(prefix="tm") as directory, stack.Stack() as stores, stack.Stack() as secured:
         start(stores, names)
         settings = {STORES[name]: url_of(stores, name, "http://127.0.0.1") for name in names}
+        if "ports" in needs:
+            settings["TIDEMARK_PORTS"] = " ".join(str(stack.free_port()) for _ in range(PORTS))
         if "bearer" in needs:
             path, key = certificate(directory)
             # Anybody can make a token: the checks of signatures have tests of their own.
