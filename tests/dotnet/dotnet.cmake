@@ -1,11 +1,13 @@
 # .NET SDKs of three generations against the real stores. Each project is one ctest entry.
 function(tidemark_dotnet_test name project)
-  tidemark_add_test(dotnet_${name} LABEL dotnet TIMEOUT 1200 ${ARGN}
-    COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_dotnet_tests.py ${project} ${CMAKE_BINARY_DIR}/tests/dotnet)
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "ARGUMENTS")
+  tidemark_add_test(dotnet_${name} LABEL dotnet TIMEOUT 1200 ${ARG_UNPARSED_ARGUMENTS}
+    COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_dotnet_tests.py ${project} ${CMAKE_BINARY_DIR}/tests/dotnet ${ARG_ARGUMENTS})
 endfunction()
 tidemark_dotnet_test(tables Tables COST 60)
 tidemark_dotnet_test(blobs_and_queues BlobsAndQueues COST 60)
 tidemark_dotnet_test(orleans Orleans COST 60)
+tidemark_dotnet_test(orleans_storm Orleans NIGHT COST 120 ARGUMENTS --storm)
 foreach(project Cosmos Windows Storage11)
   string(TOLOWER ${project} suite)
   tidemark_dotnet_test(legacy_${suite} Legacy/${project} COST 40)

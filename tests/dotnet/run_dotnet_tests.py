@@ -6,10 +6,14 @@
 PROJECT is a folder here, such as Tables or Legacy/Cosmos; Clients is the program of docs/clients.md, which has to print
 the output that is on the page, also the second time. ARTIFACTS is where the build writes. It builds only if a source
 or a package changed. Arguments go to xunit: `-class '*Patterns'` runs some of the cases, and `-trait Fault=*` those that
-are left out because the product does not do yet what they want. Without .NET 10, or where its packages are not to be had,
+are left out because the product does not do yet what they want. `--storm` runs the cases with the trait Night, and meanwhile kills the
+stores with SIGKILL and starts them again, one after another. Without .NET 10, or where its packages are not to be had,
 nothing is run, and the exit code is 77.
 """
+import contextlib
+import fcntl
 import hashlib
+import itertools
 import os
 import pathlib
 import re
@@ -35,6 +39,7 @@ NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_st
          "Clients": ["table_store", "queue_service", "blob_store"]}
 PAGE = HERE.parents[1] / "docs" / "clients.md"
 PROGRAM_AND_OUTPUT = re.compile(r"^```csharp\n(.*?)^```\n\n```text\n(.*?)^```\n", re.M | re.S)
+STORM_PAUSE_S = 3
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 NO_PACKAGES = re.compile(r"\b(NU1100|NU1101|NU1102|NU1301|NU1603)\b")
 PORTS = 40
@@ -77,7 +82,14 @@ def program_of_the_page():
 
 
 def built(project, artifacts):
-    """Returns the program with the cases, after a build where one is needed."""
+    """Returns the program with the cases, after a build where one is needed. Two runs of a project share a build."""
+    artifacts.mkdir(parents=True, exist_ok=True)
+    with open(artifacts / f"{pathlib.Path(project).name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return built_alone(project, artifacts)
+
+
+def built_alone(project, artifacts):
     name = pathlib.Path(project).name
     program = artifacts / "bin" / name / "debug" / f"{name}.dll"
     stamp = artifacts / f"{name}.state"
@@ -86,7 +98,6 @@ def built(project, artifacts):
         return program
     stamp.unlink(missing_ok=True)
     if project == "Clients":
-        artifacts.mkdir(parents=True, exist_ok=True)
         (artifacts / "Clients.cs").write_text(program_of_the_page()[0], encoding="utf-8")
     made = subprocess.run(["dotnet", "build", HERE / project, "--artifacts-path", artifacts, "-nodeReuse:false", "-v:q",
                            "-p:UseSharedCompilation=false", "-tl:off"],
@@ -142,10 +153,26 @@ def run_page(program, stores):
     return True
 
 
-def run_cases(program, settings, arguments):
-    if "-trait" not in arguments:
-        arguments = ["-trait-", "Fault=*", *arguments]
-    return subprocess.run(["dotnet", program, "-noLogo", "-noColor", *arguments], env=environment(**settings)).returncode == 0
+def run_cases(program, settings, stores, arguments):
+    if "--storm" in arguments:
+        chosen = ["-trait", "Night=*", *(argument for argument in arguments if argument != "--storm")]
+    elif "-trait" in arguments:
+        chosen = arguments
+    else:
+        chosen = ["-trait-", "Fault=*", "-trait-", "Night=*", *arguments]
+    cases = subprocess.Popen(["dotnet", program, "-noLogo", "-noColor", *chosen], env=environment(**settings))
+    if "--storm" in arguments:
+        storm(stores, cases)
+    return cases.wait() == 0
+
+
+def storm(stores, cases):
+    """Kills a store and starts it again, one after another, until the cases have ended."""
+    for name in itertools.cycle(list(stores.children)):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            cases.wait(STORM_PAUSE_S)
+            return
+        stores.restart(name)
 
 
 def run(project, program, arguments):
@@ -162,7 +189,7 @@ def run(project, program, arguments):
             start(secured, names, "--tls-certificate-file", path, "--tls-key-file", key, "--bearer-issuer", ISSUER, "--bearer-check", "basic")
             settings |= {STORES[name].replace("_", "_BEARER_", 1): url_of(secured, name, "https://127.0.0.1") for name in names}
             settings |= {"SSL_CERT_FILE": path, "TIDEMARK_ISSUER": ISSUER}
-        passed = run_page(program, stores) if project == "Clients" else run_cases(program, settings, arguments)
+        passed = run_page(program, stores) if project == "Clients" else run_cases(program, settings, stores, arguments)
         if not passed:
             stores.show_logs()
             secured.show_logs()

@@ -50,12 +50,20 @@ public sealed class Listener([PersistentState("heard", Silo.Tables)] IPersistent
 
     public Task<List<string>> Heard() => Task.FromResult(state.State.Events);
 
-    /// An event may come twice: a queue delivers at least once.
-    Task Hear(string text, StreamSequenceToken? token)
+    /// An event may come twice: a queue delivers at least once. It comes again if it could not be noted.
+    async Task Hear(string text, StreamSequenceToken? token)
     {
-        if (state.State.Events.Contains(text)) return Task.CompletedTask;
+        if (state.State.Events.Contains(text)) return;
         state.State.Events.Add(text);
-        return state.WriteStateAsync();
+        try
+        {
+            await state.WriteStateAsync();
+        }
+        catch
+        {
+            state.State.Events.Remove(text);
+            throw;
+        }
     }
 }
 

@@ -55,7 +55,7 @@ public sealed class Membership
         await cluster.Become("first:Active killed:Dead second:Active");
         var row = (await cluster.Rows()).Single(row => row.GetString("SiloName") == "killed");
         Assert.NotEqual("", row.GetString("SuspectingSilos"));
-        foreach (var note in notes) Assert.Equal("before", (await Repeated(note.Read)).Text);
+        foreach (var note in notes) Assert.Equal("before", (await Repeated.UntilAnswered(note.Read)).Text);
 
         await cluster.StartProcess("killed", port);
         await cluster.Become("first:Active killed:Active killed:Dead second:Active");
@@ -87,21 +87,5 @@ public sealed class Membership
         await note.Write("from outside");
         Assert.Equal("from outside", (await note.Read()).Text);
         await host.StopAsync();
-    }
-
-    /// A call that a dead silo does not answer is made again.
-    static async Task<T> Repeated<T>(Func<Task<T>> call)
-    {
-        for (var attempt = 1; ; attempt++)
-        {
-            try
-            {
-                return await call();
-            }
-            catch (Exception error) when (attempt < 20 && error is OrleansException or TimeoutException)
-            {
-                await Task.Yield();
-            }
-        }
     }
 }

@@ -43,7 +43,7 @@ public sealed class Streams(SharedCluster cluster)
         await listener.Listen();
         await speaker.Say("1");
         await Heard(listener, "1");
-        await cluster.Anew(listener);
+        await listener.Anew();
         await speaker.Say("2");
         await Heard(listener, "1", "2");
     }
@@ -57,6 +57,7 @@ public sealed class Streams(SharedCluster cluster)
         await Heard(listener, "1");
         await listener.StopListening();
         await speaker.Say("2");
+        await Eventually.Holds(AreEmpty, "empty queues");
         await listener.Listen();
         await speaker.Say("3");
         await Eventually.Holds(async () => (await listener.Heard()).Contains("3"), "3 is heard");

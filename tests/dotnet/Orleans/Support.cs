@@ -109,9 +109,14 @@ public sealed class SharedCluster : IAsyncLifetime
     }
 
     public ValueTask DisposeAsync() => Cluster.DisposeAsync();
+}
+
+public static class GrainExtensions
+{
+    public static IGrainFactory Grains(this IHost host) => host.Services.GetRequiredService<IGrainFactory>();
 
     /// The grain, activated anew: it has read its state from the store.
-    public async Task<TGrain> Anew<TGrain>(TGrain grain) where TGrain : IForgetful
+    public static async Task<TGrain> Anew<TGrain>(this TGrain grain) where TGrain : IForgetful
     {
         var before = await grain.Activation();
         await grain.Forget();
@@ -120,7 +125,26 @@ public sealed class SharedCluster : IAsyncLifetime
     }
 }
 
-public static class HostExtensions
+public static class Repeated
 {
-    public static IGrainFactory Grains(this IHost host) => host.Services.GetRequiredService<IGrainFactory>();
+    /// Makes a call until it is answered: a store or a silo may be away.
+    public static async Task<T> UntilAnswered<T>(Func<Task<T>> call)
+    {
+        T? answer = default;
+        await Eventually.Holds(() => Succeeds(async () => answer = await call()), "an answer");
+        return answer!;
+    }
+
+    public static async Task<bool> Succeeds(Func<Task> call)
+    {
+        try
+        {
+            await call();
+            return true;
+        }
+        catch (Exception)
+        {
+            return false;
+        }
+    }
 }
