@@ -36,6 +36,7 @@ NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_st
          "Legacy/Cosmos": ["table_store"], "Legacy/Windows": ["table_store", "queue_service", "blob_store"],
          "Legacy/Storage11": ["queue_service", "blob_store"],
          "Orleans": ["table_store", "queue_service", "blob_store", "ports"],
+         "Hosting": ["blob_store"],
          "Clients": ["table_store", "queue_service", "blob_store"]}
 PAGE = HERE.parents[1] / "docs" / "clients.md"
 PROGRAM_AND_OUTPUT = re.compile(r"^```csharp\n(.*?)^```\n\n```text\n(.*?)^```\n", re.M | re.S)

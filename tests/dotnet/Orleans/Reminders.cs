@@ -48,20 +48,6 @@ public sealed class Reminders(SharedCluster cluster)
         Assert.Equal("tick", await bell.Wound());
     }
 
-    [Fact]
-    public async Task A_reminder_fires_although_the_silo_that_made_it_was_killed()
-    {
-        await using var own = new Cluster();
-        var survivor = await own.Start("survivor");
-        var killed = await own.StartProcess("killed", Ports.Next());
-        // Some of them belong to the silo that will be killed.
-        var bells = Enumerable.Range(1, 10).Select(number => survivor.Grains().GetGrain<IBell>($"{key}-{number}")).ToArray();
-        await Task.WhenAll(bells.Select(bell => bell.Wind("tick", OneSecond)));
-        killed.Kill();
-        await own.Become("killed:Dead survivor:Active");
-        await Eventually.Holds(async () => (await Task.WhenAll(bells.Select(bell => bell.Rings("tick")))).All(rings => rings >= 2), "all ring");
-    }
-
     static async Task<List<TableEntity>> Rows(string key)
     {
         var rows = new List<TableEntity>();
