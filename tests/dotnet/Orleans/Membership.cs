@@ -1,8 +1,4 @@
 using System.Globalization;
-using Azure.Data.Tables;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Hosting;
-using Orleans.Configuration;
 
 namespace Tidemark.Tests.Silos;
 
@@ -34,10 +30,10 @@ public sealed class Membership
     public async Task Silos_that_join_at_once_all_become_members_and_each_change_has_its_version()
     {
         await using var cluster = new Cluster();
-        await Task.WhenAll(Enumerable.Range(1, 4).Select(number => cluster.Start($"s{number}")));
-        Assert.Equal("s1:Active s2:Active s3:Active s4:Active", await cluster.States());
+        await Task.WhenAll(Enumerable.Range(1, 3).Select(number => cluster.Start($"s{number}")));
+        Assert.Equal("s1:Active s2:Active s3:Active", await cluster.States());
         // Each of them wrote "joining" and "active".
-        Assert.Equal(8, await cluster.Version());
+        Assert.Equal(6, await cluster.Version());
     }
 
     [Fact]
@@ -64,33 +60,5 @@ public sealed class Membership
 
         await cluster.Start("killed", port);
         await cluster.Become("killed:Active killed:Dead lives:Active");
-    }
-
-    [Fact]
-    public async Task A_silo_that_lives_says_so_again_and_again()
-    {
-        await using var cluster = new Cluster();
-        await cluster.Start("a");
-        var before = await AliveAt();
-        await Eventually.Holds(async () => string.CompareOrdinal(await AliveAt(), before) > 0, "a newer IAmAliveTime");
-
-        async Task<string> AliveAt() => (await cluster.Rows()).Single().GetString("IAmAliveTime");
-    }
-
-    [Fact]
-    public async Task A_client_finds_the_gateways_in_the_table()
-    {
-        await using var cluster = new Cluster();
-        await cluster.Start("a", gateway: Ports.Next());
-        var builder = new HostApplicationBuilder(new HostApplicationBuilderSettings { DisableDefaults = true });
-        builder.UseOrleansClient(client => client
-            .Configure<ClusterOptions>(options => (options.ClusterId, options.ServiceId) = (cluster.Id, cluster.Id))
-            .UseAzureStorageClustering(options => options.TableServiceClient = Silo.TableService()));
-        using var host = builder.Build();
-        await host.StartAsync();
-        var note = host.Services.GetRequiredService<IClusterClient>().GetGrain<INoteInTable>($"{cluster.Id}-n");
-        await note.Write("from outside");
-        Assert.Equal("from outside", (await note.Read()).Text);
-        await host.StopAsync();
     }
 }

@@ -1,23 +1,8 @@
-using System.Diagnostics;
 using Azure.Data.Tables;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 
 namespace Tidemark.Tests.Silos;
-
-public static class Eventually
-{
-    /// Asks until it holds. The limit only catches hanging.
-    public static async Task Holds(Func<Task<bool>> condition, string what, int limitSeconds = 120)
-    {
-        var clock = Stopwatch.StartNew();
-        while (!await condition())
-        {
-            Assert.True(clock.Elapsed.TotalSeconds < limitSeconds, $"not within {limitSeconds} s: {what}");
-            await Task.Delay(50);
-        }
-    }
-}
 
 public static class Ports
 {
@@ -104,7 +89,7 @@ public sealed class SharedCluster : IAsyncLifetime
 
     public async ValueTask InitializeAsync()
     {
-        first = await Cluster.Start("first");
+        first = await Cluster.Start("first", gateway: Ports.Next());
         second = await Cluster.Start("second");
     }
 
