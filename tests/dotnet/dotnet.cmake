@@ -1,4 +1,5 @@
-# .NET SDKs of three generations against the real stores. Each project is one ctest entry.
+# .NET SDKs of three generations, and frameworks, against the real stores. Each project is one ctest entry.
+# tidemark_dotnet_test(name project [ARGUMENTS ...] and the arguments of tidemark_add_test)
 function(tidemark_dotnet_test name project)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "ARGUMENTS")
   tidemark_add_test(dotnet_${name} LABEL dotnet TIMEOUT 1200 ${ARG_UNPARSED_ARGUMENTS}
@@ -13,5 +14,9 @@ foreach(project Cosmos Windows Storage11)
   string(TOLOWER ${project} suite)
   tidemark_dotnet_test(legacy_${suite} Legacy/${project} COST 40)
 endforeach()
+# It stays in the night until its cases with events have been green many times in a row.
+tidemark_dotnet_test(durable_task DurableTask NIGHT COST 60)
+# Orchestrations while stores are killed.
+tidemark_dotnet_test(durable_task_kills DurableTask NIGHT SERIAL ARGUMENTS -trait Night=*)
 # The program of docs/clients.md.
 tidemark_dotnet_test(clients Clients COST 30)

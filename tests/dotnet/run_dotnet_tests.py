@@ -13,6 +13,7 @@ nothing is run, and the exit code is 77.
 import contextlib
 import fcntl
 import hashlib
+import http.server
 import itertools
 import os
 import pathlib
@@ -21,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
@@ -37,6 +39,7 @@ NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_st
          "Legacy/Storage11": ["queue_service", "blob_store"],
          "Orleans": ["table_store", "queue_service", "blob_store", "ports"],
          "Hosting": ["blob_store"],
+         "DurableTask": ["table_store", "queue_service", "blob_store", "killer"],
          "Clients": ["table_store", "queue_service", "blob_store"]}
 PAGE = HERE.parents[1] / "docs" / "clients.md"
 PROGRAM_AND_OUTPUT = re.compile(r"^```csharp\n(.*?)^```\n\n```text\n(.*?)^```\n", re.M | re.S)
@@ -154,6 +157,28 @@ def run_page(program, stores):
     return True
 
 
+class Killer(http.server.ThreadingHTTPServer):
+    """Kills a store where a case asks for it, and starts it again on its port and data: POST /table_store is answered when
+    the store is back."""
+
+    def __init__(self, stores):
+        one_at_a_time = threading.Lock()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                with one_at_a_time:
+                    stores.restart(self.path.strip("/"))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
 def run_cases(program, settings, stores, arguments):
     if "--storm" in arguments:
         chosen = ["-trait", "Night=*", *(argument for argument in arguments if argument != "--storm")]
@@ -190,6 +215,8 @@ def run(project, program, arguments):
             start(secured, names, "--tls-certificate-file", path, "--tls-key-file", key, "--bearer-issuer", ISSUER, "--bearer-check", "basic")
             settings |= {STORES[name].replace("_", "_BEARER_", 1): url_of(secured, name, "https://127.0.0.1") for name in names}
             settings |= {"SSL_CERT_FILE": path, "TIDEMARK_ISSUER": ISSUER}
+        if "killer" in needs:
+            settings["TIDEMARK_KILLER"] = Killer(stores).url
         passed = run_page(program, stores) if project == "Clients" else run_cases(program, settings, stores, arguments)
         if not passed:
             stores.show_logs()

@@ -10,6 +10,9 @@ public static class Stores
     public static Uri Queues => Place("TIDEMARK_QUEUE_URL");
     public static Uri Blobs => Place("TIDEMARK_BLOB_URL");
 
+    /// Where a POST with a store's name kills this store, and starts it again.
+    public static Uri Killer => Place("TIDEMARK_KILLER");
+
     /// The blob store that speaks HTTPS and takes any bearer token.
     public static Uri BlobsOfBearers => Place("TIDEMARK_BEARER_BLOB_URL");
     public static Uri QueuesOfBearers => Place("TIDEMARK_BEARER_QUEUE_URL");
