@@ -9,8 +9,7 @@ public abstract class Care(Hub hub)
     [Fact]
     public async Task A_terminated_instance_says_why()
     {
-        var instance = await hub.Start<Forever>(1);
-        await hub.In(OrchestrationStatus.Running, instance);
+        var instance = await hub.StartRunning<Forever>(1);
         await hub.Client.TerminateInstanceAsync(instance, "nobody needs it");
         var state = await hub.Ended(instance);
         Assert.Equal((OrchestrationStatus.Terminated, "nobody needs it"), (state.OrchestrationStatus, state.Output));
@@ -19,8 +18,7 @@ public abstract class Care(Hub hub)
     [Fact]
     public async Task A_suspended_instance_takes_its_events_when_it_is_resumed()
     {
-        var instance = await hub.Start<Approval>(600_000);
-        await hub.In(OrchestrationStatus.Running, instance);
+        var instance = await hub.StartRunning<Approval>(600_000);
         await hub.Client.SuspendInstanceAsync(instance);
         await hub.In(OrchestrationStatus.Suspended, instance);
         await hub.Client.RaiseEventAsync(instance, "Ann", "yes");

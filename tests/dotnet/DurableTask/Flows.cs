@@ -18,7 +18,7 @@ public abstract class Flows(Hub hub)
     [Fact]
     public async Task An_event_ends_the_wait_and_a_timer_ends_it_without_one()
     {
-        var (answered, unanswered) = (await hub.Start<Approval>(600_000), await hub.Start<Approval>(300));
+        var (answered, unanswered) = (await hub.StartRunning<Approval>(600_000), await hub.Start<Approval>(300));
         await hub.Client.RaiseEventAsync(answered, "Ann", "yes");
         Assert.Equal("Ann: yes", await hub.Result<string>(answered));
         Assert.Equal("too late", await hub.Result<string>(unanswered));
@@ -27,7 +27,7 @@ public abstract class Flows(Hub hub)
     [Fact]
     public async Task Events_outlive_the_executions_of_an_instance_that_continues_as_new()
     {
-        var till = await hub.Start<Till>(1000);
+        var till = await hub.StartRunning<Till>(1000);
         await Task.WhenAll(Enumerable.Range(1, 20).Select(amount => hub.Client.RaiseEventAsync(Any(till), "add", amount)));
         await Hub.Until(async () => (await hub.Client.GetOrchestrationStateAsync(till.InstanceId))?.Status == "1210");
         await hub.Client.RaiseEventAsync(Any(till), "close", 0);
@@ -62,7 +62,7 @@ public abstract class Flows(Hub hub)
     [Fact]
     public async Task A_name_is_not_given_twice_while_its_instance_runs()
     {
-        var instance = await hub.Start<Approval>(600_000);
+        var instance = await hub.StartRunning<Approval>(600_000);
         OrchestrationStatus[] taken = [OrchestrationStatus.Pending, OrchestrationStatus.Running];
         await Assert.ThrowsAsync<OrchestrationAlreadyExistsException>(
             () => hub.Client.CreateOrchestrationInstanceAsync(typeof(Approval), instance.InstanceId, 1, taken));

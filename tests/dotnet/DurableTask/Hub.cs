@@ -40,6 +40,15 @@ public sealed class Hub : IAsyncDisposable
     public Task<OrchestrationInstance> Start<T>(object? input = null, string? id = null) where T : TaskOrchestration =>
         Client.CreateOrchestrationInstanceAsync(typeof(T), id ?? Guid.NewGuid().ToString("N"), input);
 
+    /// Starts an orchestration, and returns when it runs: the framework puts the message before it writes the instance's row, and
+    /// a worker that sees the message first puts it off, and drops events that come before it.
+    public async Task<OrchestrationInstance> StartRunning<T>(object input) where T : TaskOrchestration
+    {
+        var instance = await Start<T>(input);
+        await In(OrchestrationStatus.Running, instance);
+        return instance;
+    }
+
     /// Starts an orchestration, and returns what it returned in the end.
     public async Task<TResult> Run<T, TResult>(object? input = null) where T : TaskOrchestration => await Result<TResult>(await Start<T>(input));
 

@@ -45,8 +45,7 @@ public sealed class Workers
             await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => hub.Run<Fibonacci, int>(1)));
             return first.Steps > 0 && second.Steps > 0;
         });
-        var waiting = await Task.WhenAll(Enumerable.Range(0, 8).Select(_ => hub.Start<Approval>(600_000)));
-        foreach (var instance in waiting) await hub.In(OrchestrationStatus.Running, instance);
+        var waiting = await Task.WhenAll(Enumerable.Range(0, 8).Select(_ => hub.StartRunning<Approval>(600_000)));
         return (first, second, waiting);
     }
 
