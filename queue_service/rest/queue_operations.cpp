@@ -38,6 +38,10 @@ std::string render_list(const Call& call, const QueuePage& page, const std::stri
 }  // namespace
 
 Answer list_queues(Call& call) {
+  const auto include = call.parameter("include").value_or("");
+  if (!include.empty() && !call.parameter_is("include", "metadata")) {
+    co_return fail(protocol::invalid_parameter("include", include, "Either metadata or nothing."));
+  }
   auto limit = CO_TRY(call.number("maxresults", INT64_MIN, INT64_MAX));
   // A limit beyond the largest page is served as that; a limit below one is refused.
   if (limit.value_or(1) < 1) {

@@ -278,6 +278,7 @@ Result<void> prepare_query(Call& call, const BatchPart& part) {
   auto url = TRY(part_url(call, part, query));
   auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
+  TRY(check_options(*parameters));
   auto level = TRY(part_level(part, *parameters));
   if (url.kind != UrlKind::kEntity && url.kind != UrlKind::kEntities) return fail(ErrorCode::kInvalidInput);
   call.url = std::move(url);

@@ -1,5 +1,7 @@
 #include "table_store/rest/table_call.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
 
 namespace tidemark::table_store {
@@ -49,6 +51,22 @@ Result<void> check_body_type(std::optional<std::string_view> content_type) {
   const auto text = to_lower_ascii(*content_type);
   const bool atom = text.find("atom") != std::string::npos || text.find("xml") != std::string::npos;
   return fail(atom ? ErrorCode::kAtomFormatNotSupported : ErrorCode::kMediaTypeNotSupported);
+}
+
+Result<void> check_options(const QueryParameters& parameters) {
+  constexpr std::string_view kOffered[] = {"$filter", "$select", "$top", "$format"};
+  constexpr std::string_view kOther[] = {"$orderby", "$skip", "$expand", "$inlinecount", "$count", "$search", "$apply"};
+  for (const auto& [name, value] : parameters) {
+    const auto is_name = [&name](std::string_view option) { return iequals_ascii(name, option); };
+    if (!name.starts_with('$') || std::ranges::find(kOffered, name) != std::end(kOffered)) continue;
+    if (std::ranges::none_of(kOther, is_name)) {
+      return fail(ErrorCode::kInvalidInput, "The query option " + std::string(name) + " is unknown.");
+    }
+    return fail(ErrorCode::kNotImplemented, "The query option " + std::string(name) +
+                                                " is not offered: entities come in the order of their keys; use "
+                                                "$filter, $select and $top.");
+  }
+  return {};
 }
 
 std::string_view json_content_type(MetadataLevel level) {

@@ -55,6 +55,10 @@ Result<void> check_body_type(std::optional<std::string_view> content_type);
 /// kJsonFormatNotSupported (verbose), kMediaTypeNotSupported.
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept);
 
+/// Refuses options of queries that are not offered, instead of answering as if they had not been given:
+/// kNotImplemented, and kInvalidInput if there is no such option. Names are matched exactly, so `$Filter` is none.
+Result<void> check_options(const QueryParameters& parameters);
+
 /// Returns the content type of a JSON answer.
 std::string_view json_content_type(MetadataLevel level);
 

@@ -130,23 +130,6 @@ Error unknown_operation(const Call& call) {
   return make_error(ErrorCode::kMethodNotAllowed);
 }
 
-/// Refuses options of queries that are not offered, instead of answering as if they had not been given.
-Result<void> check_options(const Call& call) {
-  constexpr std::string_view kOffered[] = {"$filter", "$select", "$top", "$format"};
-  constexpr std::string_view kOther[] = {"$orderby", "$skip", "$expand", "$inlinecount", "$count", "$search", "$apply"};
-  for (const auto& [name, value] : call.parameters) {
-    const auto is_name = [&name](std::string_view option) { return iequals_ascii(name, option); };
-    if (!name.starts_with('$') || std::ranges::any_of(kOffered, is_name)) continue;
-    if (std::ranges::none_of(kOther, is_name)) {
-      return fail(ErrorCode::kInvalidInput, "The query option " + std::string(name) + " is unknown.");
-    }
-    return fail(ErrorCode::kNotImplemented, "The query option " + std::string(name) +
-                                                " is not offered: entities come in the order of their keys; use "
-                                                "$filter, $select and $top.");
-  }
-  return {};
-}
-
 bool is_point_read(const Call& call) { return call.url.kind == UrlKind::kEntity && call.method == "GET"; }
 
 }  // namespace
@@ -162,7 +145,7 @@ TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, st
 /// Serves point reads, above all.
 std::optional<Result<http::Response>> TableRoutes::answer_at_once(Call& call) {
   if (auto read = read_request(call); !read) return fail(std::move(read.error()));
-  if (auto offered = check_options(call); !offered) return fail(std::move(offered.error()));
+  if (auto offered = check_options(call.parameters); !offered) return fail(std::move(offered.error()));
   if (is_point_read(call) && !service_.is_shared()) return get_entity(call);
   return std::nullopt;
 }

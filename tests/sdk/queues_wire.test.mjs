@@ -91,6 +91,11 @@ describe("get", () => {
   });
 });
 
+test("a list of queues refuses an unknown include", { azurite: "queue-parameter-codes" }, async () => {
+  await refused(await wire("GET", "/?comp=list&include=colours"), 400, "InvalidQueryParameterValue", { QueryParameterName: "include" });
+  assert.equal((await wire("GET", "/?comp=list&include=Metadata")).status, 200);
+});
+
 describe("update and delete", () => {
   test("need a receipt, and update a visibility", { azurite: "queue-parameter-codes" }, async () => {
     const client = await queue();

@@ -78,6 +78,7 @@ describe("options of queries", () => {
   refuses("$orderby=n", 501, "NotImplemented");
   refuses("$skip=1", 501, "NotImplemented");
   refuses("$what=1", 400, "InvalidInput");
+  refuses("$Filter=x", 400, "InvalidInput");
 });
 
 test("a filter names 200 keys", { azurite: "table-many-keys" }, async () => {

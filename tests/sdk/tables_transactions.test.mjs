@@ -223,6 +223,10 @@ describe("on the wire", () => {
     assert.match(answer.text, /HTTP\/1\.1 200 OK/);
     assert.deepEqual(JSON.parse(/\{.*\}/.exec(answer.text)[0]).value, [{ RowKey: "1" }, { RowKey: "2" }]);
   });
+  test("a list in a batch refuses an option that is not offered", { azurite: "table-query-options" }, async () => {
+    const answer = await post(part(`GET ${endpoint}/${client.tableName}()?$orderby=RowKey HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\n`));
+    assert.deepEqual([answer.status, answer.json()["odata.error"].code], [501, "NotImplemented"]);
+  });
   test("a relative URI is taken", { azurite: "table-batch-relative" }, async () => {
     const pk = partition();
     const answer = await post(changeset(part(`PUT /devstoreaccount1/${client.tableName}(PartitionKey='${pk}',RowKey='1') HTTP/1.1\r\nContent-Type: application/json`, '{"n":1}')));
