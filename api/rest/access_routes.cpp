@@ -5,29 +5,43 @@
 #include "api/rest/request_body.h"
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
-#include "common/base/json.h"
 #include "common/process/failures.h"
 #include "common/service/request_limits.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
 namespace {
 
 using nlohmann::json;
 
-/// Reads {"token":T}.
-Result<std::string> read_token(const std::string& body) {
-  const auto parsed = json_or_discarded(body);
-  const bool good = parsed.is_object() && parsed.size() == 1 && parsed.contains("token") && parsed["token"].is_string();
-  if (!good) return fail(ErrorCode::kInvalidInput, "The body must be {\"token\":\"...\"}.");
-  return parsed["token"].get<std::string>();
-}
+constexpr auto kRolesOfTokens = std::span(kRoleNames).subspan<1>();
+constexpr std::array<std::string_view, 3> kWaysIn{"token", "session", "open"};
+
+struct Login {
+  std::string token;
+  static constexpr const char* kSchema = "Login";
+  void members(jobs::SpecMembers& in) { in.text("token", token, true); }
+};
+
+struct ShownSession {
+  Caller caller;
+  std::optional<Time> expires_at;
+  static constexpr const char* kSchema = "Session";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", caller.name, {.meaning = "the name of the token's owner"});
+    to.shows("role", std::string(role_name(caller.role)), {.one_of = kRolesOfTokens});
+    to.shows("via", std::string(caller.via), {.meaning = "open: no token is required", .one_of = kWaysIn});
+    const auto csrf = [](const Session& session) { return session.csrf; };
+    to.shows("csrfToken", caller.session.transform(csrf),
+             {.meaning = "of a session: what its requests other than GET and HEAD have in the header X-CSRF-Token"});
+    to.shows("expiresAt", expires_at, {.meaning = "when the session ends if it is not used"});
+  }
+};
 
 json who_json(const Api& api, const Caller& caller) {
-  json out{{"name", caller.name}, {"role", role_name(caller.role)}, {"via", caller.via}};
-  if (!caller.session) return out;
-  out["csrfToken"] = caller.session->csrf;
-  out["expiresAt"] = to_iso8601(api.clock.now() + api.entry.sessions().left(*caller.session));
-  return out;
+  std::optional<Time> end;
+  if (caller.session) end = api.clock.now() + api.entry.sessions().left(*caller.session);
+  return json_of(ShownSession{caller, end});
 }
 
 /// Also true if a terminator in front speaks HTTPS: a client that claims this without one gets a useless cookie.
@@ -59,7 +73,7 @@ Answer log_in(Api& api, http::Request& request, std::string) {
   const auto& tokens = api.entry.tokens();
   if (tokens.open()) co_return json_response(200, who_json(api, CO_TRY(api.entry.admit(request, Entrance::kToken))));
   if (const auto wait = api.strangers->must_wait(request.remote_address)) co_return too_many_logins(request, *wait);
-  auto token = tokens.find(CO_TRY(read_token(body)));
+  auto token = tokens.find(CO_TRY(members_in<Login>(body)).token);
   if (!token) {
     api.strangers->login_failed(request.remote_address);
     api.strangers->refused(request.remote_address, "POST /v1/session");
@@ -92,11 +106,32 @@ Answer log_out(Api& api, http::Request& request, Action& action, std::string) {
   co_return response;
 }
 
-json audit_json(const jobs::AuditEntry& entry) {
-  json out{{"id", entry.id}};
-  jobs::add_members(out, entry, jobs::kAuditFields);
-  return out;
-}
+constexpr std::array<std::string_view, 4> kOutcomesOfActions{jobs::outcome::kBegun, jobs::outcome::kDone,
+                                                   jobs::outcome::kRefused, jobs::outcome::kFailed};
+
+struct ShownEntry {
+  jobs::AuditEntry entry;
+  static constexpr const char* kSchema = "AuditEntry";
+  void members(jobs::SpecMembers& to) const {
+    const auto known = [](auto value) { return value == decltype(value){} ? std::nullopt : std::optional(value); };
+    to.shows("id", entry.id);
+    to.shows("at", entry.at);
+    to.shows("actor", entry.actor, {.meaning = "the name of the token"});
+    to.shows("role", entry.role, {.one_of = kRolesOfTokens});
+    to.shows("via", entry.via, {.one_of = kWaysIn});
+    to.shows("address", entry.address);
+    to.shows("operation", entry.operation);
+    to.shows("target", known(entry.target));
+    to.shows("detail", known(entry.detail));
+    to.shows("count", entry.count, {.meaning = "how many objects, if that is known"});
+    to.shows("reason", known(entry.reason), {.meaning = "from the header X-Tidemark-Reason"});
+    to.shows("outcome", entry.outcome,
+             {.meaning = "begun: it is in progress, or its outcome is unknown", .one_of = kOutcomesOfActions});
+    to.shows("status", known(entry.status), {.meaning = "of the answer"});
+    to.shows("code", known(entry.code), {.meaning = "of the error"});
+    to.shows("requestId", entry.request_id);
+  }
+};
 
 Answer list_audit(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
@@ -110,7 +145,7 @@ Answer list_audit(Api& api, http::Request& request, std::string) {
   }
   const auto page = CO_TRY(co_await api.audit.list(std::move(filter), limit, parameters.text("continuation")));
   co_return page_response(
-      "entries", page.entries, page.continuation, [](const jobs::AuditEntry& entry) { return audit_json(entry); },
+      "entries", page.entries, page.continuation, [](const auto& entry) { return json_of(ShownEntry{entry}); },
       page.searched);
 }
 
@@ -124,6 +159,13 @@ std::span<const Route> access_routes() {
       {"GET", "v1/audit", Role::kViewer, list_audit},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json access_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<Login>(out);
+  jobs::add_answers<ShownSession, ShownEntry>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

@@ -10,8 +10,12 @@
 #include "common/base/encoding.h"
 #include "common/base/text.h"
 #include "common/process/failures.h"
+#include "jobs/spec/job_schemas.h"
 
 namespace tidemark::api {
+
+using nlohmann::ordered_json;
+
 namespace {
 
 constexpr std::size_t kShownPathBytes = 200;
@@ -189,6 +193,17 @@ Task<void> ApiRoutes::note_refusal(jobs::AuditEntry entry, Error error) {
   if (*left_out > 0) entry.detail = std::to_string(*left_out) + " refusals before it were left out";
   const auto noted = co_await api_.audit.add(std::move(entry));
   if (!noted) process::log_failed_task("api.audit", noted.error());
+}
+
+ordered_json api_schemas() {
+  auto all = jobs::job_schemas();
+  for (const auto schemas :
+       {access_schemas, blob_schemas, consumer_schemas, data_schemas, explanation_schemas, feed_schemas, index_schemas,
+        limit_schemas, maintenance_schemas, on_change_schemas, operator_schemas, queue_poison_schemas, rendered_schemas,
+        sas_schemas, schedule_schemas, shard_schemas}) {
+    all.update(schemas());
+  }
+  return all;
 }
 
 }  // namespace tidemark::api

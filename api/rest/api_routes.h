@@ -164,6 +164,25 @@ class ApiRoutes {
   process::LineLimit refusals_{100};  // entries in a second
 };
 
+// The schemas of bodies and answers of each area, by their names in openapi.json.
+nlohmann::ordered_json access_schemas();
+nlohmann::ordered_json blob_schemas();
+nlohmann::ordered_json consumer_schemas();
+nlohmann::ordered_json data_schemas();
+nlohmann::ordered_json explanation_schemas();
+nlohmann::ordered_json feed_schemas();
+nlohmann::ordered_json index_schemas();
+nlohmann::ordered_json limit_schemas();
+nlohmann::ordered_json maintenance_schemas();
+nlohmann::ordered_json on_change_schemas();
+nlohmann::ordered_json operator_schemas();
+nlohmann::ordered_json queue_poison_schemas();
+nlohmann::ordered_json rendered_schemas();
+nlohmann::ordered_json sas_schemas();
+nlohmann::ordered_json schedule_schemas();
+nlohmann::ordered_json shard_schemas();
+/// All of them, with those of jobs. scripts/describe-api writes them into the document.
+nlohmann::ordered_json api_schemas();
 /// The OpenAPI 3 description of these routes, as JSON text.
 const std::string& openapi_document();
 

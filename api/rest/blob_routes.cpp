@@ -8,6 +8,7 @@
 #include "blob_store/model/conditions.h"
 #include "blob_store/model/names.h"
 #include "common/base/encoding.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
 namespace {
@@ -17,33 +18,60 @@ using blob_store::kMaxPieceBytes;
 
 constexpr std::uint64_t kMaxUploadBytes = kMaxPieceBytes * blob_store::kMaxBlocksInList;
 
-void put_text(nlohmann::json& out, const char* name, const std::string& text) {
-  if (!text.empty()) out[name] = text;
-}
+using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-nlohmann::json blob_json(const std::string& name, const BlobFacts& facts, Time now) {
-  nlohmann::json out{{"name", name},
-                     {"type", facts.type},
-                     {"size", facts.size},
-                     {"changedAt", to_iso8601(facts.changed)},
-                     {"createdAt", to_iso8601(facts.created)},
-                     {"etag", '"' + facts.etag + '"'},
-                     {"leased", facts.lease.locked(now)}};
-  put_text(out, "contentType", facts.headers.type);
-  put_text(out, "contentEncoding", facts.headers.encoding);
-  put_text(out, "contentLanguage", facts.headers.language);
-  put_text(out, "contentDisposition", facts.headers.disposition);
-  put_text(out, "cacheControl", facts.headers.cache_control);
-  put_text(out, "contentMd5", facts.headers.md5);
-  put_text(out, "tier", facts.tier);
-  return out;
-}
+std::map<std::string, std::string> map_of(const Pairs& pairs) { return {pairs.begin(), pairs.end()}; }
 
-nlohmann::json object_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
-  auto out = nlohmann::json::object();
-  for (const auto& [name, value] : pairs) out[name] = value;
-  return out;
-}
+struct ShownContainer {
+  std::string name, public_access;
+  Time changed_at{};
+  bool leased = false;
+  static constexpr const char* kSchema = "Container";
+  void members(jobs::SpecMembers& to) const {
+    static constexpr std::array<std::string_view, 2> kAccess{"blob", "container"};
+    to.shows("name", name);
+    to.shows("changedAt", changed_at);
+    to.shows("leased", leased);
+    to.shows_unless_empty("publicAccess", public_access, {.one_of = kAccess});
+  }
+};
+
+struct ShownBlob {
+  std::string name;
+  BlobFacts facts;
+  Time now{};
+  bool whole = false;  // with metadata and tags
+  static constexpr const char* kSchema = "Blob";
+  void members(jobs::SpecMembers& to) const {
+    static constexpr std::array<std::string_view, 3> kTypes{"BlockBlob", "AppendBlob", "PageBlob"};
+    const auto if_whole = [this](const Pairs& pairs) { return whole ? std::optional(map_of(pairs)) : std::nullopt; };
+    to.shows("name", name);
+    to.shows("type", std::string(facts.type), {.one_of = kTypes});
+    to.shows("size", facts.size);
+    to.shows("changedAt", facts.changed);
+    to.shows("createdAt", facts.created);
+    to.shows("etag", '"' + facts.etag + '"');
+    to.shows("leased", facts.lease.locked(now));
+    to.shows_unless_empty("contentType", facts.headers.type);
+    to.shows_unless_empty("contentEncoding", facts.headers.encoding);
+    to.shows_unless_empty("contentLanguage", facts.headers.language);
+    to.shows_unless_empty("contentDisposition", facts.headers.disposition);
+    to.shows_unless_empty("cacheControl", facts.headers.cache_control);
+    to.shows_unless_empty("contentMd5", facts.headers.md5);
+    to.shows_unless_empty("tier", std::string(facts.tier));
+    to.shows("metadata", if_whole(facts.metadata), {.meaning = "not in lists"});
+    to.shows("tags", if_whole(facts.tags), {.meaning = "not in lists"});
+  }
+};
+
+struct ShownFolder {
+  std::string name;
+  static constexpr const char* kSchema = "BlobFolder";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", name, {.meaning = "the beginning that the names of some blobs share, up to the delimiter"});
+    to.shows("folder", true);
+  }
+};
 
 Answer list_containers(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
@@ -51,11 +79,8 @@ Answer list_containers(Api& api, http::Request& request, std::string) {
   const auto page =
       CO_TRY(co_await api.blobs->containers(parameters.text("prefix"), parameters.text("continuation"), limit));
   co_return page_response("containers", page.containers, page.next, [now = api.clock.now()](const auto& container) {
-    nlohmann::json out{{"name", container.name},
-                       {"changedAt", to_iso8601(container.changed)},
-                       {"leased", container.lease.locked(now)}};
-    put_text(out, "publicAccess", container.public_access);
-    return out;
+    return json_of(
+        ShownContainer{container.name, container.public_access, container.changed, container.lease.locked(now)});
   });
 }
 
@@ -79,8 +104,8 @@ Answer list_blobs(Api& api, http::Request& request, std::string container) {
       CO_TRY(co_await api.blobs->browse(std::move(container), parameters.text("prefix"), parameters.text("delimiter"),
                                         parameters.text("continuation"), limit));
   co_return page_response("blobs", page.blobs, page.next, [now = api.clock.now()](const auto& blob) {
-    if (blob.facts) return blob_json(blob.name, *blob.facts, now);
-    return nlohmann::json{{"name", blob.name}, {"folder", true}};
+    if (blob.facts) return json_of(ShownBlob{blob.name, *blob.facts, now});
+    return json_of(ShownFolder{blob.name});
   });
 }
 
@@ -108,10 +133,7 @@ Task<Result<BlobFacts>> facts_of(Api& api, const std::string& container, const s
 
 Answer show(Api& api, std::string container, std::string name, unsigned status = 200) {
   const auto facts = CO_TRY(co_await facts_of(api, container, name));
-  auto body = blob_json(name, facts, api.clock.now());
-  body["metadata"] = object_of(facts.metadata);
-  body["tags"] = object_of(facts.tags);
-  auto response = json_response(status, body);
+  auto response = json_response(status, json_of(ShownBlob{name, facts, api.clock.now(), true}));
   response.set("ETag", '"' + facts.etag + '"');
   co_return response;
 }
@@ -287,6 +309,12 @@ std::span<const Route> blob_routes() {
       {"PUT", "v1/containers/*/content", Role::kOperator, upload, Entrance::kToken, Trail::kEntry, Body::kBytes},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json blob_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_answers<ShownContainer, ShownBlob, ShownFolder>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

@@ -31,18 +31,37 @@ Result<GroupName> group_name_in(const std::string& both) {
               "A consumer group's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.");
 }
 
-json consumer_json(const Consumer& consumer, Time now) {
-  json out{{"group", consumer.group},
-           {"token", consumer.token},
-           {"epoch", consumer.epoch},
-           {"createdAt", to_iso8601(consumer.created_at)}};
-  if (consumer.acknowledged_at != Time{}) out["acknowledgedAt"] = to_iso8601(consumer.acknowledged_at);
-  if (consumer.leased(now)) {
-    out["reader"] = consumer.reader;
-    out["leaseUntil"] = to_iso8601(consumer.lease_until);
+struct ShownConsumer {
+  Consumer consumer;
+  ShownLag lag;
+  static constexpr const char* kSchema = "Consumer";
+  void members(jobs::SpecMembers& to) const {
+    show(to);
+    lag.members(to);
   }
-  return out;
-}
+
+ protected:
+  void show(jobs::SpecMembers& to) const {
+    const auto when = [](bool known, Time time) { return known ? std::optional(time) : std::nullopt; };
+    const bool leased = consumer.leased(lag.now);
+    to.shows("group", consumer.group);
+    to.shows("token", consumer.token, {.meaning = "the group has dealt with everything up to here"});
+    to.shows("epoch", consumer.epoch);
+    to.shows("createdAt", consumer.created_at);
+    to.shows("acknowledgedAt", when(consumer.acknowledged_at != Time{}, consumer.acknowledged_at));
+    to.shows("reader", leased ? std::optional(consumer.reader) : std::nullopt, {.meaning = "who reads now"});
+    to.shows("leaseUntil", when(leased, consumer.lease_until));
+  }
+};
+
+/// The answer to a reader: the consumer without its lag, and a page of changes.
+struct ShownRead : ShownConsumer {
+  static constexpr const char* kSchema = "ConsumerPage";
+  void members(jobs::SpecMembers& to) const {
+    show(to);
+    if (to.describes()) ShownPage::members(to);
+  }
+};
 
 /// Shows the consumers with the lag of each; all are of one table.
 Task<Result<std::vector<json>>> show_all(Api& api, std::string table, std::vector<Consumer> consumers) {
@@ -51,12 +70,14 @@ Task<Result<std::vector<json>>> show_all(Api& api, std::string table, std::vecto
     places.push_back(feeds::parse_token(table, consumer.token).value_or(table_store::FeedPlace{}));
   }
   auto status = co_await api.tables.feed(std::move(table), places);
+  if (!status && !status.failed_with(ErrorCode::kFeedNotFound)) co_return fail(std::move(status.error()));
   const auto now = api.clock.now();
   std::vector<json> out;
-  for (const auto& consumer : consumers) out.push_back(consumer_json(consumer, now));
-  if (status.failed_with(ErrorCode::kFeedNotFound)) co_return out;
-  const auto found = CO_TRY(std::move(status));
-  for (std::size_t i = 0; i < out.size() && i < found.places.size(); ++i) add_lag(out[i], found.places[i], now);
+  for (std::size_t i = 0; i < consumers.size(); ++i) {
+    const bool known = status && i < status->places.size();
+    ShownLag lag{known ? std::optional(status->places[i]) : std::nullopt, now};
+    out.emplace_back(json_of(ShownConsumer{std::move(consumers[i]), std::move(lag)}));
+  }
   co_return out;
 }
 
@@ -65,14 +86,19 @@ Answer answer_consumer(Api& api, unsigned http_status, std::string table, Consum
   co_return json_response(http_status, shown.front());
 }
 
+struct ConsumerSpec {
+  std::string after;
+  static constexpr const char* kSchema = "ConsumerSpec";
+  void members(jobs::SpecMembers& in) { in.text("after", after, kAboutAfter); }
+  static constexpr jobs::About kAboutAfter{
+      .meaning = "oldest, now or a token", .detail = "if absent, a new group begins now, and an existing one stays as it is"};
+};
+
 Answer put_consumer(Api& api, http::Request& request, std::string both) {
   auto name = CO_TRY(group_name_in(both));
-  const auto body = CO_TRY(co_await read_json_object(request));
-  jobs::SpecMembers in(body);
-  std::string after = "now";
-  const bool reset = in.text("after", after);
-  CO_TRY(refuse_problems(in));
-  auto token = CO_TRY(co_await feeds::token_for(api.tables, name.table, std::move(after)));
+  auto after = CO_TRY(co_await read_members<ConsumerSpec>(request)).after;
+  const bool reset = !after.empty();
+  auto token = CO_TRY(co_await feeds::token_for(api.tables, name.table, reset ? std::move(after) : "now"));
   auto stored = CO_TRY(co_await api.consumers.put(name.table, std::move(name.group), std::move(token), reset));
   co_return co_await answer_consumer(api, stored.created ? 201 : 200, std::move(name.table),
                                      std::move(stored.consumer));
@@ -101,65 +127,68 @@ struct ReadBody {
   std::optional<std::uint64_t> epoch;
   std::int64_t lease_s = 30, wait_s = 0;
   table_store::FeedRequest request;
-};
+  static constexpr const char* kSchema = "ConsumerRead";
 
-Result<ReadBody> read_body(const json& body) {
-  jobs::SpecMembers in(body);
-  ReadBody out;
-  if (in.text("reader", out.reader, true) && (out.reader.empty() || out.reader.size() > feeds::kMaxReaderBytes)) {
-    in.problem("reader must have 1 to 100 bytes");
+  void members(jobs::SpecMembers& in) {
+    if (in.text("reader", reader, true, kAboutReader) &&
+        (reader.empty() || reader.size() > feeds::kMaxReaderBytes)) {
+      in.problem("reader must have 1 to 100 bytes");
+    }
+    in.number("epoch", epoch, 1, INT64_MAX, {.meaning = "from the answer before; if absent, a new reader begins"});
+    in.number("leaseSeconds", lease_s, 1, kLongestLeaseS,
+              {.meaning = "how long after the wait no other reader gets the group"});
+    in.text("acknowledge", acknowledged, {.meaning = "token that is acknowledged before the page is read"});
+    if (!acknowledged.empty() && !epoch) in.problem("acknowledge needs the epoch");
+    in.number("limit", request.limit, 1, table_store::kMaxFeedChanges);
+    in.number("wait", wait_s, 0, kLongestWaitS, {.meaning = "how many seconds to wait for the first change"});
+    in.flag("old", request.old_values, {.meaning = "also the entities as they were before the changes"});
+    in.flag("new", request.new_values, {.meaning = "also the entities as they were after the changes"});
+    in.property_names("select", request.select, jobs::kTheseProperties);
+    const bool all = in.has("select") && !in.has("old") && !in.has("new");
+    if (all) request.old_values = request.new_values = true;
   }
-  in.number("epoch", out.epoch, 1, std::numeric_limits<std::int64_t>::max());
-  in.number("leaseSeconds", out.lease_s, 1, kLongestLeaseS);
-  in.text("acknowledge", out.acknowledged);
-  if (!out.acknowledged.empty() && !out.epoch) in.problem("acknowledge needs the epoch");
-  in.number("limit", out.request.limit, 1, table_store::kMaxFeedChanges);
-  in.number("wait", out.wait_s, 0, kLongestWaitS);
-  in.flag("old", out.request.old_values);
-  in.flag("new", out.request.new_values);
-  in.property_names("select", out.request.select);
-  const bool all = in.has("select") && !in.has("old") && !in.has("new");
-  if (all) out.request.old_values = out.request.new_values = true;
-  TRY(refuse_problems(in));
-  return out;
-}
+  static constexpr jobs::About kAboutReader{
+      .meaning = "name of the reader, which has the group for itself", .least = 1, .most = feeds::kMaxReaderBytes};
+};
 
 Answer read_consumer(Api& api, http::Request& request, std::string both) {
   auto name = CO_TRY(group_name_in(both));
-  auto body = CO_TRY(read_body(CO_TRY(co_await read_json_object(request))));
+  auto body = CO_TRY(co_await read_members<ReadBody>(request));
   CO_TRY(check_values(body.request, CO_TRY(co_await api.tables.feed(name.table, {})).feed));
   if (!body.acknowledged.empty()) {
     CO_TRY(feeds::parse_token(name.table, body.acknowledged));
     CO_TRY(co_await api.consumers.acknowledge(name.table, name.group, *body.epoch, body.acknowledged, false));
   }
   const auto wait = std::chrono::seconds(body.wait_s);
-  const auto consumer = CO_TRY(co_await api.consumers.lease(name.table, name.group, std::move(body.reader), body.epoch,
+  auto consumer = CO_TRY(co_await api.consumers.lease(name.table, name.group, std::move(body.reader), body.epoch,
                                                             std::chrono::seconds(body.lease_s), wait));
   body.request.place = CO_TRY(feeds::parse_token(name.table, consumer.token));
   const auto page = CO_TRY(co_await await_changes(api, request, name.table, std::move(body.request), wait));
-  auto response = json_response(200, consumer_json(consumer, api.clock.now()));
+  auto response = json_response(200, json_of(ShownRead{{std::move(consumer), {{}, api.clock.now()}}}));
   response.body.back() = ',';
   response.body += page_members(name.table, page) + "}";
   co_return response;
 }
 
-Answer acknowledge(Api& api, http::Request& request, std::string both) {
-  auto name = CO_TRY(group_name_in(both));
-  const auto body = CO_TRY(co_await read_json_object(request));
-  jobs::SpecMembers in(body);
+struct Acknowledgement {
   std::uint64_t epoch = 0;
   std::string token;
   bool leaves = false;
-  if (!in.number("epoch", epoch, 1, std::numeric_limits<std::int64_t>::max()) && !in.has("epoch")) {
-    in.problem("epoch is missing: it is in the answer to read");
+  static constexpr const char* kSchema = "ConsumerAcknowledgement";
+  void members(jobs::SpecMembers& in) {
+    in.number("epoch", epoch, 1, INT64_MAX, {.meaning = "from the answer to read"}, true);
+    in.text("token", token, {.meaning = "next, or the token of a change"});
+    in.flag("leave", leaves, {.meaning = "other readers may have the group at once"});
+    if (token.empty() && !leaves) in.problem("token is missing: next, or that of a change");
   }
-  in.text("token", token);
-  in.flag("leave", leaves);
-  if (token.empty() && !leaves) in.problem("token is missing: next, or that of a change");
-  CO_TRY(refuse_problems(in));
-  if (!token.empty()) CO_TRY(feeds::parse_token(name.table, token));
-  auto consumer =
-      CO_TRY(co_await api.consumers.acknowledge(name.table, std::move(name.group), epoch, std::move(token), leaves));
+};
+
+Answer acknowledge(Api& api, http::Request& request, std::string both) {
+  auto name = CO_TRY(group_name_in(both));
+  auto body = CO_TRY(co_await read_members<Acknowledgement>(request));
+  if (!body.token.empty()) CO_TRY(feeds::parse_token(name.table, body.token));
+  auto consumer = CO_TRY(co_await api.consumers.acknowledge(name.table, std::move(name.group), body.epoch,
+                                                            std::move(body.token), body.leaves));
   co_return co_await answer_consumer(api, 200, std::move(name.table), std::move(consumer));
 }
 
@@ -175,6 +204,13 @@ std::span<const Route> consumer_routes() {
       {"POST", "v1/tables/*/consumers/*/acknowledge", Role::kOperator, acknowledge, Entrance::kToken, Trail::kNone},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json consumer_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<ConsumerSpec, ReadBody, Acknowledgement>(out);
+  jobs::add_answers<ShownConsumer, ShownRead>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

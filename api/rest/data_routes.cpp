@@ -6,6 +6,7 @@
 #include "api/rest/render.h"
 #include "api/rest/resource_names.h"
 #include "common/base/encoding.h"
+#include "jobs/spec/spec_members.h"
 #include "jobs/store/rows.h"
 #include "table_store/odata/entity_text.h"
 #include "table_store/odata/etag.h"
@@ -170,17 +171,22 @@ Answer erase_entity(Api& api, http::Request& request, std::string table) {
   co_return no_content();
 }
 
-nlohmann::json message_json(const queue_service::Message& message, Time now) {
-  nlohmann::json out{{"id", message.id},
-                     {"text", message.text},
-                     {"insertedAt", to_iso8601(message.inserted)},
-                     {"visible", message.next_visible <= now},
-                     {"nextVisibleAt", to_iso8601(message.next_visible)},
-                     {"dequeueCount", message.dequeue_count}};
-  if (message.expires != queue_service::kNeverExpires) out["expiresAt"] = to_iso8601(message.expires);
-  if (!message.group.empty()) out["group"] = message.group;
-  return out;
-}
+struct ShownMessage {
+  queue_service::Message message;
+  Time now{};
+  static constexpr const char* kSchema = "QueuedMessage";
+  void members(jobs::SpecMembers& to) const {
+    const bool expires = message.expires != queue_service::kNeverExpires;
+    to.shows("id", message.id);
+    to.shows("text", message.text);
+    to.shows("insertedAt", message.inserted);
+    to.shows("expiresAt", expires ? std::optional(message.expires) : std::nullopt);
+    to.shows("visible", message.next_visible <= now);
+    to.shows("nextVisibleAt", message.next_visible);
+    to.shows("dequeueCount", message.dequeue_count);
+    to.shows_unless_empty("group", message.group);
+  }
+};
 
 Answer list_messages(Api& api, http::Request& request, std::string queue) {
   CO_TRY(check_queue_name(queue));
@@ -188,7 +194,9 @@ Answer list_messages(Api& api, http::Request& request, std::string queue) {
   const auto limit = CO_TRY(parameters.limit());
   const auto page = CO_TRY(co_await api.queues.list(std::move(queue), limit, parameters.text("continuation")));
   co_return page_response("messages", page.messages, page.continuation,
-                          [now = api.clock.now()](const auto& message) { return message_json(message, now); });
+                          [now = api.clock.now()](const auto& message) {
+                            return json_of(ShownMessage{message, now});
+                          });
 }
 
 }  // namespace
@@ -204,6 +212,12 @@ std::span<const Route> data_routes() {
       {"GET", "v1/queues/*/messages", Role::kViewer, list_messages},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json data_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_answers<ShownMessage>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

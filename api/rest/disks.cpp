@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "api/rest/api_routes.h"
 #include "common/base/side_by_side.h"
@@ -44,17 +43,19 @@ std::vector<Disk> disks_of(const std::vector<std::pair<std::string, DiskRoom>>& 
   return out;
 }
 
-nlohmann::json to_json(const Disk& disk) {
-  const auto& room = disk.room;
-  nlohmann::json out{{"stores", disk.stores},
-                     {"freeBytes", room.free_bytes},
-                     {"totalBytes", room.total_bytes},
-                     {"low", room.is_low()},
-                     {"full", room.is_full()}};
-  if (!room.is_low()) return out;
-  out["message"] = "The disk of " + owners(disk.stores) + " has " + gibibytes(room.free_bytes) + " of " +
-                   gibibytes(room.total_bytes) + " left" + (room.is_full() ? ", so writes are refused" : "");
-  return out;
+void Disk::members(jobs::SpecMembers& to) const {
+  static constexpr std::array<std::string_view, 3> kStores{"table", "queue", "blob"};
+  std::string message;
+  if (room.is_low()) {
+    message = "The disk of " + owners(stores) + " has " + gibibytes(room.free_bytes) + " of " +
+              gibibytes(room.total_bytes) + " left" + (room.is_full() ? ", so writes are refused" : "");
+  }
+  to.shows("stores", stores, {.one_of = kStores});
+  to.shows("freeBytes", room.free_bytes, {.meaning = "room that the stores may use"});
+  to.shows("totalBytes", room.total_bytes);
+  to.shows("low", room.is_low(), {.meaning = "less than a tenth is free, or it is full"});
+  to.shows("full", room.is_full(), {.meaning = "less is free than min_free_mib: writes are refused"});
+  to.shows_unless_empty("message", message, {.meaning = "of a disk that is low"});
 }
 
 Task<std::vector<Disk>> read_disks(Api& api, Duration patience) {

@@ -45,11 +45,35 @@ void each_change(std::string_view table, const FeedPage& page,
   }
 }
 
-void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now) {
-  out["lag"] = {{"changes", status.changes}, {"bytes", status.bytes}};
-  const auto age = status.oldest ? std::max(now - *status.oldest, Duration::zero()) : Duration::zero();
-  out["lag"]["seconds"] = seconds(age);
-  if (status.gone) out["expired"] = true;
+namespace {
+
+struct LagOfReader {
+  std::uint64_t changes = 0, bytes = 0;
+  Duration oldest{};
+  void members(jobs::SpecMembers& to) const {
+    to.shows("changes", changes);
+    to.shows("bytes", bytes);
+    to.shows("seconds", oldest);
+  }
+};
+
+}  // namespace
+
+void ShownLag::members(jobs::SpecMembers& to) const {
+  std::optional<LagOfReader> lag;
+  if (place) {
+    const auto age = place->oldest ? std::max(now - *place->oldest, Duration::zero()) : Duration::zero();
+    lag.emplace(place->changes, place->bytes, age);
+  }
+  to.shows("lag", lag, {.meaning = "changes that it has not dealt with", .detail = "absent without a feed"});
+  to.shows("expired", place && place->gone ? std::optional(true) : std::nullopt,
+           {.meaning = "changes that it has not dealt with are no longer kept"});
+}
+
+void ShownPage::members(jobs::SpecMembers& to) {
+  to.describe("changes", {{"type", "array"}, {"items", jobs::reference("Change")}}, {}, true);
+  to.shows("next", std::string(), {.meaning = "token of the place after the last change"});
+  to.shows("more", false, {.meaning = "there are more changes already"});
 }
 
 std::string page_members(std::string_view table, const FeedPage& page) {

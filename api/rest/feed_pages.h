@@ -4,9 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "api/rest/api_routes.h"
+#include "jobs/spec/spec_members.h"
 #include "table_store/model/feed.h"
 
 namespace tidemark::api {
@@ -28,7 +27,16 @@ void each_change(std::string_view table, const table_store::FeedPage& page,
 /// Returns "changes":[...],"next":TOKEN,"more":BOOL.
 std::string page_members(std::string_view table, const table_store::FeedPage& page);
 
-/// Adds the members "lag" and, if changes are lost, "expired".
-void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now);
+/// The members "lag" and, if changes are lost, "expired", of a reader of a feed.
+struct ShownLag {
+  std::optional<table_store::PlaceStatus> place;  // nothing: the table has no feed
+  Time now{};
+  void members(jobs::SpecMembers& to) const;
+};
+/// The members of a page of changes, which page_members() writes.
+struct ShownPage {
+  static constexpr const char* kSchema = "ChangePage";
+  static void members(jobs::SpecMembers& to);
+};
 
 }  // namespace tidemark::api

@@ -29,21 +29,27 @@ table_store::Version complete_since(const table_store::FeedPlace& oldest) {
   return since;
 }
 
-json feed_json(const FeedStatus& status, Time now) {
-  auto out = feeds::to_json(status.feed);
-  out["table"] = status.table;
-  out["changes"] = status.kept.changes;
-  out["bytes"] = status.kept.bytes;
-  out["completeSince"] = to_iso8601(Time(Ticks(complete_since(status.oldest))));
-  out["oldest"] = feeds::token_of(status.table, status.oldest);
-  out["end"] = feeds::token_of(status.table, status.end);
-  if (status.kept.oldest) {
-    const auto age = std::max(now - *status.kept.oldest, Duration::zero());
-    out["oldestChange"] = to_iso8601(*status.kept.oldest);
-    out["oldestAgeSeconds"] = seconds(age);
+struct ShownFeed {
+  FeedStatus status;
+  Time now{};
+  static constexpr const char* kSchema = "Feed";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("table", status.table);
+    feeds::FeedSpec{status.feed}.members(to);
+    to.shows("changes", status.kept.changes, {.meaning = "how many are kept"});
+    to.shows("bytes", status.kept.bytes);
+    to.shows("completeSince", Time(Ticks(complete_since(status.oldest))),
+             {.meaning = "all changes after this are kept"});
+    to.shows("oldest", feeds::token_of(status.table, status.oldest),
+             {.meaning = "token before the oldest change that is kept"});
+    to.shows("end", feeds::token_of(status.table, status.end), {.meaning = "token after the newest change"});
+    to.shows("oldestChange", status.kept.oldest);
+    const auto age = [this](Time oldest) { return std::max(now - oldest, Duration::zero()); };
+    to.shows("oldestAgeSeconds", status.kept.oldest.transform(age));
   }
-  return out;
-}
+};
+
+json feed_json(FeedStatus status, Time now) { return json_of(ShownFeed{std::move(status), now}); }
 
 /// A reader of the changes of these tables would cause more of them.
 Result<void> check_not_its_own(std::string_view table) {
@@ -234,6 +240,13 @@ std::span<const Route> feed_routes() {
       {"GET", "v1/tables/*/changes", Role::kViewer, list_changes},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json feed_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<feeds::FeedSpec>(out);
+  jobs::add_answers<ShownFeed, ShownPage>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

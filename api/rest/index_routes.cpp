@@ -20,75 +20,165 @@ using indexes::Status;
 using nlohmann::json;
 
 /// A version is the time at which it was assigned.
-std::string version_text(table_store::Version version) { return to_iso8601(Time(Ticks(version))); }
+Time time_of(table_store::Version version) { return Time(Ticks(version)); }
 
-json walk_json(const Status& status) {
+constexpr std::array kIndexStates{indexes::kBuilding, indexes::kVerifying, indexes::kReady, indexes::kStale,
+                             indexes::kDropping};
+constexpr jobs::About kAboutIndexState{.one_of = kIndexStates};
+
+struct Walk {
+  std::uint64_t walked = 0;
+  std::optional<std::uint64_t> total;
+  std::optional<double> per_second, seconds_left;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("walked", walked);
+    to.shows("total", total);
+    to.shows("perSecond", per_second);
+    to.shows("secondsLeft", seconds_left);
+  }
+};
+
+struct LastScrub {
+  Time at{};
+  std::uint64_t checked = 0, wrong = 0;
+  Time proven{};
+  void members(jobs::SpecMembers& to) const {
+    to.shows("at", at);
+    to.shows("checked", checked);
+    to.shows("wrong", wrong);
+    to.shows("proven", proven, {.meaning = "version up to which the index is proved to be right"});
+  }
+};
+
+struct InTheWay {
+  std::uint64_t rows = 0;
+  json examples;  // null, or a list
+  void members(jobs::SpecMembers& to) const {
+    to.shows("rows", rows);
+    to.shows_json("examples", {{"type", "array"}}, examples);
+  }
+};
+
+struct IndexError {
+  std::string message;
+  Time at{};
+  std::uint64_t in_a_row = 0;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("message", message);
+    to.shows("at", at);
+    to.shows("inARow", in_a_row, {.meaning = "0: there has been no error since"});
+  }
+};
+
+struct ShownOwner {
+  std::string worker;
+  std::uint64_t epoch = 0;
+  std::optional<Duration> seen_ago;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("worker", worker);
+    to.shows("epoch", epoch);
+    to.shows("seenSecondsAgo", seen_ago);
+  }
+};
+
+struct IndexLag {
+  std::uint64_t changes = 0, bytes = 0;
+  std::optional<Duration> oldest;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("changes", changes);
+    to.shows("bytes", bytes);
+    to.shows("seconds", oldest,
+             {.meaning = "age of the oldest change that is not in the rows",
+              .detail = "absent if the log has given up on the index"});
+  }
+};
+
+/// State, position and lag, which are also members of the answer to a lookup.
+struct Freshness {
+  const Status& status;
+  Time now;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", status.index.name);
+    to.shows("state", std::string(status.state()), kAboutIndexState);
+    to.shows("paused", status.index.paused);
+    const auto position = status.position();
+    to.shows("position", position != 0 ? std::optional(time_of(position)) : std::nullopt,
+             {.meaning = "all changes up to this version are in the rows; a version is a Timestamp"});
+    std::optional<IndexLag> lag;
+    if (status.follower) lag.emplace(status.follower->changes_behind, status.follower->bytes_behind, status.lag(now));
+    to.shows("lag", lag,
+             {.meaning = "changes in the table's log that are not in the rows", .detail = "absent until a worker has begun"});
+  }
+};
+
+Walk walk_of(const Status& status) {
   const auto& progress = status.progress;
-  json out{{"walked", progress.walked}};
-  if (progress.total > 0) out["total"] = progress.total;
-  const auto took = seconds(Time(Ticks(progress.version)) - progress.walk_began);
+  Walk out;
+  out.walked = progress.walked;
+  if (progress.total > 0) out.total = progress.total;
+  const auto took = seconds(time_of(progress.version) - progress.walk_began);
   if (took <= 0 || progress.walked == 0) return out;
   const auto rate = static_cast<double>(progress.walked) / took;
-  out["perSecond"] = rate;
+  out.per_second = rate;
   if (status.state() == indexes::kBuilding && progress.total > progress.walked) {
-    out["secondsLeft"] = static_cast<double>(progress.total - progress.walked) / rate;
+    out.seconds_left = static_cast<double>(progress.total - progress.walked) / rate;
   }
   return out;
 }
 
-/// Adds the facts that the owner has written.
-void add_progress(const Status& status, Time now, json& out) {
-  const auto& progress = status.progress;
-  if (progress.version == 0) return;
-  out["figuresAgeSeconds"] = seconds(std::max(now - Time(Ticks(progress.version)), Duration::zero()));
-  out["changes"] = progress.changes;
-  out["wrongEver"] = progress.wrong_ever;
-  const bool scrub_asked = progress.scrubs < status.index.scrubs_asked;
-  if (status.state() != indexes::kReady || scrub_asked) out["walk"] = walk_json(status);
-  if (scrub_asked) out["scrubAsked"] = true;
-  if (progress.proven_at != Time{}) {
-    out["lastScrub"] = {{"at", to_iso8601(progress.proven_at)},
-                        {"checked", progress.checked},
-                        {"wrong", progress.wrong},
-                        {"proven", version_text(progress.proven)}};
+struct ShownIndex {
+  Status status;
+  Time now{};
+  static constexpr const char* kSchema = "Index";
+  void members(jobs::SpecMembers& to) const {
+    Freshness{status, now}.members(to);
+    to.shows_json("definition", jobs::reference("IndexDefinition"),
+                  to.writes() ? indexes::to_json(status.index.definition) : json(), {}, true);
+    to.shows("createdAt", status.index.created_at);
+    show_progress(to);
+    std::optional<ShownOwner> owner;
+    const auto ago = [this](Time seen) { return std::max(now - seen, Duration::zero()); };
+    if (!status.owner.worker.empty()) {
+      owner.emplace(status.owner.worker, status.owner.epoch, status.owner_seen.transform(ago));
+    }
+    to.shows("owner", owner);
   }
-  if (progress.in_the_way > 0) {
-    out["inTheWay"] = {{"rows", progress.in_the_way}};
-    auto examples = json_or_discarded(progress.in_the_way_examples);
-    if (examples.is_array()) out["inTheWay"]["examples"] = std::move(examples);
-  }
-  if (!progress.last_error.empty()) {
-    out["lastError"] = {
-        {"message", progress.last_error}, {"at", to_iso8601(progress.last_error_at)}, {"inARow", progress.errors}};
-  }
-}
 
-void add_owner(const Status& status, Time now, json& out) {
-  if (status.owner.worker.empty()) return;
-  out["owner"] = {{"worker", status.owner.worker}, {"epoch", status.owner.epoch}};
-  if (status.owner_seen) {
-    out["owner"]["seenSecondsAgo"] = seconds(std::max(now - *status.owner_seen, Duration::zero()));
+ private:
+  /// Shows the facts that the owner has written.
+  void show_progress(jobs::SpecMembers& to) const {
+    const auto& progress = status.progress;
+    const bool known = progress.version != 0;
+    const auto if_known = [known](auto value) { return known ? std::optional(std::move(value)) : std::nullopt; };
+    const bool scrub_asked = known && progress.scrubs < status.index.scrubs_asked;
+    const bool walks = known && (status.state() != indexes::kReady || scrub_asked);
+    to.shows("figuresAgeSeconds", if_known(std::max(now - time_of(progress.version), Duration::zero())),
+             {.meaning = "time since the owner wrote these figures"});
+    to.shows("changes", if_known(progress.changes), {.meaning = "entities dealt with since the index was declared"});
+    to.shows("wrongEver", if_known(progress.wrong_ever), {.meaning = "rows that scrubs have found wrong, and mended"});
+    to.shows("walk", walks ? std::optional(walk_of(status)) : std::nullopt,
+             {.meaning = "the walk over table or rows that is under way"});
+    to.shows("scrubAsked", scrub_asked ? std::optional(true) : std::nullopt);
+    std::optional<LastScrub> scrub;
+    if (known && progress.proven_at != Time{}) {
+      scrub.emplace(progress.proven_at, progress.checked, progress.wrong, time_of(progress.proven));
+    }
+    to.shows("lastScrub", scrub);
+    std::optional<InTheWay> in_the_way;
+    if (known && progress.in_the_way > 0) {
+      auto examples = json_or_discarded(progress.in_the_way_examples);
+      in_the_way.emplace(progress.in_the_way, examples.is_array() ? std::move(examples) : json());
+    }
+    to.shows("inTheWay", in_the_way, {.meaning = "rows that are not written because rows of others have their keys"});
+    std::optional<IndexError> error;
+    if (known && !progress.last_error.empty()) {
+      error.emplace(progress.last_error, progress.last_error_at, progress.errors);
+    }
+    to.shows("lastError", error);
   }
-}
+};
 
-/// Returns state, position and lag, which are also part of the answer to a lookup.
-json freshness_json(const Status& status, Time now) {
-  json out{{"name", status.index.name}, {"state", status.state()}, {"paused", status.index.paused}};
-  if (status.position() != 0) out["position"] = version_text(status.position());
-  if (!status.follower) return out;
-  out["lag"] = {{"changes", status.follower->changes_behind}, {"bytes", status.follower->bytes_behind}};
-  if (const auto lag = status.lag(now)) out["lag"]["seconds"] = seconds(*lag);
-  return out;
-}
-
-json index_json(const Status& status, Time now) {
-  auto out = freshness_json(status, now);
-  out["definition"] = indexes::to_json(status.index.definition);
-  out["createdAt"] = to_iso8601(status.index.created_at);
-  add_progress(status, now, out);
-  add_owner(status, now, out);
-  return out;
-}
+json index_json(const Status& status, Time now) { return json_of(ShownIndex{status, now}); }
 
 Answer answer_indexes(Api& api, std::vector<Index> found) {
   const auto all = CO_TRY(co_await indexes::status_of_all(api.tables, api.indexes, std::move(found)));
@@ -158,17 +248,27 @@ Answer drop_index(Api& api, http::Request&, std::string name) {
   return grant(api, 202, std::move(name), {.drop = true});
 }
 
+struct ShownViolation {
+  indexes::Violation violation;
+  static constexpr const char* kSchema = "Violation";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("group", violation.group, {.meaning = "the values, as they are in keys"});
+    to.shows("count", violation.count);
+    const json keys{{"type", "array"}, {"items", {{"type", "string"}}}};
+    auto examples = json_or_discarded(violation.examples);
+    to.shows_json("examples", {{"type", "array"}, {"items", keys}},
+                  examples.is_array() ? std::move(examples) : json::array(),
+                  {.meaning = "[PartitionKey, RowKey] of two of the entities"}, true);
+  }
+};
+
 Answer list_violations(Api& api, http::Request& request, std::string name) {
   auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
   const auto index = CO_TRY(co_await find_index(api, std::move(name)));
   const auto page = CO_TRY(co_await api.indexes.violations(index.id, limit, parameters.text("continuation")));
-  co_return page_response("violations", page.violations, page.continuation, [](const indexes::Violation& violation) {
-    auto entities = json_or_discarded(violation.examples);
-    return json{{"group", violation.group},
-                {"count", violation.count},
-                {"examples", entities.is_array() ? std::move(entities) : json::array()}};
-  });
+  co_return page_response("violations", page.violations, page.continuation,
+                          [](const auto& violation) { return json_of(ShownViolation{violation}); });
 }
 
 /// Appends an entity in the form of the table endpoint, with its keys and the selected properties.
@@ -193,12 +293,41 @@ void append_keys(std::string& out, const indexes::FoundEntity& found) {
   out += '}';
 }
 
+/// The answer to a lookup without the entities.
+struct LookupHead {
+  Freshness freshness;
+  std::uint64_t left_out = 0;
+  std::string continuation;
+  void members(jobs::SpecMembers& to) const {
+    freshness.members(to);
+    to.shows("leftOut", left_out, {.meaning = "entities in the rows that do not match any more"});
+    to.shows_unless_empty("continuation", continuation);
+  }
+};
+
+struct ShownKeys {
+  void members(jobs::SpecMembers& to) const {
+    to.shows("partitionKey", std::string());
+    to.shows("rowKey", std::string());
+  }
+};
+
+/// The members of a lookup's answer, which lookup_response() writes.
+struct ShownLookup {
+  static constexpr const char* kSchema = "Lookup";
+  void members(jobs::SpecMembers& to) const {
+    LookupHead{{Status{}, Time{}}, 0, {}}.members(to);
+    const json entities{{"type", "array"}, {"items", {{"type", "object"}}}};
+    to.describe("entities", entities, {.meaning = "entities as the table endpoint writes them"});
+    to.shows("keys", std::optional(std::vector<ShownKeys>()));
+    to.describe("groups", entities, {.meaning = "rows of a summary, as the table endpoint writes them"});
+  }
+};
+
 /// Writes the entities as text directly, because they are most of the answer.
 http::Response lookup_response(const indexes::LookupAnswer& answer, const indexes::LookupRequest& request, Time now) {
-  auto head = freshness_json(answer.status, now);
   const auto& found = answer.found;
-  head["leftOut"] = found.left_out;
-  if (!found.continuation.empty()) head["continuation"] = found.continuation;
+  const json head = json_of(LookupHead{{answer.status, now}, found.left_out, found.continuation});
   const bool groups = std::holds_alternative<indexes::SummaryKind>(answer.status.index.definition.kind);
   const bool keys_only = request.keys_only && !groups;
   auto response = json_response(200, head);
@@ -248,6 +377,12 @@ std::span<const Route> index_routes() {
       {"GET", "v1/indexes/*/violations", Role::kViewer, list_violations},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json index_schemas() {
+  nlohmann::ordered_json out{{"IndexDefinition", indexes::definition_schema()}};
+  jobs::add_answers<ShownIndex, ShownViolation, ShownLookup>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

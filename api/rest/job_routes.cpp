@@ -134,7 +134,7 @@ Answer submit_jobs(Api& api, http::Request& request, Action& action, std::string
   for (const auto& submission : submissions) {
     if (submission) {
       ++accepted;
-      results.push_back({{"status", submission->created ? 202 : 200}, {"job", to_json(submission->job)}});
+      results.push_back({{"status", submission->created ? 202 : 200}, {"job", job_json(submission->job)}});
     } else {
       results.push_back({{"status", http_status_of(submission.error().code)},
                          {"problem", problem_json(submission.error(), request.request_id)}});
@@ -182,7 +182,7 @@ Answer show_group(Api& api, http::Request&, std::string id) {
 }
 
 Answer cancel_job(Api& api, http::Request&, std::string id) {
-  co_return json_response(200, to_json(CO_TRY(co_await api.jobs.cancel(std::move(id)))));
+  co_return json_response(200, job_json(CO_TRY(co_await api.jobs.cancel(std::move(id)))));
 }
 
 constexpr Duration kLook = std::chrono::milliseconds(200);

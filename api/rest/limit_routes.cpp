@@ -3,7 +3,6 @@
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
 #include "api/rest/resource_names.h"
-#include "common/base/json.h"
 #include "common/base/nearest_word.h"
 #include "jobs/kinds/kinds.h"
 #include "jobs/spec/job_queues.h"
@@ -13,48 +12,72 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads one member of a change; false if it is unknown, or its value is invalid.
-bool read_member(const std::string& name, const json& value, jobs::LimitChange& change) {
-  const auto number = value.is_number_unsigned() ? value.get<std::uint64_t>() : UINT64_MAX;
-  if (name == "maxRunning" && number <= jobs::kMaxRunningLimit) {
-    change.max_running = static_cast<std::uint32_t>(number);
-    return true;
-  }
-  if (name == "maxPerSecond" && number <= jobs::kMaxPerSecondLimit) {
-    change.max_per_second = static_cast<std::uint32_t>(number);
-    return true;
-  }
-  return false;
+constexpr jobs::About kAboutRunning{
+    .meaning = "jobs that run at once, over all workers; for a partition, their transactions; 0: no limit"};
+constexpr jobs::About kAboutPerSecond{.meaning = "entities that jobs change in a second, over all workers; 0: no limit"};
+
+void rate_members(jobs::SpecMembers& in, jobs::LimitChange& change) {
+  in.number("maxRunning", change.max_running, 0, jobs::kMaxRunningLimit, kAboutRunning);
+  in.number("maxPerSecond", change.max_per_second, 0, jobs::kMaxPerSecondLimit, kAboutPerSecond);
 }
 
-/// Returns the stored form: "default" means no choice.
-Result<std::string> read_queue(std::string name) {
-  if (name == jobs::kDefaultQueue) return std::string();
-  if (jobs::is_own_queue(name)) return name;
-  return fail(ErrorCode::kInvalidInput, std::string("queue ").append(jobs::kQueueNameRule) + ".");
+void show_rates(jobs::SpecMembers& to, const jobs::Limit& limit) {
+  to.shows("maxRunning", limit.max_running, kAboutRunning);
+  to.shows("maxPerSecond", limit.max_per_second, kAboutPerSecond);
 }
 
-Result<jobs::LimitChange> read_kind_change(const std::string& body) {
-  const auto parsed = json_or_discarded(body);
-  if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
+struct KindChange {
   jobs::LimitChange change;
-  for (const auto& [name, value] : parsed.items()) {
-    if (name == "paused" && value.is_boolean()) {
-      change.paused = value.get<bool>();
-    } else if (name == "queue" && value.is_string()) {
-      change.queue = TRY(read_queue(value.get<std::string>()));
-    } else if (!read_member(name, value, change)) {
-      return fail(ErrorCode::kInvalidInput,
-                  "paused (true or false), maxRunning (0 to 1000), maxPerSecond (0 to 10000000) and queue (a name) can "
-                  "be set.");
-    }
+  static constexpr const char* kSchema = "KindChange";
+  void members(jobs::SpecMembers& in) {
+    in.flag("paused", change.paused);
+    rate_members(in, change);
+    std::string queue;
+    if (!in.text("queue", queue, {.meaning = "queue of the jobs that name none; default: those of the priorities"})) return;
+    const bool is_default = queue == jobs::kDefaultQueue;
+    if (!is_default && !jobs::is_own_queue(queue)) in.problem(std::string("queue ").append(jobs::kQueueNameRule));
+    change.queue = is_default ? std::string() : queue;  // no choice
   }
-  return change;
-}
+};
+
+struct ShownKind {
+  jobs::Limit limit;
+  static constexpr const char* kSchema = "Kind";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("kind", limit.target.name, {.one_of = jobs::Kinds::kNames});
+    to.shows("paused", limit.paused);
+    show_rates(to, limit);
+    to.shows_unless_empty("queue", limit.queue, {.meaning = "queue of the jobs that name none"});
+  }
+};
 
 struct LimitRequest {
   jobs::LimitTarget target;
   jobs::LimitChange change;
+  bool has_key = false;
+  static constexpr const char* kSchema = "LimitChange";
+  void members(jobs::SpecMembers& in) {
+    in.choice("scope", jobs::kLimitScopes, target.scope, kAboutScope, true);
+    in.text("name", target.name, true, kAboutName);
+    has_key = in.text("partitionKey", target.partition_key, kAboutKey);
+    rate_members(in, change);
+  }
+  static constexpr jobs::About kAboutScope{.meaning = "what the limit is for"};
+  static constexpr jobs::About kAboutName{.meaning = "the kind of job, or the table"};
+  static constexpr jobs::About kAboutKey{.meaning = "the partition, if the limit is for one"};
+};
+
+struct ShownLimit {
+  jobs::Limit limit;
+  static constexpr const char* kSchema = "Limit";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("scope", jobs::kLimitScopes, limit.target.scope, LimitRequest::kAboutScope);
+    to.shows("name", limit.target.name, LimitRequest::kAboutName);
+    const bool of_partition = limit.target.scope == jobs::LimitScope::kPartition;
+    to.shows("partitionKey", of_partition ? std::optional(limit.target.partition_key) : std::nullopt,
+             LimitRequest::kAboutKey);
+    show_rates(to, limit);
+  }
 };
 
 std::string no_such_kind(const std::string& name) {
@@ -76,47 +99,23 @@ Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {
   return check_key("partitionKey", target.partition_key);
 }
 
-Result<LimitRequest> read_limit(const std::string& body) {
-  const auto parsed = json_or_discarded(body);
-  if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
-  LimitRequest request;
-  std::optional<jobs::LimitScope> scope;
-  bool has_key = false;
-  for (const auto& [name, value] : parsed.items()) {
-    if (name == "scope" && value.is_string()) {
-      scope = jobs::scope_from_name(value.get<std::string>());
-    } else if (name == "name" && value.is_string()) {
-      request.target.name = value.get<std::string>();
-    } else if (name == "partitionKey" && value.is_string()) {
-      request.target.partition_key = value.get<std::string>();
-      has_key = true;
-    } else if (!read_member(name, value, request.change)) {
-      return fail(ErrorCode::kInvalidInput,
-                  "A limit has scope, name, partitionKey, maxRunning (0 to 1000) and maxPerSecond (0 to 10000000).");
-    }
-  }
-  if (!scope) return fail(ErrorCode::kInvalidInput, "scope must be kind, table or partition.");
-  request.target.scope = *scope;
-  TRY(check_target(request.target, has_key));
-  return request;
-}
-
 Answer list_limits(Api& api, http::Request&, std::string) {
   const auto limits = CO_TRY(co_await api.limits.list());
   auto list = json::array();
   for (const auto& limit : limits) {
-    if (limit.max_running > 0 || limit.max_per_second > 0) list.push_back(to_json(limit));
+    if (limit.max_running > 0 || limit.max_per_second > 0) list.push_back(json_of(ShownLimit{limit}));
   }
   co_return json_response(200, {{"limits", std::move(list)}});
 }
 
 Answer set_limit(Api& api, http::Request& request, Action& action, std::string) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  auto asked = CO_TRY(read_limit(body));
+  auto asked = CO_TRY(members_in<LimitRequest>(body));
+  CO_TRY(check_target(asked.target, asked.has_key));
   action.target = asked.target.name;
   action.detail = body;
   const auto limit = CO_TRY(co_await api.limits.set(std::move(asked.target), asked.change));
-  co_return json_response(200, to_json(limit));
+  co_return json_response(200, json_of(ShownLimit{limit}));
 }
 
 Answer list_kinds(Api& api, http::Request&, std::string) {
@@ -128,7 +127,7 @@ Answer list_kinds(Api& api, http::Request&, std::string) {
     for (const auto& known : set) {
       if (known.target == limit.target) limit = known;
     }
-    list.push_back(kind_json(limit));
+    list.push_back(json_of(ShownKind{limit}));
   }
   co_return json_response(200, {{"kinds", std::move(list)}});
 }
@@ -138,12 +137,12 @@ Answer set_kind(Api& api, http::Request& request, Action& action, std::string ki
     co_return fail(ErrorCode::kNotFound, no_such_kind(kind));
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  auto change = CO_TRY(read_kind_change(body));
+  const auto change = CO_TRY(members_in<KindChange>(body)).change;
   // An operator may pause a kind; its queue, its rate and its number of running jobs are the decision of an admin.
   if (change.max_running || change.max_per_second || change.queue) CO_TRY(action.caller.must_be(Role::kAdmin));
   action.detail = body;
   const auto limit = CO_TRY(co_await api.limits.set(jobs::kind_target(kind), change));
-  co_return json_response(200, kind_json(limit));
+  co_return json_response(200, json_of(ShownKind{limit}));
 }
 
 }  // namespace
@@ -156,6 +155,13 @@ std::span<const Route> limit_routes() {
       {"PATCH", "v1/limits", Role::kAdmin, set_limit},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json limit_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<KindChange, LimitRequest>(out);
+  jobs::add_answers<ShownKind, ShownLimit>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

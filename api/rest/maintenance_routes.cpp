@@ -5,8 +5,8 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
-#include "common/base/json.h"
 #include "common/rpc/call.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
 namespace {
@@ -21,66 +21,116 @@ Result<std::string> absolute(std::string directory) {
   return fail(ErrorCode::kInvalidInput, "directory must be an absolute path on the machine of the stores.");
 }
 
-Result<BackupRequest> read_request(const std::string& body) {
-  const auto parsed = json_or_discarded(body);
-  if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
+struct BackupSpec {
   BackupRequest request;
-  for (const auto& [name, value] : parsed.items()) {
-    if (name == "directory" && value.is_string()) {
-      request.directory = value.get<std::string>();
-    } else if (name == "keep" && value.is_number_unsigned() && value.get<std::uint64_t>() >= 1 &&
-               value.get<std::uint64_t>() <= kMaxKept) {
-      request.keep = value.get<std::size_t>();
-    } else {
-      return fail(ErrorCode::kInvalidInput, "A backup has directory, an absolute path, and keep (1 to 100000).");
-    }
+  static constexpr const char* kSchema = "BackupSpec";
+  void members(jobs::SpecMembers& in) {
+    in.text("directory", request.directory, true,
+            {.meaning = "an absolute path on the stores' machine, which the api sees as well"});
+    std::optional<std::size_t> keep;
+    in.number("keep", keep, 1, kMaxKept, {.meaning = "how many backups of this stack stay there, the newest; all if absent"});
+    request.keep = keep.value_or(0);
   }
-  request.directory = TRY(absolute(std::move(request.directory)));
-  return request;
-}
+};
 
-std::string_view state_name(BackupStatus::State state) {
-  switch (state) {
-    case BackupStatus::State::kRunning:
-      return "running";
-    case BackupStatus::State::kDone:
-      return "done";
-    case BackupStatus::State::kFailed:
-      return "failed";
+constexpr jobs::Names<BackupStatus::State, 3> kBackupStates{{{BackupStatus::State::kRunning, "running"},
+                                                       {BackupStatus::State::kDone, "done"},
+                                                       {BackupStatus::State::kFailed, "failed"}}};
+
+struct ShownBackupPart {
+  backup::Part part;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", part.name);
+    to.shows("format", part.format);
+    to.shows("listSha256", part.list_sha256);
+    to.shows("files", part.files);
+    to.shows("bytes", part.bytes);
+    to.shows("newFiles", part.new_files);
+    to.shows("newBytes", part.new_bytes);
+    to.shows("heldMicroseconds", part.held_us, {.meaning = "how long writes waited"});
   }
-  return "";
-}
+};
 
-json backup_json(const BackupStatus& status) {
-  json out{{"name", status.name},   {"directory", status.directory}, {"state", state_name(status.state)},
-           {"files", status.files}, {"newBytes", status.new_bytes},  {"removed", status.removed}};
-  if (!status.trouble.empty()) out["trouble"] = status.trouble;
-  if (status.state == BackupStatus::State::kDone) out["manifest"] = backup::to_json(status.manifest);
-  return out;
-}
-
-json backup_json(const backup::StoredBackup& stored) {
-  if (!stored.trouble.empty()) return {{"name", stored.name}, {"trouble", stored.trouble}};
-  return {{"name", stored.name}, {"manifest", backup::to_json(stored.manifest)}};
-}
-
-json backup_json(const std::string& store, const service::CheckState& state) {
-  auto findings = json::array();
-  for (const auto& finding : state.findings) {
-    findings.push_back({{"kind", finding.kind}, {"where", finding.where}, {"what", finding.what}});
+struct ShownManifest {
+  backup::Manifest manifest;
+  static constexpr const char* kSchema = "BackupManifest";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("format", backup::kBackupFormat);
+    to.shows("program", manifest.program, {.meaning = "the version that made the backup"});
+    to.shows("owner", manifest.owner);
+    to.shows("made", manifest.made);
+    to.shows("parts", shown_all<ShownBackupPart>(manifest.parts));
   }
-  json out{{"store", store},       {"round", state.round},           {"running", state.running},
-           {"rows", state.rows},   {"files", state.files},           {"bytes", state.bytes},
-           {"found", state.found}, {"findings", std::move(findings)}};
-  if (!state.trouble.empty()) out["trouble"] = state.trouble;
-  return out;
-}
+};
+
+struct ShownStatus {
+  BackupStatus status;
+  static constexpr const char* kSchema = "Backup";
+  void members(jobs::SpecMembers& to) const {
+    const bool done = status.state == BackupStatus::State::kDone;
+    to.shows("name", status.name);
+    to.shows("directory", status.directory);
+    to.shows("state", kBackupStates, status.state);
+    to.shows("files", status.files);
+    to.shows("newBytes", status.new_bytes);
+    to.shows("removed", status.removed, {.meaning = "older backups"});
+    to.shows_unless_empty("trouble", status.trouble);
+    to.shows("manifest", done ? std::optional(ShownManifest{status.manifest}) : std::nullopt);
+  }
+};
+
+struct ShownStored {
+  backup::StoredBackup stored;
+  static constexpr const char* kSchema = "StoredBackup";
+  void members(jobs::SpecMembers& to) const {
+    const bool readable = stored.trouble.empty();
+    to.shows("name", stored.name);
+    to.shows_unless_empty("trouble", stored.trouble, {.meaning = "why it cannot be read"});
+    to.shows("manifest", readable ? std::optional(ShownManifest{stored.manifest}) : std::nullopt);
+  }
+};
+
+struct ShownFinding {
+  service::FoundThing finding;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("kind", finding.kind);
+    to.shows("where", finding.where);
+    to.shows("what", finding.what);
+  }
+};
+
+struct ShownCheck {
+  std::string store;
+  service::CheckState state;
+  static constexpr const char* kSchema = "Check";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("store", store);
+    to.shows("round", state.round);
+    to.shows("running", state.running);
+    to.shows("rows", state.rows);
+    to.shows("files", state.files);
+    to.shows("bytes", state.bytes);
+    to.shows("found", state.found);
+    to.shows_unless_empty("trouble", state.trouble, {.meaning = "why it ended early"});
+    to.shows("findings", shown_all<ShownFinding>(state.findings), {.meaning = "the first 1000"});
+  }
+};
+
+struct ShownRound {
+  std::string store;
+  std::uint64_t round = 0;
+  static constexpr const char* kSchema = "CheckRound";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("store", store);
+    to.shows("round", round);
+  }
+};
 
 Answer begin_backup(Api& api, http::Request& request, std::string) {
-  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  auto wanted = CO_TRY(read_request(body));
+  auto wanted = CO_TRY(co_await read_members<BackupSpec>(request)).request;
+  wanted.directory = CO_TRY(absolute(std::move(wanted.directory)));
   const auto begun = CO_TRY(co_await api.backups->begin(std::move(wanted), co_await asio::this_coro::executor));
-  auto answer = json_response(202, backup_json(begun));
+  auto answer = json_response(202, json_of(ShownStatus{begun}));
   answer.set("Location", "/v1/backups/" + begun.name);
   co_return answer;
 }
@@ -88,21 +138,21 @@ Answer begin_backup(Api& api, http::Request& request, std::string) {
 Answer show_backup(Api& api, http::Request&, std::string name) {
   const auto status = api.backups->status(name);
   if (!status) co_return fail(ErrorCode::kNotFound, "This api has made no such backup lately: list the directory.");
-  co_return json_response(200, backup_json(*status));
+  co_return json_response(200, json_of(ShownStatus{*status}));
 }
 
 Answer list_backups(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
   auto directory = CO_TRY(absolute(parameters.text("directory")));
   const auto found = CO_TRY(co_await api.backups->list(std::move(directory)));
-  co_return json_response(200, {{"backups", list_json(found, [](const auto& one) { return backup_json(one); })}});
+  co_return json_response(200, {{"backups", list_json(found, [](const auto& one) { return json_of(ShownStored{one}); })}});
 }
 
 Answer begin_check(Api& api, http::Request&, std::string) {
   auto stores = json::array();
   for (const auto& store : api.backups->stores()) {
     const auto round = CO_TRY(co_await rpc::call(*store.link, service::calls::BeginCheck{}, kSoon));
-    stores.push_back({{"store", store.name}, {"round", round}});
+    stores.push_back(json_of(ShownRound{store.name, round}));
   }
   co_return json_response(202, {{"stores", std::move(stores)}});
 }
@@ -111,7 +161,7 @@ Answer show_check(Api& api, http::Request&, std::string) {
   auto stores = json::array();
   for (const auto& store : api.backups->stores()) {
     const auto state = CO_TRY(co_await rpc::call(*store.link, service::calls::ReadCheckState{}, kSoon));
-    stores.push_back(backup_json(store.name, state));
+    stores.push_back(json_of(ShownCheck{store.name, state}));
   }
   co_return json_response(200, {{"stores", std::move(stores)}});
 }
@@ -125,6 +175,13 @@ std::span<const Route> maintenance_routes() {
       {"GET", "v1/fsck", Role::kViewer, show_check},      {"POST", "v1/fsck", Role::kOperator, begin_check},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json maintenance_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<BackupSpec>(out);
+  jobs::add_answers<ShownManifest, ShownStatus, ShownStored, ShownCheck, ShownRound>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

@@ -29,32 +29,52 @@ Result<OnChangeName> on_change_name_in(const std::string& both) {
               "A declaration's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.");
 }
 
-json on_change_json(const OnChange& on_change, const feeds::OnChangeProgress& progress) {
-  json out{{"name", on_change.name},
-           {"table", on_change.table},
-           {"definition", feeds::to_json(on_change.definition)},
-           {"createdAt", to_iso8601(on_change.created_at)},
-           {"state", progress.state},
-           {"token", progress.token.empty() ? on_change.start : progress.token},
-           {"told", progress.told},
-           {"passedBy", progress.passed_by},
-           {"attempts", progress.attempts}};
-  if (!progress.failed.empty()) out["failed"] = progress.failed;
-  if (!progress.last_error.empty()) {
-    out["lastError"] = {{"message", progress.last_error}, {"at", to_iso8601(progress.last_error_at)}};
+constexpr std::array kOnChangeStates{feeds::kRunning, feeds::kStopped};
+
+struct OnChangeError {
+  std::string message;
+  Time at{};
+  void members(jobs::SpecMembers& to) const {
+    to.shows("message", message);
+    to.shows("at", at);
   }
-  if (on_change.resumes_asked > progress.resumes) out["resumeAsked"] = true;
-  return out;
-}
+};
+
+struct ShownOnChange {
+  OnChange on_change;
+  feeds::OnChangeProgress progress;
+  ShownLag lag;
+  static constexpr const char* kSchema = "OnChange";
+
+  [[nodiscard]] const std::string& token() const { return progress.token.empty() ? on_change.start : progress.token; }
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", on_change.name);
+    to.shows("table", on_change.table);
+    to.shows("definition", on_change.definition);
+    to.shows("createdAt", on_change.created_at);
+    to.shows("state", progress.state,
+             {.meaning = "stopped: a change could not be told, or changes are no longer kept; it waits for resume",
+              .one_of = kOnChangeStates});
+    to.shows("token", token(), {.meaning = "everything up to here was told"});
+    to.shows("told", progress.told, {.meaning = "changes that were told"});
+    to.shows("passedBy", progress.passed_by, {.meaning = "changes that the filter did not select"});
+    to.shows("attempts", progress.attempts, {.meaning = "failed attempts to tell the next change"});
+    to.shows_unless_empty("failed", progress.failed, {.meaning = "token before the change that could not be told"});
+    const bool failed = !progress.last_error.empty();
+    to.shows("lastError", failed ? std::optional(OnChangeError{progress.last_error, progress.last_error_at}) : std::nullopt);
+    to.shows("resumeAsked", on_change.resumes_asked > progress.resumes ? std::optional(true) : std::nullopt);
+    lag.members(to);
+  }
+};
 
 Task<Result<json>> show(Api& api, OnChange on_change) {
-  const auto progress = CO_TRY(co_await api.on_changes.progress(on_change.id));
-  auto out = on_change_json(on_change, progress);
-  const auto place = feeds::parse_token(on_change.table, out["token"].get_ref<const std::string&>());
-  auto status = co_await api.tables.feed(on_change.table, {place.value_or(table_store::FeedPlace{})});
-  if (status.failed_with(ErrorCode::kFeedNotFound)) co_return out;
-  add_lag(out, CO_TRY(std::move(status)).places.front(), api.clock.now());
-  co_return out;
+  auto progress = CO_TRY(co_await api.on_changes.progress(on_change.id));
+  ShownOnChange out{std::move(on_change), std::move(progress), {{}, api.clock.now()}};
+  const auto place = feeds::parse_token(out.on_change.table, out.token());
+  auto status = co_await api.tables.feed(out.on_change.table, {place.value_or(table_store::FeedPlace{})});
+  if (!status && !status.failed_with(ErrorCode::kFeedNotFound)) co_return fail(std::move(status.error()));
+  if (status) out.lag.place = status->places.front();
+  co_return json_of(std::move(out));
 }
 
 Answer answer_one(Api& api, unsigned http_status, OnChange on_change) {
@@ -89,13 +109,17 @@ Answer show_on_change(Api& api, http::Request&, std::string both) {
                                 CO_TRY(co_await api.on_changes.get(std::move(name.table), std::move(name.name))));
 }
 
+struct Resumption {
+  std::string after;
+  static constexpr const char* kSchema = "OnChangeResumption";
+  void members(jobs::SpecMembers& in) {
+    in.text("after", after, {.meaning = "oldest, now or a token", .detail = "if absent, it goes on where it stopped"});
+  }
+};
+
 Answer resume_on_change(Api& api, http::Request& request, std::string both) {
   auto name = CO_TRY(on_change_name_in(both));
-  const auto body = CO_TRY(co_await read_json_object(request));
-  jobs::SpecMembers in(body);
-  std::string after;
-  in.text("after", after);
-  CO_TRY(refuse_problems(in));
+  auto after = CO_TRY(co_await read_members<Resumption>(request)).after;
   if (!after.empty()) after = CO_TRY(co_await feeds::token_for(api.tables, name.table, std::move(after)));
   auto resumed = CO_TRY(co_await api.on_changes.resume(std::move(name.table), std::move(name.name), std::move(after)));
   co_return co_await answer_one(api, 202, std::move(resumed));
@@ -118,6 +142,13 @@ std::span<const Route> on_change_routes() {
       {"POST", "v1/tables/*/onChange/*/resume", Role::kOperator, resume_on_change},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json on_change_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<feeds::OnChangeRequest, Resumption>(out);
+  jobs::add_answers<ShownOnChange>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

@@ -46,15 +46,18 @@ Answer set_queue(Api& api, http::Request& request, std::string name) {
   co_return co_await show_queue(api, request, std::move(name));
 }
 
+struct QueueParts {
+  std::uint32_t parts = 0;
+  static constexpr const char* kSchema = "QueueParts";
+  void members(jobs::SpecMembers& in) {
+    in.number("parts", parts, 2, queue_service::kMaxParts, {.meaning = "at most the number of the store's shards"}, true);
+  }
+};
+
 Answer spread_queue(Api& api, http::Request& request, std::string name) {
   CO_TRY(check_queue_name(name));
-  const auto body = CO_TRY(co_await read_json_object(request));
-  jobs::SpecMembers in(body);
-  std::optional<std::uint32_t> parts;
-  in.number("parts", parts, 2, queue_service::kMaxParts);
-  if (!parts) in.problem("parts is needed");
-  CO_TRY(refuse_problems(in));
-  CO_TRY(co_await api.queues.set_parts(name, *parts));
+  const auto parts = CO_TRY(co_await read_members<QueueParts>(request)).parts;
+  CO_TRY(co_await api.queues.set_parts(name, parts));
   co_return co_await show_queue(api, request, std::move(name));
 }
 
@@ -84,18 +87,24 @@ Answer list_workers(Api& api, http::Request& request, std::string) {
   });
 }
 
-nlohmann::json sample_json(const RecentSample& sample) {
-  return {{"at", to_iso8601(sample.at)},
-          {"ready", sample.ready},
-          {"inFlight", sample.in_flight},
-          {"poison", sample.poison},
-          {"inPerSecond", sample.in_rate},
-          {"outPerSecond", sample.out_rate},
-          {"oldestSeconds", seconds(sample.oldest)},
-          {"requests", sample.requests},
-          {"refused", sample.refused},
-          {"meanMs", seconds(sample.mean) * 1000}};
-}
+constexpr std::array<std::string_view, 3> kStoreNames{"table", "queue", "blob"};
+
+struct ShownPoint {
+  RecentSample sample;
+  static constexpr const char* kSchema = "RecentPoint";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("at", sample.at);
+    to.shows("ready", sample.ready);
+    to.shows("inFlight", sample.in_flight);
+    to.shows("poison", sample.poison);
+    to.shows("inPerSecond", sample.in_rate);
+    to.shows("outPerSecond", sample.out_rate);
+    to.shows("oldestSeconds", sample.oldest);
+    to.shows("requests", sample.requests, {.meaning = "requests that the api has answered since the point before"});
+    to.shows("refused", sample.refused, {.meaning = "those refused for a missing right, a limit, or lack of room"});
+    to.shows("meanMs", seconds(sample.mean) * 1000, {.meaning = "time to answer one"});
+  }
+};
 
 /// One of the two holdings that an account has in a store: its units, or its bytes.
 struct Holding {
@@ -103,24 +112,30 @@ struct Holding {
   std::optional<std::uint64_t> used;
   std::uint64_t most = 0;  // 0: without a limit
   [[nodiscard]] bool near() const { return used && service::is_near(*used, most); }
+  static constexpr const char* kSchema = "Holding";
+  void members(jobs::SpecMembers& to) const {
+    static constexpr std::array<std::string_view, 4> kUnits{"tables", "queues", "containers", "bytes"};
+    to.shows("account", account);
+    to.shows("store", store, {.one_of = kStoreNames});
+    to.shows("of", of, {.one_of = kUnits});
+    to.shows("used", used, {.meaning = "absent if it is not known"});
+    to.shows("most", most > 0 ? std::optional(most) : std::nullopt, {.meaning = "absent if there is no limit"});
+  }
 };
 
-nlohmann::json holding_json(const Holding& holding) {
-  nlohmann::json out{{"account", holding.account}, {"store", holding.store}, {"of", holding.of}};
-  if (holding.used) out["used"] = *holding.used;
-  if (holding.most > 0) out["most"] = holding.most;
-  return out;
-}
-
-nlohmann::json warning_json(const Holding& holding) {
-  auto out = holding_json(holding);
-  const bool full = *holding.used >= holding.most;
-  out["full"] = full;
-  out["message"] = "Account " + holding.account + " has " + std::to_string(*holding.used) + " of " +
-                   std::to_string(holding.most) + " " + holding.of + " in the " + holding.store + " store" +
-                   (full ? ", so what adds to them is refused" : "");
-  return out;
-}
+struct HoldingWarning {
+  Holding holding;
+  static constexpr const char* kSchema = "HoldingWarning";
+  void members(jobs::SpecMembers& to) const {
+    const auto used = holding.used.value_or(0);
+    const bool full = used >= holding.most;
+    holding.members(to);
+    to.shows("full", full, {.meaning = "writes that add to it are refused"});
+    to.shows("message", "Account " + holding.account + " has " + std::to_string(used) + " of " +
+                            std::to_string(holding.most) + " " + holding.of + " in the " + holding.store + " store" +
+                            (full ? ", so what adds to them is refused" : ""));
+  }
+};
 
 using Troubles = std::map<std::string, Error>;
 
@@ -146,7 +161,7 @@ Answer list_accounts(Api& api, http::Request&, std::string) {
   Troubles troubles;
   const auto found = co_await holdings(api, std::chrono::seconds(2), troubles);
   if (!troubles.empty()) co_return fail(std::move(troubles.begin()->second));
-  co_return json_response(200, {{"accounts", list_json(found, holding_json)}});
+  co_return json_response(200, {{"accounts", jobs::shown(found)}});
 }
 
 /// Returns their present figures; stops at the first error of the queue service and returns those read so far.
@@ -163,42 +178,78 @@ Task<nlohmann::json> queues_of_jobs(Api& api) {
   co_return out;
 }
 
-nlohmann::json remarkable_json(const Remarkable& seen) {
-  const auto reader_json = [](const FeedLag& lag) {
-    nlohmann::json out{
-        {"table", lag.table},     {"name", lag.name},           {"what", lag.of_group ? "consumerGroup" : "onChange"},
-        {"stopped", lag.stopped}, {"feedEnded", lag.ended},     {"lostChanges", lag.gone},
-        {"changes", lag.changes}, {"seconds", seconds(lag.age)}};
-    if (!lag.error.empty()) out["error"] = lag.error;
-    return out;
-  };
-  return {{"queues", list_json(seen.queues)},
-          {"counted", seen.counted},
-          {"untold", seen.untold},
-          {"readers", list_json(seen.readers, reader_json)},
-          {"asOf", to_iso8601(seen.as_of)}};
-}
+struct ShownReader {
+  FeedLag lag;
+  void members(jobs::SpecMembers& to) const {
+    static constexpr std::array<std::string_view, 2> kForms{"consumerGroup", "onChange"};
+    to.shows("table", lag.table, {.meaning = "in lower case, if only a consumer group of a feed that has ended names it"});
+    to.shows("name", lag.name);
+    to.shows("what", std::string(kForms[lag.of_group ? 0 : 1]), {.one_of = kForms});
+    to.shows("stopped", lag.stopped);
+    to.shows_unless_empty("error", lag.error, {.meaning = "why it stopped"});
+    to.shows("feedEnded", lag.ended, {.meaning = "the table has no change feed any more"});
+    to.shows("lostChanges", lag.gone, {.meaning = "some changes that it has not seen are no longer kept"});
+    to.shows("changes", lag.changes);
+    to.shows("seconds", lag.age, {.meaning = "age of the oldest of them"});
+  }
+};
+
+struct ShownRemarkable {
+  std::shared_ptr<const Remarkable> seen = std::make_shared<Remarkable>();
+  static constexpr const char* kSchema = "Remarkable";
+  void members(jobs::SpecMembers& to) const {
+    to.shows_json("queues", {{"type", "array"}, {"items", jobs::reference("Queue")}}, list_json(seen->queues),
+                  {.meaning = "queues with poison, paused ones, and those whose next message has waited for over a "
+                              "minute; the worst first"},
+                  true);
+    to.shows("counted", seen->counted, {.meaning = "queues that were looked at"});
+    to.shows("untold", seen->untold, {.meaning = "queues for which there was no room here"});
+    to.shows("readers", shown_all<ShownReader>(seen->readers),
+             {.meaning = "readers of changes that have stopped, have lost changes, or are over a minute behind"});
+    to.shows("asOf", seen->as_of, {.meaning = "when the look began; with very many queues it may be a minute ago"});
+  }
+};
+
+struct Overview {
+  nlohmann::json queues_of_jobs = nlohmann::json::array();
+  std::vector<RecentSample> points;
+  std::vector<Disk> disks;
+  std::vector<std::string> not_answering;
+  std::vector<HoldingWarning> warnings;
+  std::string not_serving;
+  std::optional<ShownRemarkable> remarkable;
+  static constexpr const char* kSchema = "Overview";
+  void members(jobs::SpecMembers& to) const {
+    to.shows_json("queuesOfJobs", {{"type", "array"}, {"items", jobs::reference("Queue")}}, queues_of_jobs, {}, true);
+    to.shows("stepSeconds", RecentFigures::kStep / std::chrono::seconds(1));
+    to.shows("points", shown_all<ShownPoint>(points), {.meaning = "the last hour, at most; the oldest first"});
+    to.shows("disks", disks);
+    to.shows("notAnswering", not_answering,
+             {.meaning = "stores that did not answer; the figures of disks and accounts are without theirs"});
+    to.shows("warnings", warnings, {.meaning = "accounts that have nearly as much as they may have"});
+    to.shows_unless_empty("notServing", not_serving,
+                          {.meaning = "the store that does not answer, without which the api does nothing"});
+    to.shows("remarkable", remarkable, {.meaning = "what needs attention; absent until everything was looked at once"});
+  }
+};
 
 Answer overview(Api& api, http::Request&, std::string) {
   Troubles troubles;
   constexpr Duration kOverviewPatience = std::chrono::milliseconds(500);
-  const auto disks = co_await read_disks(api, kOverviewPatience);
-  auto near = co_await holdings(api, kOverviewPatience, troubles);
-  std::erase_if(near, [](const Holding& holding) { return !holding.near(); });
-  auto silent = nlohmann::json::array();
-  for (const auto& [store, trouble] : troubles) silent.push_back(store);
-  nlohmann::json out{{"queuesOfJobs", co_await queues_of_jobs(api)},
-                     {"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
-                     {"points", list_json(api.recent->samples(), sample_json)},
-                     {"disks", list_json(disks)},
-                     {"notAnswering", std::move(silent)},
-                     {"warnings", list_json(near, warning_json)}};
+  Overview out;
+  out.disks = co_await read_disks(api, kOverviewPatience);
+  for (auto& holding : co_await holdings(api, kOverviewPatience, troubles)) {
+    if (holding.near()) out.warnings.push_back({std::move(holding)});
+  }
+  for (const auto& [store, trouble] : troubles) out.not_answering.push_back(store);
+  out.queues_of_jobs = co_await queues_of_jobs(api);
+  out.points = api.recent->samples();
   if (api.stores != nullptr) {
     const auto serving = co_await api.stores->answer();
-    if (!serving) out["notServing"] = serving.error().message;
+    if (!serving) out.not_serving = serving.error().message;
   }
-  if (const auto seen = co_await api.lookout->read(api)) out["remarkable"] = remarkable_json(*seen);
-  co_return json_response(200, out);
+  if (auto seen = co_await api.lookout->read(api)) out.remarkable.emplace(std::move(seen));
+  co_return json_response(200, json_of(std::move(out)));
 }
 
 Answer healthy(Api&, http::Request&, std::string) { co_return text_response("ok\n"); }
@@ -241,6 +292,13 @@ std::span<const Route> operator_routes() {
       {"GET", "metrics", Role::kViewer, metrics, Entrance::kMetrics},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json operator_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<QueueParts>(out);
+  jobs::add_answers<ShownPoint, Disk, Holding, HoldingWarning, ShownRemarkable, Overview>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/rest/render.h"
+#include "api/rest/request_body.h"
 #include "api/rest/resource_names.h"
 #include "common/base/json.h"
 #include "common/base/side_by_side.h"
@@ -25,12 +26,47 @@ Result<T> or_not_found(Result<T> outcome) {
   return outcome;
 }
 
-Result<std::string> text_from(const std::string& body) {
-  const auto given = TRY(read_json(body));
-  const auto text = given.is_object() && given.size() == 1 ? given.find("body") : given.end();
-  if (given.is_object() && text != given.end() && text->is_string()) return text->get<std::string>();
-  return fail(ErrorCode::kInvalidInput, R"(The message's new text is given as {"body": "..."}.)");
-}
+struct NewText {
+  std::string body;
+  static constexpr const char* kSchema = "MessageText";
+  void members(jobs::SpecMembers& in) { in.text("body", body, true, {.meaning = "the message's new text"}); }
+};
+
+struct ShownQueuePoison {
+  Message message;
+  std::string queue;
+  static constexpr const char* kSchema = "QueuePoison";
+  void members(jobs::SpecMembers& to) const {
+    // Use only the queue's own note: an annotation of a worker in the same place is the worker's business.
+    const auto note = to.writes() ? json_or_discarded(message.annotation) : json();
+    const auto text_in_note = [&note](const char* name) {
+      const bool known = note.is_object() && note.contains(name) && note[name].is_string();
+      return known ? std::optional(note[name].get<std::string>()) : std::nullopt;
+    };
+    std::uint64_t count = message.dequeue_count;
+    const bool counted = note.is_object() && note.contains("dequeueCount") && note["dequeueCount"].is_number_unsigned();
+    if (counted) count = std::max(count, note["dequeueCount"].get<std::uint64_t>());
+    to.shows("id", message.id);
+    to.shows("queue", queue, {.meaning = "the queue to which it goes back"});
+    to.shows("etag", etag_of(message), {.meaning = "for If-Match"});
+    to.shows("body", message.text);
+    to.shows("original", message.original, kAboutOriginalText);
+    to.shows("dequeueCount", count);
+    to.shows("insertedAt", message.inserted);
+    to.shows("reason", text_in_note("reason"));
+    to.shows("movedAt", text_in_note("movedAt").and_then(parse_iso8601));
+  }
+};
+
+struct PoisonedQueue {
+  std::string name;
+  std::uint64_t messages = 0;
+  static constexpr const char* kSchema = "PoisonedQueue";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", name);
+    to.shows("messages", messages);
+  }
+};
 
 }  // namespace
 
@@ -57,8 +93,8 @@ Answer list_poisoned_queues(Api& api, const http::Request& request) {
   auto list = json::array();
   for (std::size_t i = 0; i < shown; ++i) {
     if (counts[i] == 0) continue;
-    list.push_back(
-        {{"name", names[i].substr(0, names[i].size() - queue_service::kPoisonSuffix.size())}, {"messages", counts[i]}});
+    auto name = names[i].substr(0, names[i].size() - queue_service::kPoisonSuffix.size());
+    list.push_back(json_of(PoisonedQueue{std::move(name), counts[i]}));
   }
   json body{{"queues", std::move(list)}};
   if (!continuation.empty()) body["continuation"] = continuation;
@@ -80,25 +116,7 @@ Result<std::optional<QueuePoison>> QueuePoison::of(Api& api, const Parameters& p
   return QueuePoison(api, std::move(queue));
 }
 
-json QueuePoison::to_json(const Message& message) const {
-  json out{{"id", message.id},
-           {"queue", queue_},
-           {"etag", etag_of(message)},
-           {"body", message.text},
-           {"dequeueCount", message.dequeue_count},
-           {"insertedAt", to_iso8601(message.inserted)}};
-  if (message.original) out["original"] = *message.original;
-  // Use only the queue's own note: an annotation of a worker in the same place is the worker's business.
-  const auto note = json_or_discarded(message.annotation);
-  if (!note.is_object()) return out;
-  for (const auto* member : {"reason", "movedAt"}) {
-    if (note.contains(member) && note[member].is_string()) out[member] = note[member];
-  }
-  if (note.contains("dequeueCount") && note["dequeueCount"].is_number_unsigned()) {
-    out["dequeueCount"] = std::max<std::uint64_t>(message.dequeue_count, note["dequeueCount"].get<std::uint64_t>());
-  }
-  return out;
-}
+json QueuePoison::to_json(const Message& message) const { return json_of(ShownQueuePoison{message, queue_}); }
 
 Task<Result<Message>> QueuePoison::find(std::string id) const {
   auto message = CO_TRY(or_not_found(co_await queues_.find(poison_queue_of(queue_), std::move(id))));
@@ -128,7 +146,7 @@ Answer QueuePoison::show(std::string id) const {
 }
 
 Answer QueuePoison::edit(std::string id, std::string body, std::string seen) const {
-  auto text = CO_TRY(text_from(body));
+  auto text = CO_TRY(members_in<NewText>(body)).body;
   const auto message = CO_TRY(co_await find(std::move(id)));
   const auto poison = poison_queue_of(queue_);
   // Moving from the queue to itself is one transaction, and the note stays.
@@ -139,7 +157,7 @@ Answer QueuePoison::edit(std::string id, std::string body, std::string seen) con
 
 Answer QueuePoison::redrive(std::string id, std::string body, std::string seen) const {
   std::optional<std::string> text;
-  if (!body.empty()) text = CO_TRY(text_from(body));
+  if (!body.empty()) text = CO_TRY(members_in<NewText>(body)).body;
   auto message = CO_TRY(co_await find(std::move(id)));
   CO_TRY(co_await poison_.send_back(queue_, message.id, text, message.epoch, std::move(seen)));
   if (text) message.text = std::move(*text);
@@ -149,6 +167,13 @@ Answer QueuePoison::redrive(std::string id, std::string body, std::string seen) 
 Answer QueuePoison::remove(std::string id) const {
   CO_TRY(co_await poison_.remove_from(queue_, std::move(id)));
   co_return no_content();
+}
+
+nlohmann::ordered_json queue_poison_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<NewText>(out);
+  jobs::add_answers<ShownQueuePoison, PoisonedQueue>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

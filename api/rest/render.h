@@ -4,10 +4,9 @@
 
 #include "api/explain/explain.h"
 #include "common/http/http.h"
-#include "jobs/limits/limits.h"
 #include "jobs/plan/plan.h"
 #include "jobs/poison/poison_summary.h"
-#include "jobs/schedules/schedule.h"
+#include "jobs/spec/spec_members.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/job_store.h"
@@ -18,18 +17,19 @@ namespace tidemark::api {
 
 inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-nlohmann::json to_json(const jobs::JobRecord& job);
+struct Wait;
+/// `waiting`: why it does not run yet (waits.h).
+nlohmann::json job_json(const jobs::JobRecord& job, std::optional<Wait> waiting);
+nlohmann::json job_json(const jobs::JobRecord& job);
+inline constexpr jobs::About kAboutOriginalText{
+    .meaning = "text of a message before its first edit; it stays with the message, also when that is sent back and fails "
+               "again"};
 nlohmann::json to_json(const jobs::GroupStatus& status);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);
 nlohmann::json to_json(const jobs::SummedGroup& summed);
 nlohmann::json to_json(const jobs::JobPlan& plan);
-nlohmann::json to_json(const jobs::Limit& limit);
-/// Renders the settings of a kind.
-nlohmann::json kind_json(const jobs::Limit& limit);
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive);
 nlohmann::json to_json(const jobs::Explanation& explanation);
-/// `last`: the record of its last job, if that exists.
-nlohmann::json to_json(const jobs::Schedule& schedule, const jobs::JobRecord* last, Time now);
 /// Renders the name and the figures.
 nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue);
 /// Text that is no UTF-8 is shown with replacement characters.
@@ -41,6 +41,20 @@ http::Response submitted(const jobs::Submission& submission);
 nlohmann::json problem_json(const Error& error, const std::string& request_id);
 /// Renders {"type","title","status","detail","code","requestId","problems"?}.
 http::Response problem(const Error& error, const std::string& request_id);
+
+/// Returns the JSON that `shown.members()` writes.
+template <class T>
+nlohmann::json json_of(T shown) {
+  return jobs::members_json(std::move(shown));
+}
+/// Wraps each item, to be shown by the members of `Shown`.
+template <class Shown, class Item>
+std::vector<Shown> shown_all(const std::vector<Item>& items) {
+  std::vector<Shown> out;
+  out.reserve(items.size());
+  for (const auto& item : items) out.push_back(Shown{item});
+  return out;
+}
 
 inline constexpr auto kAsJson = [](const auto& item) { return to_json(item); };
 /// Renders each item by `show`.

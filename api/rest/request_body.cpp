@@ -4,11 +4,10 @@
 
 namespace tidemark::api {
 
-Task<Result<nlohmann::json>> read_json_object(http::Request& request) {
-  const auto text = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  auto body = text.empty() ? nlohmann::json::object() : CO_TRY(read_json(text));
-  if (!body.is_object()) co_return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
-  co_return body;
+Result<nlohmann::json> json_object_in(std::string_view text) {
+  auto body = text.empty() ? nlohmann::json::object() : TRY(read_json(text));
+  if (!body.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
+  return body;
 }
 
 Result<void> refuse_problems(jobs::SpecMembers& in) {

@@ -11,9 +11,25 @@ namespace tidemark::api {
 inline constexpr std::size_t kMaxBodyBytes = 64UL << 10;
 inline constexpr std::size_t kMaxBatchBytes = 4UL << 20;
 
-/// Reads an object; an empty body counts as an empty object. kInvalidInput.
-Task<Result<nlohmann::json>> read_json_object(http::Request& request);
+/// Reads an object; an empty text counts as an empty object. kInvalidInput.
+Result<nlohmann::json> json_object_in(std::string_view text);
 /// kInvalidInput if anything was wrong or unknown.
 Result<void> refuse_problems(jobs::SpecMembers& in);
+
+/// Reads the members that `members()` of T names, and no others. kInvalidInput, with every problem.
+template <class T>
+Result<T> members_in(std::string_view text) {
+  const auto body = TRY(json_object_in(text));
+  jobs::SpecMembers in(body);
+  T out;
+  out.members(in);
+  TRY(refuse_problems(in));
+  return out;
+}
+template <class T>
+Task<Result<T>> read_members(http::Request& request) {
+  const auto text = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  co_return members_in<T>(text);
+}
 
 }  // namespace tidemark::api

@@ -17,15 +17,64 @@ using auth::Service;
 
 constexpr std::int64_t kLongestS = 366L * 86'400;  // the stores have a setting
 enum class Of : std::uint8_t { kAccount, kTable, kQueue, kContainer, kBlob };
-constexpr jobs::Names<Of, 5> kKinds{{{Of::kAccount, "account"},
+constexpr jobs::Names<Of, 5> kKindsOfSas{{{Of::kAccount, "account"},
                                      {Of::kTable, "table"},
                                      {Of::kQueue, "queue"},
                                      {Of::kContainer, "container"},
                                      {Of::kBlob, "blob"}}};
 
+constexpr std::array<std::string_view, 2> kProtocols{"https", "https,http"};
+
 struct Order {
   Of of = Of::kAccount;
   auth::SasGrant grant;
+  std::optional<std::int64_t> expires_in;
+  std::optional<Time> expires_at;
+  static constexpr const char* kSchema = "SasOrder";
+
+  void members(jobs::SpecMembers& in) {
+    in.choice("kind", kKindsOfSas, of, {}, true);
+    const bool of_account = of == Of::kAccount;
+    const bool needs_name = !of_account && !in.describes(), needs_services = of_account && !in.describes();
+    in.text("name", grant.resource, needs_name,
+            {.meaning = "the table, queue or container; CONTAINER/BLOB for a blob; not for kind account"});
+    in.text("services", grant.services, needs_services, {.meaning = "for kind account: letters of bqt"});
+    in.text("resourceTypes", grant.resource_types, needs_services, {.meaning = "for kind account: letters of sco"});
+    in.text("permissions", grant.permissions, true,
+            {.meaning = "letters as in Azure Storage, such as raud for a table"});
+    in.number("expiresIn", expires_in, 1, kLongestS, {.meaning = "seconds from now; this or expiresAt"});
+    in.time("expiresAt", expires_at);
+    in.time("startsAt", grant.start);
+    if (expires_in.has_value() == expires_at.has_value()) in.problem("give either expiresIn, in seconds, or expiresAt");
+    in.text("ip", grant.addresses, {.meaning = "an IPv4 address, or two with - between them"});
+    in.text("protocol", grant.protocol, {.one_of = kProtocols});
+    in.text("startPartitionKey", grant.start_pk);
+    in.text("startRowKey", grant.start_rk);
+    in.text("endPartitionKey", grant.end_pk);
+    in.text("endRowKey", grant.end_rk);
+    check_form(in);
+  }
+
+ private:
+  void check_form(jobs::SpecMembers& in) {
+    const bool of_account = of == Of::kAccount;
+    if (of_account != grant.of_account()) in.problem("services and resourceTypes are for kind account");
+    if (of == Of::kBlob) grant.resource = blob_store::blob_name_of(std::move(grant.resource));
+    const bool blob = grant.resource.contains('/');
+    if (of == Of::kBlob && !blob) in.problem("name must be CONTAINER/BLOB");
+    if (of == Of::kContainer && blob) in.problem("name must be that of a container");
+  }
+};
+
+struct ShownSas {
+  std::string token, url;
+  Time expires_at{};
+  static constexpr const char* kSchema = "Sas";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("token", token, {.meaning = "the signature, as a query string"});
+    to.shows("url", url, {.meaning = "address with the signature"});
+    to.shows("expiresAt", expires_at);
+  }
 };
 
 /// Rejects names that cannot exist, for which a signature is useless.
@@ -39,44 +88,6 @@ Result<void> check_names(Of of, const auth::SasGrant& grant) {
   TRY(check_key("startRowKey", grant.start_rk));
   TRY(check_key("endPartitionKey", grant.end_pk));
   return check_key("endRowKey", grant.end_rk);
-}
-
-void read_times(jobs::SpecMembers& in, auth::SasGrant& grant, Time now) {
-  std::optional<std::int64_t> seconds;
-  std::optional<Time> expiry;
-  in.number("expiresIn", seconds, 1, kLongestS);
-  in.time("expiresAt", expiry);
-  in.time("startsAt", grant.start);
-  if (seconds.has_value() == expiry.has_value()) in.problem("give either expiresIn, in seconds, or expiresAt");
-  grant.expiry = expiry.value_or(now + std::chrono::seconds(seconds.value_or(0)));
-}
-
-Result<Order> read_order(const nlohmann::json& body, Time now) {
-  jobs::SpecMembers in(body);
-  Order out;
-  auto& grant = out.grant;
-  in.choice("kind", kKinds, out.of);
-  if (!in.has("kind")) in.problem("kind is needed: account, table, queue, container or blob");
-  const bool of_account = out.of == Of::kAccount;
-  in.text("name", grant.resource, !of_account);
-  in.text("services", grant.services, of_account);
-  in.text("resourceTypes", grant.resource_types, of_account);
-  in.text("permissions", grant.permissions, true);
-  read_times(in, grant, now);
-  in.text("ip", grant.addresses);
-  in.text("protocol", grant.protocol);
-  in.text("startPartitionKey", grant.start_pk);
-  in.text("startRowKey", grant.start_rk);
-  in.text("endPartitionKey", grant.end_pk);
-  in.text("endRowKey", grant.end_rk);
-  if (of_account != grant.of_account()) in.problem("services and resourceTypes are for kind account");
-  if (out.of == Of::kBlob) grant.resource = blob_store::blob_name_of(std::move(grant.resource));
-  const bool blob = grant.resource.contains('/');
-  if (out.of == Of::kBlob && !blob) in.problem("name must be CONTAINER/BLOB");
-  if (out.of == Of::kContainer && blob) in.problem("name must be that of a container");
-  TRY(refuse_problems(in));
-  TRY(check_names(out.of, grant));
-  return out;
 }
 
 /// Returns the store that signs: for an account SAS of several services, the store whose URL is returned.
@@ -106,19 +117,21 @@ std::string url_of(const http::Request& request, const service::SignedSas& sas, 
 }
 
 Answer issue_sas(Api& api, http::Request& request, Action& action, std::string) {
-  auto order = CO_TRY(read_order(CO_TRY(co_await read_json_object(request)), api.clock.now()));
+  auto order = CO_TRY(co_await read_members<Order>(request));
+  CO_TRY(check_names(order.of, order.grant));
+  order.grant.expiry =
+      order.expires_at.value_or(api.clock.now() + std::chrono::seconds(order.expires_in.value_or(0)));
   action.target = order.of == Of::kAccount ? api.tables.account() : order.grant.resource;
-  action.detail = std::string(jobs::name_in(kKinds, order.of)) + " " + order.grant.permissions + " until " +
+  action.detail = std::string(jobs::name_in(kKindsOfSas, order.of)) + " " + order.grant.permissions + " until " +
                   to_iso8601(order.grant.expiry);
   if (reaches_our_own(order)) CO_TRY(action.caller.must_be(Role::kAdmin));
   const auto service = service_of(order);
   CO_TRY(auth::check_grant(service, order.grant, api.clock.now(), std::chrono::seconds(kLongestS)));
   const auto* const signer = api.sas_signers[static_cast<std::size_t>(service)];
   const auto sas = CO_TRY(co_await signer->sign(order.grant));
-  co_return json_response(200,
-                          {{"token", sas.query},
-                           {"url", url_of(request, sas, api.tables.account(), order.grant.resource)},
-                           {"expiresAt", to_iso8601(std::chrono::floor<std::chrono::seconds>(order.grant.expiry))}});
+  const auto expires_at = std::chrono::floor<std::chrono::seconds>(order.grant.expiry);
+  ShownSas out{sas.query, url_of(request, sas, api.tables.account(), order.grant.resource), expires_at};
+  co_return json_response(200, json_of(std::move(out)));
 }
 
 }  // namespace
@@ -126,6 +139,13 @@ Answer issue_sas(Api& api, http::Request& request, Action& action, std::string) 
 std::span<const Route> sas_routes() {
   static constexpr Route kRoutes[] = {{"POST", "v1/sas", Role::kOperator, issue_sas}};
   return kRoutes;
+}
+
+nlohmann::ordered_json sas_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<Order>(out);
+  jobs::add_answers<ShownSas>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

@@ -2,11 +2,60 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
-#include "common/base/json.h"
 #include "jobs/schedules/schedule_plan.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
 namespace {
+
+struct LastRun {
+  Time due;
+  std::optional<Time> submitted_at;
+  std::string job;
+  std::optional<jobs::JobState> job_state;
+  std::string problem;
+  void members(jobs::SpecMembers& to) const {
+    to.shows("dueTime", due);
+    to.shows("submittedAt", submitted_at);
+    to.shows_unless_empty("job", job);
+    to.shows("jobState", jobs::kJobStates, job_state);
+    to.shows_unless_empty("problem", problem);
+  }
+};
+
+struct ShownSchedule {
+  jobs::Schedule schedule;
+  std::optional<Time> next_run;
+  std::optional<LastRun> last_run;
+  static constexpr const char* kSchema = "Schedule";
+  void members(jobs::SpecMembers& to) {
+    const auto& state = schedule.state;
+    to.shows("name", schedule.name);
+    schedule.spec.members(to);
+    to.shows("paused", state.paused);
+    to.shows("createdAt", schedule.created_at);
+    to.shows("runs", state.runs, {.meaning = "due times that have a job"});
+    to.shows("skipped", state.skipped, {.meaning = "due times left out because of the job before"});
+    to.shows("missed", state.missed, {.meaning = "due times that passed too long ago for catchUp and maxLateSeconds"});
+    to.shows("nextRun", next_run);
+    to.shows("lastRun", last_run);
+  }
+};
+
+/// `last`: the record of its last job, if that exists.
+ShownSchedule shown(jobs::Schedule schedule, const std::optional<jobs::JobRecord>& last, Time now) {
+  ShownSchedule out{std::move(schedule), {}, {}};
+  const auto& state = out.schedule.state;
+  if (const auto timetable = jobs::Timetable::of(out.schedule.spec)) {
+    out.next_run = next_run(*timetable, out.schedule, now);
+  }
+  if (!state.last_due) return out;
+  auto& run = out.last_run.emplace(*state.last_due, state.last_at, std::string(), std::nullopt, state.last_problem);
+  if (!run.problem.empty()) return out;
+  run.job = state.last_job;
+  if (last) run.job_state = last->state;
+  return out;
+}
 
 Result<jobs::ScheduleCondition> condition_of(const http::Request& request) {
   jobs::ScheduleCondition condition;
@@ -17,23 +66,18 @@ Result<jobs::ScheduleCondition> condition_of(const http::Request& request) {
   return condition;
 }
 
-/// Reads {"dueTime":T} or nothing.
-Result<Time> due_time_of(const std::string& body, Time now) {
-  if (body.empty()) return now;
-  const auto parsed = json_or_discarded(body);
-  const bool good = parsed.is_object() && parsed.size() <= parsed.count("dueTime") &&
-                    (parsed.empty() || parsed["dueTime"].is_string());
-  if (!good) return fail(ErrorCode::kInvalidInput, "The body must be empty or {\"dueTime\":\"2026-01-31T22:00:00Z\"}.");
-  if (parsed.empty()) return now;
-  const auto due = parse_iso8601(parsed["dueTime"].get_ref<const std::string&>());
-  if (!due) return fail(ErrorCode::kInvalidInput, "dueTime must be a time such as 2026-01-31T22:00:00Z.");
-  return *due;
-}
+struct ScheduleRun {
+  std::optional<Time> due;
+  static constexpr const char* kSchema = "ScheduleRun";
+  void members(jobs::SpecMembers& in) {
+    in.time("dueTime", due, {.meaning = "time for which the job is submitted; now if absent"});
+  }
+};
 
 Task<Result<nlohmann::json>> show(Api& api, jobs::Schedule schedule) {
   std::optional<jobs::JobRecord> last;
   if (!schedule.state.last_job.empty()) last = CO_TRY(co_await api.jobs.find(schedule.state.last_job));
-  co_return to_json(schedule, last ? &*last : nullptr, api.clock.now());
+  co_return json_of(shown(std::move(schedule), last, api.clock.now()));
 }
 
 Answer answer_schedule(Api& api, unsigned status, jobs::Schedule schedule) {
@@ -88,9 +132,8 @@ Answer set_schedule(Api& api, http::Request&, std::string name) {
 }
 
 Answer run_schedule(Api& api, http::Request& request, Action& action, std::string name) {
-  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   const auto now = api.clock.now();
-  const auto due = CO_TRY(due_time_of(body, now));
+  const auto due = CO_TRY(co_await read_members<ScheduleRun>(request)).due.value_or(now);
   const auto found = CO_TRY(co_await api.schedules.find(name));
   if (found) CO_TRY(Api::may_run(CO_TRY(jobs::job_of(found->spec, name, now)), action.caller));
   co_return submitted(CO_TRY(co_await api.schedules.run(api.jobs, std::move(name), due)));
@@ -109,6 +152,13 @@ std::span<const Route> schedule_routes() {
       {"POST", "v1/schedules/*/run", Role::kOperator, run_schedule},
   };
   return kRoutes;
+}
+
+nlohmann::ordered_json schedule_schemas() {
+  nlohmann::ordered_json out;
+  jobs::add_requests<jobs::ScheduleSpec, ScheduleRun>(out);
+  jobs::add_answers<ShownSchedule>(out);
+  return out;
 }
 
 }  // namespace tidemark::api

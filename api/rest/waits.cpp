@@ -5,7 +5,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/job_queues.h"
 #include "api/rest/render.h"
-#include "jobs/spec/names.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
 namespace {
@@ -73,10 +73,10 @@ bool all_busy(const std::vector<jobs::WorkerInfo>& workers) {
 
 }  // namespace
 
-nlohmann::json to_json(const Wait& wait) {
-  nlohmann::json out{{"reason", jobs::name_in(kReasons, wait.reason)}, {"text", wait.text}};
-  if (wait.until) out["until"] = to_iso8601(*wait.until);
-  return out;
+void Wait::members(jobs::SpecMembers& to) const {
+  to.shows("reason", kReasons, reason);
+  to.shows("text", text);
+  to.shows("until", until);
 }
 
 std::optional<Wait> wait_of(const jobs::JobRecord& job, const Obstacles& obstacles, Time now) {
@@ -126,12 +126,9 @@ Task<std::shared_ptr<const Obstacles>> Waits::obstacles(Api& api) {
 }
 
 Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job) {
-  auto out = to_json(job);
-  if (job.state != jobs::JobState::kQueued) co_return out;
+  if (job.state != jobs::JobState::kQueued) co_return job_json(job);
   const auto obstacles = co_await api.waits->obstacles(api);
-  if (!obstacles) co_return out;
-  if (const auto wait = wait_of(job, *obstacles, api.clock.now())) out["waiting"] = to_json(*wait);
-  co_return out;
+  co_return job_json(job, obstacles ? wait_of(job, *obstacles, api.clock.now()) : std::nullopt);
 }
 
 }  // namespace tidemark::api

@@ -32,9 +32,8 @@ struct Wait {
   WaitReason reason{};
   std::string text;           // for people
   std::optional<Time> until;  // for kNotBefore
+  void members(jobs::SpecMembers& to) const;
 };
-/// Renders {"reason","text","until"?}.
-nlohmann::json to_json(const Wait& wait);
 
 /// The reasons for which jobs cannot run at the moment.
 struct Obstacles {

@@ -19,17 +19,23 @@ constexpr jobs::Names<ChangeKind, 6> kKinds{{{ChangeKind::kInsert, "insert"},
                                              {ChangeKind::kDrop, "drop"},
                                              {ChangeKind::kCreate, "create"}}};
 
-void feed_members(jobs::SpecMembers& in, ChangeFeed& feed) {
-  in.number("retention", feed.retention_s, 1, table_store::kMostRetention);
-  in.number("maxBytes", feed.max_bytes, table_store::kLeastFeedBytes, table_store::kMostFeedBytes);
-  values_member(in, feed.old_values, feed.new_values);
-}
+constexpr jobs::About kAboutRetention{.meaning = "how many seconds a change is kept"};
+constexpr jobs::About kAboutBytes{
+    .meaning = "how much is kept; the oldest changes go first. An eighth more may be there for a while"};
+constexpr jobs::About kAboutValues{
+    .meaning = "entities that are kept with the keys: as they were before a change, after it, or both"};
 
 }  // namespace
 
-void values_member(jobs::SpecMembers& in, bool& old_values, bool& new_values) {
+void FeedSpec::members(jobs::SpecMembers& in) {
+  in.number("retention", feed.retention_s, 1, table_store::kMostRetention, kAboutRetention);
+  in.number("maxBytes", feed.max_bytes, table_store::kLeastFeedBytes, table_store::kMostFeedBytes, kAboutBytes);
+  values_member(in, feed.old_values, feed.new_values, kAboutValues);
+}
+
+void values_member(jobs::SpecMembers& in, bool& old_values, bool& new_values, const jobs::About& about) {
   auto values = old_values ? (new_values ? Values::kBoth : Values::kOld) : (new_values ? Values::kNew : Values::kKeys);
-  in.choice("values", kValues, values);
+  in.choice("values", kValues, values, about);
   old_values = values == Values::kOld || values == Values::kBoth;
   new_values = values == Values::kNew || values == Values::kBoth;
 }
@@ -38,20 +44,14 @@ Result<ChangeFeed> parse_feed(std::string_view text) {
   const auto body = TRY(read_json(text.empty() ? "{}" : text));
   if (!body.is_object()) return fail(ErrorCode::kInvalidInput, "A feed is a JSON object.");
   jobs::SpecMembers in(body);
-  ChangeFeed feed;
-  feed_members(in, feed);
+  FeedSpec spec;
+  spec.members(in);
   in.refuse_unknown();
   if (!in.problems().empty()) return jobs::invalid(ErrorCode::kInvalidInput, "The feed is not valid: ", in.problems());
-  return feed;
+  return spec.feed;
 }
 
-nlohmann::json to_json(const ChangeFeed& feed) {
-  auto out = nlohmann::ordered_json::object();
-  auto copy = feed;
-  jobs::SpecMembers to(out);
-  feed_members(to, copy);
-  return out;
-}
+nlohmann::json to_json(const ChangeFeed& feed) { return jobs::members_json(FeedSpec{feed}); }
 
 std::string_view kind_name(ChangeKind kind) { return jobs::name_in(kKinds, kind); }
 

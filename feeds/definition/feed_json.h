@@ -9,11 +9,18 @@
 
 namespace tidemark::feeds {
 
+/// The members of a declaration.
+struct FeedSpec {
+  table_store::ChangeFeed feed = {};
+  static constexpr const char* kSchema = "FeedSpec";
+  void members(jobs::SpecMembers& in);
+};
+
 /// Absent members have the values of a new ChangeFeed. kInvalidInput, with every problem.
 Result<table_store::ChangeFeed> parse_feed(std::string_view text);
 nlohmann::json to_json(const table_store::ChangeFeed& feed);
 /// Reads or writes the member "values": "keys", "old", "new" or "both".
-void values_member(jobs::SpecMembers& in, bool& old_values, bool& new_values);
+void values_member(jobs::SpecMembers& in, bool& old_values, bool& new_values, const jobs::About& about);
 /// Returns "insert", "replace", "merge", "delete", "drop" or "create".
 std::string_view kind_name(table_store::ChangeKind kind);
 

@@ -18,24 +18,20 @@ constexpr std::int64_t kMostAttempts = 1000;
 constexpr std::int64_t kLongestTimeoutMs = 120'000;
 constexpr std::string_view kWhat = "The declaration is not valid: ";
 
-void webhook_member(jobs::SpecMembers& in, std::optional<jobs::CallbackEndpoint>& webhook) {
-  if (in.writes()) {
-    if (webhook) in.put("webhook", jobs::on_end_json(*webhook));
-    return;
-  }
-  const auto* given = in.any("webhook");
-  if (given == nullptr) return;
-  if (!given->is_object()) return in.problem("webhook must be an object with a url");
-  in.nested("webhook", *given, webhook.emplace());
-}
+constexpr jobs::About kAboutQueue{.meaning = "instead of webhook: the queue that gets a message for each change",
+                                  .detail = "made if absent"};
+constexpr jobs::About kAboutFilter{
+    .meaning = "OData filter of the entity after the change, or before its deletion",
+    .detail = "drops and creations match only without one"};
+constexpr jobs::About kAboutValues{.meaning = "values that are sent with each change"};
+constexpr jobs::About kAboutAttempts{.meaning = "how often one change is tried; then the declaration stops"};
+constexpr jobs::About kAboutTimeout{.meaning = "how long a webhook may take for its answer"};
+constexpr jobs::About kAboutAfter{.meaning = "where to begin: oldest, now or a token"};
 
-void queue_member(jobs::SpecMembers& in, OnChangeDefinition& definition) {
-  auto& queue = definition.queue;
-  if (in.writes() && queue.empty()) return;
-  if (in.text("queue", queue) && !queue_service::check_queue_name(queue))
+void queue_member(jobs::SpecMembers& in, std::string& queue) {
+  if (in.text("queue", queue, kAboutQueue) && !queue_service::check_queue_name(queue)) {
     in.problem("queue must be the name of a queue");
-  if (in.writes() || definition.webhook.has_value() != !queue.empty()) return;
-  if (in.problems().empty()) in.problem("either webhook or queue is needed");
+  }
 }
 
 /// A message there would be taken for a job, or for one that failed. Stored declarations may have such a queue.
@@ -48,22 +44,28 @@ void check_queue(jobs::SpecMembers& in, std::string_view queue) {
 }
 
 void filter_member(jobs::SpecMembers& in, std::string& filter) {
-  if (in.writes() && filter.empty()) return;
-  if (!in.text("filter", filter)) return;
+  if (!in.text("filter", filter, kAboutFilter)) return;
   const auto parsed = table_store::Filter::parse(filter);
   if (!parsed) in.problem("filter: " + parsed.error().message);
 }
 
-void definition_members(jobs::SpecMembers& in, OnChangeDefinition& definition) {
-  webhook_member(in, definition.webhook);
-  queue_member(in, definition);
-  filter_member(in, definition.filter);
-  values_member(in, definition.old_values, definition.new_values);
-  in.number("maxAttempts", definition.max_attempts, 1, kMostAttempts);
-  in.number("timeoutMs", definition.timeout_ms, 1, kLongestTimeoutMs);
+}  // namespace
+
+void OnChangeDefinition::members(jobs::SpecMembers& in) {
+  in.object("webhook", webhook, "a url", {.meaning = "endpoint that is called for each change"});
+  queue_member(in, queue);
+  if (in.problems().empty() && webhook.has_value() == !queue.empty()) in.problem("either webhook or queue is needed");
+  filter_member(in, filter);
+  values_member(in, old_values, new_values, kAboutValues);
+  in.number("maxAttempts", max_attempts, 1, kMostAttempts, kAboutAttempts);
+  in.number("timeoutMs", timeout_ms, 1, kLongestTimeoutMs, kAboutTimeout);
 }
 
-}  // namespace
+void OnChangeRequest::members(jobs::SpecMembers& in) {
+  definition.members(in);
+  check_queue(in, definition.queue);
+  in.text("after", after, kAboutAfter);
+}
 
 Result<OnChangeRequest> parse_on_change(std::string_view text) {
   const auto body = read_json(text);
@@ -73,9 +75,7 @@ Result<OnChangeRequest> parse_on_change(std::string_view text) {
   }
   jobs::SpecMembers in(*body);
   OnChangeRequest out;
-  definition_members(in, out.definition);
-  check_queue(in, out.definition.queue);
-  in.text("after", out.after);
+  out.members(in);
   in.refuse_unknown();
   if (!in.problems().empty()) return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat, in.problems());
   return out;
@@ -85,18 +85,12 @@ Result<OnChangeDefinition> parse_on_change_definition(const json& body) {
   if (!body.is_object()) return fail(ErrorCode::kOnChangeInvalid);
   jobs::SpecMembers in(body);
   OnChangeDefinition out;
-  definition_members(in, out);
+  out.members(in);
   if (!in.problems().empty()) return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat, in.problems());
   return out;
 }
 
-json to_json(const OnChangeDefinition& definition) {
-  auto out = nlohmann::ordered_json::object();
-  auto copy = definition;
-  jobs::SpecMembers to(out);
-  definition_members(to, copy);
-  return out;
-}
+json to_json(const OnChangeDefinition& definition) { return jobs::members_json(definition); }
 
 bool keeps_enough(const table_store::ChangeFeed& feed, const OnChangeDefinition& definition) {
   const bool filters = !definition.filter.empty();

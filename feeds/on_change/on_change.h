@@ -24,12 +24,15 @@ struct OnChangeDefinition {
   std::uint32_t max_attempts = 10;                // for each change
   std::uint32_t timeout_ms = 10'000;              // for a webhook
   bool operator==(const OnChangeDefinition&) const = default;
+  void members(jobs::SpecMembers& in);
 };
 
 /// A definition with the place to begin at, which is not part of it: "now" if it is absent.
 struct OnChangeRequest {
   OnChangeDefinition definition;
   std::string after = "now";
+  static constexpr const char* kSchema = "OnChangeSpec";
+  void members(jobs::SpecMembers& in);
 };
 
 /// kOnChangeInvalid, with every problem.

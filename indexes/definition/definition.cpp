@@ -15,6 +15,7 @@
 namespace tidemark::indexes {
 namespace {
 
+using jobs::About;
 using jobs::Names;
 using jobs::SpecMembers;
 using jobs::template_member;
@@ -32,6 +33,34 @@ constexpr Names<Where, 3> kPlaces{
 constexpr Names<DenormalisedKind::Missing, 2> kMissing{
     {{DenormalisedKind::Missing::kRemove, "remove"}, {DenormalisedKind::Missing::kEmpty, "empty"}}};
 constexpr Names<bool, 2> kBeyond{{{false, "stale"}, {true, "refuse"}}};
+
+constexpr About kAboutSource{.meaning = "table whose entities are in the index"};
+constexpr About kAboutFilter{.meaning = "OData filter; other entities have no rows in the index"};
+constexpr About kAboutDestination{.meaning = "table of the rows; created if absent"};
+constexpr About kAboutBy{.meaning = "properties whose values make a group"};
+constexpr About kAboutWhere{.meaning = "where the lists are: in a partition for each value, in the entity's own, in blobs"};
+constexpr About kAboutContainer{
+    .meaning = "for where: blobs, and needed there", .detail = "made if absent", .least = 3, .most = 63};
+constexpr About kAboutPrefix{
+    .meaning = "for where: blobs: the beginning of the blobs' names, which ends with /", .most = 100};
+constexpr About kAboutAnswers{
+    .meaning = "queries of the table go by the lists if their filter has a value for each property in by",
+    .detail = "not for where: blobs; the only member that can be changed later: put the definition again"};
+constexpr About kAboutUnique{.meaning = "a group with more than one entity is a violation, which is reported"};
+constexpr About kAboutOnViolation{.meaning = "endpoint that is told of each new violation; with unique only"};
+constexpr About kAboutOf{.meaning = "property that is summed; if absent, entities are counted only"};
+constexpr About kAboutTaken{
+    .meaning = "values to keep: names that are the same in both entities, or an object with the name in the destination "
+               "and the name in the source"};
+constexpr About kAboutMissing{
+    .meaning = "what an entity has that refers to a missing one: no values, or empty Strings"};
+constexpr About kAboutMaxChanges{.meaning = "how many changes may wait for the index"};
+constexpr About kAboutMaxBytes{.meaning = "how many bytes of changes may wait for the index"};
+constexpr About kAboutBeyond{
+    .meaning = "beyond those limits, the index becomes stale and is built again, or writes to the table get 503",
+    .detail = "refuse is not for denormalised"};
+constexpr About kAboutBuild{.meaning = "entities that are read while the index is built; 0: as fast as possible"};
+constexpr About kAboutScrub{.meaning = "entities and rows that are compared once the index is ready"};
 
 bool is_key(std::string_view property) { return property == "PartitionKey" || property == "RowKey"; }
 
@@ -69,22 +98,18 @@ void add_names_in_template(const std::string& text, std::vector<std::string>& na
 }
 
 void group_member(SpecMembers& in, std::vector<std::string>& by) {
-  in.property_names("by", by, kMaxGroupProperties);
-  if (!in.writes() && !in.has("by")) in.problem("by is missing");
+  in.property_names("by", by, kMaxGroupProperties, kAboutBy, true);
   if (std::ranges::find(by, "Timestamp") != by.end()) {
     in.problem("by must not name Timestamp: it changes with every write");
   }
 }
 
 void read_members(SpecMembers& in, CopiesKind& kind, const std::string& source) {
-  in.table("destination", kind.destination);
-  template_member(in, "partitionKey", kind.partition_key);
-  template_member(in, "rowKey", kind.row_key);
-  for (const char* name : {"partitionKey", "rowKey"}) {
-    if (!in.writes() && !in.has(name)) in.problem(std::string(name) + " is missing");
-  }
+  in.table("destination", kind.destination, kAboutDestination);
+  template_member(in, "partitionKey", kind.partition_key, {.meaning = "template such as {Department}"}, true);
+  template_member(in, "rowKey", kind.row_key, {.meaning = "template such as mail_{Email}"}, true);
   auto properties = kind.properties.value_or(std::vector<std::string>{});
-  in.property_names("properties", properties, kMaxProjectedProperties);
+  in.property_names("properties", properties, kMaxProjectedProperties, jobs::kTheseProperties);
   if (in.has("properties")) kind.properties = std::move(properties);
   const bool same_keys = kind.partition_key == "{PartitionKey}" && kind.row_key == "{RowKey}";
   if (!source.empty() && same_keys && iequals_ascii(source, kind.destination)) {
@@ -98,22 +123,11 @@ void other_table(SpecMembers& in, const std::string& source, const std::string& 
   }
 }
 
-void endpoint_member(SpecMembers& in, std::optional<jobs::CallbackEndpoint>& endpoint) {
-  if (in.writes()) {
-    if (endpoint) in.put("onViolation", jobs::on_end_json(*endpoint));
-    return;
-  }
-  const auto* given = in.any("onViolation");
-  if (given == nullptr) return;
-  if (!given->is_object()) return in.problem("onViolation must be an object with a url");
-  in.nested("onViolation", *given, endpoint.emplace());
-}
-
 void container_members(SpecMembers& in, ListsKind& kind, bool blobs) {
-  if (in.text("container", kind.container, blobs) && blobs && !jobs::is_container_name(kind.container)) {
+  if (in.text("container", kind.container, blobs, kAboutContainer) && blobs && !jobs::is_container_name(kind.container)) {
     in.problem("container must have 3 to 63 lower case letters, digits and single inner hyphens");
   }
-  if (in.text("prefix", kind.prefix) && blobs && !jobs::is_object_prefix(kind.prefix)) {
+  if (in.text("prefix", kind.prefix, kAboutPrefix) && blobs && !jobs::is_object_prefix(kind.prefix)) {
     in.problem("prefix must be segments of letters, digits, '-', '_' and inner dots, each ended by '/'");
   }
   if (!blobs && (in.has("container") || in.has("prefix"))) in.problem("container and prefix are for where: blobs");
@@ -121,25 +135,26 @@ void container_members(SpecMembers& in, ListsKind& kind, bool blobs) {
 
 void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
   group_member(in, kind.by);
-  in.choice("where", kPlaces, kind.where);
+  in.choice("where", kPlaces, kind.where, kAboutWhere);
   const bool blobs = kind.where == Where::kBlobs;
-  if (!blobs || in.has("destination")) in.table("destination", kind.destination);
+  in.table("destination", kind.destination, kAboutDestination, false);
+  if (!blobs && !in.writes() && !in.has("destination")) in.problem("destination is missing");
   container_members(in, kind, blobs);
   if (blobs && in.has("destination")) in.problem("destination is for where: across and partition");
   if (kind.where == Where::kAcross) other_table(in, source, kind.destination);
-  in.flag("answersQueries", kind.answers_queries);
+  in.flag("answersQueries", kind.answers_queries, kAboutAnswers);
   if (kind.answers_queries && blobs) in.problem("answersQueries is for where: across and partition");
-  in.flag("unique", kind.unique);
-  endpoint_member(in, kind.on_violation);
+  in.flag("unique", kind.unique, kAboutUnique);
+  in.object("onViolation", kind.on_violation, "a url", kAboutOnViolation);
   if (kind.on_violation && !kind.unique) in.problem("onViolation is for lists with unique: true");
 }
 
 void read_members(SpecMembers& in, SummaryKind& kind, const std::string& source) {
   group_member(in, kind.by);
-  if (in.text("of", kind.of) && (!jobs::is_property_name(kind.of) || is_key(kind.of) || kind.of == "Timestamp")) {
+  if (in.text("of", kind.of, kAboutOf) && (!jobs::is_property_name(kind.of) || is_key(kind.of) || kind.of == "Timestamp")) {
     in.problem("of must be the name of a property that holds numbers");
   }
-  in.table("destination", kind.destination);
+  in.table("destination", kind.destination, kAboutDestination);
   other_table(in, source, kind.destination);
 }
 
@@ -162,7 +177,18 @@ std::optional<std::vector<DenormalisedKind::Taken>> taken_in(const json& given) 
   return out;
 }
 
+void describe_taken(SpecMembers& in) {
+  const json text{{"type", "string"}};
+  const json list{{"type", "array"}, {"items", text}, {"minItems", 1}, {"maxItems", kMaxProjectedProperties}};
+  const json object{{"type", "object"},
+                    {"additionalProperties", text},
+                    {"minProperties", 1},
+                    {"maxProperties", kMaxProjectedProperties}};
+  in.describe("properties", {{"oneOf", json::array({list, object})}}, kAboutTaken, true);
+}
+
 void taken_member(SpecMembers& in, std::vector<DenormalisedKind::Taken>& properties) {
+  if (in.describes()) return describe_taken(in);
   if (in.writes()) {
     auto out = nlohmann::ordered_json::object();
     for (const auto& taken : properties) out[taken.name] = taken.from;
@@ -184,14 +210,12 @@ bool sets(const std::vector<DenormalisedKind::Taken>& properties, std::string_vi
 }
 
 void read_members(SpecMembers& in, DenormalisedKind& kind, const std::string& source) {
-  in.table("destination", kind.destination);
-  template_member(in, "partitionKey", kind.partition_key);
-  template_member(in, "rowKey", kind.row_key);
-  for (const char* name : {"partitionKey", "rowKey"}) {
-    if (!in.writes() && !in.has(name)) in.problem(std::string(name) + " is missing");
-  }
+  in.table("destination", kind.destination, kAboutDestination);
+  template_member(in, "partitionKey", kind.partition_key,
+                  {.meaning = "key of the entity that is referred to, as a template such as {Country}"}, true);
+  template_member(in, "rowKey", kind.row_key, {.meaning = "its other key, such as {DepartmentId}"}, true);
   taken_member(in, kind.properties);
-  in.choice("missing", kMissing, kind.missing);
+  in.choice("missing", kMissing, kind.missing, kAboutMissing);
   std::vector<std::string> in_keys;
   add_names_in_template(kind.partition_key, in_keys);
   add_names_in_template(kind.row_key, in_keys);
@@ -208,7 +232,7 @@ void read_members(SpecMembers& in, DenormalisedKind& kind, const std::string& so
 }
 
 void filter_member(SpecMembers& in, std::string& text) {
-  if (!in.text("filter", text)) return;
+  if (!in.text("filter", text, kAboutFilter)) return;
   const auto parsed = table_store::Filter::parse(text);
   if (!parsed) return in.problem("filter: " + parsed.error().message);
   if (parsed->matches_all()) text.clear();
@@ -219,13 +243,13 @@ void filter_member(SpecMembers& in, std::string& text) {
 }
 
 void common_members(SpecMembers& in, Definition& definition) {
-  in.table("source", definition.source);
+  in.table("source", definition.source, kAboutSource);
   filter_member(in, definition.filter);
-  in.number("maxChanges", definition.max_changes, 1, kMostChanges);
-  in.number("maxBytes", definition.max_bytes, 1, kMostBytes);
-  in.choice("beyond", kBeyond, definition.refuse_writes);
-  in.number("buildPerSecond", definition.build_per_second, 0, kMostPerSecond);
-  in.number("scrubPerSecond", definition.scrub_per_second, 1, kMostPerSecond);
+  in.number("maxChanges", definition.max_changes, 1, kMostChanges, kAboutMaxChanges);
+  in.number("maxBytes", definition.max_bytes, 1, kMostBytes, kAboutMaxBytes);
+  in.choice("beyond", kBeyond, definition.refuse_writes, kAboutBeyond);
+  in.number("buildPerSecond", definition.build_per_second, 0, kMostPerSecond, kAboutBuild);
+  in.number("scrubPerSecond", definition.scrub_per_second, 1, kMostPerSecond, kAboutScrub);
 }
 
 void kind_members(SpecMembers& in, Definition& definition) {
@@ -253,6 +277,24 @@ bool choose_kind(std::string_view name, Definition& definition) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json definition_schema() {
+  nlohmann::ordered_json out{{"oneOf", json::array()}};
+  const auto add = [&]<class Kind>(Kind kind) {
+    Definition definition;
+    definition.kind = std::move(kind);
+    std::vector<jobs::Member> members{{"kind", jobs::text_schema({.one_of = {&Kind::kName, 1}}), true, {}, {}}};
+    SpecMembers in(members);
+    common_members(in, definition);
+    kind_members(in, definition);
+    out["oneOf"].push_back(jobs::object_schema(members));
+  };
+  add(CopiesKind{});
+  add(ListsKind{});
+  add(SummaryKind{});
+  add(DenormalisedKind{});
+  return out;
+}
 
 std::string_view Definition::kind_name() const {
   return std::visit([](const auto& each) { return std::remove_cvref_t<decltype(each)>::kName; }, kind);

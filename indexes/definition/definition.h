@@ -122,6 +122,8 @@ struct Definition {
 Result<Definition> parse_definition(const nlohmann::json& body);
 /// Reads a definition from its text, as it is stored.
 Result<Definition> parse_definition(std::string_view text);
+/// Returns the schema of the JSON form in openapi.json.
+nlohmann::ordered_json definition_schema();
 /// The JSON form with all members; parse_definition() reads it.
 nlohmann::json to_json(const Definition& definition);
 /// 1..63 letters, digits and hyphens, beginning with a letter.

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "common/base/encoding.h"
-#include "jobs/spec/names.h"
 #include "jobs/store/job_record.h"
 
 namespace tidemark::jobs {
@@ -16,8 +15,6 @@ constexpr const char* kControlPartition = "control";
 constexpr const char* kSlotPartition = "slots";
 constexpr const char* kRatePartition = "rates";
 
-constexpr Names<LimitScope, 3> kScopes{
-    {{LimitScope::kKind, "kind"}, {LimitScope::kTable, "table"}, {LimitScope::kPartition, "partition"}}};
 constexpr std::tuple kTargetFields{Field{"Name", &LimitTarget::name}, Field{"Key", &LimitTarget::partition_key}};
 
 /// Returns nothing for a row that is not one of these.
@@ -46,8 +43,8 @@ std::vector<table_store::Property> properties_of(const Limit& limit) {
 
 }  // namespace
 
-std::string_view scope_name(LimitScope scope) { return name_in(kScopes, scope); }
-std::optional<LimitScope> scope_from_name(std::string_view name) { return value_in(kScopes, name); }
+std::string_view scope_name(LimitScope scope) { return name_in(kLimitScopes, scope); }
+std::optional<LimitScope> scope_from_name(std::string_view name) { return value_in(kLimitScopes, name); }
 
 LimitTarget kind_target(std::string_view kind) { return {LimitScope::kKind, std::string(kind), {}}; }
 LimitTarget table_target(std::string_view table) { return {LimitScope::kTable, std::string(table), {}}; }

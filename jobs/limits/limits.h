@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/base/async.h"
+#include "jobs/spec/names.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/partition_rows.h"
 
@@ -28,7 +29,9 @@ inline constexpr std::uint32_t kMaxPerSecondLimit = 10'000'000;
 inline constexpr std::size_t kMaxLimits = 1000;
 
 enum class LimitScope : std::uint8_t { kKind = 1, kTable = 2, kPartition = 3 };
-std::string_view scope_name(LimitScope scope);  // "kind", "table", "partition"
+inline constexpr Names<LimitScope, 3> kLimitScopes{
+    {{LimitScope::kKind, "kind"}, {LimitScope::kTable, "table"}, {LimitScope::kPartition, "partition"}}};
+std::string_view scope_name(LimitScope scope);
 std::optional<LimitScope> scope_from_name(std::string_view name);
 
 struct LimitTarget {

@@ -18,6 +18,16 @@ constexpr std::int64_t kMaxLateSeconds = 366LL * 86'400;
 constexpr Names<CatchUp, 3> kCatchUps{{{CatchUp::kNone, "none"}, {CatchUp::kLast, "last"}, {CatchUp::kAll, "all"}}};
 constexpr Names<Overlap, 4> kOverlaps{
     {{Overlap::kSkip, "skip"}, {Overlap::kAllow, "allow"}, {Overlap::kWait, "wait"}, {Overlap::kCancel, "cancel"}}};
+constexpr About kAboutCron{.meaning = "minute, hour, day of month, month and day of week; or @daily and the like"};
+constexpr About kAboutZone{.meaning = "name in the tz database"};
+constexpr About kAboutJob{
+    .meaning = "a JobSpec without idempotencyKey and notBefore",
+    .detail = "filter, movedAfter and movedBefore may hold moments such as {now-60d}; source and destination, also of the "
+              "jobs that follow, such as {today-1d:yyyyMMdd}"};
+constexpr About kAboutCatchUp{.meaning = "which of the times that passed while no worker ran get a job"};
+constexpr About kAboutOverlap{.meaning = "what happens if the job before has not ended"};
+constexpr About kAboutLate{.meaning = "a due time is missed if it is later than this"};
+constexpr About kAboutStart{.meaning = "only later times count"};
 /// Members of a job that may hold moments.
 constexpr std::array kTemplates{"source", "destination", "filter", "movedAfter", "movedBefore"};
 constexpr auto kAnyTime = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
@@ -56,6 +66,7 @@ void check_is_due(SpecMembers& in, const ScheduleSpec& spec, Time now) {
 
 /// Reads the job as it would be at a due time, to find its problems.
 void job_member(SpecMembers& in, std::string& text, const std::string& time_zone) {
+  if (in.describes()) return in.describe("job", {{"type", "object"}}, kAboutJob, true);
   if (in.writes()) return in.put("job", ordered_json::parse(text, nullptr, false));
   const auto zone = TimeZone::find(time_zone);
   if (!zone) in.problem("timeZone: " + zone.error().message);
@@ -101,21 +112,21 @@ Result<ScheduleSpec> parse_schedule(std::string_view json_text, std::optional<Ti
 }
 
 void ScheduleSpec::members(SpecMembers& in) {
-  if (in.text("cron", cron, true)) {
+  if (in.text("cron", cron, true, kAboutCron)) {
     const auto parsed = CronExpression::parse(cron);
     if (!parsed) in.problem(parsed.error().message);
   }
-  in.text("timeZone", time_zone);
+  in.text("timeZone", time_zone, kAboutZone);
   job_member(in, job, time_zone);
-  in.choice("catchUp", kCatchUps, catch_up);
-  in.choice("overlap", kOverlaps, overlap);
+  in.choice("catchUp", kCatchUps, catch_up, kAboutCatchUp);
+  in.choice("overlap", kOverlaps, overlap, kAboutOverlap);
   if (catch_up == CatchUp::kAll && (overlap == Overlap::kSkip || overlap == Overlap::kCancel)) {
     in.problem("catchUp all needs overlap allow or wait: with skip and cancel only one of many would run");
   }
   std::optional<std::int64_t> late;
   if (max_late) late = std::chrono::duration_cast<std::chrono::seconds>(*max_late).count();
-  if (in.number("maxLateSeconds", late, 1, kMaxLateSeconds)) max_late = std::chrono::seconds(*late);
-  in.time("startAfter", start_after);
+  if (in.number("maxLateSeconds", late, 1, kMaxLateSeconds, kAboutLate)) max_late = std::chrono::seconds(*late);
+  in.time("startAfter", start_after, kAboutStart);
 }
 
 std::optional<Time> Timetable::next(Time after) const {

@@ -30,6 +30,7 @@ struct ScheduleSpec {
   std::optional<Duration> max_late;  // a due time is missed if it is later than this; if absent, see CatchUp
   std::optional<Time> start_after;   // only later times count
   bool operator==(const ScheduleSpec&) const = default;
+  static constexpr const char* kSchema = "ScheduleSpec";
   void members(SpecMembers& in);
 };
 

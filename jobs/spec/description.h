@@ -35,6 +35,9 @@ struct Member {
 nlohmann::ordered_json text_schema(const About& about);
 /// `max` INT64_MAX: without limit.
 nlohmann::ordered_json number_schema(std::int64_t min, std::int64_t max, std::optional<std::int64_t> preset = {});
+/// The use of an object: in a request, members may be left out that have a default; in an answer they are there.
+enum class Use : std::uint8_t { kRequest, kAnswer };
+
 /// Returns {"$ref":...} for a schema of openapi.json.
 nlohmann::ordered_json reference(std::string_view schema);
 

@@ -1,4 +1,4 @@
-// The schemas of jobs in api/rest/openapi.json, made from the description of their members; scripts/describe-jobs
+// The schemas of jobs in api/rest/openapi.json, made from the description of their members; scripts/describe-api
 // writes them there. A job of kind archive is an ArchiveSpec: the members of every job (JobMembers), those of kinds
 // that select entities (SelectingJobMembers), its own, and no others. Pure.
 #pragma once

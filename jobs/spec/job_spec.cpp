@@ -64,7 +64,7 @@ void read_common(SpecMembers& in, JobSpec& spec) {
   in.time("notBefore", spec.not_before, kAboutNotBefore);
   in.number("retryBaseMs", spec.retry_base_ms, 1, kMaxRetryMs, {.meaning = "greatest delay before the first retry"});
   in.number("retryCapMs", spec.retry_cap_ms, 1, kMaxRetryMs, {.meaning = "greatest delay before any retry"});
-  spec.on_end = read_on_end(in);
+  on_end_member(in, spec.on_end);
   if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
     in.problem("retryBaseMs must not be more than retryCapMs");
   }
@@ -184,7 +184,7 @@ ordered_json ordered(const JobSpec& spec) {
   if (spec.keep_hours) out["keepHours"] = *spec.keep_hours;
   if (spec.max_affected) out["maxAffected"] = *spec.max_affected;
   if (spec.max_per_second) out["maxPerSecond"] = *spec.max_per_second;
-  if (spec.on_end) out["onEnd"] = on_end_json(*spec.on_end);
+  if (spec.on_end) out["onEnd"] = members_json(*spec.on_end);
   if (!spec.then.empty()) out["then"] = ordered_json::parse(spec.then);
   if (spec.group) out["group"] = group_json(*spec.group);
   if (!spec.after.empty()) out["after"] = spec.after;
@@ -253,7 +253,7 @@ Result<JobBatch> parse_job_batch(std::string_view json_text) {
   if (in.text("group", batch.group) && !is_group_id(batch.group)) {
     in.problem("group must have 1 to 64 of letters, digits, '-', '_' and '.'");
   }
-  batch.on_end = read_on_end(in);
+  on_end_member(in, batch.on_end);
   if (batch.on_end && !in.has("group")) in.problem("onEnd of many jobs needs group, the name that they are counted by");
   in.refuse_unknown();
   auto problems = in.problems();
@@ -279,7 +279,7 @@ Result<JobBatch> parse_job_batch(std::string_view json_text) {
 }
 
 std::string batch_fingerprint(const JobBatch& batch) {
-  std::string all = batch.on_end ? on_end_json(*batch.on_end).dump() : std::string();
+  std::string all = batch.on_end ? members_json(*batch.on_end).dump() : std::string();
   for (const auto& spec : batch.specs) all += '\n' + canonical_text(without_trace(spec));
   return hex_encode(sha256(all));
 }

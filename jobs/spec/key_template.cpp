@@ -103,8 +103,8 @@ Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
   return parts;
 }
 
-void template_member(SpecMembers& in, const char* name, std::string& text, const About& about) {
-  if (!in.text(name, text, about)) return;
+void template_member(SpecMembers& in, const char* name, std::string& text, const About& about, bool required) {
+  if (!in.text(name, text, required, about)) return;
   const auto parsed = parse_key_template(text);
   if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
 }

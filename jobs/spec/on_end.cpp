@@ -110,20 +110,9 @@ void CallbackEndpoint::members(SpecMembers& in) {
   }
 }
 
-std::optional<CallbackEndpoint> read_on_end(SpecMembers& in) {
-  if (in.describes()) in.describe("onEnd", reference("OnEnd"), kAboutOnEnd);
-  const auto* given = in.any("onEnd");
-  if (given == nullptr) return std::nullopt;
-  CallbackEndpoint endpoint;
-  if (given->is_object()) {
-    in.nested("onEnd", *given, endpoint);
-    return endpoint;
-  }
-  in.problem("onEnd must be an object with a url");
-  return std::nullopt;
+void on_end_member(SpecMembers& in, std::optional<CallbackEndpoint>& endpoint) {
+  in.object("onEnd", endpoint, "a url", kAboutOnEnd);
 }
-
-ordered_json on_end_json(const CallbackEndpoint& endpoint) { return members_json(endpoint); }
 
 std::optional<GroupMember> read_group_member(SpecMembers& in) {
   const auto* given = in.any("group");

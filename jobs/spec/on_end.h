@@ -22,6 +22,7 @@ struct CallbackEndpoint {
   std::vector<std::pair<std::string, std::string>> headers;  // by name
   std::string secret{kDefaultSecret};                        // the name of the secret that signs it
   bool operator==(const CallbackEndpoint&) const = default;
+  static constexpr const char* kSchema = "OnEnd";
   /// Reads or writes url, headers and secret, which onEnd and a callback job have.
   void members(SpecMembers& in);
 };
@@ -33,9 +34,8 @@ struct GroupMember {
   bool operator==(const GroupMember&) const = default;
 };
 
-/// Reads the member "onEnd", if there is one.
-std::optional<CallbackEndpoint> read_on_end(SpecMembers& in);
-nlohmann::ordered_json on_end_json(const CallbackEndpoint& endpoint);
+/// Reads, writes or describes the member "onEnd".
+void on_end_member(SpecMembers& in, std::optional<CallbackEndpoint>& endpoint);
 /// Reads the member "group" of a message: {"id":I,"number":N}.
 std::optional<GroupMember> read_group_member(SpecMembers& in);
 nlohmann::ordered_json group_json(const GroupMember& member);

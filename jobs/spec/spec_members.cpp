@@ -91,8 +91,9 @@ const json* SpecMembers::any(const char* name) {
 bool SpecMembers::text(const char* name, std::string& value, bool required, const About& about) {
   if (describes()) {
     auto schema = text_schema(about);
-    if (!required && !value.empty()) schema["default"] = value;
-    describe(name, std::move(schema), about, required);
+    const bool has_default = !required && !value.empty();
+    if (has_default && !describes_answer_) schema["default"] = value;
+    describe(name, std::move(schema), about, required || (has_default && describes_answer_));
   }
   if (writes() && !value.empty()) put(name, value);
   if (from_ == nullptr) return false;
@@ -104,8 +105,10 @@ bool SpecMembers::text(const char* name, std::string& value, bool required, cons
   return true;
 }
 
-std::optional<std::int64_t> SpecMembers::integer(const char* name, std::int64_t min, std::int64_t max) {
+std::optional<std::int64_t> SpecMembers::integer(const char* name, std::int64_t min, std::int64_t max,
+                                                 bool required) {
   const auto* found = any(name);
+  if (found == nullptr && required) problem(std::string(name) + " is missing");
   if (found == nullptr) return std::nullopt;
   const bool whole =
       found->is_number_unsigned() ? found->get<std::uint64_t>() <= INT64_MAX : found->is_number_integer();
@@ -118,7 +121,11 @@ std::optional<std::int64_t> SpecMembers::integer(const char* name, std::int64_t 
 }
 
 bool SpecMembers::flag(const char* name, bool& value, const About& about) {
-  if (describes()) describe(name, {{"type", "boolean"}, {"default", value}}, about);
+  if (describes()) {
+    nlohmann::ordered_json schema{{"type", "boolean"}};
+    if (!describes_answer_) schema["default"] = value;
+    describe(name, std::move(schema), about);
+  }
   if (writes() && value) put(name, true);
   const auto* found = any(name);
   if (found == nullptr) return false;
@@ -146,15 +153,16 @@ const json* SpecMembers::object(const char* name) {
 }
 
 void SpecMembers::property_names(const char* name, std::vector<std::string>& names, std::size_t most,
-                                 const About& about) {
+                                 const About& about, bool required) {
   if (describes()) {
     describe(
         name,
         {{"type", "array"}, {"items", text_schema({})}, {"minItems", 1}, {"maxItems", most}, {"uniqueItems", true}},
-        about);
+        about, required);
   }
   if (writes() && !names.empty()) put(name, names);
   const auto* found = any(name);
+  if (found == nullptr && required) problem(std::string(name) + " is missing");
   if (found == nullptr) return;
   bool good = found->is_array() && !found->empty() && found->size() <= most;
   for (std::size_t i = 0; good && i < found->size(); ++i) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/time.h"
+#include "jobs/spec/shown.h"
 #include "table_store/model/entity.h"
 
 namespace tidemark::jobs {
@@ -26,11 +27,6 @@ struct Field {
 inline constexpr bool kSparse = true;
 
 namespace detail {
-
-template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 /// Numbers are stored signed: as Int32 for 32 bits, as Int64 for 64.
 template <std::unsigned_integral T>

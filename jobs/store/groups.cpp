@@ -39,7 +39,7 @@ constexpr std::tuple kGroupFields{Field{"Members", &Group::members}, Field{"Fing
 std::vector<table_store::Property> properties_of(const Group& group) {
   std::vector<table_store::Property> out;
   add_properties(out, group, kGroupFields);
-  if (group.on_end) out.push_back({"OnEnd", json{{"onEnd", on_end_json(*group.on_end)}}.dump()});
+  if (group.on_end) out.push_back({"OnEnd", json{{"onEnd", members_json(*group.on_end)}}.dump()});
   return out;
 }
 
@@ -54,7 +54,7 @@ Result<Group> group_from(const Entity& entity) {
   const auto on_end = json_or_discarded(property_or<std::string>(entity, "OnEnd"));
   if (on_end.is_object()) {
     SpecMembers in(on_end);
-    group.on_end = read_on_end(in);
+    on_end_member(in, group.on_end);
   }
   return group;
 }

@@ -27,11 +27,6 @@ std::string inverted_ticks(Time now) {
   return digits;
 }
 
-constexpr Names<JobState, 5> kStates{{{JobState::kQueued, "queued"},
-                                      {JobState::kRunning, "running"},
-                                      {JobState::kSucceeded, "succeeded"},
-                                      {JobState::kPoisoned, "poisoned"},
-                                      {JobState::kCancelled, "cancelled"}}};
 
 constexpr std::tuple kRecordFields{
     Field{"Kind", &JobRecord::kind},
@@ -70,8 +65,8 @@ std::optional<Time> keep_until(const JobRecord& record) {
 
 }  // namespace
 
-std::string_view state_name(JobState state) { return name_in(kStates, state); }
-std::optional<JobState> state_from_name(std::string_view name) { return value_in(kStates, name); }
+std::string_view state_name(JobState state) { return name_in(kJobStates, state); }
+std::optional<JobState> state_from_name(std::string_view name) { return value_in(kJobStates, name); }
 
 std::vector<Property> record_properties(JobRecord record) {
   record.error = beginning_of(record.error, kMaxErrorBytes);

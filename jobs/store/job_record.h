@@ -12,6 +12,7 @@
 #include "common/base/time.h"
 #include "jobs/spec/job_queues.h"
 #include "jobs/spec/job_spec.h"
+#include "jobs/spec/names.h"
 #include "jobs/store/attempt.h"
 #include "table_store/model/entity.h"
 
@@ -37,7 +38,12 @@ inline constexpr const char* kStoppedPhase = "stopped";
 
 enum class JobState : std::uint8_t { kQueued = 1, kRunning = 2, kSucceeded = 3, kPoisoned = 4, kCancelled = 5 };
 
-std::string_view state_name(JobState state);  // "queued", "running", "succeeded", "poisoned", "cancelled"
+inline constexpr Names<JobState, 5> kJobStates{{{JobState::kQueued, "queued"},
+                                      {JobState::kRunning, "running"},
+                                      {JobState::kSucceeded, "succeeded"},
+                                      {JobState::kPoisoned, "poisoned"},
+                                      {JobState::kCancelled, "cancelled"}}};
+std::string_view state_name(JobState state);
 std::optional<JobState> state_from_name(std::string_view name);
 inline bool is_terminal(JobState state) {
   return state == JobState::kSucceeded || state == JobState::kPoisoned || state == JobState::kCancelled;

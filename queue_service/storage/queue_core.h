@@ -96,6 +96,7 @@ struct QueueService::Core {
   /// or back; for a message of a group, the part of the group.
   [[nodiscard]] std::string part_to_move(std::string_view account, std::string_view from, std::string queue,
                                          std::uint32_t parts, const Sorting& by) const;
+  [[nodiscard]] bool may_be_spread(std::string_view queue) const { return shards.size() > 1 && !is_part(queue); }
   [[nodiscard]] Result<std::string> part_to_put(std::string_view account, std::string queue, const PutRequest& request);
   /// Returns the queue or part for a message, as seen by a transaction of the shard `here`: its part, if the message
   /// has a group or a key and the queue is spread by now; the whole queue, if the part no longer exists.

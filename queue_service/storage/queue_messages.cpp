@@ -106,6 +106,15 @@ Result<void> QueueService::Shard::could_put(const std::string& account, const Fo
 
 Task<Result<Placed>> QueueService::put(std::string account, std::string queue, PutRequest request) {
   CO_TRY(check_put(request));
+  if (core_->may_be_spread(queue)) co_return co_await put_into_part(account, queue, request);
+  const auto id = core_->random.guid();
+  const auto text_hash = hash_of(request);
+  co_return co_await change_queue(kPutStep, account, queue,
+                                  [&](QueueRows& rows) { return put_in(rows, request, id, text_hash); });
+}
+
+Task<Result<Placed>> QueueService::put_into_part(const std::string& account, const std::string& queue,
+                                                 const PutRequest& request) {
   const auto id = core_->random.guid();
   const auto text_hash = hash_of(request);
   for (int attempt = 1;; ++attempt) {
@@ -137,7 +146,7 @@ Task<Result<Taken>> QueueService::take(std::string account, std::string queue, T
 Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, std::string queue, TakeRequest request,
                                                           WaitRequest wait) {
   auto& shard = core_->of(account, queue);
-  const bool may_be_spread = core_->shards.size() > 1 && !is_part(queue);
+  const bool may_be_spread = core_->may_be_spread(queue);
   auto remaining = std::min(wait.span, kMaxReceiveWait);
   const bool waits = remaining > Duration::zero();
   if (waits && core_->waits.count() >= core_->limits.max_waiters) co_return fail(ErrorCode::kServerBusy);

@@ -214,6 +214,8 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> change_metadata(std::string account, std::string queue,
                                      std::function<Result<Metadata>(const Metadata&)> change);
   Task<Result<Taken>> take(std::string account, std::string queue, TakeRequest request);
+  /// Puts into the queue or, if it is spread, into one of its parts.
+  Task<Result<Placed>> put_into_part(const std::string& account, const std::string& queue, const PutRequest& request);
   // Spread queues (spread_queues.cpp).
   /// Takes the messages of its parts, beginning with the next part in turn.
   Task<Result<std::vector<TakenMessage>>> take_from_parts(const std::string& account, const std::string& queue,

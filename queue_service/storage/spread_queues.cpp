@@ -19,7 +19,7 @@ constexpr std::size_t kNotesTogether = 256;
 }  // namespace
 
 Result<std::uint32_t> QueueService::Core::parts_of(std::string_view account, std::string_view queue) const {
-  if (shards.size() == 1 || is_part(queue)) return 1U;
+  if (!may_be_spread(queue)) return 1U;
   const auto record = TRY(read_queue(*of(account, queue).engine.snapshot(), account, queue));
   return record ? record->options.parts : 1U;
 }

@@ -1,4 +1,4 @@
-// The description of the api, openapi.json: its schemas of jobs, and the names of its operations.
+// The description of the api, openapi.json: its schemas, and the names of its operations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,19 +6,18 @@
 #include <set>
 
 #include "api/rest/api_routes.h"
-#include "jobs/spec/job_schemas.h"
 
 namespace tidemark::api {
 namespace {
 
 using nlohmann::ordered_json;
 
-TEST(Description, HasTheSchemasThatTheMembersOfJobsGive) {
+TEST(Description, HasTheSchemasThatMembersGive) {
   const auto document = ordered_json::parse(openapi_document());
   const auto& written = document.at("components").at("schemas");
-  const auto made = jobs::job_schemas();
+  const auto made = api_schemas();
   for (const auto& [name, schema] : made.items()) {
-    EXPECT_EQ(written.value(name, ordered_json()), schema) << name << ": run scripts/describe-jobs, and build again";
+    EXPECT_EQ(written.value(name, ordered_json()), schema) << name << ": run scripts/describe-api, and build again";
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/rest/disks.h"
+#include "api/rest/render.h"
 
 namespace tidemark::api {
 namespace {
@@ -29,7 +30,7 @@ TEST(Disks, StoresOnOneDiskAreToldOfTogether) {
 
 TEST(Disks, ATenthIsLittleAndWhatIsNeededIsNothing) {
   const auto told = [](std::uint64_t free, std::uint64_t needed) {
-    return to_json(Disk{{"table", "queue", "blob"}, {free, 100 * kGiB, needed, 1}});
+    return json_of(Disk{{"table", "queue", "blob"}, {free, 100 * kGiB, needed, 1}});
   };
   const auto plenty = told(10 * kGiB, 1);
   EXPECT_FALSE(plenty["low"] || plenty["full"] || plenty.contains("message")) << plenty;

@@ -110,11 +110,11 @@ TEST(JobAsJson, TheRateIsThatOfTheTimeInWhichItWorks) {
   job.total = 2000;
   job.version =
       std::chrono::duration_cast<Ticks>((*job.claimed_at + std::chrono::seconds(5)).time_since_epoch()).count();
-  const auto progress = to_json(job)["progress"];
+  const auto progress = job_json(job)["progress"];
   EXPECT_DOUBLE_EQ(progress["perSecond"].get<double>(), 100);
   EXPECT_DOUBLE_EQ(progress["secondsLeft"].get<double>(), 5);
   job.done = 1000;
-  EXPECT_FALSE(to_json(job)["progress"].contains("perSecond")) << "it has just begun again";
+  EXPECT_FALSE(job_json(job)["progress"].contains("perSecond")) << "it has just begun again";
 }
 
 }  // namespace
