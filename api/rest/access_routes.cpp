@@ -107,7 +107,7 @@ Answer log_out(Api& api, http::Request& request, Action& action, std::string) {
 }
 
 constexpr std::array<std::string_view, 4> kOutcomesOfActions{jobs::outcome::kBegun, jobs::outcome::kDone,
-                                                   jobs::outcome::kRefused, jobs::outcome::kFailed};
+                                                             jobs::outcome::kRefused, jobs::outcome::kFailed};
 
 struct ShownEntry {
   jobs::AuditEntry entry;

@@ -76,7 +76,7 @@ Task<Result<std::vector<json>>> show_all(Api& api, std::string table, std::vecto
   for (std::size_t i = 0; i < consumers.size(); ++i) {
     const bool known = status && i < status->places.size();
     ShownLag lag{known ? std::optional(status->places[i]) : std::nullopt, now};
-    out.emplace_back(json_of(ShownConsumer{std::move(consumers[i]), std::move(lag)}));
+    out.emplace_back(json_of(ShownConsumer{std::move(consumers[i]), lag}));
   }
   co_return out;
 }
@@ -91,7 +91,8 @@ struct ConsumerSpec {
   static constexpr const char* kSchema = "ConsumerSpec";
   void members(jobs::SpecMembers& in) { in.text("after", after, kAboutAfter); }
   static constexpr jobs::About kAboutAfter{
-      .meaning = "oldest, now or a token", .detail = "if absent, a new group begins now, and an existing one stays as it is"};
+      .meaning = "oldest, now or a token",
+      .detail = "if absent, a new group begins now, and an existing one stays as it is"};
 };
 
 Answer put_consumer(Api& api, http::Request& request, std::string both) {
@@ -130,8 +131,7 @@ struct ReadBody {
   static constexpr const char* kSchema = "ConsumerRead";
 
   void members(jobs::SpecMembers& in) {
-    if (in.text("reader", reader, true, kAboutReader) &&
-        (reader.empty() || reader.size() > feeds::kMaxReaderBytes)) {
+    if (in.text("reader", reader, true, kAboutReader) && (reader.empty() || reader.size() > feeds::kMaxReaderBytes)) {
       in.problem("reader must have 1 to 100 bytes");
     }
     in.number("epoch", epoch, 1, INT64_MAX, {.meaning = "from the answer before; if absent, a new reader begins"});
@@ -161,7 +161,7 @@ Answer read_consumer(Api& api, http::Request& request, std::string both) {
   }
   const auto wait = std::chrono::seconds(body.wait_s);
   auto consumer = CO_TRY(co_await api.consumers.lease(name.table, name.group, std::move(body.reader), body.epoch,
-                                                            std::chrono::seconds(body.lease_s), wait));
+                                                      std::chrono::seconds(body.lease_s), wait));
   body.request.place = CO_TRY(feeds::parse_token(name.table, consumer.token));
   const auto page = CO_TRY(co_await await_changes(api, request, name.table, std::move(body.request), wait));
   auto response = json_response(200, json_of(ShownRead{{std::move(consumer), {{}, api.clock.now()}}}));

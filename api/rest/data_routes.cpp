@@ -194,9 +194,7 @@ Answer list_messages(Api& api, http::Request& request, std::string queue) {
   const auto limit = CO_TRY(parameters.limit());
   const auto page = CO_TRY(co_await api.queues.list(std::move(queue), limit, parameters.text("continuation")));
   co_return page_response("messages", page.messages, page.continuation,
-                          [now = api.clock.now()](const auto& message) {
-                            return json_of(ShownMessage{message, now});
-                          });
+                          [now = api.clock.now()](const auto& message) { return json_of(ShownMessage{message, now}); });
 }
 
 }  // namespace

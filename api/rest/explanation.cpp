@@ -128,8 +128,7 @@ struct ShownExplanation {
     to.shows("places", shown_all<ShownPlace>(explanation.places));
     to.shows("jobs", shown_all<ShownEntityJob>(explanation.jobs));
     to.shows("schedules", shown_all<ShownEntitySchedule>(explanation.schedules));
-    to.shows("looked",
-             Looked{explanation.looked_at_jobs, explanation.looked_at_schedules, explanation.places.size()});
+    to.shows("looked", Looked{explanation.looked_at_jobs, explanation.looked_at_schedules, explanation.places.size()});
     to.shows("complete", explanation.complete, {.meaning = "false: there was more to look at than this"});
   }
 };

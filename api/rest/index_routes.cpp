@@ -23,7 +23,7 @@ using nlohmann::json;
 Time time_of(table_store::Version version) { return Time(Ticks(version)); }
 
 constexpr std::array kIndexStates{indexes::kBuilding, indexes::kVerifying, indexes::kReady, indexes::kStale,
-                             indexes::kDropping};
+                                  indexes::kDropping};
 constexpr jobs::About kAboutIndexState{.one_of = kIndexStates};
 
 struct Walk {
@@ -107,7 +107,8 @@ struct Freshness {
     std::optional<IndexLag> lag;
     if (status.follower) lag.emplace(status.follower->changes_behind, status.follower->bytes_behind, status.lag(now));
     to.shows("lag", lag,
-             {.meaning = "changes in the table's log that are not in the rows", .detail = "absent until a worker has begun"});
+             {.meaning = "changes in the table's log that are not in the rows",
+              .detail = "absent until a worker has begun"});
   }
 };
 

@@ -14,7 +14,8 @@ using nlohmann::json;
 
 constexpr jobs::About kAboutRunning{
     .meaning = "jobs that run at once, over all workers; for a partition, their transactions; 0: no limit"};
-constexpr jobs::About kAboutPerSecond{.meaning = "entities that jobs change in a second, over all workers; 0: no limit"};
+constexpr jobs::About kAboutPerSecond{.meaning =
+                                          "entities that jobs change in a second, over all workers; 0: no limit"};
 
 void rate_members(jobs::SpecMembers& in, jobs::LimitChange& change) {
   in.number("maxRunning", change.max_running, 0, jobs::kMaxRunningLimit, kAboutRunning);
@@ -33,7 +34,8 @@ struct KindChange {
     in.flag("paused", change.paused);
     rate_members(in, change);
     std::string queue;
-    if (!in.text("queue", queue, {.meaning = "queue of the jobs that name none; default: those of the priorities"})) return;
+    if (!in.text("queue", queue, {.meaning = "queue of the jobs that name none; default: those of the priorities"}))
+      return;
     const bool is_default = queue == jobs::kDefaultQueue;
     if (!is_default && !jobs::is_own_queue(queue)) in.problem(std::string("queue ").append(jobs::kQueueNameRule));
     change.queue = is_default ? std::string() : queue;  // no choice

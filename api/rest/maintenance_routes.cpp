@@ -28,14 +28,15 @@ struct BackupSpec {
     in.text("directory", request.directory, true,
             {.meaning = "an absolute path on the stores' machine, which the api sees as well"});
     std::optional<std::size_t> keep;
-    in.number("keep", keep, 1, kMaxKept, {.meaning = "how many backups of this stack stay there, the newest; all if absent"});
+    in.number("keep", keep, 1, kMaxKept,
+              {.meaning = "how many backups of this stack stay there, the newest; all if absent"});
     request.keep = keep.value_or(0);
   }
 };
 
 constexpr jobs::Names<BackupStatus::State, 3> kBackupStates{{{BackupStatus::State::kRunning, "running"},
-                                                       {BackupStatus::State::kDone, "done"},
-                                                       {BackupStatus::State::kFailed, "failed"}}};
+                                                             {BackupStatus::State::kDone, "done"},
+                                                             {BackupStatus::State::kFailed, "failed"}}};
 
 struct ShownBackupPart {
   backup::Part part;
@@ -145,7 +146,8 @@ Answer list_backups(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
   auto directory = CO_TRY(absolute(parameters.text("directory")));
   const auto found = CO_TRY(co_await api.backups->list(std::move(directory)));
-  co_return json_response(200, {{"backups", list_json(found, [](const auto& one) { return json_of(ShownStored{one}); })}});
+  co_return json_response(200,
+                          {{"backups", list_json(found, [](const auto& one) { return json_of(ShownStored{one}); })}});
 }
 
 Answer begin_check(Api& api, http::Request&, std::string) {

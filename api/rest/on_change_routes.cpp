@@ -61,7 +61,8 @@ struct ShownOnChange {
     to.shows("attempts", progress.attempts, {.meaning = "failed attempts to tell the next change"});
     to.shows_unless_empty("failed", progress.failed, {.meaning = "token before the change that could not be told"});
     const bool failed = !progress.last_error.empty();
-    to.shows("lastError", failed ? std::optional(OnChangeError{progress.last_error, progress.last_error_at}) : std::nullopt);
+    to.shows("lastError",
+             failed ? std::optional(OnChangeError{progress.last_error, progress.last_error_at}) : std::nullopt);
     to.shows("resumeAsked", on_change.resumes_asked > progress.resumes ? std::optional(true) : std::nullopt);
     lag.members(to);
   }

@@ -50,7 +50,8 @@ struct QueueParts {
   std::uint32_t parts = 0;
   static constexpr const char* kSchema = "QueueParts";
   void members(jobs::SpecMembers& in) {
-    in.number("parts", parts, 2, queue_service::kMaxParts, {.meaning = "at most the number of the store's shards"}, true);
+    in.number("parts", parts, 2, queue_service::kMaxParts, {.meaning = "at most the number of the store's shards"},
+              true);
   }
 };
 
@@ -182,7 +183,8 @@ struct ShownReader {
   FeedLag lag;
   void members(jobs::SpecMembers& to) const {
     static constexpr std::array<std::string_view, 2> kForms{"consumerGroup", "onChange"};
-    to.shows("table", lag.table, {.meaning = "in lower case, if only a consumer group of a feed that has ended names it"});
+    to.shows("table", lag.table,
+             {.meaning = "in lower case, if only a consumer group of a feed that has ended names it"});
     to.shows("name", lag.name);
     to.shows("what", std::string(kForms[lag.of_group ? 0 : 1]), {.one_of = kForms});
     to.shows("stopped", lag.stopped);

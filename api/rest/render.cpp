@@ -34,8 +34,8 @@ std::optional<T> when(bool condition, T value) {
   return condition ? std::optional(std::move(value)) : std::nullopt;
 }
 
-constexpr std::array<std::string_view, 7> kOutcomesOfAttempts{"succeeded", "failed", "lost", "cancelled", jobs::kEdited,
-                                                    jobs::kSentBack, ""};
+constexpr std::array<std::string_view, 7> kOutcomesOfAttempts{"succeeded",   "failed",        "lost", "cancelled",
+                                                              jobs::kEdited, jobs::kSentBack, ""};
 
 struct ShownAttempt {
   jobs::Attempt attempt;
@@ -44,7 +44,8 @@ struct ShownAttempt {
     const bool ran = attempt.number > 0, failed = !attempt.code.empty();
     to.shows("round", attempt.round, {.meaning = "begins anew each time that the message is sent back"});
     to.shows("number", when(ran, attempt.number), {.meaning = "within the round; a mark between attempts has none"});
-    to.shows_unless_empty("by", attempt.by, {.meaning = "of a mark: the address of a caller, or the id of a redrive job"});
+    to.shows_unless_empty("by", attempt.by,
+                          {.meaning = "of a mark: the address of a caller, or the id of a redrive job"});
     to.shows("done", when(attempt.done > 0, attempt.done),
              {.meaning = "of an edit: what the job had done until then; it counts anew"});
     to.shows("worker", when(ran, attempt.worker));
@@ -234,7 +235,8 @@ struct ShownPlan {
     to.shows("kind", plan.kind);
     to.shows("keys", plan.keys);
     to.shows("bytes", plan.bytes);
-    to.shows("complete", plan.complete, {.meaning = "false: keys and bytes were counted up to a limit, there may be more"});
+    to.shows("complete", plan.complete,
+             {.meaning = "false: keys and bytes were counted up to a limit, there may be more"});
     to.shows("seconds", plan.seconds);
     to.shows("samples", shown_all<ShownSample>(plan.samples));
     to.shows("problems", plan.problems, {.meaning = "the reasons why it would fail now"});
@@ -324,8 +326,8 @@ json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue) {
 
 ordered_json rendered_schemas() {
   ordered_json out;
-  jobs::add_answers<ShownAttempt, ShownJob, ShownGroup, ShownPoison, ShownPoisonGroup, ShownPlan, ShownWorker, ShownQueue,
-                    ShownProblem>(out);
+  jobs::add_answers<ShownAttempt, ShownJob, ShownGroup, ShownPoison, ShownPoisonGroup, ShownPlan, ShownWorker,
+                    ShownQueue, ShownProblem>(out);
   return out;
 }
 

@@ -22,8 +22,9 @@ struct Wait;
 nlohmann::json job_json(const jobs::JobRecord& job, std::optional<Wait> waiting);
 nlohmann::json job_json(const jobs::JobRecord& job);
 inline constexpr jobs::About kAboutOriginalText{
-    .meaning = "text of a message before its first edit; it stays with the message, also when that is sent back and fails "
-               "again"};
+    .meaning =
+        "text of a message before its first edit; it stays with the message, also when that is sent back and fails "
+        "again"};
 nlohmann::json to_json(const jobs::GroupStatus& status);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);
 nlohmann::json to_json(const jobs::SummedGroup& summed);

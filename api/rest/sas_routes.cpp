@@ -18,10 +18,10 @@ using auth::Service;
 constexpr std::int64_t kLongestS = 366L * 86'400;  // the stores have a setting
 enum class Of : std::uint8_t { kAccount, kTable, kQueue, kContainer, kBlob };
 constexpr jobs::Names<Of, 5> kKindsOfSas{{{Of::kAccount, "account"},
-                                     {Of::kTable, "table"},
-                                     {Of::kQueue, "queue"},
-                                     {Of::kContainer, "container"},
-                                     {Of::kBlob, "blob"}}};
+                                          {Of::kTable, "table"},
+                                          {Of::kQueue, "queue"},
+                                          {Of::kContainer, "container"},
+                                          {Of::kBlob, "blob"}}};
 
 constexpr std::array<std::string_view, 2> kProtocols{"https", "https,http"};
 
@@ -119,8 +119,7 @@ std::string url_of(const http::Request& request, const service::SignedSas& sas, 
 Answer issue_sas(Api& api, http::Request& request, Action& action, std::string) {
   auto order = CO_TRY(co_await read_members<Order>(request));
   CO_TRY(check_names(order.of, order.grant));
-  order.grant.expiry =
-      order.expires_at.value_or(api.clock.now() + std::chrono::seconds(order.expires_in.value_or(0)));
+  order.grant.expiry = order.expires_at.value_or(api.clock.now() + std::chrono::seconds(order.expires_in.value_or(0)));
   action.target = order.of == Of::kAccount ? api.tables.account() : order.grant.resource;
   action.detail = std::string(jobs::name_in(kKindsOfSas, order.of)) + " " + order.grant.permissions + " until " +
                   to_iso8601(order.grant.expiry);

@@ -63,7 +63,8 @@ struct ShownShard {
     to.shows_unless_empty("process", process, {.meaning = "the process that serves it; absent: none at this moment"});
     to.shows_unless_empty("address", address);
     const auto epoch = std::max(place.epoch, load != nullptr ? load->epoch : 0);
-    to.shows("epoch", told.shared ? std::optional(epoch) : std::nullopt, {.meaning = "rises with each change of owner"});
+    to.shows("epoch", told.shared ? std::optional(epoch) : std::nullopt,
+             {.meaning = "rises with each change of owner"});
     to.shows_unless_empty("wish", place.wish, {.meaning = "the process that is to have it"});
     to.shows("rows", place.rows, {.meaning = "an estimate"});
     to.shows("bytes", place.bytes, {.meaning = "an estimate"});
@@ -97,8 +98,7 @@ struct ShownProcess {
     to.shows_unless_empty("address", host_of(process.address));
     to.shows("shards", shards, {.meaning = "how many it serves"});
     to.shows("writesPerSecond", process.trouble.empty() ? std::optional(writes) : std::nullopt);
-    to.shows_unless_empty("trouble", process.trouble,
-                          {.meaning = "why it does not tell how busy its shards are"});
+    to.shows_unless_empty("trouble", process.trouble, {.meaning = "why it does not tell how busy its shards are"});
   }
 };
 

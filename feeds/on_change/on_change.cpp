@@ -20,9 +20,8 @@ constexpr std::string_view kWhat = "The declaration is not valid: ";
 
 constexpr jobs::About kAboutQueue{.meaning = "instead of webhook: the queue that gets a message for each change",
                                   .detail = "made if absent"};
-constexpr jobs::About kAboutFilter{
-    .meaning = "OData filter of the entity after the change, or before its deletion",
-    .detail = "drops and creations match only without one"};
+constexpr jobs::About kAboutFilter{.meaning = "OData filter of the entity after the change, or before its deletion",
+                                   .detail = "drops and creations match only without one"};
 constexpr jobs::About kAboutValues{.meaning = "values that are sent with each change"};
 constexpr jobs::About kAboutAttempts{.meaning = "how often one change is tried; then the declaration stops"};
 constexpr jobs::About kAboutTimeout{.meaning = "how long a webhook may take for its answer"};

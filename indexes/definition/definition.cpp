@@ -38,11 +38,12 @@ constexpr About kAboutSource{.meaning = "table whose entities are in the index"}
 constexpr About kAboutFilter{.meaning = "OData filter; other entities have no rows in the index"};
 constexpr About kAboutDestination{.meaning = "table of the rows; created if absent"};
 constexpr About kAboutBy{.meaning = "properties whose values make a group"};
-constexpr About kAboutWhere{.meaning = "where the lists are: in a partition for each value, in the entity's own, in blobs"};
+constexpr About kAboutWhere{.meaning =
+                                "where the lists are: in a partition for each value, in the entity's own, in blobs"};
 constexpr About kAboutContainer{
     .meaning = "for where: blobs, and needed there", .detail = "made if absent", .least = 3, .most = 63};
-constexpr About kAboutPrefix{
-    .meaning = "for where: blobs: the beginning of the blobs' names, which ends with /", .most = 100};
+constexpr About kAboutPrefix{.meaning = "for where: blobs: the beginning of the blobs' names, which ends with /",
+                             .most = 100};
 constexpr About kAboutAnswers{
     .meaning = "queries of the table go by the lists if their filter has a value for each property in by",
     .detail = "not for where: blobs; the only member that can be changed later: put the definition again"};
@@ -50,10 +51,11 @@ constexpr About kAboutUnique{.meaning = "a group with more than one entity is a 
 constexpr About kAboutOnViolation{.meaning = "endpoint that is told of each new violation; with unique only"};
 constexpr About kAboutOf{.meaning = "property that is summed; if absent, entities are counted only"};
 constexpr About kAboutTaken{
-    .meaning = "values to keep: names that are the same in both entities, or an object with the name in the destination "
-               "and the name in the source"};
-constexpr About kAboutMissing{
-    .meaning = "what an entity has that refers to a missing one: no values, or empty Strings"};
+    .meaning =
+        "values to keep: names that are the same in both entities, or an object with the name in the destination "
+        "and the name in the source"};
+constexpr About kAboutMissing{.meaning =
+                                  "what an entity has that refers to a missing one: no values, or empty Strings"};
 constexpr About kAboutMaxChanges{.meaning = "how many changes may wait for the index"};
 constexpr About kAboutMaxBytes{.meaning = "how many bytes of changes may wait for the index"};
 constexpr About kAboutBeyond{
@@ -124,7 +126,8 @@ void other_table(SpecMembers& in, const std::string& source, const std::string& 
 }
 
 void container_members(SpecMembers& in, ListsKind& kind, bool blobs) {
-  if (in.text("container", kind.container, blobs, kAboutContainer) && blobs && !jobs::is_container_name(kind.container)) {
+  if (in.text("container", kind.container, blobs, kAboutContainer) && blobs &&
+      !jobs::is_container_name(kind.container)) {
     in.problem("container must have 3 to 63 lower case letters, digits and single inner hyphens");
   }
   if (in.text("prefix", kind.prefix, kAboutPrefix) && blobs && !jobs::is_object_prefix(kind.prefix)) {
@@ -151,7 +154,8 @@ void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
 
 void read_members(SpecMembers& in, SummaryKind& kind, const std::string& source) {
   group_member(in, kind.by);
-  if (in.text("of", kind.of, kAboutOf) && (!jobs::is_property_name(kind.of) || is_key(kind.of) || kind.of == "Timestamp")) {
+  if (in.text("of", kind.of, kAboutOf) &&
+      (!jobs::is_property_name(kind.of) || is_key(kind.of) || kind.of == "Timestamp")) {
     in.problem("of must be the name of a property that holds numbers");
   }
   in.table("destination", kind.destination, kAboutDestination);

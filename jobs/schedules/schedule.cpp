@@ -22,8 +22,9 @@ constexpr About kAboutCron{.meaning = "minute, hour, day of month, month and day
 constexpr About kAboutZone{.meaning = "name in the tz database"};
 constexpr About kAboutJob{
     .meaning = "a JobSpec without idempotencyKey and notBefore",
-    .detail = "filter, movedAfter and movedBefore may hold moments such as {now-60d}; source and destination, also of the "
-              "jobs that follow, such as {today-1d:yyyyMMdd}"};
+    .detail =
+        "filter, movedAfter and movedBefore may hold moments such as {now-60d}; source and destination, also of the "
+        "jobs that follow, such as {today-1d:yyyyMMdd}"};
 constexpr About kAboutCatchUp{.meaning = "which of the times that passed while no worker ran get a job"};
 constexpr About kAboutOverlap{.meaning = "what happens if the job before has not ended"};
 constexpr About kAboutLate{.meaning = "a due time is missed if it is later than this"};

@@ -24,7 +24,8 @@ struct TemplatePart {
 /// kJobInvalid, with a message for people, if braces are unbalanced, a name is bad, or a key cannot have a character.
 Result<std::vector<TemplatePart>> parse_key_template(std::string_view text);
 /// Reads or writes a member that is such a template.
-void template_member(SpecMembers& in, const char* name, std::string& text, const About& about = {}, bool required = false);
+void template_member(SpecMembers& in, const char* name, std::string& text, const About& about = {},
+                     bool required = false);
 
 /// The templates of both keys.
 struct KeyTemplates {

@@ -105,8 +105,7 @@ bool SpecMembers::text(const char* name, std::string& value, bool required, cons
   return true;
 }
 
-std::optional<std::int64_t> SpecMembers::integer(const char* name, std::int64_t min, std::int64_t max,
-                                                 bool required) {
+std::optional<std::int64_t> SpecMembers::integer(const char* name, std::int64_t min, std::int64_t max, bool required) {
   const auto* found = any(name);
   if (found == nullptr && required) problem(std::string(name) + " is missing");
   if (found == nullptr) return std::nullopt;
@@ -139,9 +138,10 @@ bool SpecMembers::time(const char* name, std::optional<Time>& value, const About
     describe(name, {{"type", "string"}, {"format", "date-time"}}, about);
     return false;
   }
-  std::string given = value ? to_iso8601(*value) : "";
-  if (!text(name, given)) return false;
-  value = parse_iso8601(given);
+  if (writes() && value) put(name, to_iso8601(*value));
+  const auto* found = any(name);
+  if (found == nullptr) return false;
+  value = found->is_string() ? parse_iso8601(found->get_ref<const std::string&>()) : std::nullopt;
   if (!value) problem(std::string(name) + " must be a time such as 2026-01-31T22:00:00Z");
   if (value && !table_store::can_hold(*value)) problem(std::string(name) + " must be a time of the years 1601 to 9999");
   return value.has_value();

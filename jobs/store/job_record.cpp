@@ -27,7 +27,6 @@ std::string inverted_ticks(Time now) {
   return digits;
 }
 
-
 constexpr std::tuple kRecordFields{
     Field{"Kind", &JobRecord::kind},
     Field{"Spec", &JobRecord::spec},

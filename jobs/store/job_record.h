@@ -39,10 +39,10 @@ inline constexpr const char* kStoppedPhase = "stopped";
 enum class JobState : std::uint8_t { kQueued = 1, kRunning = 2, kSucceeded = 3, kPoisoned = 4, kCancelled = 5 };
 
 inline constexpr Names<JobState, 5> kJobStates{{{JobState::kQueued, "queued"},
-                                      {JobState::kRunning, "running"},
-                                      {JobState::kSucceeded, "succeeded"},
-                                      {JobState::kPoisoned, "poisoned"},
-                                      {JobState::kCancelled, "cancelled"}}};
+                                                {JobState::kRunning, "running"},
+                                                {JobState::kSucceeded, "succeeded"},
+                                                {JobState::kPoisoned, "poisoned"},
+                                                {JobState::kCancelled, "cancelled"}}};
 std::string_view state_name(JobState state);
 std::optional<JobState> state_from_name(std::string_view name);
 inline bool is_terminal(JobState state) {
