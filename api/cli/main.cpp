@@ -52,6 +52,7 @@ void add_options(CLI::App& app, GlobalOptions& options) {
 
 void add_commands(CLI::App& app, Action& chosen) {
   const Commands program(app, chosen);
+  add_stack_commands(program);
   add_access_commands(program);
   add_blob_commands(program);
   add_data_commands(program);

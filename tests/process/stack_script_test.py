@@ -59,10 +59,10 @@ class StackScriptTest(unittest.TestCase):
         # Another port base changes nothing that runs, and the answer says so.
         again = self.up("--port-base", str(base + 10))
         self.assertEqual(again.stdout, told)
-        self.assertEqual(again.stderr, "stack: it runs already, with its own ports; down first to change them\n")
+        self.assertEqual(again.stderr, "warning: it runs already, with its own ports; down first to change them\n")
         fewer = self.up("--workers", "1")
         self.assertEqual(fewer.stdout, told)
-        self.assertEqual(fewer.stderr, "stack: more workers run already; down first to have fewer\n")
+        self.assertEqual(fewer.stderr, "warning: more workers run already; down first to have fewer\n")
         self.assertEqual(self.up("--port-base", str(base), "--workers", "2").stderr, "")
         self.assertEqual(self.running(), first)
         # A dead process is started again, the others go on.
@@ -274,7 +274,7 @@ print([q.name for q in queues.list_queues()])"
                 innocent.kill()
 
     def test_wrong_arguments(self):
-        for arguments, says in ((["--port-base"], "needs a value"), (["--port-base", "70000"], "70000"),
+        for arguments, says in ((["--port-base"], "--port-base"), (["--port-base", "70000"], "70000"),
                                 (["--workers", "many"], "many"), (["--colour", "red"], "--colour")):
             with self.subTest(arguments=arguments):
                 self.assertIn(says, self.stack("up", *arguments, code=2).stderr)
