@@ -56,7 +56,7 @@ struct Transfer {
 /// Returns advice for a person.
 std::string hint_for(CURLcode code, const std::string& setting) {
   if (code == CURLE_COULDNT_CONNECT) {
-    return "; is the stack up, and at this address? scripts/stack status shows its ports; " + setting + " says where";
+    return "; is the stack up, and at this address? tidemark status shows its ports; " + setting + " says where";
   }
   if (code == CURLE_PEER_FAILED_VERIFICATION) return "; --ca-file (TIDEMARK_CA_FILE) names certificates to trust";
   return "";

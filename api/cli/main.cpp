@@ -9,6 +9,7 @@
 #include "api/cli/shard_commands.h"
 #include "api/cli/unknown_words.h"
 #include "common/process/config.h"
+#include "stack/addresses.h"
 
 namespace tidemark::cli {
 namespace {
@@ -33,7 +34,9 @@ int report(const GlobalOptions& options, const Error& error) {
 }
 
 void add_options(CLI::App& app, GlobalOptions& options) {
-  app.add_option("--api", options.api, "URL of the api")->envname("TIDEMARK_API")->capture_default_str();
+  app.add_option("--api", options.api, "URL of the api; without it, that of the stack of --data")
+      ->envname("TIDEMARK_API")
+      ->capture_default_str();
   app.add_option("--token", options.token, "bearer token of the api; without it, what is in DATA/run/token")
       ->envname("TIDEMARK_TOKEN");
   app.add_option("--data", options.data, "data directory of the stack, if it is on this machine")
@@ -48,6 +51,19 @@ void add_options(CLI::App& app, GlobalOptions& options) {
       ->envname("TIDEMARK_CA_FILE");
   app.add_option("--reason", options.reason, "why something is done, for the audit trail");
   app.add_flag("--json", options.json, "print JSON, for scripts");
+}
+
+/// Takes what was not said from a stack that runs on the data directory.
+void find_stack(const CLI::App& app, GlobalOptions& options) {
+  const auto folder = stack::DataFolder::open(options.data);
+  if (!folder || !folder->running(stack::kApi)) return;
+  const auto addresses = stack::addresses_of(*folder, folder->choices());
+  if (app.get_option("--api")->empty()) options.api = addresses.api;
+  if (app.get_option("--table-url")->empty() && app.get_option("--account")->empty()) {
+    options.table = addresses.table;
+    options.account = addresses.account;
+  }
+  if (app.get_option("--ca-file")->empty()) options.ca_file = addresses.certificate;
 }
 
 void add_commands(CLI::App& app, Action& chosen) {
@@ -104,6 +120,7 @@ int run_command(int argc, char** argv) {
   if (!options.json) {
     for (const auto& warning : process::misspelt_variables()) std::cerr << "warning: " << warning << "\n";
   }
+  find_stack(app, options);
   const auto code = chosen(options);
   return code ? *code : report(options, code.error());
 }

@@ -56,7 +56,7 @@ class WithoutStackTest(unittest.TestCase):
         for arguments, setting in ((["--api", NOWHERE, "job", "list"], "--api (TIDEMARK_API) says where"),
                                    (["--table-url", f"{NOWHERE}/x", "table", "list"], "--table-url (TIDEMARK_TABLE_URL) says where")):
             told = self.refused(*arguments, code=1)
-            self.assertIn("is the stack up, and at this address? scripts/stack status shows its ports; " + setting, told)
+            self.assertIn("is the stack up, and at this address? tidemark status shows its ports; " + setting, told)
 
     def test_all_that_is_wrong_with_arguments_is_an_error(self):
         for line in ("job show", "queue spread x", "shards move nosuch 1 x", "job list --limit x", "sas blob --permissions r"):

@@ -83,9 +83,7 @@ class UpTest(unittest.TestCase):
 
     def answers(self):
         """Tells whether the api can use the stores."""
-        listed = subprocess.run([TIDEMARK, "queue", "list", "--data", self.data, "--api", f"http://127.0.0.1:{self.base + 3}"],
-                                capture_output=True, text=True, timeout=60, env=self.environment())
-        return listed.returncode == 0
+        return self.call("queue", "list", code=None).returncode == 0
 
     def test_what_dies_comes_back(self):
         running = self.up()
@@ -189,6 +187,14 @@ class UpTest(unittest.TestCase):
                                capture_output=True, text=True, timeout=60)
         self.assertEqual(shell.stdout, connection)
         self.assertIn(f"$env:AZURE_STORAGE_CONNECTION_STRING = '{connection}'\n", self.call("env", "--shell", "powershell").stdout)
+
+    def test_the_addresses_come_from_the_data_directory(self):
+        """Nothing has to be exported, whatever the ports."""
+        self.call("up", "--detach", "--port-base", str(self.base), "--workers", "0")
+        self.assertIn("TidemarkJobs", self.call("table", "list").stdout)
+        self.assertEqual(self.call("queue", "list").returncode, 0)
+        elsewhere = self.call("queue", "list", code=1, environment={"TIDEMARK_API": "http://127.0.0.1:9"})
+        self.assertIn("cannot reach http://127.0.0.1:9", elsewhere.stderr)
 
     def test_accounts_as_azurite_has_them(self):
         key = "b3duIGtleSBvZiB0aGlzIHRlc3Q="
