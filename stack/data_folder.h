@@ -1,4 +1,4 @@
-// What a data directory tells about the processes of its stack: which run (DATA/run/NAME.pid), what they said when they
+// A data directory as a record of the processes of its stack: which run (DATA/run/NAME.pid), what they said when they
 // were ready (DATA/log/NAME.out), their logs (DATA/log/NAME.log), and the choices of the last start (DATA/run/stack).
 #pragma once
 #include <sys/types.h>

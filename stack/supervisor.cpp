@@ -62,7 +62,7 @@ Supervisor::Supervisor(const DataFolder& folder, const Options& options, CommonL
 void Supervisor::watch(Process process, Running running) {
   auto& watched = watched_.emplace_back();
   watched.process = std::move(process);
-  std::error_code error;  // what was logged at the start says only how it is configured
+  std::error_code error;  // the lines of the start only tell how it is configured
   watched.shown = std::filesystem::file_size(folder_.log(watched.process.name), error);
   watched.running = std::move(running);
   watched.since = Steady::now();

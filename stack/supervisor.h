@@ -43,7 +43,7 @@ class Supervisor {
   /// Returns false if the supervisor has to give up.
   bool note_end(Watched& watched);
   bool revive(Watched& watched);
-  /// Prints what was logged since the last time, by time.
+  /// Prints the lines that were logged since the last time, by time.
   void show_logs();
   std::vector<std::string> new_lines(Watched& watched) const;
   /// Passes on SIGHUP; returns true after SIGTERM or SIGINT.

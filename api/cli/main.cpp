@@ -53,7 +53,7 @@ void add_options(CLI::App& app, GlobalOptions& options) {
   app.add_flag("--json", options.json, "print JSON, for scripts");
 }
 
-/// Takes what was not said from a stack that runs on the data directory.
+/// Takes missing addresses from the stack that runs on the data directory.
 void find_stack(const CLI::App& app, GlobalOptions& options) {
   const auto folder = stack::DataFolder::open(options.data);
   if (!folder || !folder->running(stack::kApi)) return;

@@ -233,8 +233,7 @@ class ServerImpl final : public Server {
     const auto where = endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
     std::string advice = error.message();
     if (error == asio::error::address_in_use) {
-      advice =
-          "the port is in use; stop the other program or choose another with --port (of tidemark up: --port-base)";
+      advice = "the port is in use; stop the other program or choose another with --port (of tidemark up: --port-base)";
     } else if (error == asio::error::access_denied) {
       advice = "permission denied; choose a port above 1023 with --port";
     }
