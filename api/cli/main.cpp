@@ -12,7 +12,17 @@
 #include "stack/addresses.h"
 
 namespace tidemark::cli {
+
+extern const char* const kCommit;  // of the sources; empty if it is unknown
+
 namespace {
+
+/// Returns "tidemark 0.1.0 (commit 1234567890, Release)".
+std::string version() {
+  std::string build = TIDEMARK_BUILD;
+  if (*kCommit != '\0') build = std::string("commit ") + kCommit + ", " + build;
+  return "tidemark " TIDEMARK_VERSION " (" + build + ")";
+}
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.";
@@ -100,7 +110,7 @@ int run_command(int argc, char** argv) {
   app.fallthrough();
   app.get_formatter()->column_width(kHelpColumn);       // set before the subcommands exist, which inherit it
   app.footer(std::string(kOptionsOfAll) + kExitCodes);  // for the subcommands, which inherit it
-  app.set_version_flag("--version", "tidemark " TIDEMARK_VERSION, "print the version and exit");
+  app.set_version_flag("--version", version(), "print the version and exit");
   add_options(app, options);
   Action chosen;
   add_commands(app, chosen);

@@ -167,9 +167,14 @@ Result<asio::ip::address> address_of(const std::string& host) {
   return fail(ErrorCode::kConfigInvalid, "host \"" + host + "\" is not an IP address: use 127.0.0.1, 0.0.0.0 or ::");
 }
 
+ServerOptions with_name(ServerOptions options) {
+  if (options.server_name.empty()) options.server_name = "Tidemark/" TIDEMARK_VERSION;
+  return options;
+}
+
 class ServerImpl final : public Server {
  public:
-  ServerImpl(const ServerOptions& options, Random& random) : context_(options, random) {
+  ServerImpl(const ServerOptions& options, Random& random) : context_(with_name(options), random) {
     for (unsigned i = 0; i < std::max(1U, options.threads); ++i) {
       workers_.push_back(std::make_unique<Worker>(context_));
     }

@@ -1,6 +1,7 @@
 """The house rules that a build does not check: where a library may be used, and formatting. The build checks which
 headers may be included: a library finds the headers of the libraries that it links (cmake/compiler.cmake).
 """
+import json
 import os
 import pathlib
 import re
@@ -9,7 +10,7 @@ import subprocess
 import unittest
 
 TOP = pathlib.Path(os.environ.get("TIDEMARK_SOURCE", pathlib.Path(__file__).parents[2]))
-SOURCES = ["common", "table_store", "queue_service", "blob_store", "jobs", "indexes", "feeds", "workers", "api"]
+SOURCES = ["common", "table_store", "queue_service", "blob_store", "jobs", "indexes", "feeds", "workers", "stack", "api"]
 
 
 def files():
@@ -37,6 +38,12 @@ class Tidy(unittest.TestCase):
                     if re.match(library, included) and not path.startswith(home):
                         wrong.append(f"{path} includes {included}")
         self.assertEqual(wrong, [])
+
+    def test_there_is_one_version(self):
+        project = re.search(r"project\(tidemark VERSION (\S+)", (TOP / "CMakeLists.txt").read_text())[1]
+        described = json.loads((TOP / "api/rest/openapi.json").read_text())["info"]["version"]
+        newest = re.search(r"(?m)^## ([\d.]+)", (TOP / "CHANGELOG.md").read_text())[1]
+        self.assertEqual({described, newest}, {project})
 
     def test_every_header_opens_with_its_purpose_and_is_included_once(self):
         wrong = [path for path, text in files()

@@ -1,0 +1,15 @@
+# Writes the commit of the sources into a file of C++, if it is another one than before: cmake -D SOURCE=... -D FILE=... -P
+find_program(GIT git)
+set(commit "")
+if(GIT)
+  execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=* OUTPUT_VARIABLE commit
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+set(text "namespace tidemark::cli {\nextern const char* const kCommit;\nconst char* const kCommit = \"${commit}\";\n}  // namespace tidemark::cli\n")
+set(before "")
+if(EXISTS ${FILE})
+  file(READ ${FILE} before)
+endif()
+if(NOT before STREQUAL text)
+  file(WRITE ${FILE} "${text}")
+endif()
