@@ -27,7 +27,7 @@ struct ServerOptions {
   Duration transfer_grace = std::chrono::seconds(60);  // how long a peer may be slower than the rate (patience.h)
   std::uint64_t slowest_bytes_per_s = 4096;
   Duration sweep_interval = std::chrono::seconds(1);  // between checks for connections that took too long
-  std::string server_name = {};  // in the header Server; empty: "Tidemark/VERSION"
+  std::string server_name = {};                       // in the header Server; empty: "Tidemark/VERSION"
 };
 
 /// Renders an error that occurs outside the handler: malformed HTTP, headers too large, an exception of the handler.

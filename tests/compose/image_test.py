@@ -47,8 +47,10 @@ class ImageTest(unittest.TestCase):
         wait_until(lambda: answers("curl", "-fsS", "-o", "/dev/null", f"http://127.0.0.1:{self.ports[3]}/readyz"), "an answer")
 
     def test_from_run_to_stop(self):
+        began = time.monotonic()
         self.start()
         self.await_ready()
+        print(f"ready after {time.monotonic() - began:.1f} s", file=sys.stderr)
         self.assertEqual(sorted(self.processes()), sorted(PROGRAMS))
         self.assertEqual(self.execute("id", "-u").strip(), "10001", "not as root")
         tables = TableClient(self.ports[2])
@@ -56,7 +58,7 @@ class ImageTest(unittest.TestCase):
         tables.put("Orders", {"PartitionKey": "a", "RowKey": "b"})
         api = TokenApi(self.ports[3], self.execute("cat", "/data/run/token").strip())
         job = api.submit({"kind": "copy", "source": "Orders", "destination": "Copies", "filter": ""})
-        wait_until(lambda: api.job(job["id"])["state"] == "succeeded", "the job")
+        wait_until(lambda: api.job(job)["state"] == "succeeded", "the job")
         self.assertIn("Copies", self.execute("tidemark", "table", "list"))
         wait_until(lambda: json.loads(run("docker", "inspect", self.name))[0]["State"]["Health"]["Status"] == "healthy", "health")
 
@@ -99,7 +101,7 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(json.loads(run("docker", "inspect", self.name))[0]["State"]["ExitCode"], 0)
         run("docker", "start", self.name)
         self.await_ready()
-        found = {entity["RowKey"] for entity in TableClient(self.ports[2]).scan("Acknowledged")}
+        found = {row_key for _, row_key in TableClient(self.ports[2]).scan("Acknowledged")}
         self.assertEqual([number for number in acknowledged if f"{number:06}" not in found], [])
 
     def test_accounts_as_azurite_has_them(self):
