@@ -34,7 +34,14 @@ public sealed class Host : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        await host.StopAsync();
+        try
+        {
+            await host.StopAsync();
+        }
+        catch (InvalidOperationException error) when (error.Message == "The timer has already been stopped.")
+        {
+            // Functions that blobs trigger share a listener, and each of them stops it.
+        }
         host.Dispose();
     }
 }
@@ -64,8 +71,13 @@ public sealed record Recipe(params Type[] Functions)
             More?.Invoke(jobs);
         })
         // It comes last, so that it is not overridden by variables of the environment.
-        .ConfigureAppConfiguration(configuration => configuration.AddInMemoryCollection(
-            new Dictionary<string, string?>(Names) { ["AzureWebJobsStorage"] = Connection }))
+        .ConfigureAppConfiguration(configuration => configuration.AddInMemoryCollection(new Dictionary<string, string?>(Names)
+        {
+            ["AzureWebJobsStorage"] = Connection,
+            // A program of one's own, which is not in a container of Azure.
+            ["FUNCTIONS_WORKER_RUNTIME"] = "dotnet",
+            ["CONTAINER_NAME"] = "",
+        }))
         .ConfigureLogging(logging =>
         {
             if (Environment.GetEnvironmentVariable("TIDEMARK_FUNCTIONS_LOGS") == "1") logging.SetMinimumLevel(LogLevel.Debug).AddConsole();
