@@ -40,6 +40,7 @@ NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_st
          "Orleans": ["table_store", "queue_service", "blob_store", "ports"],
          "Hosting": ["blob_store"],
          "DurableTask": ["table_store", "queue_service", "blob_store", "killer"],
+         "Legacy/Timers": ["blob_store"],
          "Functions": ["table_store", "queue_service", "blob_store", "killer"],
          "Clients": ["table_store", "queue_service", "blob_store"]}
 PAGE = HERE.parents[1] / "docs" / "clients.md"

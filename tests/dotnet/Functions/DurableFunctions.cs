@@ -12,8 +12,17 @@ public static class Activities
     /// How often `Flaky` was called with each key.
     public static readonly ConcurrentDictionary<string, int> Calls = new();
 
+    static int steps;
+
+    /// How many squares there were.
+    public static int Steps => steps;
+
     [FunctionName(nameof(Square))]
-    public static int Square([ActivityTrigger] int number) => number * number;
+    public static int Square([ActivityTrigger] int number)
+    {
+        Interlocked.Increment(ref steps);
+        return number * number;
+    }
 
     [FunctionName(nameof(Reverse))]
     public static string Reverse([ActivityTrigger] string text) => new([.. text.Reverse()]);

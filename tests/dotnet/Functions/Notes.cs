@@ -10,6 +10,8 @@ public sealed class Notes
     /// What a function does when it has noted something.
     public Func<object, Task> Then { get; set; } = _ => Task.CompletedTask;
 
+    public int Count => notes.Count;
+
     public Task Add(object note)
     {
         notes.Enqueue(note);

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Azure.Storage.Blobs;
 using Azure.Storage.Blobs.Models;
+using Microsoft.Azure.WebJobs;
 using Microsoft.Azure.WebJobs.Host;
 using Microsoft.Azure.WebJobs.Hosting;
 using Microsoft.Extensions.DependencyInjection;
@@ -143,7 +144,6 @@ public sealed class Singletons
         await Client($"{name}-work").SendMessageAsync("something");
         var primary = host.Services.GetRequiredService<IPrimaryHostStateProvider>();
         await Eventually.Holds(async () => await IsLeased("Guard.Work") && await IsLeased("Guard.Listen.Listener") && await IsLeased("host"), "the locks");
-        var taken = host.Notes.Of<string>().Count;
 
         killed.Kill();
         await Client($"{name}-listen").SendMessageAsync("after");
@@ -177,17 +177,19 @@ public sealed class Singletons
     {
         Id = id,
         Names = { ["in"] = name },
-        More = jobs =>
-        {
-            jobs.Services.Configure<SingletonOptions>(options =>
-            {
-                (options.LockPeriod, options.ListenerLockPeriod) = (shortest, shortest);
-                options.LockAcquisitionPollingInterval = TimeSpan.FromMilliseconds(500);
-                options.ListenerLockRecoveryPollingInterval = shortest;
-            });
-            jobs.Services.Configure<PrimaryHostCoordinatorOptions>(options => options.Enabled = true);
-        },
+        More = ShortLocks,
     };
+
+    public static void ShortLocks(IWebJobsBuilder jobs)
+    {
+        jobs.Services.Configure<SingletonOptions>(options =>
+        {
+            (options.LockPeriod, options.ListenerLockPeriod) = (shortest, shortest);
+            options.LockAcquisitionPollingInterval = TimeSpan.FromMilliseconds(500);
+            options.ListenerLockRecoveryPollingInterval = shortest;
+        });
+        jobs.Services.Configure<PrimaryHostCoordinatorOptions>(options => options.Enabled = true);
+    }
 
     async Task<Pair> Two(Type functions)
     {

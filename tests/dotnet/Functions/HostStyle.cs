@@ -1,0 +1,26 @@
+using System.Net;
+using System.Net.Sockets;
+using Azure.Core.Pipeline;
+using Microsoft.Azure.WebJobs;
+using Microsoft.Extensions.Azure;
+
+namespace Tidemark.Tests.Functions;
+
+/// The blob store under a name that begins with the account, as the service has it. With such a name, functions that blobs
+/// trigger also read the logs of the account, and note how far they have seen a container.
+public static class HostStyle
+{
+    public static string Connection { get; } =
+        Stores.Connection.Replace(Stores.Blobs.AbsoluteUri, $"http://{Stores.Account}.blob.localhost:{Stores.Blobs.Port}/");
+
+    /// Lets the host find the name on a machine that does not know it.
+    public static void Use(IWebJobsBuilder jobs) => jobs.Services.AddAzureClients(clients => clients.ConfigureDefaults(options =>
+        options.Transport = new HttpClientTransport(new HttpClient(new SocketsHttpHandler { ConnectCallback = Connect }))));
+
+    static async ValueTask<Stream> Connect(SocketsHttpConnectionContext context, CancellationToken cancellation)
+    {
+        var socket = new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        await socket.ConnectAsync(IPAddress.Loopback, context.DnsEndPoint.Port, cancellation);
+        return new NetworkStream(socket, ownsSocket: true);
+    }
+}
