@@ -64,7 +64,7 @@ public sealed class Kills
         More = jobs =>
         {
             HostStyle.Use(jobs);
-            Singletons.ShortLocks(jobs);
+            Locks.Use(jobs);
         },
     };
 

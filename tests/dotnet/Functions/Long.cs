@@ -29,7 +29,7 @@ public sealed class Long
     {
         var queue = await Make(name);
         var recipe = new Recipe(typeof(Taker)) { Names = { ["in"] = name } };
-        var killed = await ProcessOfAHost.Start(recipe);
+        using var killed = await ProcessOfAHost.Start(recipe);
         await queue.SendMessageAsync("orphan");
         await killed.Says($"{new Taken("orphan", 1)}");
         var clock = Stopwatch.StartNew();

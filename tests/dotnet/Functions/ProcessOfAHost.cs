@@ -15,7 +15,7 @@ public static class ProcessOfAHost
     /// What such a process does.
     public static async Task<int> Run(Type functions, string id, string name)
     {
-        var recipe = Singletons.Locking(functions, id, name);
+        var recipe = Locks.Recipe(functions, id, name);
         recipe.Notes.Then = note =>
         {
             Console.WriteLine(note);

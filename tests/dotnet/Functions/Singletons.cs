@@ -1,8 +1,6 @@
 using System.Diagnostics;
 using Azure.Storage.Blobs;
 using Azure.Storage.Blobs.Models;
-using Microsoft.Azure.WebJobs;
-using Microsoft.Azure.WebJobs.Host;
 using Microsoft.Azure.WebJobs.Hosting;
 using Microsoft.Extensions.DependencyInjection;
 using static Tidemark.Tests.Functions.QueuesOfCases;
@@ -12,7 +10,6 @@ namespace Tidemark.Tests.Functions;
 /// Locks of functions and of hosts, which are leases of blobs.
 public sealed class Singletons
 {
-    static readonly TimeSpan shortest = TimeSpan.FromSeconds(15);
     readonly string name = Stores.FreshName("s");
 
     [Fact]
@@ -67,7 +64,7 @@ public sealed class Singletons
     [Fact]
     public async Task A_lock_is_a_lease_that_says_who_has_it()
     {
-        await using var host = await Host.Start(Locking(typeof(Guard), name, name));
+        await using var host = await Host.Start(Locks.Recipe(typeof(Guard), name, name));
         BlobProperties held = null!;
         host.Notes.Then = async _ => held = await Lock("Guard.Hold").GetPropertiesAsync();
         await host.Call<Guard>(nameof(Guard.Hold), new { word = "mine" });
@@ -87,7 +84,7 @@ public sealed class Singletons
             if (note is "first")
             {
                 first.SetResult();
-                await Eventually.Holds(() => Task.FromResult(clock.Elapsed > shortest + TimeSpan.FromSeconds(3)), "an end");
+                await Eventually.Holds(() => Task.FromResult(clock.Elapsed > Locks.Shortest + TimeSpan.FromSeconds(3)), "an end");
                 Assert.Null(second);
             }
             else second = clock.Elapsed;
@@ -96,7 +93,7 @@ public sealed class Singletons
         await first.Task;
         await hosts.Other.Call<Guard>(nameof(Guard.Hold), new { word = "second" });
         await holding;
-        Assert.True(second > shortest);
+        Assert.True(second > Locks.Shortest);
     }
 
     [Fact]
@@ -122,8 +119,8 @@ public sealed class Singletons
     public async Task Another_host_listens_when_the_one_that_listened_has_stopped()
     {
         var queue = await Make(name);
-        var listening = await Host.Start(Locking(typeof(Listener), name, name));
-        await using var other = await Host.Start(Locking(typeof(Listener), name, name));
+        var listening = await Host.Start(Locks.Recipe(typeof(Listener), name, name));
+        await using var other = await Host.Start(Locks.Recipe(typeof(Listener), name, name));
         for (var number = 0; number < 20; number++) await queue.SendMessageAsync($"{number}");
         await listening.Notes.Until<string>(20);
         Assert.Empty(other.Notes.Of<string>());
@@ -135,21 +132,23 @@ public sealed class Singletons
     [Fact]
     public async Task Another_host_has_the_locks_of_one_that_was_killed_when_they_have_expired()
     {
-        await Task.WhenAll(Make($"{name}-work"), Make($"{name}-listen"));
-        var recipe = Locking(typeof(Guard), name, name);
-        var killed = await ProcessOfAHost.Start(recipe);
-        await using var host = await Host.Start(recipe);
-        await Client($"{name}-listen").SendMessageAsync("before");
+        var (work, listen) = (await Make($"{name}-work"), await Make($"{name}-listen"));
+        var recipe = Locks.Recipe(typeof(Guard), name, name);
+        using var killed = await ProcessOfAHost.Start(recipe);
+        await listen.SendMessageAsync("before");
         await killed.Says("hears before");
-        await Client($"{name}-work").SendMessageAsync("something");
-        var primary = host.Services.GetRequiredService<IPrimaryHostStateProvider>();
-        await Eventually.Holds(async () => await IsLeased("Guard.Work") && await IsLeased("Guard.Listen.Listener") && await IsLeased("host"), "the locks");
+        await work.SendMessageAsync("something");
+        await killed.Says("works on something");
+        await Eventually.Holds(() => IsLeased("host"), "a primary host");
+        await using var host = await Host.Start(recipe);
+        Assert.True(await IsLeased("Guard.Work") && await IsLeased("Guard.Listen.Listener"));
 
         killed.Kill();
-        await Client($"{name}-listen").SendMessageAsync("after");
-        await Client($"{name}-work").SendMessageAsync("something else");
+        await listen.SendMessageAsync("after");
+        await work.SendMessageAsync("something else");
         await Eventually.Holds(() => Task.FromResult(host.Notes.Of<string>().Contains("hears after")), "the other host listens");
         await Eventually.Holds(() => Task.FromResult(host.Notes.Of<string>().Contains("works on something else")), "the other host works");
+        var primary = host.Services.GetRequiredService<IPrimaryHostStateProvider>();
         await Eventually.Holds(() => Task.FromResult(primary.IsPrimary), "the other host is the primary one");
 
         async Task<bool> IsLeased(string what)
@@ -162,38 +161,19 @@ public sealed class Singletons
     [Fact]
     public async Task One_host_is_the_primary_one_and_another_when_it_has_stopped()
     {
-        var one = await Host.Start(Locking(typeof(Guard), name, name));
+        var one = await Host.Start(Locks.Recipe(typeof(Guard), name, name));
         var first = one.Services.GetRequiredService<IPrimaryHostStateProvider>();
         await Eventually.Holds(() => Task.FromResult(first.IsPrimary), "a primary host");
-        await using var other = await Host.Start(Locking(typeof(Guard), name, name));
+        await using var other = await Host.Start(Locks.Recipe(typeof(Guard), name, name));
         var second = other.Services.GetRequiredService<IPrimaryHostStateProvider>();
         Assert.False(second.IsPrimary);
         await one.DisposeAsync();
         await Eventually.Holds(() => Task.FromResult(second.IsPrimary), "another primary host");
     }
 
-    /// A host whose locks last as short as possible.
-    public static Recipe Locking(Type functions, string id, string name) => new(functions)
-    {
-        Id = id,
-        Names = { ["in"] = name },
-        More = ShortLocks,
-    };
-
-    public static void ShortLocks(IWebJobsBuilder jobs)
-    {
-        jobs.Services.Configure<SingletonOptions>(options =>
-        {
-            (options.LockPeriod, options.ListenerLockPeriod) = (shortest, shortest);
-            options.LockAcquisitionPollingInterval = TimeSpan.FromMilliseconds(500);
-            options.ListenerLockRecoveryPollingInterval = shortest;
-        });
-        jobs.Services.Configure<PrimaryHostCoordinatorOptions>(options => options.Enabled = true);
-    }
-
     async Task<Pair> Two(Type functions)
     {
-        var recipe = Locking(functions, name, name);
+        var recipe = Locks.Recipe(functions, name, name);
         return new(await Host.Start(recipe), await Host.Start(recipe));
     }
 

@@ -5,7 +5,7 @@ namespace Tidemark.Tests.Shared;
 
 /// This program once more, with arguments of its own, in a process that a case can kill. It ends when its input ends, so it
 /// does not outlive the cases.
-public sealed class OtherProcess
+public sealed class OtherProcess : IDisposable
 {
     readonly Process process;
 
@@ -33,6 +33,8 @@ public sealed class OtherProcess
         process.Kill();
         process.WaitForExit();
     }
+
+    public void Dispose() => Kill();
 
     /// What such a process waits for.
     public static Task<string> EndOfInput() => Console.In.ReadToEndAsync();
