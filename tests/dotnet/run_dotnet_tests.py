@@ -74,7 +74,8 @@ def check_sdk():
 
 def state_of(project):
     """Hashes everything that a build of the project reads."""
-    texts = [*HERE.glob("Directory.*"), *HERE.glob("Shared/**/*.cs"), *(HERE / project).glob("*.cs*")]
+    texts = [*HERE.glob("Directory.*"), *HERE.glob("Shared/**/*.cs"), *(HERE / project).glob("*.cs*"),
+             *(HERE / project).parent.glob("Cases/*.cs")]
     digest = hashlib.sha256(program_of_the_page()[0].encode() if project == "Clients" else b"")
     for path in sorted(texts):
         digest.update(f"{path.relative_to(HERE)}\0".encode() + path.read_bytes() + b"\0")

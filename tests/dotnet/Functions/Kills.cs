@@ -72,7 +72,7 @@ public sealed class Kills
     {
         if (note is not AloneWith) return;
         mostAlone = Math.Max(mostAlone, Interlocked.Increment(ref alone));
-        await Task.Yield();
+        await Task.Delay(20);
         Interlocked.Decrement(ref alone);
     }
 

@@ -1,6 +1,8 @@
 using System.Diagnostics;
+using System.Text.Json;
 using Azure.Storage.Blobs;
 using Azure.Storage.Blobs.Models;
+using Microsoft.Azure.WebJobs.Host.Scale;
 using Microsoft.Azure.WebJobs.Hosting;
 using Microsoft.Extensions.DependencyInjection;
 using static Tidemark.Tests.Functions.QueuesOfCases;
@@ -169,6 +171,21 @@ public sealed class Singletons
         Assert.False(second.IsPrimary);
         await one.DisposeAsync();
         await Eventually.Holds(() => Task.FromResult(second.IsPrimary), "another primary host");
+    }
+
+    [Fact]
+    public async Task The_primary_host_stores_how_many_calls_at_once_suit_a_function()
+    {
+        var queue = await Make(name);
+        await using var host = await Host.Start(Locks.Recipe(typeof(Taker), name, name) with
+        {
+            More = jobs => jobs.Services.Configure<ConcurrencyOptions>(options => options.DynamicConcurrencyEnabled = true),
+        });
+        await queue.SendMessageAsync("work");
+        await Empty(queue);
+        var stored = new BlobClient(Stores.Connection, Host.Hosts, $"concurrency/{name}/concurrencyStatus.json");
+        await Eventually.Holds(async () => await stored.ExistsAsync() && JsonDocument.Parse((await stored.DownloadContentAsync()).Value.Content)
+            .RootElement.GetProperty("FunctionSnapshots").EnumerateObject().Any(function => function.Name.EndsWith("Taker.Take")), "what it has learned");
     }
 
     async Task<Pair> Two(Type functions)

@@ -1,6 +1,6 @@
 using System.Collections.Concurrent;
 
-namespace Tidemark.Tests.Functions;
+namespace Tidemark.Tests.Shared;
 
 /// What functions have noted, and what a case wants them to do then.
 public sealed class Notes
