@@ -189,22 +189,29 @@ public sealed class Blobs
     }
 
     [Fact]
-    public async Task A_host_logs_the_writes_of_an_account_whose_name_is_in_the_url_and_notes_what_it_has_seen()
+    public async Task A_host_logs_the_writes_of_an_account_whose_name_is_in_the_url_and_reads_the_logs()
     {
         var box = await Make();
         await Upload(box, "x", "early");
-        var recipe = Recipe(typeof(Finder)) with { Connection = HostStyle.Connection, More = HostStyle.Use };
-        await using var host = await Host.Start(recipe);
+        var recipe = Recipe(typeof(Finder)) with { Connection = HostStyle.Connection };
+        await using var host = await Host.Start(recipe with { More = jobs =>
+        {
+            HostStyle.Use(jobs);
+            HostStyle.NoteLogScans(jobs, recipe.Notes);
+        } });
         await host.Notes.Until<Found>(1);
         var logging = (await service.GetPropertiesAsync()).Value.Logging;
         Assert.True(logging is { Write: true, RetentionPolicy: { Enabled: true, Days: 7 } });
-        // It looks into $logs and the container every ten seconds, and would have ended if it could not.
         await Upload(box, "y", "late");
         Assert.Equal(["early", "late"], (await host.Notes.Until<Found>(2)).Select(found => found.Text));
+        Assert.Equal(name, (await host.Notes.Until<FoundInLogs>(1))[0].Container);
+
+        // It also lists the container, and notes how far it has seen it.
         var seen = service.GetBlobContainerClient(Host.Hosts).GetBlobClient($"blobscaninfo/{recipe.Id}/{Stores.Account}/{name}/scanInfo");
         var late = (await box.GetBlobClient("y").GetPropertiesAsync()).Value.LastModified;
         await Eventually.Holds(async () => await seen.ExistsAsync() && JsonDocument.Parse((await seen.DownloadContentAsync()).Value.Content).RootElement
             .GetProperty("LatestScan").GetDateTimeOffset() == late.AddMilliseconds(-1), "what it has seen");
+        Assert.Equal(2, host.Notes.Of<Found>().Count);
     }
 
     Recipe Recipe(Type functions) => new(functions) { Names = { ["box"] = name, ["in"] = name } };

@@ -8,7 +8,7 @@ using Tidemark.Tests.Functions;
 
 [assembly: AssemblyFixture(typeof(SharedHub))]
 // The cases wait for most of their time.
-[assembly: Xunit.v3.Parallelization(Mode = Xunit.Sdk.ParallelMode.All, MaxThreads = 16)]
+[assembly: Xunit.v3.Parallelization(Mode = Xunit.Sdk.ParallelMode.All, MaxThreads = 24)]
 
 namespace Tidemark.Tests.Functions;
 
