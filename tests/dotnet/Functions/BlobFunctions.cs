@@ -73,8 +73,8 @@ public sealed class Librarian(Notes notes)
 public sealed class Writer(Notes notes)
 {
     [NoAutomaticTrigger]
-    public async Task Write(int length, [Blob("%box%/stream", FileAccess.Write)] Stream stream, [Blob("%box%/text", FileAccess.Write)] TextWriter text,
-        [Blob("%box%/client")] BlobClient client)
+    public async Task Write(int length, [Blob("%box%/stream", FileAccess.Write)] Stream stream,
+        [Blob("%box%/text", FileAccess.Write)] TextWriter text, [Blob("%box%/client")] BlobClient client)
     {
         await stream.WriteAsync(Stores.Bytes(length));
         await text.WriteAsync("text ä");

@@ -19,13 +19,15 @@ public sealed class Blobs
     public async Task Blobs_with_any_name_are_found_once_and_have_receipts()
     {
         var box = await Make();
-        string[] names = ["plain.txt", "folder/sub.folder/ä ö", "100%", "a+b c", "quote'd \"x\"", "#1?x=y&z", "semi;colon,comma", "世界 \U0001F30A", "%41"];
+        string[] names =
+            ["plain.txt", "folder/sub.folder/ä ö", "100%", "%41", "a+b c", "quote'd \"x\"", "#1?x=y&z", "semi;colon,comma", "世界 \U0001F30A"];
         foreach (var each in names) await Upload(box, each, each);
         var recipe = Recipe(typeof(Finder));
         await using var host = await Host.Start(recipe);
         var found = await host.Notes.Until<Found>(names.Length);
-        Assert.Equal(names.Select(each => new Found(each, each)).OrderBy(each => each.Name, StringComparer.Ordinal), found.OrderBy(each => each.Name, StringComparer.Ordinal));
-        await Eventually.Holds(async () => (await Receipts(recipe)).Count(receipt => !receipt.Metadata.ContainsKey("Incomplete")) == names.Length, "receipts");
+        Assert.Equal(names.Select(each => (each, each)).Order(), found.Select(each => (each.Name, each.Text)).Order());
+        await Eventually.Holds(async () =>
+            (await Receipts(recipe)).Count(receipt => !receipt.Metadata.ContainsKey("Incomplete")) == names.Length, "receipts");
         var tag = (await box.GetBlobClient("a+b c").GetPropertiesAsync()).Value.ETag;
         Assert.Single(await Receipts(recipe), receipt => receipt.Name.EndsWith($"/{tag}/{name}/a+b c"));
     }
@@ -170,7 +172,7 @@ public sealed class Blobs
         await host.Call<Writer>(nameof(Writer.WriteOut));
         var box = service.GetBlobContainerClient(name);
         Assert.Equal(Stores.Bytes(length), (await Download(box, "stream")).ToArray());
-        Assert.Equal(("text ä", "client ä", "out ä"), ($"{await Download(box, "text")}", $"{await Download(box, "client")}", $"{await Download(box, "out")}"));
+        foreach (var each in (string[])["text", "client", "out"]) Assert.Equal($"{each} ä", $"{await Download(box, each)}");
         Assert.Equal([1, 2, 3], (await Download(box, "bytes")).ToArray());
         Assert.False(await box.GetBlobClient("nothing").ExistsAsync());
         // The host notes which run of which function has written a blob.
@@ -209,8 +211,8 @@ public sealed class Blobs
         // It also lists the container, and notes how far it has seen it.
         var seen = service.GetBlobContainerClient(Host.Hosts).GetBlobClient($"blobscaninfo/{recipe.Id}/{Stores.Account}/{name}/scanInfo");
         var late = (await box.GetBlobClient("y").GetPropertiesAsync()).Value.LastModified;
-        await Eventually.Holds(async () => await seen.ExistsAsync() && JsonDocument.Parse((await seen.DownloadContentAsync()).Value.Content).RootElement
-            .GetProperty("LatestScan").GetDateTimeOffset() == late.AddMilliseconds(-1), "what it has seen");
+        await Eventually.Holds(async () => await seen.ExistsAsync() && JsonDocument.Parse((await seen.DownloadContentAsync()).Value.Content)
+            .RootElement.GetProperty("LatestScan").GetDateTimeOffset() == late.AddMilliseconds(-1), "what it has seen");
         Assert.Equal(2, host.Notes.Of<Found>().Count);
     }
 
@@ -221,24 +223,25 @@ public sealed class Blobs
     static Task Upload(BlobContainerClient box, string blob, string text) =>
         box.GetBlobClient(blob).UploadAsync(BinaryData.FromString(text), overwrite: true);
 
-    static async Task<BinaryData> Download(BlobContainerClient box, string blob) => (await box.GetBlobClient(blob).DownloadContentAsync()).Value.Content;
+    static async Task<BinaryData> Download(BlobContainerClient box, string blob) =>
+        (await box.GetBlobClient(blob).DownloadContentAsync()).Value.Content;
 
     /// Waits for the second after the one in which the blob was changed: a scan knows the time of the newest blob that it has
     /// seen, and times of blobs are whole seconds.
-    static async Task NextSecond(BlobClient blob)
+    static Task NextSecond(BlobClient blob) => Eventually.Holds(async () =>
     {
-        await Eventually.Holds(async () =>
-        {
-            var answer = await blob.GetPropertiesAsync();
-            return answer.GetRawResponse().Headers.Date > answer.Value.LastModified;
-        }, "the next second");
-    }
+        var answer = await blob.GetPropertiesAsync();
+        return answer.GetRawResponse().Headers.Date > answer.Value.LastModified;
+    }, "the next second");
 
     async Task<List<BlobItem>> Receipts(Recipe recipe)
     {
         var receipts = new List<BlobItem>();
         var hosts = service.GetBlobContainerClient(Host.Hosts);
-        await foreach (var receipt in hosts.GetBlobsAsync(BlobTraits.Metadata, BlobStates.None, $"blobreceipts/{recipe.Id}/", default)) receipts.Add(receipt);
+        await foreach (var receipt in hosts.GetBlobsAsync(BlobTraits.Metadata, BlobStates.None, $"blobreceipts/{recipe.Id}/", default))
+        {
+            receipts.Add(receipt);
+        }
         return receipts;
     }
 

@@ -35,7 +35,8 @@ public sealed class Flows(SharedHub shared)
     [Fact]
     public async Task An_event_ends_the_wait_and_a_timer_ends_it_without_one()
     {
-        var (answered, unanswered) = (await Hub.StartRunning(nameof(Orchestrations.Approval), 600_000), await Hub.Start(nameof(Orchestrations.Approval), 300));
+        var unanswered = await Hub.Start(nameof(Orchestrations.Approval), 300);
+        var answered = await Hub.StartRunning(nameof(Orchestrations.Approval), 600_000);
         await Hub.Client.RaiseEventAsync(answered, "other", "no");
         await Hub.Client.RaiseEventAsync(answered, "word", "yes");
         Assert.Equal("yes", await Hub.Result<string>(answered));
@@ -97,7 +98,10 @@ public sealed class Flows(SharedHub shared)
     public async Task Dozens_of_instances_side_by_side_all_end_with_their_own_results()
     {
         var instances = await Task.WhenAll(Enumerable.Range(1, 12).Select(number => Hub.Start(nameof(Orchestrations.Journey), number)));
-        for (var number = 1; number <= 12; number++) Assert.Equal(Orchestrations.ExpectedOfJourney(number), await Hub.Result<int>(instances[number - 1]));
+        for (var number = 1; number <= 12; number++)
+        {
+            Assert.Equal(Orchestrations.ExpectedOfJourney(number), await Hub.Result<int>(instances[number - 1]));
+        }
     }
 
     [Theory]

@@ -27,7 +27,7 @@ public sealed class Hub : IAsyncDisposable
         clients = new ServiceCollection().AddLogging()
             .AddSingleton<IConfiguration>(new ConfigurationBuilder().AddInMemoryCollection([new("Storage", Stores.Connection)]).Build())
             .AddDurableClientFactory().Configure<DurableTaskOptions>(Configure).BuildServiceProvider();
-        Client = clients.GetRequiredService<IDurableClientFactory>().CreateClient(new DurableClientOptions { ConnectionName = "Storage", TaskHub = Name });
+        Client = clients.GetRequiredService<IDurableClientFactory>().CreateClient(new() { ConnectionName = "Storage", TaskHub = Name });
     }
 
     public string Name { get; } = Stores.FreshName("Hub");

@@ -17,9 +17,11 @@ public sealed class Long
         var recipe = new Recipe(typeof(Taker)) { Names = { ["in"] = name } };
         await using Host one = await Host.Start(recipe), other = await Host.Start(recipe);
         var clock = Stopwatch.StartNew();
-        recipe.Notes.Then = _ => Eventually.Holds(() => Task.FromResult(clock.Elapsed > taken + TimeSpan.FromSeconds(45)), "the end", limitSeconds: 900);
+        recipe.Notes.Then = _ => Eventually.Holds(
+            () => Task.FromResult(clock.Elapsed > taken + TimeSpan.FromSeconds(45)), "the end", limitSeconds: 900);
         await queue.SendMessageAsync("long");
-        await Eventually.Holds(async () => (await queue.GetPropertiesAsync()).Value.ApproximateMessagesCount == 0, "the message is done", limitSeconds: 900);
+        await Eventually.Holds(
+            async () => (await queue.GetPropertiesAsync()).Value.ApproximateMessagesCount == 0, "the message is done", limitSeconds: 900);
         Assert.Equal(new Taken("long", 1), Assert.Single(recipe.Notes.Of<Taken>()));
         Assert.True(clock.Elapsed > taken);
     }

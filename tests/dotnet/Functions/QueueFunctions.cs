@@ -65,7 +65,8 @@ public sealed class Sender(Notes notes)
 {
     [NoAutomaticTrigger]
     [return: Queue("%out%-returned")]
-    public async Task<string> Send(string text, [Queue("%out%-collected")] IAsyncCollector<Order> collected, [Queue("%out%-client")] QueueClient client)
+    public async Task<string> Send(
+        string text, [Queue("%out%-collected")] IAsyncCollector<Order> collected, [Queue("%out%-client")] QueueClient client)
     {
         await client.CreateIfNotExistsAsync();
         await client.SendMessageAsync($"client {text}");

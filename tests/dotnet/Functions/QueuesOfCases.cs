@@ -35,7 +35,8 @@ public static class QueuesOfCases
     {
         var queue = Client(name, encoding);
         QueueMessage? message = null;
-        await Eventually.Holds(async () => await queue.ExistsAsync() && (message = await queue.ReceiveMessageAsync()) is not null, $"a message in {name}");
+        await Eventually.Holds(
+            async () => await queue.ExistsAsync() && (message = await queue.ReceiveMessageAsync()) is not null, $"a message in {name}");
         return message!.Body.ToString();
     }
 

@@ -31,7 +31,10 @@ public sealed class Singletons
     public async Task Scopes_have_locks_of_their_own()
     {
         var queue = await Make(name);
-        foreach (var region in (string[])["north", "north", "south"]) await queue.SendMessageAsync(BinaryData.FromObjectAsJson(new Order { Region = region }));
+        foreach (var region in (string[])["north", "north", "south"])
+        {
+            await queue.SendMessageAsync(BinaryData.FromObjectAsJson(new Order { Region = region }));
+        }
         await using var hosts = await Two(typeof(AloneInRegion));
         var (both, working) = (new TaskCompletionSource(), new HashSet<string>());
         var twice = false;
