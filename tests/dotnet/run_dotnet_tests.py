@@ -32,14 +32,16 @@ import stack  # noqa: E402
 SKIPPED = 77
 SDK = 10
 STORES = {"table_store": "TIDEMARK_TABLE_URL", "queue_service": "TIDEMARK_QUEUE_URL", "blob_store": "TIDEMARK_BLOB_URL"}
-# A project and the stores that it needs; "bearer" adds stores that speak HTTPS and take bearer tokens, and "ports" free
-# ports for servers of the cases.
+# A project and the stores that it needs; "bearer" adds stores that speak HTTPS and take bearer tokens, "ports" free
+# ports for servers of the cases, and "worker" a worker that puts the logs of requests into $logs.
 NEEDS = {"Tables": ["table_store"], "BlobsAndQueues": ["queue_service", "blob_store", "bearer"],
          "Legacy/Cosmos": ["table_store"], "Legacy/Windows": ["table_store", "queue_service", "blob_store"],
          "Legacy/Storage11": ["queue_service", "blob_store"],
          "Orleans": ["table_store", "queue_service", "blob_store", "ports"],
          "Hosting": ["blob_store"],
          "DurableTask": ["table_store", "queue_service", "blob_store", "killer"],
+         "Legacy/Timers": ["blob_store"],
+         "Functions": ["table_store", "queue_service", "blob_store", "killer", "worker"],
          "Clients": ["table_store", "queue_service", "blob_store"]}
 PAGE = HERE.parents[1] / "docs" / "clients.md"
 PROGRAM_AND_OUTPUT = re.compile(r"^```csharp\n(.*?)^```\n\n```text\n(.*?)^```\n", re.M | re.S)
@@ -72,7 +74,8 @@ def check_sdk():
 
 def state_of(project):
     """Hashes everything that a build of the project reads."""
-    texts = [*HERE.glob("Directory.*"), *HERE.glob("Shared/**/*.cs"), *(HERE / project).glob("*.cs*")]
+    texts = [*HERE.glob("Directory.*"), *HERE.glob("Shared/**/*.cs"), *(HERE / project).glob("*.cs*"),
+             *(HERE / project).parent.glob("Cases/*.cs")]
     digest = hashlib.sha256(program_of_the_page()[0].encode() if project == "Clients" else b"")
     for path in sorted(texts):
         digest.update(f"{path.relative_to(HERE)}\0".encode() + path.read_bytes() + b"\0")
@@ -194,7 +197,7 @@ def run_cases(program, settings, stores, arguments):
 
 def storm(stores, cases):
     """Kills a store and starts it again, one after another, until the cases have ended."""
-    for name in itertools.cycle(list(stores.children)):
+    for name in itertools.cycle([name for name in stores.children if name in STORES]):
         with contextlib.suppress(subprocess.TimeoutExpired):
             cases.wait(STORM_PAUSE_S)
             return
@@ -205,7 +208,9 @@ def run(project, program, arguments):
     needs = NEEDS[project]
     names = [name for name in needs if name in STORES]
     with tempfile.TemporaryDirectory(prefix="tm") as directory, stack.Stack() as stores, stack.Stack() as secured:
-        start(stores, names)
+        start(stores, names, *(["--analytics-flush-s", "1"] if "worker" in needs else []))
+        if "worker" in needs:
+            stores.start_worker("worker", "--analytics-collect-s", "1")
         settings = {STORES[name]: url_of(stores, name, "http://127.0.0.1") for name in names}
         if "ports" in needs:
             settings["TIDEMARK_PORTS"] = " ".join(str(stack.free_port()) for _ in range(PORTS))

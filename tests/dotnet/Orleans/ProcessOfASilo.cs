@@ -1,34 +1,17 @@
-using System.Diagnostics;
 using Microsoft.Extensions.Hosting;
 
 namespace Tidemark.Tests.Silos;
 
-/// A silo in a process of its own. It leaves the cluster when its input ends, so it does not outlive the cases.
-public sealed class ProcessOfASilo
+/// A silo in a process of its own.
+public static class ProcessOfASilo
 {
     const string Ready = "ready";
-    readonly Process process;
 
-    ProcessOfASilo(Process process) => this.process = process;
-
-    public static async Task<ProcessOfASilo> Start(Silo silo)
+    public static async Task<OtherProcess> Start(Silo silo)
     {
-        var start = new ProcessStartInfo("dotnet", [typeof(Program).Assembly.Location, Program.SiloWord, silo.Cluster, silo.Name, $"{silo.Port}"])
-        {
-            RedirectStandardInput = true,
-            RedirectStandardOutput = true,
-        };
-        var started = new ProcessOfASilo(Process.Start(start)!);
-        Assert.Equal(Ready, await started.process.StandardOutput.ReadLineAsync());
-        return started;
-    }
-
-    /// Ends it with SIGKILL.
-    public void Kill()
-    {
-        if (process.HasExited) return;
-        process.Kill();
-        process.WaitForExit();
+        var process = new OtherProcess(Program.SiloWord, silo.Cluster, silo.Name, $"{silo.Port}");
+        await process.Says(Ready);
+        return process;
     }
 
     /// What such a process does.
@@ -37,7 +20,7 @@ public sealed class ProcessOfASilo
         using var host = silo.Build();
         await host.StartAsync();
         Console.WriteLine(Ready);
-        await Console.In.ReadToEndAsync();
+        await OtherProcess.EndOfInput();
         await host.StopAsync();
         return 0;
     }

@@ -17,7 +17,7 @@ public static class Ports
 public sealed class Cluster : IAsyncDisposable
 {
     readonly List<IHost> hosts = [];
-    readonly List<ProcessOfASilo> processes = [];
+    readonly List<OtherProcess> processes = [];
 
     public string Id { get; } = Stores.FreshName("c");
 
@@ -31,7 +31,7 @@ public sealed class Cluster : IAsyncDisposable
         return host;
     }
 
-    public async Task<ProcessOfASilo> StartProcess(string name, int port)
+    public async Task<OtherProcess> StartProcess(string name, int port)
     {
         var process = await ProcessOfASilo.Start(new Silo(Id, name, port));
         processes.Add(process);
