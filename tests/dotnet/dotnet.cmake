@@ -19,8 +19,7 @@ foreach(project Cosmos Windows Storage11)
   string(TOLOWER ${project} suite)
   tidemark_dotnet_test(legacy_${suite} Legacy/${project} COST 40)
 endforeach()
-# It stays in the night until its cases with events have been green many times in a row.
-tidemark_dotnet_test(durable_task DurableTask NIGHT COST 60)
+tidemark_dotnet_test(durable_task DurableTask COST 60)
 # Orchestrations while stores are killed.
 tidemark_dotnet_test(durable_task_kills DurableTask NIGHT SERIAL ARGUMENTS -trait Night=*)
 # The program of docs/clients.md.
