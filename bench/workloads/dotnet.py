@@ -4,6 +4,7 @@ process, which takes its share of the cores.
 from harness.dotnet_load import dotnet_load
 from harness.workload import Aspect, Expectation, Subject, Workload
 from systems.azurite import Azurite
+from systems.nothing import Nothing
 from systems.tidemark import TidemarkStores
 
 SYSTEMS = (TidemarkStores, Azurite)
@@ -54,7 +55,7 @@ class Sequence(Workload):
 
 class QueueTrigger(Workload):
     name, unit = "queue-trigger", "messages/s"
-    title = ("WebJobs: a queue of --messages (5,000) and a function that does nothing, from its first call to its last; with the batches of "
+    title = ("WebJobs: a queue of --messages (2,000) and a function that does nothing, from its first call to its last; with the batches of "
              "the framework (16), and with its largest (32, and the next when 128 are left)")
     subjects = subjects(default={}, large_batches={"batch": 32, "threshold": 128})
     expectations = beside_azurite(subjects, None, 0)
@@ -77,8 +78,11 @@ class Grains(Workload):
 
 class TableBatches(Workload):
     name, unit = "table-batches", "entities/s"
-    title = "Azure.Data.Tables: group transactions of 100 new entities of 1 KiB; one after another, and 8 at a time"
-    subjects = subjects(default={"parallel": 1}, **{"8_at_a_time": {"parallel": 8}})
+    title = ("Azure.Data.Tables: group transactions of 100 new entities of 1 KiB; one after another, and 8 at a time; and the same "
+             "without a server, answered within the client")
+    subjects = [*subjects(default={"parallel": 1}, **{"8_at_a_time": {"parallel": 8}}),
+                Subject("client alone", Nothing, {"parallel": 1, "alone": True}),
+                Subject("client alone, 8 at a time", Nothing, {"parallel": 8, "alone": True})]
     expectations = beside_azurite(subjects, ">=", 10)
     aspects = aspects(name)
 
