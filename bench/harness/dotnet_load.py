@@ -14,8 +14,8 @@ def connection_string(system):
 
 
 def dotnet_load(system, workload, **settings):
-    """`value` is the rate. The details say how many cores the client and the system used meanwhile, and how long the client waited
-    for the answer to a request."""
+    """`value` is the rate. The details have the processor time of the client and of the system for one unit, and how long the client
+    waited for the answer to a request."""
     words = [workload, *(word for name, value in settings.items() for word in (f"--{name}", str(value)))]
     environment = os.environ | {"AZURE_STORAGE_CONNECTION_STRING": connection_string(system), "DOTNET_NOLOGO": "1"}
     used, result, lines = None, None, []
@@ -35,7 +35,6 @@ def dotnet_load(system, workload, **settings):
             raise
     if load.returncode != 0 or result is None:
         raise RuntimeError(f"the load client failed at {workload} on {system.name}: {''.join(lines)}")
-    seconds = result["measured_s"]
-    detail = result | {"client_cores": result["client_cpu_s"] / seconds, "server_cores": used / seconds}
+    client_us, server_us = (round(seconds / result["units"] * 1e6, 2) for seconds in (result["client_cpu_s"], used))
     return Measurement(result["units"] / result["seconds"], result["errors"], result["p50_ms"], result["p99_ms"],
-                       " ".join(["Load", *words]), detail, round(used / result["units"] * 1e6, 2))
+                       " ".join(["Load", *words]), result | {"client_us": client_us, "server_us": server_us}, server_us)

@@ -90,7 +90,7 @@ DOTNET_LOAD = os.path.join(DOTNET_BUILD, "bin", "Load", "release", "Load.dll")
 
 
 def dotnet_load():
-    """Builds the load client in C#, of which only what has changed is compiled."""
+    """Builds the load client in C# if a source has changed."""
     if not shutil.which("dotnet"):
         raise RuntimeError("dotnet is missing; the .NET 10 SDK has it")
     # No server stays behind after the build, which would take time from the measurements.

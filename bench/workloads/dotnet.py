@@ -23,8 +23,8 @@ def beside_azurite(found, comparison, limit):
 
 
 def aspects(name):
-    return [Aspect(f"{name}-client", "cores that the client used meanwhile", "cores", "client_cores", []),
-            Aspect(f"{name}-server", "cores that the system used meanwhile", "cores", "server_cores", []),
+    return [Aspect(f"{name}-client", "processor time of the client for one of them", "us CPU", "client_us", []),
+            Aspect(f"{name}-server", "processor time of the system for one of them", "us CPU", "server_us", []),
             Aspect(f"{name}-wait", "from a request of the client to the headers of its answer, mean", "ms", "request_ms", [])]
 
 

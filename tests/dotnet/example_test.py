@@ -12,12 +12,12 @@ import subprocess
 import sys
 import tempfile
 
-import run_dotnet_tests
-
-sys.path.insert(0, str(run_dotnet_tests.HERE.parent / "support"))
-import stack  # noqa: E402
+sys.dont_write_bytecode = True
+import run_dotnet_tests  # noqa: E402
+from run_dotnet_tests import stack  # noqa: E402
 
 SOURCE = pathlib.Path(stack.SOURCE)
+CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
 
 
 def run(artifacts, environment, *arguments):
@@ -34,14 +34,14 @@ def main():
     run_dotnet_tests.check_sdk()
     artifacts = pathlib.Path(sys.argv[1]).resolve()
     environment = stack.clean_environment(run_dotnet_tests.environment(TIDEMARK_BIN=os.path.abspath(stack.BIN)))
-    environment.pop("AZURE_STORAGE_CONNECTION_STRING", None)
+    environment.pop(CONNECTION, None)
     base = stack.free_port_base()
     with tempfile.TemporaryDirectory(prefix="tm") as data:
         script = SOURCE / "scripts" / "stack"
         try:
             passed = run(artifacts, environment, "--data", data, "--port-base", str(base))
             up = subprocess.run([script, "up", "--data", data], env=environment, check=True, capture_output=True, text=True)
-            environment["AZURE_STORAGE_CONNECTION_STRING"] = re.search(r"^export AZURE_STORAGE_CONNECTION_STRING='(.*)'$", up.stdout, re.M)[1]
+            environment[CONNECTION] = re.search(rf"^export {CONNECTION}='(.*)'$", up.stdout, re.M)[1]
             passed = passed and run(artifacts, environment)
         finally:
             subprocess.run([script, "down", "--data", data], env=environment, check=True)
