@@ -11,7 +11,7 @@ public sealed class Measurement : IDisposable
     readonly TimeSpan processorTime;
     readonly long begun;
     readonly Lock counting = new();
-    long requests, errors;
+    long requests, errors, unanswered;
     double waited;
 
     /// Tells the caller, who watches the servers, that it begins.
@@ -43,7 +43,7 @@ public sealed class Measurement : IDisposable
         {
             Console.WriteLine("RESULT " + JsonSerializer.Serialize(new
             {
-                units, seconds = passed, measured_s = measured, p50_ms = At(0.5), p99_ms = At(0.99), client_cpu_s = processor, requests, errors,
+                units, seconds = passed, measured_s = measured, p50_ms = At(0.5), p99_ms = At(0.99), client_cpu_s = processor, requests, errors, unanswered,
                 request_ms = requests == 0 ? 0 : waited / requests * 1000,
             }));
         }
@@ -53,16 +53,17 @@ public sealed class Measurement : IDisposable
 
     void Count(Instrument instrument, double seconds, ReadOnlySpan<KeyValuePair<string, object?>> tags, object? state)
     {
-        var failed = true; // without a status, nothing was answered
+        int? status = null; // stays so if the client gave the request up
         foreach (var (name, value) in tags)
         {
-            if (name == "http.response.status_code") failed = (int)value! >= 500;
+            if (name == "http.response.status_code") status = (int)value!;
         }
         lock (counting)
         {
             ++requests;
             waited += seconds;
-            if (failed) ++errors;
+            if (status is null) ++unanswered;
+            if (status >= 500) ++errors;
         }
     }
 }
