@@ -75,7 +75,7 @@ def queue_load():
     libraries."""
     debian("librabbitmq-dev", "libhiredis-dev")
     folder = os.path.join(BENCH, "clients")
-    sources = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    sources = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith((".cpp", ".h"))]
     if os.path.exists(CLIENT) and all(os.path.getmtime(source) < os.path.getmtime(CLIENT) for source in sources):
         return
     print("bench: building queue_load", file=sys.stderr)
@@ -83,3 +83,20 @@ def queue_load():
     subprocess.run(["clang++-19", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-I", os.path.dirname(BENCH),
                     *(source for source in sources if source.endswith(".cpp")), "-o", CLIENT, "-lrabbitmq", "-lhiredis",
                     "-pthread"], check=True)
+
+
+DOTNET_BUILD = os.path.join(BENCH, "build", "dotnet")
+DOTNET_LOAD = os.path.join(DOTNET_BUILD, "bin", "Load", "release", "Load.dll")
+
+
+def dotnet_load():
+    """Builds the load client in C# if a source has changed."""
+    if not shutil.which("dotnet"):
+        raise RuntimeError("dotnet is missing; the .NET 10 SDK has it")
+    # No server stays behind after the build, which would take time from the measurements.
+    built = subprocess.run(["dotnet", "build", os.path.join(BENCH, "clients", "dotnet"), "--artifacts-path", DOTNET_BUILD, "-c", "Release",
+                            "-v:q", "-tl:off", "-nodeReuse:false", "-p:UseSharedCompilation=false"],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           env=os.environ | {"DOTNET_CLI_TELEMETRY_OPTOUT": "1", "DOTNET_NOLOGO": "1", "DOTNET_CLI_USE_MSBUILD_SERVER": "0"})
+    if built.returncode != 0:
+        raise RuntimeError(f"the load client in C# cannot be built:\n{built.stdout}")

@@ -21,6 +21,14 @@ class Tidemark(System):
         self.queue_process, self.queue = self.store("queue_service")
 
 
+class TidemarkStores(Tidemark):
+    """All three stores."""
+
+    def start(self):
+        super().start()
+        self.blob_process, self.blob = self.store("blob_store")
+
+
 class TidemarkShards(Tidemark):
     """The queue service with two shards: two writers and two logs."""
     version = "queue_service --shards 2"

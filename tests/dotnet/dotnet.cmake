@@ -24,3 +24,6 @@ tidemark_dotnet_test(durable_task DurableTask COST 60)
 tidemark_dotnet_test(durable_task_kills DurableTask NIGHT SERIAL ARGUMENTS -trait Night=*)
 # The program of docs/clients.md.
 tidemark_dotnet_test(clients Clients COST 30)
+# The application in examples/dotnet.
+tidemark_add_test(dotnet_example LABEL dotnet TIMEOUT 1200 COST 40
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/example_test.py ${CMAKE_BINARY_DIR}/tests/dotnet/example)
