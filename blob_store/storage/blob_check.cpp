@@ -24,7 +24,7 @@ Result<std::vector<std::uint64_t>> numbers_of(const kv::Reader& rows, char kind,
   std::vector<std::uint64_t> numbers;
   const auto cursor = rows.scan_long(blob_keys::all(kind));
   for (; cursor->valid(); cursor->next()) {
-    const auto number = blob_keys::number(cursor->key());
+    const auto number = kv::number_in(cursor->key());
     if (slice.has(number)) numbers.push_back(number);
   }
   TRY(cursor->status());
@@ -94,50 +94,32 @@ Result<Unsettled> unsettled_in(const kv::Reader& rows, std::size_t shard, const 
 }
 
 /// One walk over the rows of a shard in one state.
-class RowCheck {
+class RowsOfShard : kv::RowCheck {
  public:
-  RowCheck(const Part& part, const Containers& containers, const kv::Reader& rows, kv::CheckRun& run,
-           References references)
-      : part_(part), containers_(containers), rows_(rows), run_(run), references_(std::move(references)) {}
-  Result<void> walk();
+  RowsOfShard(const Part& part, const Containers& containers, const kv::Reader& rows, kv::CheckRun& run,
+              References references)
+      : RowCheck(rows, run), part_(part), containers_(containers), references_(std::move(references)) {}
+  Result<void> check();
   /// Returns the references that the walk found, sorted.
   [[nodiscard]] const References& references() const { return references_; }
 
  private:
-  Result<void> look_at(std::string_view key, std::string_view value);
-  template <class Format>
-  auto read(const Format& format, std::string_view key, std::string_view value);
-  void check(const auto& format, std::string_view key, std::string_view value) {
-    static_cast<void>(read(format, key, value));
-  }
   void look_at_blob(std::string_view key, const Blob& blob);
   void check_extents(std::string_view key, const Blob& blob);
   void check_tags(std::string_view key, const Blob& blob);
   void look_at_row_payload(std::string_view key, std::string_view value);
   void check_place(std::string_view key);
   void own(std::uint64_t id, std::uint64_t end) { references_.add(references_.owned, id, end); }
-  void wrong(std::string_view kind, std::string_view key, std::string what) {
-    run_.found(kind, kv::row_name(key), std::move(what));
-  }
 
   const Part& part_;
   const Containers& containers_;
-  const kv::Reader& rows_;
-  kv::CheckRun& run_;
   References references_;
   std::set<std::uint64_t> dropped_;
 };
 
-template <class Format>
-auto RowCheck::read(const Format& format, std::string_view key, std::string_view value) {
-  auto record = format.decode(value);
-  if (!record) wrong("record", key, "cannot be read: " + record.error().detail);
-  return record;
-}
-
 /// Checks that the container exists, and that a blob of this name belongs on this shard.
-void RowCheck::check_place(std::string_view key) {
-  const auto generation = blob_keys::number(key);
+void RowsOfShard::check_place(std::string_view key) {
+  const auto generation = kv::number_in(key);
   const auto container = containers_.by_generation.find(generation);
   if (container == containers_.by_generation.end()) {
     const bool may_be_younger = part_.shard > 0 && generation >= containers_.next;
@@ -151,7 +133,7 @@ void RowCheck::check_place(std::string_view key) {
   }
 }
 
-void RowCheck::check_extents(std::string_view key, const Blob& blob) {
+void RowsOfShard::check_extents(std::string_view key, const Blob& blob) {
   if (blob.content.whole || blob.type == BlobType::kPage) return;
   std::uint64_t at = 0;
   const auto cursor = rows_.scan(blob_keys::extents(blob.content.id));
@@ -163,8 +145,8 @@ void RowCheck::check_extents(std::string_view key, const Blob& blob) {
   if (at < blob.size) wrong("reference", key, fmt::format("has bytes up to {} instead of {}", at, blob.size));
 }
 
-void RowCheck::check_tags(std::string_view key, const Blob& blob) {
-  const auto generation = blob_keys::number(key);
+void RowsOfShard::check_tags(std::string_view key, const Blob& blob) {
+  const auto generation = kv::number_in(key);
   const auto name = blob_keys::blob_name(key);
   for (const auto& [tag, value] : blob.tags) {
     const auto row = rows_.get(blob_keys::tag(generation, tag, value, name));
@@ -172,92 +154,50 @@ void RowCheck::check_tags(std::string_view key, const Blob& blob) {
   }
 }
 
-void RowCheck::look_at_blob(std::string_view key, const Blob& blob) {
+void RowsOfShard::look_at_blob(std::string_view key, const Blob& blob) {
   check_place(key);
   own(blob.content.id, blob.content.whole ? blob.size : 0);
   if (blob.content.id != 0) check_extents(key, blob);
   if (blob.content.id == 0 && blob.size > 0 && blob.type != BlobType::kPage) wrong("reference", key, "has no content");
 }
 
-void RowCheck::look_at_row_payload(std::string_view key, std::string_view value) {
-  const auto id = blob_keys::number(key);
+void RowsOfShard::look_at_row_payload(std::string_view key, std::string_view value) {
+  const auto id = kv::number_in(key);
   const auto bytes = value.size() < sizeof(std::uint32_t) ? 0 : value.size() - sizeof(std::uint32_t);
   references_.add(references_.row_payloads, id, bytes);
   if (!open_chunk(id, 0, std::string(value))) wrong("payload", key, "its bytes do not have their checksum");
 }
 
-Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
-  switch (key.empty() ? 0 : key.front()) {
-    case 'B':
-      if (const auto blob = read(records::kBlob, key, value)) {
-        look_at_blob(key, *blob);
-        check_tags(key, *blob);
-      }
-      return {};
-    case 'S':
-    case 'Z':
-      if (const auto kept = read(records::kKeptBlob, key, value)) look_at_blob(key, kept->blob);
-      return {};
-    case 'K':
+Result<void> RowsOfShard::check() {
+  const auto placed = [this](const Look& look) {
+    return [this, look](std::string_view key, std::string_view value) {
       check_place(key);
-      if (const auto block = read(records::kStagedBlock, key, value)) own(block->payload, block->size);
-      return {};
-    case 'X':
-      if (const auto extent = read(records::kExtent, key, value)) own(extent->payload, extent->from + extent->size);
-      return {};
-    case 'P':
-      look_at_row_payload(key, value);
-      return {};
-    case 'R':
-      if (const auto count = records::decode_number(value)) {
-        references_.add(references_.counted, blob_keys::number(key), *count);
-      } else {
-        wrong("record", key, "cannot be read");
-      }
-      return {};
-    case 'C':
-      check(records::kContainer, key, value);
-      return {};
-    case 'D':
-      check(records::kDead, key, value);
-      return {};
-    case 'V':
-      check(records::kKeptMark, key, value);
-      return {};
-    case 'U':
-      check_place(key);
-      check(records::kStagedSummary, key, value);
-      return {};
-    case 'L':
-      if (!shards::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
-      return {};
-    case 'Q':
-    case 'W':
-    case 'I':
-      if (!records::decode_number(value)) wrong("record", key, "cannot be read");
-      return {};
-    case 'T':
-    case 't':
-      check_place(key);
-      return {};
-    case 'A':
-    case 'E':
-    case 'F':
-    case 'G':
-    case 'l':
-    case 'a':
-    case 'c':  // checked for all shards together: check_blobs()
-    case 'y':
-      return {};
-    default:
-      wrong("stray", key, "is of a kind that this version does not know");
-      return {};
-  }
-}
-
-Result<void> RowCheck::walk() {
-  for (const auto generation : TRY(numbers_of(rows_, blob_keys::kDroppedGeneration))) dropped_.insert(generation);
-  TRY(kv::check_rows(rows_, {}, run_, [this](auto key, auto value) { return look_at(key, value); }));
+      if (look) look(key, value);
+    };
+  };
+  TRY(walk(
+      {{"G", [this](auto key, auto) { dropped_.insert(kv::number_in(key)); }},
+       {"B", reads(records::kBlob, {},
+                   [this](auto& key, auto& blob) {
+                     look_at_blob(key, blob);
+                     check_tags(key, blob);
+                   })},
+       {"SZ", reads(records::kKeptBlob, {}, [this](auto& key, auto& kept) { look_at_blob(key, kept.blob); })},
+       {"K", placed(reads(records::kStagedBlock, {}, [this](auto&, auto& block) { own(block.payload, block.size); }))},
+       {"X",
+        reads(records::kExtent, {}, [this](auto&, auto& extent) { own(extent.payload, extent.from + extent.size); })},
+       {"P", [this](auto... row) { look_at_row_payload(row...); }},
+       {"R",
+        reads(records::decode_number, "cannot be read",
+              [this](auto& key, auto& count) { references_.add(references_.counted, kv::number_in(key), count); })},
+       {"C", reads(records::kContainer)},
+       {"D", reads(records::kDead)},
+       {"V", reads(records::kKeptMark)},
+       {"U", placed(reads(records::kStagedSummary))},
+       {"L", reads(shards::ledger_in, "the ledger cannot be read")},
+       {"QWI", reads(records::decode_number, "cannot be read")},
+       {"Tt", placed({})},
+       {"AEFlacy"}}));  // check_blobs() checks 'c', the copies of containers, for all shards together
   references_.merge();
   return {};
 }
@@ -360,8 +300,8 @@ Result<void> ShardCheck::check_files(const References& references, const Unsettl
   if (suspects.empty()) return {};
   const auto later = engine_.snapshot();
   kv::CheckRun quiet;
-  RowCheck again(part_, containers_, *later, quiet, {.slice = references.slice, .at_once = kReferencesAtOnce});
-  TRY(again.walk());
+  RowsOfShard again(part_, containers_, *later, quiet, {.slice = references.slice, .at_once = kReferencesAtOnce});
+  TRY(again.check());
   const auto still_wanted = files_owned(again.references().owned);
   for (const auto& [id, what] : suspects) {
     if (still_wanted.contains(id)) run_.found("payload", "file " + PayloadFiles::name_of(id).string(), what);
@@ -378,16 +318,16 @@ Result<void> ShardCheck::settle_slice(const kv::Reader& rows, const References& 
 Result<void> ShardCheck::look_at(const kv::Reader& rows, std::size_t at_once) const {
   Slice slice;
   {
-    RowCheck check(part_, containers_, rows, run_, {.slice = slice, .divides = true, .at_once = at_once});
-    TRY(check.walk());
+    RowsOfShard check(part_, containers_, rows, run_, {.slice = slice, .divides = true, .at_once = at_once});
+    TRY(check.check());
     slice = check.references().slice;
     TRY(settle_slice(rows, check.references()));
   }
   while (++slice.number < slice.count) {
     // The first walk has reported the faults of single rows; this one only keeps to the pace of the check.
     kv::CheckRun quiet([&](std::uint64_t bytes) { return run_.read_bytes(bytes).has_value(); });
-    RowCheck check(part_, containers_, rows, quiet, {.slice = slice, .at_once = kReferencesAtOnce});
-    TRY(check.walk());
+    RowsOfShard check(part_, containers_, rows, quiet, {.slice = slice, .at_once = kReferencesAtOnce});
+    TRY(check.check());
     TRY(settle_slice(rows, check.references()));
   }
   return {};

@@ -106,10 +106,4 @@ std::optional<std::string> block_id(std::string_view staged_key) {
   return kv::take_text(rest) ? kv::take_text(rest) : std::nullopt;
 }
 
-std::uint64_t number(std::string_view key) {
-  if (key.empty()) return 0;
-  key.remove_prefix(1);
-  return kv::take_u64(key).value_or(0);
-}
-
 }  // namespace tidemark::blob_store::blob_keys

@@ -167,6 +167,6 @@ inline std::string dead(std::uint64_t id) { return kv::key(kDead, id); }
 inline kv::KeyRange all(char kind) { return kv::under(kv::key(kind)); }
 inline kv::KeyRange all(char kind, std::uint64_t number) { return kv::under(kv::key(kind, number)); }
 /// Returns the number after the kind; 0 if there is none.
-std::uint64_t number(std::string_view key);
+inline std::uint64_t number(std::string_view key) { return kv::number_in(key); }
 
 }  // namespace tidemark::blob_store::blob_keys

@@ -1,6 +1,9 @@
 #include "common/kv/check.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
+#include "common/kv/key_codec.h"
 
 namespace tidemark::kv {
 namespace {
@@ -34,7 +37,8 @@ Result<void> CheckRun::take_turn(std::uint64_t weight) {
   return pace_ && !pace_(std::exchange(unpaced_, 0)) ? fail(ErrorCode::kCancelled) : Result<void>();
 }
 
-Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run, const CheckRow& row) {
+Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run, const CheckRow& row,
+                        std::string where) {
   const auto cursor = rows.scan_long(range);
   for (; cursor->valid(); cursor->next()) {
     TRY(run.read_row(cursor->key(), cursor->value()));
@@ -42,9 +46,32 @@ Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run
   }
   auto whole = cursor->status();
   if (!whole.failed_with(ErrorCode::kCorruption)) return whole;
-  run.found("checksum", range.lower.empty() ? "rows" : row_name(range.lower.substr(0, 1)),
-            "rows cannot be read: " + whole.error().detail);
+  run.found("checksum", std::move(where), "rows cannot be read: " + whole.error().detail);
   return {};
+}
+
+Result<void> RowCheck::walk(const std::vector<Kind>& kinds) {
+  const auto look_at = [this](const KeyRange& range, const Kind& kind) {
+    return check_rows(rows_, range, run_, [&](auto key, auto value) -> Result<void> {
+      if (!kind.stray.empty()) wrong("stray", key, kind.stray);
+      if (kind.look) kind.look(key, value);
+      return {};
+    });
+  };
+  std::string known;
+  for (const auto& kind : kinds) {
+    for (const char prefix : kind.prefixes) TRY(look_at(under(key(prefix)), kind));
+    known += kind.prefixes;
+  }
+  std::ranges::sort(known);
+  const Kind unknown{.prefixes = {}, .stray = "is of a kind that this version does not know"};
+  KeyRange between;
+  for (const char prefix : known) {
+    between.upper = key(prefix);
+    TRY(look_at(between, unknown));
+    between.lower = prefix_end(between.upper);
+  }
+  return look_at({between.lower, {}}, unknown);
 }
 
 std::string row_name(std::string_view key) {

@@ -57,9 +57,51 @@ Result<void> check_files(const StoredEngine& engine, CheckRun& run);
 
 /// Called for each row of a range, in order. A walk takes a snapshot of one moment, and reads nothing into the cache.
 using CheckRow = std::function<Result<void>(std::string_view key, std::string_view value)>;
-Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run, const CheckRow& row);
+Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run, const CheckRow& row,
+                        std::string where = "rows");
 
 /// Describes a row in words that may stand in a log: its kind, and the rest of its key in hex.
 std::string row_name(std::string_view key);
+
+/// Checks the rows of an engine. A store's check lists the kinds of its rows, and derives from this class to relate
+/// them to each other.
+class RowCheck {
+ public:
+  RowCheck(const Reader& rows, CheckRun& run) : rows_(rows), run_(run) {}
+
+ protected:
+  using Look = std::function<void(std::string_view key, std::string_view value)>;
+  struct Kind {
+    std::string_view prefixes;  // bytes, each of which begins the keys of such rows
+    Look look = {};             // nothing: any value is right
+    std::string stray = {};     // if this is not empty: why there must be no such rows here
+  };
+
+  /// Looks at all rows, kind after kind in the order of the list, so a Look may use the notes of those before it.
+  /// Finds the rows of all other kinds.
+  Result<void> walk(const std::vector<Kind>& kinds);
+  /// Makes a Look that passes the record in each row on to `then`, or finds that it cannot be read: in the words of
+  /// `what` or, without it, in those of the decoder.
+  template <class Format, class Then = std::nullptr_t>
+  [[nodiscard]] Look reads(Format format, std::string what = {}, Then then = {}) {
+    return [=, this](std::string_view key, std::string_view value) {
+      const auto record = [&] {
+        if constexpr (requires { format.decode(value); }) {
+          return format.decode(value);
+        } else {
+          return format(value);
+        }
+      }();
+      if (!record) return wrong("record", key, what.empty() ? "cannot be read: " + record.error().detail : what);
+      if constexpr (!std::is_null_pointer_v<Then>) then(key, *record);
+    };
+  }
+  void wrong(std::string_view kind, std::string_view key, std::string what) {
+    run_.found(kind, row_name(key), std::move(what));
+  }
+
+  const Reader& rows_;
+  CheckRun& run_;
+};
 
 }  // namespace tidemark::kv

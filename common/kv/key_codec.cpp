@@ -144,6 +144,12 @@ std::optional<std::uint64_t> take_u64(std::string_view& key) {
   return value;
 }
 
+std::uint64_t number_in(std::string_view key) {
+  if (key.empty()) return 0;
+  key.remove_prefix(1);
+  return take_u64(key).value_or(0);
+}
+
 std::string prefix_end(std::string_view prefix) {
   while (!prefix.empty() && prefix.back() == '\xFF') prefix.remove_suffix(1);
   std::string end(prefix);

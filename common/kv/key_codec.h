@@ -23,6 +23,8 @@ std::optional<std::string> take_utf16(std::string_view& key);
 /// `scratch`.
 std::optional<std::string_view> take_utf16_view(std::string_view& key, std::string& scratch);
 std::optional<std::uint64_t> take_u64(std::string_view& key);
+/// Returns the number after the first byte of a key; 0 if there is none.
+std::uint64_t number_in(std::string_view key);
 /// The smallest key greater than every key with this prefix; empty if there is none.
 std::string prefix_end(std::string_view prefix);
 /// All keys with this prefix.

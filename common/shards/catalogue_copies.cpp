@@ -361,7 +361,7 @@ Result<void> CatalogueCopies::check(const Views& views, char kind, const Rows& r
     return std::pair(TRY(copy_of_row(catalogue, rows, account, name, mark)), mark && mark->under_way());
   };
   for (std::size_t shard = 1; shard < views.shards.size(); ++shard) {
-    TRY(check_rows(*views.shards[shard], kv::under(kv::key(kind)), run, [&](auto found, auto value) -> Result<void> {
+    const auto look = [&](auto found, auto value) -> Result<void> {
       auto rest = found.substr(1);
       const auto account = kv::take_text(rest);
       const auto name = kv::take_text(rest);
@@ -375,7 +375,9 @@ Result<void> CatalogueCopies::check(const Views& views, char kind, const Rows& r
       if (before != after || before.second || before.first == *copy) return {};
       run.found("reference", kv::row_name(found), "is a copy of what the catalogue does not say");
       return {};
-    }));
+    };
+    const auto kinds = kv::key(kind);
+    TRY(check_rows(*views.shards[shard], kv::under(kinds), run, look, kv::row_name(kinds)));
   }
   return {};
 }

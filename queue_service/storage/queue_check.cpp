@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "queue_service/storage/carriers.h"
@@ -14,87 +15,67 @@ namespace {
 
 constexpr std::size_t kPrefixBytes = 1 + 8;  // 'm' and the generation
 
-std::uint64_t number_in(std::string_view key) {
-  key.remove_prefix(std::min<std::size_t>(1, key.size()));
-  return kv::take_u64(key).value_or(0);
-}
-
 /// The counts of one queue.
 struct Counted {
   std::uint64_t ready = 0, delayed = 0, leased = 0, waiting = 0, idempotency = 0, aged = 0, in_groups = 0;
   std::optional<Place> first_ready, first_timed;
 };
 
-class RowCheck {
+class QueueCheck : kv::RowCheck {
  public:
-  RowCheck(const kv::Reader& rows, kv::CheckRun& run) : rows_(rows), run_(run) {}
+  using RowCheck::RowCheck;
 
-  Result<void> walk() {
-    TRY(read_queues());
-    for (const auto generation : queues_) TRY(check_queue(generation));
-    // Checks the other rows, and those that belong to no queue.
-    return kv::check_rows(rows_, {}, run_, [this](auto key, auto value) {
-      look_at(key, value);
-      return Result<void>();
-    });
-  }
-
- private:
-  Result<void> read_queues() {
-    const auto last = TRY(rows_.get(queue_keys::kGenerations));
-    std::string_view rest = last ? std::string_view(*last) : std::string_view();
-    const auto last_generation = kv::take_u64(rest).value_or(0);
-    const auto queues = rows_.scan(queue_keys::all_queues());
-    for (; queues->valid(); queues->next()) {
-      const auto queue = kQueueRecord.decode(queues->value());
-      if (!queue) {
-        wrong("record", queues->key(), "the queue cannot be read");
-      } else if (!queues_.insert(queue->generation).second) {
-        wrong("reference", queues->key(), "another queue has the same generation");
-      } else if (queue->generation > last_generation) {
-        wrong("figure", queues->key(), "its generation is beyond the last one given out");
-      }
-    }
-    TRY(queues->status());
-    const auto dropped = rows_.scan(kv::under(std::string(1, queue_keys::kDroppedGeneration)));
-    for (; dropped->valid(); dropped->next()) dropped_.insert(number_in(dropped->key()));
-    return dropped->status();
-  }
-
-  Result<void> check_queue(std::uint64_t generation) {
-    Counted counted;
-    TRY(kv::check_rows(rows_, queue_keys::everything_of(generation), run_, [&](auto key, auto value) {
-      look_at_row(generation, key, value, counted);
-      return Result<void>();
-    }));
-    const auto where = kv::row_name(queue_keys::figures(generation));
-    const auto figures = read_figures(rows_, generation);
-    if (!figures) {
-      run_.found("record", where, "the figures of the queue cannot be read");
-      return {};
-    }
-    check_figures(where, *figures, counted);
+  Result<void> run() {
+    TRY(walk({{"n",
+               [this](auto key, auto value) {
+                 if (key == queue_keys::kGenerations) last_generation_ = kv::take_u64(value).value_or(0);
+               }},
+              {"q", reads(kQueueRecord, "the queue cannot be read", [this](auto&... row) { look_at_queue(row...); })},
+              {"d", [this](auto key, auto) { dropped_.insert(kv::number_in(key)); }},
+              {"m", [this](auto... row) { look_at_row(row...); }},
+              {"x", reads(check_departure, "the message that is on its way cannot be read")},
+              {"b", reads(kPartsNote, "the note of a queue's parts cannot be read")},
+              {"acpsy"}}));
+    for (const auto& [generation, counted] : queues_) check_figures(generation, counted);
     return {};
   }
 
-  void check_figures(const std::string& where, const FiguresRecord& figures, const Counted& counted) {
-    const auto same = [&](const char* what, std::uint64_t said, std::uint64_t there) {
-      if (said != there)
-        run_.found("figure", where, fmt::format("{}: {} are counted, {} are there", what, said, there));
-    };
-    same("ready messages", figures.ready, counted.ready);
-    same("delayed messages", figures.delayed, counted.delayed);
-    same("messages in flight", figures.leased, counted.leased);
-    same("waiting messages", figures.waiting, counted.waiting);
-    same("waiting messages of all groups", counted.in_groups, counted.waiting);
-    same("idempotency keys by age", counted.aged, counted.idempotency);
-    if ((counted.first_ready && *counted.first_ready < figures.ready_front) ||
-        (counted.first_timed && *counted.first_timed < figures.timed_front)) {
-      run_.found("figure", where, "a message is before the place where its set begins");
+ private:
+  void look_at_queue(std::string_view key, const QueueRecord& queue) {
+    if (!queues_.try_emplace(queue.generation).second) {
+      wrong("reference", key, "another queue has the same generation");
+    } else if (queue.generation > last_generation_) {
+      wrong("figure", key, "its generation is beyond the last one given out");
     }
   }
 
-  void look_at_row(std::uint64_t generation, std::string_view key, std::string_view value, Counted& counted) {
+  void check_figures(std::uint64_t generation, const Counted& counted) {
+    const auto key = queue_keys::figures(generation);
+    const auto figures = read_figures(rows_, generation);
+    if (!figures) return wrong("record", key, "the figures of the queue cannot be read");
+    const auto same = [&](const char* what, std::uint64_t said, std::uint64_t there) {
+      if (said != there) wrong("figure", key, fmt::format("{}: {} are counted, {} are there", what, said, there));
+    };
+    same("ready messages", figures->ready, counted.ready);
+    same("delayed messages", figures->delayed, counted.delayed);
+    same("messages in flight", figures->leased, counted.leased);
+    same("waiting messages", figures->waiting, counted.waiting);
+    same("waiting messages of all groups", counted.in_groups, counted.waiting);
+    same("idempotency keys by age", counted.aged, counted.idempotency);
+    if ((counted.first_ready && *counted.first_ready < figures->ready_front) ||
+        (counted.first_timed && *counted.first_timed < figures->timed_front)) {
+      wrong("figure", key, "a message is before the place where its set begins");
+    }
+  }
+
+  void look_at_row(std::string_view key, std::string_view value) {
+    const auto generation = kv::number_in(key);
+    const auto queue = queues_.find(generation);
+    if (queue == queues_.end()) {
+      if (!dropped_.contains(generation)) wrong("reference", key, "belongs to no queue");
+      return;
+    }
+    auto& counted = queue->second;
     const auto kind = key.size() > kPrefixBytes ? key[kPrefixBytes] : '\0';
     switch (kind) {
       case 'r':
@@ -160,47 +141,16 @@ class RowCheck {
     return row && row->has_value();
   }
 
-  void look_at(std::string_view key, std::string_view value) {
-    switch (key.empty() ? 0 : key.front()) {
-      case 'm':
-        if (!queues_.contains(number_in(key)) && !dropped_.contains(number_in(key))) {
-          wrong("reference", key, "belongs to no queue");
-        }
-        return;
-      case 'x':
-        if (!check_departure(value)) wrong("record", key, "the message that is on its way cannot be read");
-        return;
-      case 'b':
-        if (!kPartsNote.decode(value)) wrong("record", key, "the note of a queue's parts cannot be read");
-        return;
-      case 'a':
-      case 'c':
-      case 'd':
-      case 'n':
-      case 'p':
-      case 'q':
-      case 's':
-      case 'y':
-        return;
-      default:
-        return wrong("stray", key, "is of a kind that this version does not know");
-    }
-  }
-
-  void wrong(std::string_view kind, std::string_view key, std::string what) {
-    run_.found(kind, kv::row_name(key), std::move(what));
-  }
-
-  const kv::Reader& rows_;
-  kv::CheckRun& run_;
-  std::set<std::uint64_t> queues_, dropped_;
+  std::uint64_t last_generation_ = 0;
+  std::map<std::uint64_t, Counted> queues_;  // by generation
+  std::set<std::uint64_t> dropped_;
 };
 
 }  // namespace
 
 Result<void> check_queues(const kv::Engine& engine, kv::CheckRun& run) {
   const auto rows = engine.snapshot();
-  return RowCheck(*rows, run).walk();
+  return QueueCheck(*rows, run).run();
 }
 
 }  // namespace tidemark::queue_service

@@ -1,7 +1,5 @@
 #include "table_store/storage/table_check.h"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <set>
 
@@ -15,161 +13,106 @@
 namespace tidemark::table_store {
 namespace {
 
-std::uint64_t number_in(std::string_view key) {
-  key.remove_prefix(std::min<std::size_t>(1, key.size()));
-  return kv::take_u64(key).value_or(0);
+/// Returns the part of a feed's record that is the same on all shards.
+std::string declared_in(FeedRecord feed) {
+  for (auto& follower : feed.followers) follower = {.following = std::move(follower.following)};
+  if (feed.kept) feed.kept = KeptRecord{.feed = feed.kept->feed, .generation = feed.kept->generation};
+  feed.division.reset();
+  return kFeedRecord.encode(feed);
 }
 
-/// The tables in the catalogue, at one of two moments.
-class KnownTables {
- public:
-  struct Named {
-    std::string account, table;
+/// Returns the same of the catalogue's feed with this key; empty if it has none, nothing while it is being changed.
+std::optional<std::string> declared_by(const kv::Reader& catalogue, std::string_view key) {
+  auto rest = key.substr(1);
+  const auto account = kv::take_text(rest).value_or("");
+  const auto table = kv::take_text(rest).value_or("");
+  const auto changing = shards::CatalogueCopies::is_changing(catalogue, kCopiedTable, account, table);
+  const auto row = catalogue.get(key);
+  if (!changing || *changing || !row) return std::nullopt;
+  const auto feed = kFeedRecord.decode(row->value_or(""));
+  return feed ? declared_in(*feed) : "";
+}
+
+/// The catalogue at two moments: other shards are read between them.
+struct Catalogue {
+  struct Table {
+    std::string account, name;
   };
 
-  /// Reads the catalogue. Call it with the state before the check, and again with the present one.
-  Result<void> read(const kv::Reader& catalogue) {
-    TRY(read_feeds(catalogue));
-    const auto tables = catalogue.scan(kv::under("t"));
-    for (; tables->valid(); tables->next()) {
-      auto rest = tables->key().substr(1);
+  const kv::Reader& before;
+  const kv::Reader& after;
+  std::map<std::uint64_t, Table> tables = {};  // by generation, of both moments
+
+  Result<void> read_tables(const kv::Reader& catalogue) {
+    const auto rows = catalogue.scan(kv::under("t"));
+    for (; rows->valid(); rows->next()) {
+      auto rest = rows->key().substr(1);
       auto account = kv::take_text(rest);
       auto table = kv::take_text(rest);
-      const auto generation = decode_table_generation(tables->value());
-      if (account && table && generation) by_generation_[*generation] = {std::move(*account), std::move(*table)};
+      const auto generation = decode_table_generation(rows->value());
+      if (account && table && generation) tables[*generation] = {std::move(*account), std::move(*table)};
     }
-    return tables->status();
-  }
-  /// Returns null if there is no such table.
-  [[nodiscard]] const Named* find(std::uint64_t generation) const {
-    const auto found = by_generation_.find(generation);
-    return found == by_generation_.end() ? nullptr : &found->second;
+    return rows->status();
   }
   /// Tells whether the catalogue has no such feed, or one with other followers than this record of another shard.
   [[nodiscard]] bool denies(std::string_view key, const FeedRecord& feed) const {
-    if (changing_.contains(key)) return false;
-    const auto said = feeds_.find(key);
-    return said == feeds_.end() || said->second != declared_in(feed);
+    const auto said = declared_by(before, key);
+    return said && said == declared_by(after, key) && *said != declared_in(feed);
   }
-
- private:
-  /// Returns the part of a feed's record that is the same on all shards.
-  static std::string declared_in(FeedRecord feed) {
-    for (auto& follower : feed.followers) follower = {.following = std::move(follower.following)};
-    if (feed.kept) feed.kept = KeptRecord{.feed = feed.kept->feed, .generation = feed.kept->generation};
-    feed.division.reset();
-    return kFeedRecord.encode(feed);
-  }
-  /// Reads the feeds. Feeds that differ from the earlier state are being changed.
-  Result<void> read_feeds(const kv::Reader& catalogue) {
-    std::map<std::string, std::string, std::less<>> feeds;
-    const auto rows = catalogue.scan(feeds_range());
-    for (; rows->valid(); rows->next()) {
-      const auto feed = kFeedRecord.decode(rows->value());
-      if (feed) feeds.emplace(rows->key(), declared_in(*feed));
-    }
-    TRY(rows->status());
-    const auto marks = catalogue.scan(kv::under(std::string(1, kCopiedTable)));
-    for (; marks->valid(); marks->next()) {
-      auto rest = marks->key().substr(1);
-      const auto account = kv::take_text(rest);
-      const auto table = kv::take_text(rest);
-      if (!account || !table || !TRY(shards::CatalogueCopies::is_changing(catalogue, kCopiedTable, *account, *table)))
-        continue;
-      changing_.insert(feed_key(*account, *table));
-    }
-    TRY(marks->status());
-    if (std::exchange(read_, true)) {
-      for (const auto& [key, said] : feeds_) note_difference(key, said, feeds);
-      for (const auto& [key, said] : feeds) note_difference(key, said, feeds_);
-    }
-    feeds_ = std::move(feeds);
-    return {};
-  }
-  void note_difference(const std::string& key, const std::string& said,
-                       const std::map<std::string, std::string, std::less<>>& in) {
-    const auto found = in.find(key);
-    if (found == in.end() || found->second != said) changing_.insert(key);
-  }
-
-  std::map<std::uint64_t, Named> by_generation_;
-  std::map<std::string, std::string, std::less<>> feeds_;  // the declarations, by key
-  std::set<std::string, std::less<>> changing_;            // of the same keys
-  bool read_ = false;
 };
 
 /// Checks the rows of one shard.
-class RowCheck {
+class ShardCheck : kv::RowCheck {
  public:
-  RowCheck(const kv::Reader& rows, std::size_t shard, const shards::Placement& placement, const KnownTables& tables,
-           kv::CheckRun& run)
-      : rows_(rows), shard_(shard), placement_(placement), tables_(tables), run_(run) {}
+  ShardCheck(const kv::Reader& rows, std::size_t shard, const shards::Placement& placement, const Catalogue& catalogue,
+             kv::CheckRun& run)
+      : RowCheck(rows, run), shard_(shard), placement_(placement), catalogue_(catalogue) {}
 
-  Result<void> walk() {
-    last_version_ = TRY(counter(kLastVersionKey));
-    last_generation_ = TRY(counter(kLastGenerationKey));
-    TRY(read_tables());
-    TRY(read_feeds());
-    return kv::check_rows(rows_, {}, run_, [this](auto key, auto value) { return look_at(key, value); });
+  Result<void> run() {
+    const std::string stray = shard_ == 0 ? "" : "belongs on the first shard";
+    return walk(
+        {{"g", [this](auto... row) { look_at_counter(last_generation_, row...); }, stray},
+         {"v", [this](auto... row) { look_at_counter(last_version_, row...); }},
+         {"d", [this](auto key, auto) { dropped_.insert(kv::number_in(key)); }},
+         {"t", reads(kTableRecord, "the table cannot be read", [this](auto&... row) { look_at_table(row...); }), stray},
+         {"h", reads(kHeadRecord, "the head of a feed cannot be read")},
+         {"f", reads(kFeedRecord, "the feed cannot be read", [this](auto&... row) { look_at_feed(row...); })},
+         {"e", [this](auto... row) { look_at_entity(row...); }},
+         {"l", [this](auto... row) { look_at_note(row...); }},
+         {"o", reads(shards::ledger_in, "the ledger cannot be read")},
+         {"py", {}, stray},
+         {"acO"}});
   }
 
  private:
-  Result<std::uint64_t> counter(std::string_view key) {
-    const auto bytes = TRY(rows_.get(key));
-    if (!bytes) return 0;
-    const auto value = kCounterRecord.decode(*bytes);
-    if (!value) wrong("record", key, "the counter cannot be read");
-    return value.value_or(~std::uint64_t{0});
+  void look_at_counter(std::uint64_t& last, std::string_view key, std::string_view value) {
+    if (key.size() > 1) return;
+    const auto counter = kCounterRecord.decode(value);
+    if (!counter) wrong("record", key, "the counter cannot be read");
+    last = counter.value_or(~std::uint64_t{0});
   }
 
-  Result<void> read_tables() {
-    std::set<std::uint64_t> seen;
-    const auto tables = rows_.scan(kv::under("t"));
-    for (; tables->valid(); tables->next()) {
-      const auto table = kTableRecord.decode(tables->value());
-      if (!table) {
-        wrong("record", tables->key(), "the table cannot be read");
-      } else if (!seen.insert(table->generation).second) {
-        wrong("reference", tables->key(), "another table has the same generation");
-      } else if (table->generation > last_generation_) {
-        wrong("figure", tables->key(), "its generation is beyond the last one given out");
-      }
+  void look_at_table(std::string_view key, const TableRecord& table) {
+    if (!generations_.insert(table.generation).second) {
+      wrong("reference", key, "another table has the same generation");
+    } else if (table.generation > last_generation_) {
+      wrong("figure", key, "its generation is beyond the last one given out");
     }
-    TRY(tables->status());
-    const auto dropped = rows_.scan(kv::under(std::string(1, kDroppedGeneration)));
-    for (; dropped->valid(); dropped->next()) dropped_.insert(number_in(dropped->key()));
-    return dropped->status();
   }
 
-  Result<void> read_feeds() {
-    const auto feeds = rows_.scan(feeds_range());
-    for (; feeds->valid(); feeds->next()) {
-      const auto feed = kFeedRecord.decode(feeds->value());
-      if (!feed) {
-        wrong("record", feeds->key(), "the feed cannot be read");
-        continue;
-      }
-      feeds_.insert(feed->feed);
-      if (shard_ != 0 && tables_.denies(feeds->key(), *feed)) {
-        wrong("reference", feeds->key(), "the catalogue does not say who follows the table on this shard");
-      }
-      const auto head = read_head(rows_, feed->feed);
-      if (!head) {
-        wrong("reference", feeds->key(), "the feed has no head");
-      } else {
-        check_positions(feeds->key(), *feed, *head);
-      }
+  void look_at_feed(std::string_view key, const FeedRecord& record) {
+    auto& feed = feeds_[record.feed];
+    if (shard_ != 0 && catalogue_.denies(key, record)) {
+      wrong("reference", key, "the catalogue does not say who follows the table on this shard");
     }
-    return feeds->status();
-  }
-
-  void check_positions(std::string_view key, const FeedRecord& feed, const HeadRecord& head) {
-    for (const auto& follower : feed.followers) {
-      if (follower.changes > head.changes || static_cast<std::uint64_t>(follower.position) > last_version_) {
+    const auto head = read_head(rows_, record.feed);
+    if (!head) return wrong("reference", key, "the feed has no head");
+    feed.head = *head;
+    for (const auto& follower : record.followers) {
+      if (follower.changes > head->changes || static_cast<std::uint64_t>(follower.position) > last_version_) {
         wrong("figure", key, "the follower " + follower.following.follower + " is ahead of the log");
       }
     }
-    heads_[feed.feed] = head;
   }
 
   void look_at_entity(std::string_view key, std::string_view value) {
@@ -177,10 +120,11 @@ class RowCheck {
     if (!keys.read(key)) return wrong("record", key, "the entity's key cannot be read");
     const auto entity = view_entity(value);
     if (!entity || !is_property_block(entity->block)) return wrong("record", key, "the entity cannot be read");
-    const auto* table = tables_.find(number_in(key));
-    if (table == nullptr && !dropped_.contains(number_in(key))) {
-      wrong("reference", key, "the entity belongs to no table");
-    } else if (table != nullptr && placement_.of({table->account, table->table, keys.partition_key}) != shard_) {
+    const auto generation = kv::number_in(key);
+    const auto table = catalogue_.tables.find(generation);
+    if (table == catalogue_.tables.end()) {
+      if (!dropped_.contains(generation)) wrong("reference", key, "the entity belongs to no table");
+    } else if (placement_.of({table->second.account, table->second.name, keys.partition_key}) != shard_) {
       wrong("reference", key, "the entity is on another shard than its name says");
     }
     if (static_cast<std::uint64_t>(entity->version) > last_version_) {
@@ -190,66 +134,30 @@ class RowCheck {
 
   void look_at_note(std::string_view key, std::string_view value) {
     const auto note = decode_note(value);
-    const auto feed = number_in(key);
     if (!note || !place_of_note(key)) return wrong("record", key, "the note of a change cannot be read");
-    if (!feeds_.contains(feed) && !dropped_.contains(feed)) return wrong("reference", key, "belongs to no feed");
-    const auto head = heads_.find(feed);
-    if (head == heads_.end()) return;
-    auto& before = sums_[feed];
+    const auto found = feeds_.find(kv::number_in(key));
+    if (found == feeds_.end()) {
+      if (!dropped_.contains(kv::number_in(key))) wrong("reference", key, "belongs to no feed");
+      return;
+    }
+    auto& [head, before] = found->second;
+    if (!head) return;
     if (before != 0 && note->changes != before + 1) wrong("figure", key, "a change before it is missing in the log");
-    if (note->changes > head->second.changes) wrong("figure", key, "the log has more changes than its head says");
+    if (note->changes > head->changes) wrong("figure", key, "the log has more changes than its head says");
     before = note->changes;
   }
 
-  Result<void> look_at(std::string_view key, std::string_view value) {
-    const auto kind = key.empty() ? '\0' : key.front();
-    if (shard_ != 0 && std::string_view("gpty").contains(kind)) {
-      wrong("stray", key, "belongs on the first shard");
-      return {};
-    }
-    switch (kind) {
-      case 'e':
-        look_at_entity(key, value);
-        return {};
-      case 'l':
-        look_at_note(key, value);
-        return {};
-      case 'h':
-        if (!kHeadRecord.decode(value)) wrong("record", key, "the head of a feed cannot be read");
-        return {};
-      case 'o':
-        if (!shards::ledger_in(value)) wrong("record", key, "the ledger cannot be read");
-        return {};
-      case 'a':
-      case 'c':
-      case 'd':
-      case 'f':
-      case 'g':
-      case 'O':
-      case 'p':
-      case 't':
-      case 'v':
-      case 'y':
-        return {};
-      default:
-        wrong("stray", key, "is of a kind that this version does not know");
-        return {};
-    }
-  }
+  struct Feed {
+    std::optional<HeadRecord> head;
+    std::uint64_t before = 0;  // the changes up to the previous note
+  };
 
-  void wrong(std::string_view kind, std::string_view key, std::string what) {
-    run_.found(kind, kv::row_name(key), std::move(what));
-  }
-
-  const kv::Reader& rows_;
   const std::size_t shard_;
   const shards::Placement& placement_;
-  const KnownTables& tables_;
-  kv::CheckRun& run_;
+  const Catalogue& catalogue_;
   std::uint64_t last_version_ = 0, last_generation_ = 0;
-  std::set<std::uint64_t> dropped_, feeds_;
-  std::map<std::uint64_t, HeadRecord> heads_;
-  std::map<std::uint64_t, std::uint64_t> sums_;  // of the previous note
+  std::set<std::uint64_t> generations_, dropped_;
+  std::map<std::uint64_t, Feed> feeds_;
 };
 
 }  // namespace
@@ -260,11 +168,11 @@ Result<void> check_tables(std::span<const kv::Engine* const> shards, const shard
   std::vector<std::shared_ptr<const kv::Reader>> rows;
   for (const auto* shard : shards) rows.push_back(shard->snapshot());
   const auto after = shards.size() == 1 ? rows.front() : shards.front()->snapshot();
-  KnownTables tables;
-  TRY(tables.read(*rows.front()));
-  if (shards.size() > 1) TRY(tables.read(*after));
+  Catalogue catalogue{.before = *rows.front(), .after = *after};
+  TRY(catalogue.read_tables(*rows.front()));
+  if (shards.size() > 1) TRY(catalogue.read_tables(*after));
   for (std::size_t shard = 0; shard < rows.size(); ++shard) {
-    TRY(RowCheck(*rows[shard], shard, placement, tables, run).walk());
+    TRY(ShardCheck(*rows[shard], shard, placement, catalogue, run).run());
   }
   const std::vector<std::unique_ptr<TableShard>> none;
   return shards::CatalogueCopies::check({*rows.front(), rows, *after}, kCopiedTable, CopiedTables(none), run);

@@ -126,8 +126,11 @@ TEST_F(TableCheck, TellsALedgerThatCannotBeRead) {
 }
 
 TEST_F(TableCheck, TellsARowOfNoKnownKind) {
-  put_row(*engine, "!", "");
-  EXPECT_THAT(check(), ElementsAre("stray: is of a kind that this version does not know"));
+  for (const std::string key : {"", "!", "b", "\xff"}) {  // before, between and after those that are known
+    put_row(*engine, key, "");
+    EXPECT_THAT(check(), ElementsAre("stray: is of a kind that this version does not know")) << key;
+    erase_row(*engine, key);
+  }
 }
 
 }  // namespace
