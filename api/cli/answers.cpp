@@ -236,6 +236,17 @@ std::string history_line(const json& entry) {
   return line + "  " + cell(entry, "errorClass") + "  " + cell(entry, "code") + ": " + cell(entry, "message");
 }
 
+std::string taken_keys(const json& in_the_way) {
+  const auto rows = in_the_way.value("rows", 0ULL);
+  std::string keys;
+  for (const auto& each : in_the_way.value("examples", json::array()))
+    keys += (keys.empty() ? "" : ", ") + text_of(each);
+  return counted(rows, "row") +
+         (rows == 1 ? " is not written, because another row has its key"
+                    : " are not written, because other rows have their keys") +
+         (keys.empty() ? "" : (rows == 1 ? ": " : ", such as ") + keys);
+}
+
 Print table_of(std::vector<Column> columns, const char* nothing) {
   return [columns = std::move(columns), nothing](const json& items) {
     if (items.is_array() && items.empty()) {

@@ -12,6 +12,8 @@ class Option;
 
 namespace tidemark::cli {
 
+inline constexpr long kMade = 201;  // the status of an answer: the thing did not exist before
+
 /// Prints an answer for a person, on standard output.
 using Print = std::function<void(const nlohmann::json&)>;
 
@@ -46,6 +48,9 @@ std::string cell(const nlohmann::json& object, const char* member);
 std::string time_cell(const nlohmann::json& object, const char* member);
 /// "paused" or "active"
 std::string activity(const nlohmann::json& paused);
+/// Describes the rows that an index cannot write, with the keys that collide: "1 row is not written, because another
+/// row has its key: TABLE/PARTITION/ROW".
+std::string taken_keys(const nlohmann::json& in_the_way);
 /// Describes an attempt at a job, or says that it was edited or sent back.
 std::string history_line(const nlohmann::json& entry);
 

@@ -86,6 +86,7 @@ Result<nlohmann::json> ApiClient::ask(const std::string& method, const std::stri
   // A header may hold only few characters.
   if (method != "GET" && !reason_.empty()) headers.emplace_back("X-Tidemark-Reason", percent_encode(reason_));
   auto reply = TRY(http_.send(method, path, authorized(std::move(headers)), body));
+  status_ = reply.status;
   if (reply.status >= 400) return fail(problem_of(reply, http_.base_url()));
   if (reply.body.empty()) return nlohmann::json();
   auto parsed = nlohmann::json::parse(reply.body, nullptr, false);

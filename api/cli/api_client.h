@@ -24,6 +24,9 @@ class ApiClient {
   Result<nlohmann::json> call(const std::string& method, const std::string& path, const std::string& body = {},
                               const HttpHeaders& extra = {});
 
+  /// Returns the status of the last answer; 201 tells that a thing was made.
+  [[nodiscard]] long status() const { return status_; }
+
   /// PUTs any bytes; otherwise like call().
   Result<nlohmann::json> upload(const std::string& path, std::string_view bytes, HttpHeaders extra);
 
@@ -39,6 +42,7 @@ class ApiClient {
   HttpClient http_;
   std::string token_;
   std::string reason_;
+  long status_ = 0;
 };
 
 }  // namespace tidemark::cli

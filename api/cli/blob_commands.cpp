@@ -11,6 +11,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/paged_list.h"
+#include "api/cli/terminal.h"
 #include "common/base/descriptor.h"
 #include "common/base/encoding.h"
 
@@ -45,6 +46,10 @@ struct Which {
   }
 };
 
+Print container_table() {
+  return table_of({{"container", "/name"}, {"changed", "/changedAt", time_of}, {"public", "/publicAccess"}});
+}
+
 void add_lists(const Commands& blobs, const Commands& containers) {
   struct Arguments {
     std::string container, prefix, delimiter;
@@ -55,11 +60,9 @@ void add_lists(const Commands& blobs, const Commands& containers) {
     command.add_option("--prefix", a->prefix, "whose names begin with this");
     a->wanted.declare(command);
   };
-  const auto table =
-      table_of({{"container", "/name"}, {"changed", "/changedAt", time_of}, {"public", "/publicAccess"}});
   limit(containers.add("list", "the containers of the account", [=](const GlobalOptions& options) {
     return list_and_print(options, "/v1/containers" + query_of({{"prefix", a->prefix}}), "containers", a->wanted,
-                          table);
+                          container_table());
   }));
   const auto rows = table_of({{"blob", "/name"},
                               {">size", "/size", size_of},
@@ -175,15 +178,48 @@ Result<int> upload(const GlobalOptions& options, const Upload& what) {
   return kOk;
 }
 
+/// Returns the container with this name; null if there is none.
+Result<json> find_container(ApiClient& api, const std::string& name) {
+  const auto query = query_of({{"prefix", name}, {"limit", "1"}});
+  auto like_it = TRY(api.call("GET", "/v1/containers" + query)).value("containers", json::array());
+  return !like_it.empty() && cell(like_it[0], "name") == name ? std::move(like_it[0]) : json();
+}
+
 /// The api answers the same whether the container is new or not, so this asks first.
 Result<int> create_container(const GlobalOptions& options, const std::string& name) {
   auto api = TRY(ApiClient::create(options));
-  const auto query = query_of({{"prefix", name}, {"limit", "1"}});
-  const auto like_it = TRY(api.call("GET", "/v1/containers" + query)).value("containers", json::array());
-  const bool there = !like_it.empty() && cell(like_it[0], "name") == name;
+  const bool there = !TRY(find_container(api, name)).is_null();
   print_answer(options, TRY(api.call("PUT", item_path("containers", name))),
                said(there ? "it was there already" : "created"));
   return kOk;
+}
+
+Result<int> show_container(const GlobalOptions& options, const std::string& name) {
+  auto api = TRY(ApiClient::create(options));
+  const auto found = TRY(find_container(api, name));
+  // The answer of the api about a container that is not there says so.
+  if (found.is_null()) TRY(api.call("GET", item_path("containers", name, "/blobs?limit=1")));
+  print_answer(options, found, container_table());
+  return kOk;
+}
+
+void add_whole_containers(const Commands& containers) {
+  auto name = std::make_shared<std::string>();
+  auto consent = std::make_shared<Consent>();
+  const auto named = [name](CLI::App& command) {
+    command.add_option("container", *name, "the container's name")->required();
+  };
+  named(containers.add("create", "make a container; one that is there stays as it is",
+                       [name](const GlobalOptions& options) { return create_container(options, *name); }));
+  named(containers.add("show", "one container",
+                       [name](const GlobalOptions& options) { return show_container(options, *name); }));
+  auto& dropping = containers.add(
+      "drop", "delete a container with all of its blobs", [name, consent](const GlobalOptions& options) -> Result<int> {
+        if (!TRY(consent->to("Delete the container " + *name + " with all of its blobs?"))) return kOk;
+        return call_and_print(options, "DELETE", item_path("containers", *name), said("deleted"));
+      });
+  named(dropping);
+  consent->declare(dropping);
 }
 
 void add_transfers(const Commands& blobs) {
@@ -227,16 +263,11 @@ void add_for_one(const Commands& blobs) {
 
 void add_blob_commands(const Commands& program) {
   const auto blobs = program.family("blob", "look at blobs, upload, download and delete them, through the api");
-  const auto containers = program.family("container", "look at containers and make them, through the api");
+  const auto containers = program.family("container", "make, look at and drop containers, through the api");
   add_lists(blobs, containers);
   add_for_one(blobs);
   add_transfers(blobs);
-  auto name = std::make_shared<std::string>();
-  containers
-      .add("create", "make a container; one that is there stays as it is",
-           [name](const GlobalOptions& options) { return create_container(options, *name); })
-      .add_option("container", *name, "the container's name")
-      ->required();
+  add_whole_containers(containers);
 }
 
 }  // namespace tidemark::cli

@@ -14,6 +14,10 @@ CLI::App& Commands::add(const char* name, const char* meaning, Action action) co
   return *command;
 }
 
+void Commands::group(const char* heading, std::initializer_list<const char*> names) const {
+  for (const auto* name : names) level_.get_subcommand(name)->group(heading);
+}
+
 void Commands::add_for_one(const char* collection, const char* argument, const char* argument_meaning,
                            std::initializer_list<ItemCommand> commands) const {
   auto given = std::make_shared<std::string>();

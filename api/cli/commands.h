@@ -34,6 +34,8 @@ class Commands {
 
   [[nodiscard]] Commands family(const char* name, const char* meaning) const;
   CLI::App& add(const char* name, const char* meaning, Action action) const;
+  /// Puts commands of this level under a heading of the help.
+  void group(const char* heading, std::initializer_list<const char*> names) const;
   /// Commands with the positional argument `argument`, which names one of the api's `collection`.
   void add_for_one(const char* collection, const char* argument, const char* argument_meaning,
                    std::initializer_list<ItemCommand> commands) const;
@@ -57,9 +59,11 @@ void add_key_commands(const Commands& program);
 void add_limit_commands(const Commands& program);
 void add_maintenance_commands(const Commands& program);
 void add_on_change_commands(const Commands& program);
+void add_message_commands(const Commands& queues);
 void add_operator_commands(const Commands& program);
 void add_overview_command(const Commands& program);
 void add_poison_commands(const Commands& program);
+void add_policy_commands(const Commands& program);
 void add_queue_commands(const Commands& program);
 void add_schedule_commands(const Commands& program);
 void add_stack_commands(const Commands& program);

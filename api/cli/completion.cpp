@@ -64,7 +64,12 @@ std::optional<Values> values_of(const CLI::App& command, const CLI::Option& opti
   if (name == "kind" || name == "--kind") return Values{place, {}, "kind list"};
   if (name == "table" || name == "--source" || name == "--destination") return Values{place, {}, "table list"};
   if (name == "process") return Values{place, {}, "shards processes"};
-  if (name == "shard") return std::nullopt;
+  if (name == "queue") return Values{place, {}, "queue list"};
+  if (name == "container") return Values{place, {}, "container list"};
+  for (const auto* unknown : {"shard", "message", "text", "resource"}) {
+    if (name == unknown) return std::nullopt;
+  }
+  if (path.starts_with("policy ")) return std::nullopt;  // its list needs arguments
   const auto siblings = parent->get_subcommands([](const CLI::App* sibling) { return sibling->get_name() == "list"; });
   if (!option.get_positional() || siblings.empty()) return std::nullopt;
   return Values{place, {}, path.substr(0, path.find(' ')) + " list"};

@@ -105,10 +105,14 @@ void add_list_entities(const Commands& entities) {
 void add_plan(const Commands& entities) {
   auto which = std::make_shared<WhichEntities>();
   which->declare(entities.add(
-      "plan", "what a query by a filter reads without an index: a point, rows, a partition or the whole table",
+      "plan",
+      "what a query by a filter reads: a point, rows, a partition or the whole table, and the index that answers it",
       [which](const GlobalOptions& options) {
-        return call_and_print(options, "GET", which->path("/plan"),
-                              [](const json& plan) { std::cout << cell(plan, "access") << "\n"; });
+        return call_and_print(options, "GET", which->path("/plan"), [](const json& plan) {
+          std::cout << cell(plan, "access");
+          if (plan.contains("index")) std::cout << ", by index " << cell(plan, "index");
+          std::cout << "\n";
+        });
       }));
 }
 

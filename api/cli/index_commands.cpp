@@ -64,8 +64,7 @@ void print_index(const json& index) {
               << cell(scrub, "wrong") << " wrong and mended\n";
   }
   if (index.contains("inTheWay")) {
-    std::cout << "in the way: " << counted(index["inTheWay"].value("rows", 0ULL), "row") << " of others, such as "
-              << cell(index["inTheWay"], "examples") << "\n";
+    std::cout << "in the way: " << taken_keys(index["inTheWay"]) << "\n";
   }
   if (index.contains("lastError")) {
     const auto& error = index["lastError"];
@@ -202,6 +201,7 @@ struct LookupArguments {
   std::string name;
   std::vector<std::string> values, types, properties;
   std::map<std::string, std::string> texts;
+  std::string continuation;
   std::size_t top = 100;
 };
 
@@ -229,7 +229,7 @@ Result<int> look_up(const GlobalOptions& options, const LookupArguments& a) {
   const auto with = path + (path.find('?') == std::string::npos ? "?" : "&");
   json all;
   std::size_t found = 0;
-  std::string continuation;
+  auto continuation = a.continuation;
   do {
     auto target = with + "top=" + std::to_string(a.top == 0 ? 1000 : std::min<std::size_t>(1000, a.top - found));
     if (!continuation.empty()) target += "&continuation=" + percent_encode(continuation);
@@ -247,13 +247,15 @@ Result<int> look_up(const GlobalOptions& options, const LookupArguments& a) {
   } while (!continuation.empty() && (a.top == 0 || found < a.top));
   if (continuation.empty()) all.erase("continuation");
   print_answer(options, all, [](const json& answer) {
-    for (const auto* list : {"groups", "keys", "entities"}) {
+    for (const auto& key : answer.value("keys", json::array())) std::cout << key.dump() << "\n";
+    for (const auto* list : {"groups", "entities"}) {
       for (const auto& item : answer.value(list, json::array())) std::cout << item.dump(2) << "\n";
     }
     std::cerr << "index " << state_of(answer);
     if (answer.contains("lag")) std::cerr << ", behind: " << lag_of(answer["lag"]);
     std::cerr << "\n";
   });
+  if (!continuation.empty() && !options.json) std::cerr << more_than_shown(found, continuation) << "\n";
   return kOk;
 }
 
@@ -280,6 +282,8 @@ void add_lookup(const Commands& indexes) {
   text("--max-lag", "maxLag", "wait until it is at most so many seconds behind");
   text("--wait-ms", "wait", "how long to wait, in milliseconds");
   looking.add_option("--top", a->top, "at most this many; 0 for all")->check(whole_number())->capture_default_str();
+  looking.add_flag_callback("--all", [a] { a->top = 0; }, "all, however many there are")->excludes("--top");
+  looking.add_option("--continuation", a->continuation, "go on where an earlier answer ended, which said this");
 }
 
 void add_violations(const Commands& indexes) {

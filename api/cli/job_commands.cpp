@@ -146,9 +146,17 @@ struct ListArguments {
   std::string kind, state, queue;
 };
 
+/// The table that a job reads; an archive outside of tables by its container or directory.
+std::string table_named(const json& source) {
+  if (!source.is_object()) return text_of(source);
+  return source.contains("container") ? cell(source, "container") + "/" + cell(source, "prefix")
+                                      : cell(source, "directory");
+}
+
 Result<int> list(const GlobalOptions& options, const ListArguments& a) {
   const auto table = table_of({{"job", "/id", id_of},
                                {"kind", "/kind"},
+                               {"table", "/spec/source", table_named},
                                {"state", "/state"},
                                {"queue", "/queue"},
                                {">done", "/progress/done"},
@@ -173,6 +181,19 @@ void add_list_jobs(const Commands& jobs) {
       ->check(CLI::IsMember({"queued", "running", "succeeded", "poisoned", "cancelled"}));
 }
 
+/// The api answers with the job as it is; one that had ended stays as it ended.
+Result<int> cancel_job(const GlobalOptions& options, const std::string& id) {
+  auto api = TRY(ApiClient::create(options));
+  const auto before = TRY(api.call("GET", item_path("jobs", id)));
+  const auto job = TRY(api.call("POST", item_path("jobs", id, "/cancel")));
+  const auto state = cell(job, "state");
+  if (state != "cancelled" || cell(before, "state") == state) {
+    return fail(ErrorCode::kInvalidInput, "job " + id + " had ended already: it is " + state + ", and stays so");
+  }
+  print_answer(options, job, [](const json& cancelled) { std::cout << job_summary(cancelled) << "\n"; });
+  return kOk;
+}
+
 }  // namespace
 
 void add_job_commands(const Commands& program) {
@@ -189,8 +210,7 @@ void add_job_commands(const Commands& program) {
   add_list_jobs(jobs);
   jobs.add("cancel", "cancel a job; a worker that runs it stops within a page",
            [id](const GlobalOptions& options) -> Result<int> {
-             return call_and_print(options, "POST", item_path("jobs", TRY(whole_job_id(options, *id)), "/cancel"),
-                                   [](const json& job) { std::cout << job_summary(job) << "\n"; });
+             return cancel_job(options, TRY(whole_job_id(options, *id)));
            })
       .add_option("id", *id, "the job's id")
       ->required();

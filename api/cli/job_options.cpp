@@ -7,6 +7,7 @@
 
 #include "api/cli/answers.h"
 #include "api/cli/numbers.h"
+#include "common/base/nearest_word.h"
 #include "jobs/kinds/kinds.h"
 #include "jobs/spec/job_spec.h"
 #include "jobs/spec/names.h"
@@ -249,7 +250,14 @@ class KindHelp final : public CLI::Formatter {
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   auto kinds = jobs::Kinds::kNames;
   std::ranges::sort(kinds);
-  command.add_option("kind", arguments.kind, jobs::joined(kinds) + "; with --help after it, its options");
+  command.add_option("kind", arguments.kind, jobs::joined(kinds) + "; with --help after it, its options")
+      ->check(CLI::Validator(
+          [](const std::string& kind) {
+            const std::vector<std::string> known(jobs::Kinds::kNames.begin(), jobs::Kinds::kNames.end());
+            if (kind.empty() || std::ranges::find(known, kind) != known.end()) return std::string();
+            return "there is no kind of job \"" + kind + "\"." + guess_of(kind, known);
+          },
+          ""));
   for (const auto& option : all_options()) add_option(command, arguments, option);
   const auto column = command.get_formatter()->get_column_width();
   command.formatter(std::make_shared<KindHelp>(command));

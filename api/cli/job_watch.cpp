@@ -165,6 +165,9 @@ std::string job_details(const json& job) {
   for (const auto* name : {"queue", "worker", "error"}) {
     if (job.contains(name)) text += std::string(name) + ": " + cell(job, name) + "\n";
   }
+  for (const auto& [name, shown] : {std::pair("thenJob", "then"), std::pair("callbackJob", "its end is told by")}) {
+    if (job.contains(name)) text += std::string(shown) + ": job " + cell(job, name) + "\n";
+  }
   if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";
   for (const auto& skip : job.value("skips", json::array())) {
     const auto samples = skip.value("samples", json::array());

@@ -78,27 +78,35 @@ void find_stack(const CLI::App& app, GlobalOptions& options) {
 
 void add_commands(CLI::App& app, Action& chosen) {
   const Commands program(app, chosen);
+  // The help has the headings in the order in which they come here.
   add_stack_commands(program);
-  add_access_commands(program);
-  add_blob_commands(program);
-  add_data_commands(program);
-  add_explain_command(program);
-  add_feed_commands(program);
-  add_group_commands(program);
-  add_index_commands(program);
-  add_job_commands(program);
-  add_key_commands(program);
-  add_limit_commands(program);
-  add_maintenance_commands(program);
-  add_on_change_commands(program);
-  add_operator_commands(program);
   add_overview_command(program);
-  add_poison_commands(program);
-  add_queue_commands(program);
-  add_schedule_commands(program);
-  add_shard_commands(program);
   add_table_commands(program);
+  add_data_commands(program);
+  add_queue_commands(program);
+  add_blob_commands(program);
+  add_explain_command(program);
+  add_job_commands(program);
+  add_poison_commands(program);
+  add_schedule_commands(program);
+  add_group_commands(program);
+  add_limit_commands(program);
+  add_index_commands(program);
+  add_feed_commands(program);
+  add_on_change_commands(program);
+  add_policy_commands(program);
+  add_access_commands(program);
+  add_key_commands(program);
+  add_operator_commands(program);
+  add_maintenance_commands(program);
+  add_shard_commands(program);
   add_completion_command(app, program);
+  program.group("The stack", {"up", "down", "status", "env", "overview"});
+  program.group("Data", {"table", "entity", "queue", "container", "blob", "explain"});
+  program.group("Jobs", {"job", "poison", "schedule", "group", "kind", "limit", "worker"});
+  program.group("Indexes and changes", {"index", "changes", "feed", "consumer", "on-change"});
+  program.group("Access", {"policy", "sas", "session", "audit", "keys"});
+  program.group("Operation", {"backup", "restore", "fsck", "account", "shards", "completion"});
 }
 
 int run_command(int argc, char** argv) {

@@ -8,6 +8,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/run_program.h"
+#include "common/backup/manifest.h"
 #include "common/backup/restore.h"
 #include "common/base/json.h"
 #include "common/base/nearest_word.h"
@@ -117,8 +118,27 @@ int report_total(const GlobalOptions& options, std::uint64_t found, std::uint64_
   return found == 0 ? kOk : kFailed;
 }
 
+/// Names the backups in a directory that is none itself.
+Error with_backups_inside(Error error, const fs::path& directory) {
+  std::vector<std::string> inside;
+  std::error_code unknown;
+  for (const auto& each : fs::directory_iterator(directory, unknown)) {
+    if (fs::exists(each.path() / "manifest.json", unknown)) inside.push_back(each.path().string());
+  }
+  if (inside.empty()) return error;
+  std::ranges::sort(inside, std::greater());  // their names are times
+  error.message += " It has " + counted(inside.size(), "backup") + " in it: verify " + inside.front();
+  if (inside.size() > 1) error.message += ", the newest, or another one of `tidemark backup list`";
+  error.message += ".";
+  return error;
+}
+
 Result<int> verify_backup(const GlobalOptions& options, const std::string& backup) {
   std::uint64_t found = 0;
+  const auto known = backup::read_manifest(fs::absolute(backup));
+  if (!known && known.failed_with(ErrorCode::kNotFound)) {
+    return fail(with_backups_inside(known.error(), fs::absolute(backup)));
+  }
   const auto manifest = TRY(backup::verify(fs::absolute(backup), [&](const std::string& file, const std::string& what) {
     ++found;
     print_finding(options, "backup", {{"kind", "checksum"}, {"where", "file " + file}, {"what", what}});

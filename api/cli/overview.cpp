@@ -102,8 +102,8 @@ std::vector<std::string> troubles_of(const json& index) {
   if (const auto last = index.value("lastError", json::object()); last.value("inARow", 0ULL) > 0) {
     troubles.push_back("has failed: " + cell(last, "message"));
   }
-  const auto in_the_way = index.value("inTheWay", json::object()).value("rows", 0ULL);
-  if (in_the_way > 0) troubles.push_back("has " + counted(in_the_way, "row") + " of others in its way");
+  const auto in_the_way = index.value("inTheWay", json::object());
+  if (in_the_way.value("rows", 0ULL) > 0) troubles.push_back("lacks rows: " + taken_keys(in_the_way));
   const auto lag = index.value("lag", json::object()).value("seconds", 0.0);
   if (lag > kLongLagS) troubles.push_back("is " + readable_duration(lag) + " behind");
   if (index.value("paused", false)) troubles.emplace_back("is paused");
@@ -152,13 +152,23 @@ void print_overview(const json& answer, const Things& things) {
   kPoints(points);
 }
 
-Result<int> show_overview(const GlobalOptions& options) {
+/// Leaves the figures of the last minutes.
+void keep_last(json& overview, std::uint64_t minutes) {
+  const auto points = overview.find("points");
+  if (points == overview.end()) return;
+  const auto step = std::max<std::uint64_t>(1, overview.value("stepSeconds", std::uint64_t{10}));
+  const auto most = static_cast<std::size_t>(minutes * 60 / step);
+  if (points->size() > most) points->erase(points->begin(), points->end() - static_cast<std::ptrdiff_t>(most));
+}
+
+Result<int> show_overview(const GlobalOptions& options, std::uint64_t minutes) {
   auto api = TRY(ApiClient::create(options));
-  const auto answer = TRY(api.call("GET", "/v1/overview"));
+  auto answer = TRY(api.call("GET", "/v1/overview"));
   Things things;
   if (!options.json) {
     if (auto asked = ask_for(api, things); !asked) things.trouble = asked.error().message;
   }
+  if (!options.json) keep_last(answer, minutes);
   print_answer(options, answer, [&things](const json& overview) { print_overview(overview, things); });
   return kOk;
 }
@@ -166,8 +176,13 @@ Result<int> show_overview(const GlobalOptions& options) {
 }  // namespace
 
 void add_overview_command(const Commands& program) {
-  program.add("overview", "what needs attention, and figures for the last hour in ten-second steps, newest first",
-              show_overview);
+  auto minutes = std::make_shared<std::uint64_t>(10);
+  program
+      .add("overview", "what needs attention, and figures for the last minutes in ten-second steps, newest first",
+           [minutes](const GlobalOptions& options) { return show_overview(options, *minutes); })
+      .add_option("--minutes", *minutes, "figures for so many minutes; an hour is kept")
+      ->check(CLI::Range(1, 60))
+      ->capture_default_str();
 }
 
 }  // namespace tidemark::cli

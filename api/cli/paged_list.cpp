@@ -14,16 +14,22 @@ using nlohmann::json;
 
 /// Says why the list ends early.
 std::string rest_of(const json& all, std::size_t found, const Extent& wanted) {
-  if (found >= wanted.most) return std::to_string(found) + " shown; there are more: --limit 0 shows all";
-  return std::to_string(found) + " found among " + std::to_string(all.value("searched", std::uint64_t{0})) +
-         "; there are more: --limit 0 searches all, and --continuation " + all.value("continuation", "") +
-         " goes on here";
+  const auto continuation = all.value("continuation", "");
+  if (found >= wanted.most) return more_than_shown(found, continuation);
+  return "(" + std::to_string(found) + " found among " + std::to_string(all.value("searched", std::uint64_t{0})) +
+         "; there are more: --all searches all, and --continuation " + continuation + " goes on here)";
 }
 
 }  // namespace
 
+std::string more_than_shown(std::size_t shown, const std::string& continuation) {
+  return "(" + std::to_string(shown) + " shown; there are more: --all shows all" +
+         (continuation.empty() ? "" : ", and --continuation " + continuation + " goes on here") + ")";
+}
+
 void Extent::declare(CLI::App& command) {
   command.add_option("--limit", most, "how many; 0 for all")->check(whole_number())->capture_default_str();
+  command.add_flag_callback("--all", [this] { most = 0; }, "all, however many there are")->excludes("--limit");
   command.add_option("--continuation", continuation, "go on where an earlier answer ended, which said this");
 }
 
@@ -50,7 +56,7 @@ Result<int> list_and_print(const GlobalOptions& options, const std::string& path
   const bool more = !continuation.empty();
   // The text for an empty list is printed only if the whole list was read.
   if (found > 0 || !more || options.json) print_answer(options, all, member_of(member, print));
-  if (more && !options.json) std::cerr << "(" << rest_of(all, found, wanted) << ")\n";
+  if (more && !options.json) std::cerr << rest_of(all, found, wanted) << "\n";
   return kOk;
 }
 

@@ -18,13 +18,16 @@ struct Extent {
   std::size_t most = 50;  // 0: all
   std::string continuation = {};
 
-  /// --limit and --continuation
+  /// --limit, --all and --continuation
   void declare(CLI::App& command);
 };
 inline const Extent kWhole{.most = 0};
 
 /// A search for few matches among very many entries ends here, unless all are wanted.
 inline constexpr std::uint64_t kSearchedAtMost = 1'000'000;  // takes about a second
+
+/// Returns a line that says how many entries were shown, and how to get the rest.
+std::string more_than_shown(std::size_t shown, const std::string& continuation);
 
 /// Prints a list as one document of the form of a page: {MEMBER:[...],"searched"?,"continuation"?}. `path` has its
 /// other parameters. A note on standard error after the list tells a person that entries were left out.

@@ -101,7 +101,7 @@ Result<int> list_newest_first(const GlobalOptions& options, const std::string& p
     continuation = page.value("continuation", "");
   } while (!continuation.empty());
   print_answer(options, {{"poison", newest}}, member_of("poison", print));
-  if (more && !options.json) std::cout << "(the newest " << most << "; there are more: --limit 0 shows all)\n";
+  if (more && !options.json) std::cerr << "(the newest " << most << " shown; there are more: --all shows all)\n";
   return kOk;
 }
 
@@ -131,6 +131,7 @@ void add_lists(const Commands& poison) {
   });
   queue->declare(listing);
   listing.add_option("--limit", *limit, "how many; 0 for all")->check(whole_number())->capture_default_str();
+  listing.add_flag_callback("--all", [limit] { *limit = 0; }, "all, however many there are")->excludes("--limit");
   filter->declare(listing);
   poison.add("queues", "your queues that have poison messages", [](const GlobalOptions& options) {
     return list_and_print(options, "/v1/poison/queues", "queues", kWhole,

@@ -10,6 +10,7 @@
 #include "api/cli/numbers.h"
 #include "api/cli/package_index.h"
 #include "api/cli/table_http.h"
+#include "api/cli/terminal.h"
 
 namespace tidemark::cli {
 namespace {
@@ -123,21 +124,33 @@ Result<void> read_packages(std::istream& input, Importer& importer) {
   return check_read(input);
 }
 
+/// Removes the table that a failed import has made, unless somebody has written into it; otherwise the message says
+/// that it stays.
+Error after_failure(TableHttp& tables, const std::string& table, Error error) {
+  bool empty = true;
+  const auto looked = tables.query({table, {}, "PartitionKey"}, [&](const json&) { return empty = false; });
+  if (looked && empty && tables.drop_table(table)) return error;
+  if (!error.message.ends_with('.')) error.message += '.';
+  error.message += " The table " + table + " was made by this import, and stays.";
+  return error;
+}
+
 Result<int> import_entities(const GlobalOptions& options, const std::string& table, const std::string& format,
                             const std::string& file) {
   const auto input = TRY(open_file(file));
   auto tables = TRY(TableHttp::create(options));
-  TRY(tables.ensure_table(table));
+  const bool made = TRY(tables.ensure_table(table));
   Importer importer(tables, table);
   auto outcome = format == "jsonl"
                      ? read_json_lines(*input, [&](json entity) { return importer.add(std::move(entity)); })
                      : read_packages(*input, importer);
   if (outcome) outcome = importer.finish();
   if (isatty(STDERR_FILENO) != 0) std::cerr << "\n";
-  TRY(outcome);
-  if (importer.sent() == 0 && format != "jsonl") {
-    return fail(ErrorCode::kInvalidInput, "no package was found: is this what apt-cache dumpavail prints?");
+  if (outcome && importer.sent() == 0 && format != "jsonl") {
+    outcome = fail(ErrorCode::kInvalidInput, "no package was found: is this what apt-cache dumpavail prints?");
   }
+  if (!outcome && made) return fail(after_failure(tables, table, std::move(outcome.error())));
+  TRY(std::move(outcome));
   print_answer(options, {{"imported", importer.sent()}}, [&](const json&) {
     std::cout << "imported " << counted(importer.sent(), "entity") << " into " << table << "\n";
   });
@@ -154,11 +167,15 @@ Result<int> query_entities(const GlobalOptions& options, const QueryArguments& a
   auto tables = TRY(TableHttp::create(options));
   std::size_t seen = 0;
   const TableHttp::Query query{a.table, a.filter, a.count ? "PartitionKey" : a.select, options.json && !a.count};
+  bool more = false;
   TRY(tables.query(query, [&](const json& entity) {
+    more = a.top > 0 && seen == a.top;
+    if (more) return false;
     ++seen;
     if (!a.count) std::cout << entity.dump(options.json ? -1 : 2) << "\n";
-    return a.top == 0 || seen < a.top;
+    return true;
   }));
+  if (more && !options.json) std::cerr << "(" << seen << " shown; there are more: --top 0 shows all)\n";
   if (seen == 0 && !a.count && !options.json) std::cout << "no entities\n";
   if (a.count) print_answer(options, {{"count", seen}}, [&](const json&) { std::cout << seen << "\n"; });
   return kOk;
@@ -173,6 +190,40 @@ Result<int> list_tables(const GlobalOptions& options) {
   }));
   print_answer(options, {{"tables", std::move(names)}}, member_of("tables", table_of({{"table", ""}})));
   return kOk;
+}
+
+void print_table(const json& table) {
+  std::cout << "table: " << cell(table, "name")
+            << "\nfeed: " << (table.value("feed", false) ? "yes, see `tidemark feed show`" : "no") << "\nindexes:";
+  for (const auto& index : table.value("indexes", json::array())) std::cout << " " << text_of(index);
+  std::cout << (table.value("indexes", json::array()).empty() ? " none\n" : "\n");
+}
+
+Result<int> create_table(const GlobalOptions& options, const std::string& name) {
+  auto api = TRY(ApiClient::create(options));
+  const auto table = TRY(api.call("PUT", item_path("tables", name)));
+  print_answer(options, table, said(api.status() == kMade ? "created" : "it was there already"));
+  return kOk;
+}
+
+void add_whole_tables(const Commands& tables) {
+  auto name = std::make_shared<std::string>();
+  auto consent = std::make_shared<Consent>();
+  const auto named = [name](CLI::App& command) { command.add_option("table", *name, "the table's name")->required(); };
+  named(tables.add("create", "make a table; one that is there stays as it is",
+                   [name](const GlobalOptions& options) { return create_table(options, *name); }));
+  named(tables.add("show", "whether there is a table, whether it keeps its changes, and its indexes",
+                   [name](const GlobalOptions& options) {
+                     return call_and_print(options, "GET", item_path("tables", *name), print_table);
+                   }));
+  auto& dropping = tables.add("drop", "delete a table with all of its entities",
+                              [name, consent](const GlobalOptions& options) -> Result<int> {
+                                if (!TRY(consent->to("Delete the table " + *name + " with all of its entities?")))
+                                  return kOk;
+                                return call_and_print(options, "DELETE", item_path("tables", *name), said("deleted"));
+                              });
+  named(dropping);
+  consent->declare(dropping);
 }
 
 void add_import(const Commands& tables) {
@@ -204,8 +255,9 @@ void add_query(const Commands& tables) {
 }  // namespace
 
 void add_table_commands(const Commands& program) {
-  const auto tables = program.family("table", "list tables, import entities and query them");
+  const auto tables = program.family("table", "make, list and drop tables, import entities and query them");
   tables.add("list", "the names of all tables", list_tables);
+  add_whole_tables(tables);
   add_import(tables);
   add_query(tables);
   add_table_past(tables);

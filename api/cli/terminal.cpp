@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <numeric>
@@ -85,6 +86,13 @@ Result<bool> ask(const std::string& question, const std::string& yes) {
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+void Consent::declare(CLI::App& command) { command.add_flag("--yes", given, "do it without asking"); }
+
+Result<bool> Consent::to(const std::string& question) const {
+  if (given) return true;
+  return ask(question, "--yes");
 }
 
 }  // namespace tidemark::cli

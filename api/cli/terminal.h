@@ -7,6 +7,10 @@
 
 #include "common/base/error.h"
 
+namespace CLI {
+class App;
+}
+
 namespace tidemark::cli {
 
 /// Returns the number of characters in a line of the terminal on this descriptor; 0 if it is no terminal.
@@ -25,5 +29,14 @@ std::vector<std::string> shortened(const std::vector<std::string>& ids);
 /// Returns true if the user answers yes on the terminal. kInvalidInput if there is no terminal; `yes` is the option to
 /// use instead.
 Result<bool> ask(const std::string& question, const std::string& yes);
+
+/// The consent to a command that destroys something.
+struct Consent {
+  bool given = false;
+  /// --yes
+  void declare(CLI::App& command);
+  /// Returns true if it was given, or if the user answers yes.
+  [[nodiscard]] Result<bool> to(const std::string& question) const;
+};
 
 }  // namespace tidemark::cli

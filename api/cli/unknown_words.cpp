@@ -35,11 +35,6 @@ std::string path_of(const CLI::App& level) {
   return level.get_parent() == nullptr ? level.get_name() : path_of(*level.get_parent()) + " " + level.get_name();
 }
 
-std::string guess(const std::string& word, const std::vector<std::string>& known) {
-  const auto nearest = nearest_word(word, known);
-  return nearest ? " Did you mean \"" + *nearest + "\"?" : "";
-}
-
 std::string list_of(const std::vector<std::string>& names) {
   std::string list;
   for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -56,7 +51,7 @@ std::optional<std::string> explain_unknown_word(const CLI::App& program, std::sp
       const auto name = word.substr(0, word.find('='));
       const auto* option = find_option(*level, name);
       if (option == nullptr) {
-        return "\"" + path_of(*level) + "\" has no option " + name + "." + guess(name, options_of(*level));
+        return "\"" + path_of(*level) + "\" has no option " + name + "." + guess_of(name, options_of(*level));
       }
       if (option->get_expected_max() > 0 && name == word) ++at;
       continue;
@@ -64,7 +59,7 @@ std::optional<std::string> explain_unknown_word(const CLI::App& program, std::sp
     const auto commands = commands_of(*level);
     if (word.starts_with("-") || commands.empty()) continue;
     if (std::ranges::find(commands, word) == commands.end()) {
-      const auto meant = guess(word, commands);
+      const auto meant = guess_of(word, commands);
       return "\"" + path_of(*level) + "\" has no command \"" + word + "\"." +
              (meant.empty() ? " It has: " + list_of(commands) + "." : meant);
     }

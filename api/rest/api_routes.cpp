@@ -127,9 +127,9 @@ Task<void> complete_later(Api& api, jobs::AuditEntry entry) {
 
 const std::vector<std::span<const Route>>& all_routes() {
   static const std::vector<std::span<const Route>> kAll{
-      access_routes(),      sas_routes(),      job_routes(),      poison_routes(),    schedule_routes(),
-      index_routes(),       feed_routes(),     consumer_routes(), on_change_routes(), limit_routes(),
-      maintenance_routes(), operator_routes(), shard_routes(),    data_routes(),      blob_routes()};
+      access_routes(), sas_routes(),      job_routes(),       poison_routes(), schedule_routes(),    index_routes(),
+      feed_routes(),   consumer_routes(), on_change_routes(), limit_routes(),  maintenance_routes(), operator_routes(),
+      shard_routes(),  data_routes(),     blob_routes(),      queue_routes(),  policy_routes()};
   return kAll;
 }
 
@@ -190,7 +190,8 @@ Task<void> ApiRoutes::note_refusal(jobs::AuditEntry entry, Error error) {
   entry.outcome = jobs::outcome::kRefused;
   entry.status = static_cast<std::int32_t>(http_status_of(error.code));
   entry.code = azure_name_of(error.code);
-  if (*left_out > 0) entry.detail = std::to_string(*left_out) + " refusals before it were left out";
+  entry.detail = why_refused(error);
+  if (*left_out > 0) entry.detail += " " + std::to_string(*left_out) + " refusals before it were left out.";
   const auto noted = co_await api_.audit.add(std::move(entry));
   if (!noted) process::log_failed_task("api.audit", noted.error());
 }
@@ -199,8 +200,8 @@ ordered_json api_schemas() {
   auto all = jobs::job_schemas();
   for (const auto schemas :
        {access_schemas, blob_schemas, consumer_schemas, data_schemas, explanation_schemas, feed_schemas, index_schemas,
-        limit_schemas, maintenance_schemas, on_change_schemas, operator_schemas, queue_poison_schemas, rendered_schemas,
-        sas_schemas, schedule_schemas, shard_schemas}) {
+        limit_schemas, maintenance_schemas, on_change_schemas, operator_schemas, policy_schemas, queue_poison_schemas,
+        queue_schemas, rendered_schemas, sas_schemas, schedule_schemas, shard_schemas}) {
     all.update(schemas());
   }
   return all;

@@ -131,6 +131,8 @@ struct Route {
   Body body = Body::kJson;
 };
 std::span<const Route> access_routes();
+std::span<const Route> policy_routes();
+std::span<const Route> queue_routes();
 std::span<const Route> sas_routes();
 std::span<const Route> job_routes();
 std::span<const Route> poison_routes();
@@ -176,7 +178,9 @@ nlohmann::ordered_json limit_schemas();
 nlohmann::ordered_json maintenance_schemas();
 nlohmann::ordered_json on_change_schemas();
 nlohmann::ordered_json operator_schemas();
+nlohmann::ordered_json policy_schemas();
 nlohmann::ordered_json queue_poison_schemas();
+nlohmann::ordered_json queue_schemas();
 nlohmann::ordered_json rendered_schemas();
 nlohmann::ordered_json sas_schemas();
 nlohmann::ordered_json schedule_schemas();

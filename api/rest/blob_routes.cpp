@@ -3,6 +3,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/resource_names.h"
 #include "blob_store/client/blob_browser.h"
 #include "blob_store/model/block_list.h"
 #include "blob_store/model/conditions.h"
@@ -84,16 +85,15 @@ Answer list_containers(Api& api, http::Request& request, std::string) {
   });
 }
 
-/// Tidemark's own containers and the logs of analytics must not be edited by hand.
-Result<void> check_may_change_container(const std::string& container) {
-  if (!container.starts_with("tidemark") && container != blob_store::kLogContainer) return {};
-  return fail(ErrorCode::kAuthorizationPermissionMismatch,
-              "The container " + container + " belongs to Tidemark itself: its blobs are not changed by hand.");
-}
-
 Answer make_container(Api& api, http::Request&, std::string container) {
   CO_TRY(check_may_change_container(container));
   CO_TRY(co_await api.blobs->ensure_container(std::move(container)));
+  co_return no_content();
+}
+
+Answer drop_container(Api& api, http::Request&, std::string container) {
+  CO_TRY(check_may_change_container(container));
+  CO_TRY(co_await api.blobs->remove_container(std::move(container)));
   co_return no_content();
 }
 
@@ -302,6 +302,7 @@ std::span<const Route> blob_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "v1/containers", Role::kViewer, list_containers},
       {"PUT", "v1/containers/*", Role::kOperator, make_container},
+      {"DELETE", "v1/containers/*", Role::kAdmin, drop_container},
       {"GET", "v1/containers/*/blobs", Role::kViewer, list_blobs},
       {"GET", "v1/containers/*/blob", Role::kViewer, show_blob},
       {"DELETE", "v1/containers/*/blob", Role::kOperator, erase_blob},

@@ -20,6 +20,7 @@ using table_store::Mutation;
 using table_store::MutationKind;
 
 constexpr std::size_t kMaxEntityBytes = 4UL << 20;  // as JSON
+constexpr Duration kPlanPatience = std::chrono::milliseconds(1);
 
 http::Response json_text_response(std::string body) {
   http::Response response;
@@ -44,16 +45,92 @@ Answer list_tables(Api& api, http::Request& request, std::string) {
                           [](const std::string& name) { return nlohmann::json{{"name", name}}; });
 }
 
+struct ShownTable {
+  std::string name;
+  bool feed = false;
+  std::vector<std::string> indexes;
+  static constexpr const char* kSchema = "Table";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", name, {.meaning = "as it was given when the table was made; it matches in any case"});
+    to.shows("feed", feed, {.meaning = "it keeps its changes for readers"});
+    to.shows("indexes", indexes, {.meaning = "the indexes of its entities"});
+  }
+};
+
+/// Returns nothing if there is no such table.
+Task<Result<std::optional<ShownTable>>> find_table(Api& api, const std::string& name) {
+  const auto names = CO_TRY(co_await api.tables.list_tables());
+  const auto found = std::ranges::find_if(names, [&](const auto& each) { return iequals_ascii(each, name); });
+  if (found == names.end()) co_return std::optional<ShownTable>();
+  ShownTable out;
+  out.name = *found;
+  const auto feed = co_await api.tables.feed(name, {});
+  if (!feed && !feed.failed_with(ErrorCode::kFeedNotFound)) co_return fail(feed.error());
+  out.feed = feed.has_value();
+  for (auto& index : CO_TRY(co_await api.indexes.all())) {
+    if (iequals_ascii(index.definition.entities(), name)) out.indexes.push_back(std::move(index.name));
+  }
+  co_return out;
+}
+
+Answer show_table(Api& api, std::string name, unsigned status) {
+  const auto found = CO_TRY(co_await find_table(api, name));
+  if (!found) co_return fail(ErrorCode::kTableNotFound);
+  co_return json_response(status, json_of(*found));
+}
+
+Answer get_table(Api& api, http::Request&, std::string table) {
+  CO_TRY(check_table_name(table));
+  co_return co_await show_table(api, std::move(table), 200);
+}
+
+Answer make_table(Api& api, http::Request&, std::string table) {
+  CO_TRY(check_may_change_table(table));
+  auto made = co_await api.tables.create_table(table);
+  const bool existed = made.failed_with(ErrorCode::kTableAlreadyExists);
+  if (!made && !existed) co_return fail(std::move(made.error()));
+  co_return co_await show_table(api, std::move(table), existed ? 200 : 201);
+}
+
+Answer drop_table(Api& api, http::Request&, std::string table) {
+  CO_TRY(check_may_change_table(table));
+  auto dropped = co_await api.tables.delete_table(table);
+  if (dropped.failed_with(ErrorCode::kResourceNotFound)) co_return fail(ErrorCode::kTableNotFound);
+  CO_TRY(std::move(dropped));
+  co_return no_content();
+}
+
 Result<FilterAccess> access_of_text(const std::string& filter) {
   return access_of(TRY(table_store::Filter::parse(filter)));
 }
 
+/// Returns the index whose lists the table store would use for the filter at present; empty: none. Only the store knows
+/// which lists are complete, so it is asked by the least query.
+Task<Result<std::string>> index_for(Api& api, std::string table, std::string filter) {
+  table_store::QueryRequest query;
+  query.table = std::move(table);
+  query.filter = std::move(filter);
+  query.top = 1;
+  query.count_only = true;
+  query.by_lists = true;
+  query.patience = kPlanPatience;
+  auto page = co_await api.tables.query(std::move(query));
+  if (page.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
+  co_return CO_TRY(std::move(page)).index;
+}
+
 /// Checks a filter, and tells how much a query with it reads; changes nothing.
-Answer plan_query(Api&, http::Request& request, std::string table) {
+Answer plan_query(Api& api, http::Request& request, std::string table) {
   CO_TRY(check_table_name(table));
   auto parameters = CO_TRY(Parameters::read(request));
-  const auto access = CO_TRY(access_of_text(parameters.text("filter")));
-  co_return json_response(200, {{"access", access_name(access)}});
+  auto filter = parameters.text("filter");
+  const auto access = CO_TRY(access_of_text(filter));
+  nlohmann::json plan{{"access", access_name(access)}};
+  if (access != FilterAccess::kPoint && !filter.empty()) {
+    auto index = CO_TRY(co_await index_for(api, std::move(table), std::move(filter)));
+    if (!index.empty()) plan["index"] = std::move(index);
+  }
+  co_return json_response(200, plan);
 }
 
 Answer query_entities(Api& api, http::Request& request, std::string table) {
@@ -127,14 +204,6 @@ Result<std::optional<table_store::Version>> wanted_version(const http::Request& 
   return table_store::parse_if_match(*header);
 }
 
-Result<void> check_may_change_table(const std::string& table) {
-  TRY(check_table_name(table));
-  if (!jobs::is_own_table(table)) return {};
-  return fail(
-      ErrorCode::kAuthorizationPermissionMismatch,
-      table + " belongs to Tidemark itself: jobs, schedules, indexes and limits are changed by their own operations.");
-}
-
 Answer write_entity(Api& api, http::Request& request, std::string table) {
   CO_TRY(check_may_change_table(table));
   const auto name = CO_TRY(read_name(request));
@@ -202,6 +271,9 @@ Answer list_messages(Api& api, http::Request& request, std::string queue) {
 std::span<const Route> data_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "v1/tables", Role::kViewer, list_tables},
+      {"GET", "v1/tables/*", Role::kViewer, get_table},
+      {"PUT", "v1/tables/*", Role::kOperator, make_table},
+      {"DELETE", "v1/tables/*", Role::kAdmin, drop_table},
       {"GET", "v1/tables/*/plan", Role::kViewer, plan_query},
       {"GET", "v1/tables/*/entities", Role::kViewer, query_entities},
       {"GET", "v1/tables/*/entity", Role::kViewer, show_entity},
@@ -214,7 +286,7 @@ std::span<const Route> data_routes() {
 
 nlohmann::ordered_json data_schemas() {
   nlohmann::ordered_json out;
-  jobs::add_answers<ShownMessage>(out);
+  jobs::add_answers<ShownMessage, ShownTable>(out);
   return out;
 }
 

@@ -84,8 +84,7 @@ struct ShownLimit {
 
 std::string no_such_kind(const std::string& name) {
   const std::vector<std::string> kinds(jobs::Kinds::kNames.begin(), jobs::Kinds::kNames.end());
-  const auto meant = nearest_word(name, kinds);
-  return "There is no kind of job \"" + name + "\"." + (meant ? " Did you mean \"" + *meant + "\"?" : "");
+  return "There is no kind of job \"" + name + "\"." + guess_of(name, kinds);
 }
 
 Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {

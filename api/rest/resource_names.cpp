@@ -13,6 +13,8 @@ Result<void> saying(std::string rule, Result<void> checked) {
   return checked;
 }
 
+constexpr std::string_view kOwnPrefix = "tidemark";
+
 }  // namespace
 
 Result<void> check_table_name(std::string_view table) {
@@ -34,6 +36,30 @@ Result<void> check_container_name(std::string_view container) {
 
 Result<void> check_blob_name(std::string_view blob) {
   return saying("A blob's name is UTF-8 of 1 to 1024 characters, none of them NUL.", blob_store::check_blob_name(blob));
+}
+
+Result<void> check_may_change_table(const std::string& table) {
+  TRY(check_table_name(table));
+  if (!jobs::is_own_table(table)) return {};
+  return fail(
+      ErrorCode::kAuthorizationPermissionMismatch,
+      table + " belongs to Tidemark itself: jobs, schedules, indexes and limits are changed by their own operations.");
+}
+
+Result<void> check_may_change_queue(const std::string& queue) {
+  TRY(check_queue_name(queue));
+  if (!queue.starts_with(kOwnPrefix)) return {};
+  return fail(ErrorCode::kAuthorizationPermissionMismatch,
+              queue +
+                  " belongs to Tidemark itself: jobs are submitted and cancelled, and their poison is sent back or "
+                  "deleted, by the operations for jobs and poison messages.");
+}
+
+Result<void> check_may_change_container(const std::string& container) {
+  TRY(blob_store::check_container_name(container));
+  if (!container.starts_with(kOwnPrefix) && container != blob_store::kLogContainer) return {};
+  return fail(ErrorCode::kAuthorizationPermissionMismatch,
+              "The container " + container + " belongs to Tidemark itself: its blobs are not changed by hand.");
 }
 
 Result<void> check_key(std::string_view what, std::string_view key) {

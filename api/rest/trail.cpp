@@ -2,12 +2,14 @@
 
 #include "common/base/encoding.h"
 #include "common/base/query.h"
+#include "common/base/text.h"
 #include "common/process/failures.h"
 
 namespace tidemark::api {
 namespace {
 
 constexpr std::string_view kVersion = "v1/";
+constexpr std::size_t kMaxWhyBytes = 500;
 
 bool is_dry(const http::Request& request) {
   const auto given = QueryParameters::parse(request.query);
@@ -39,6 +41,8 @@ std::string reason_in(const http::Request& request) {
   return percent_decode(given, false).value_or(std::string(given));
 }
 
+std::string why_refused(const Error& error) { return std::string(beginning_of(error.message, kMaxWhyBytes)); }
+
 bool leaves_entry(const Route& route, const http::Request& request) {
   if (route.method == "GET" || route.trail == Trail::kNone) return false;
   return route.trail != Trail::kEntryUnlessDry || !is_dry(request);
@@ -66,6 +70,7 @@ void note_answer(const Action& action, const Result<http::Response>& answer, job
   entry.status = static_cast<std::int32_t>(status);
   if (!answer) entry.code = azure_name_of(answer.error().code);
   const bool refused = answer.failed_with(ErrorCode::kAuthorizationPermissionMismatch);
+  if (refused && entry.detail.empty()) entry.detail = why_refused(answer.error());
   entry.outcome = refused ? jobs::outcome::kRefused : status < 400 ? jobs::outcome::kDone : jobs::outcome::kFailed;
 }
 

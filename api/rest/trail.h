@@ -13,6 +13,9 @@ std::string operation_of(std::string_view method, std::string_view pattern);
 /// Returns X-Tidemark-Reason with its percent escapes decoded: a browser can send only the characters of Latin-1.
 std::string reason_in(const http::Request& request);
 
+/// Returns the detail of an entry that tells why a call was refused.
+std::string why_refused(const Error& error);
+
 bool leaves_entry(const Route& route, const http::Request& request);
 /// Returns the entry of an action that begins.
 jobs::AuditEntry entry_of(const Route& route, const Action& action, const http::Request& request);

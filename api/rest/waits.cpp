@@ -67,6 +67,17 @@ std::string queue_of(const jobs::JobRecord& job, const Result<jobs::JobSpec>& sp
   return jobs::queue_of(by_priority);
 }
 
+/// A job that waits for its canaries has the figures as its error, "ServerBusy: 0 of 2 canaries have ended.", although
+/// nothing has failed. Nothing for any other job.
+std::optional<std::string> canaries_of(const jobs::JobRecord& job) {
+  constexpr std::string_view kEnding = " canaries have ended.";
+  const auto figures = job.error.find(": ");
+  if (!job.error.ends_with(kEnding) || figures == std::string::npos) return std::nullopt;
+  auto text = "it goes on when its canaries have succeeded; " + job.error.substr(figures + 2);
+  text.pop_back();
+  return text;
+}
+
 bool all_busy(const std::vector<jobs::WorkerInfo>& workers) {
   return std::ranges::all_of(workers, [](const auto& each) { return each.running >= each.concurrency; });
 }
@@ -100,6 +111,7 @@ std::optional<Wait> wait_of(const jobs::JobRecord& job, const Obstacles& obstacl
   if (auto full = full_limit(job, spec ? jobs::tables_of(*spec) : std::vector<std::string>(), obstacles)) {
     return Wait{WaitReason::kLimit, std::move(*full), {}};
   }
+  if (const auto canaries = canaries_of(job)) return Wait{WaitReason::kRetry, *canaries, {}};
   if (!job.error.empty()) return Wait{WaitReason::kRetry, "it is tried again: " + job.error, {}};
   if (all_busy(workers)) {
     return Wait{

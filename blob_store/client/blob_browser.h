@@ -20,6 +20,10 @@ class BlobBrowser {
 
   rpc::Method<calls::Containers> containers{caller_};
   rpc::Method<calls::EnsureContainer> ensure_container{caller_};
+  /// Also removes its blobs. kContainerNotFound, kLeaseIdMissing.
+  rpc::Method<calls::RemoveContainer> remove_container{caller_};
+  rpc::Method<calls::Policies> policies{caller_};
+  rpc::Method<calls::SetPolicies> set_policies{caller_};
   rpc::Method<calls::Browse> browse{caller_};
   rpc::Method<calls::Inspect> inspect{caller_};
   rpc::Method<calls::Read> read{caller_};

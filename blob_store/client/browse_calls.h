@@ -8,6 +8,7 @@
 
 #include "blob_store/client/blob_calls.h"
 #include "blob_store/model/blob.h"
+#include "common/base/stored_policy.h"
 
 namespace tidemark::blob_store {
 
@@ -53,6 +54,28 @@ struct Containers {
   using Reply = ContainerPage;
   std::string account, prefix, from;
   std::uint32_t limit = 0;
+};
+
+struct RemoveContainer {
+  static constexpr std::string_view kMethod = "blob.remove_container";
+  using Reply = void;
+  std::string account, container;
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
+};
+
+struct Policies {
+  static constexpr std::string_view kMethod = "blob.policies";
+  using Reply = StoredPolicies;
+  std::string account, container;
+};
+
+/// Leaves the container's public access as it is.
+struct SetPolicies {
+  static constexpr std::string_view kMethod = "blob.set_policies";
+  using Reply = void;
+  std::string account, container;
+  StoredPolicies policies;
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 /// Names that contain the delimiter after the prefix are folded into one; an empty delimiter folds none.

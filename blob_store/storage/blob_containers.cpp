@@ -85,6 +85,10 @@ Task<Result<Stamp>> BlobService::set_container_access(ContainerRef ref, std::str
   });
 }
 
+Task<Result<Stamp>> BlobService::set_container_policies(ContainerRef ref, StoredPolicies policies) {
+  co_return co_await change_container(std::move(ref), {}, [&](Container& container) { container.policies = policies; });
+}
+
 Task<Result<LeaseOutcome>> BlobService::lease_container(ContainerRef ref, LeaseRequest request, Conditions conditions) {
   LeaseOutcome outcome;
   CO_TRY(co_await catalogue().transact(

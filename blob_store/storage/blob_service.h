@@ -71,6 +71,8 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   Task<Result<Stamp>> set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions);
   Task<Result<Stamp>> set_container_access(ContainerRef ref, std::string public_access, StoredPolicies policies,
                                            Conditions conditions);
+  /// Leaves the public access as it is.
+  Task<Result<Stamp>> set_container_policies(ContainerRef ref, StoredPolicies policies);
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
   /// In any process, content is streamed into a writer for its blob, and then published by one of the calls that have a

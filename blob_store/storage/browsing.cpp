@@ -73,6 +73,21 @@ Result<ContainerPage> containers(BlobService& service, calls::Containers call) {
   return page;
 }
 
+Task<Result<void>> remove_container(BlobService& service, calls::RemoveContainer call) {
+  co_return co_await service.delete_container({std::move(call.account), std::move(call.container)}, {});
+}
+
+Result<StoredPolicies> policies(BlobService& service, calls::Policies call) {
+  auto container = TRY(service.get_container({std::move(call.account), std::move(call.container)}, {}));
+  return std::move(container.policies);
+}
+
+Task<Result<void>> set_policies(BlobService& service, calls::SetPolicies call) {
+  CO_TRY(co_await service.set_container_policies({std::move(call.account), std::move(call.container)},
+                                                 std::move(call.policies)));
+  co_return Result<void>();
+}
+
 Result<BrowsedPage> browse(BlobService& service, calls::Browse call) {
   auto listing = listing_of(std::move(call.prefix), std::move(call.from), call.limit);
   listing.delimiter = std::move(call.delimiter);

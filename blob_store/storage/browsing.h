@@ -7,6 +7,9 @@ namespace tidemark::blob_store {
 namespace handlers {
 
 Result<ContainerPage> containers(BlobService& service, calls::Containers call);
+Task<Result<void>> remove_container(BlobService& service, calls::RemoveContainer call);
+Result<StoredPolicies> policies(BlobService& service, calls::Policies call);
+Task<Result<void>> set_policies(BlobService& service, calls::SetPolicies call);
 Result<BrowsedPage> browse(BlobService& service, calls::Browse call);
 Result<BlobFacts> inspect(BlobService& service, calls::Inspect call);
 Task<Result<void>> upload_piece(BlobService& service, calls::UploadPiece call);

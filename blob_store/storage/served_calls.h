@@ -67,6 +67,9 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::ReadOperation, &BlobService::read_operation>,
     // Blobs, for people.
     rpc::By<calls::Containers, &handlers::containers>,
+    rpc::By<calls::RemoveContainer, &handlers::remove_container>,
+    rpc::By<calls::Policies, &handlers::policies>,
+    rpc::By<calls::SetPolicies, &handlers::set_policies>,
     rpc::By<calls::Browse, &handlers::browse>,
     rpc::By<calls::Inspect, &handlers::inspect>,
     rpc::By<calls::UploadPiece, &handlers::upload_piece>,

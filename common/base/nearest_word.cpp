@@ -1,13 +1,13 @@
 #include "common/base/nearest_word.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace tidemark {
 namespace {
 
 constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kLettersForEachMistake = 3;
+constexpr std::size_t kMostGuesses = 3;
 
 /// The least number of letters to add, remove, replace or swap with their neighbour.
 std::size_t mistakes_between(std::string_view one, std::string_view other) {
@@ -34,17 +34,32 @@ bool begins_with_the_other(std::string_view one, std::string_view other) {
 
 }  // namespace
 
-std::optional<std::string> nearest_word(std::string_view word, std::span<const std::string> known) {
-  if (word.size() > kLongestWord) return std::nullopt;
-  std::optional<std::string> nearest;
-  auto fewest = std::max<std::size_t>(1, word.size() / kLettersForEachMistake) + 1;
+std::vector<std::string> nearest_words(std::string_view word, std::span<const std::string> known) {
+  std::vector<std::string> nearest;
+  if (word.size() > kLongestWord) return nearest;
+  auto fewest = std::max<std::size_t>(1, word.size() / kLettersForEachMistake);
   for (const auto& candidate : known) {
     const auto mistakes = begins_with_the_other(word, candidate) ? 1 : mistakes_between(word, candidate);
-    if (mistakes >= fewest) continue;
+    if (mistakes > fewest || std::ranges::find(nearest, candidate) != nearest.end()) continue;
+    if (mistakes < fewest) nearest.clear();
     fewest = mistakes;
-    nearest = candidate;
+    if (nearest.size() < kMostGuesses) nearest.push_back(candidate);
   }
   return nearest;
+}
+
+std::optional<std::string> nearest_word(std::string_view word, std::span<const std::string> known) {
+  auto nearest = nearest_words(word, known);
+  return nearest.empty() ? std::nullopt : std::optional(std::move(nearest.front()));
+}
+
+std::string guess_of(std::string_view word, std::span<const std::string> known) {
+  std::string guess;
+  for (const auto& each : nearest_words(word, known)) {
+    guess += guess.empty() ? " Did you mean \"" : " or \"";
+    guess += each + '"';
+  }
+  return guess.empty() ? guess : guess + "?";
 }
 
 }  // namespace tidemark

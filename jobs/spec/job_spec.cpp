@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "common/base/nearest_word.h"
 #include "common/base/xml_text.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/spec/job_queues.h"
@@ -110,6 +111,12 @@ void read_then(SpecMembers& in, JobSpec& spec, std::size_t most, int following) 
   for (const auto& [name, problem] : next.error().fields) in.problem("then: " + problem);
 }
 
+std::string guess_of_kind(const std::string& name) {
+  const std::vector<std::string> kinds(Kinds::kNames.begin(), Kinds::kNames.end());
+  const auto guess = guess_of(name, kinds);
+  return guess.empty() ? guess : "." + guess;
+}
+
 /// `job_id`: receives a message's jobId; null for a submission, which must not have one. `most`: the limit of its
 /// canonical text in bytes. `queue`: the queue of the job before it, which it keeps unless it names another.
 Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t most, int following, std::string queue) {
@@ -128,7 +135,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t m
   read_trace(in, spec);
   read_then(in, spec, most, following);
   if (!is_kind(name)) {
-    if (named) in.problem("kind must be one of " + joined(Kinds::kNames));
+    if (named) in.problem("kind must be one of " + joined(Kinds::kNames) + guess_of_kind(name));
     return invalid_job(in.problems());  // the other members cannot be checked without the kind
   }
   bool selects_entities = false;

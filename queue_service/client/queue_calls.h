@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/stored_policy.h"
 #include "common/rpc/places.h"
 #include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
@@ -23,11 +24,47 @@ struct QueueOrPart {
   std::string_view account, queue;
 };
 
+struct CreateQueue {
+  static constexpr std::string_view kMethod = "queue.create";
+  using Reply = bool;  // false: it existed already
+  std::string account, name;
+  Metadata metadata;
+  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
+};
+
 struct EnsureQueue {
   static constexpr std::string_view kMethod = "queue.ensure";
   using Reply = void;
   std::string account, queue;
   [[nodiscard]] WholeQueue place() const { return {account, queue}; }
+};
+
+struct DeleteQueue {
+  static constexpr std::string_view kMethod = "queue.delete";
+  using Reply = void;
+  std::string account, name;
+  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
+};
+
+struct Clear {
+  static constexpr std::string_view kMethod = "queue.clear";
+  using Reply = void;
+  std::string account, name;
+  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
+};
+
+struct GetAcl {
+  static constexpr std::string_view kMethod = "queue.get_acl";
+  using Reply = StoredPolicies;
+  std::string account, name;
+};
+
+struct SetAcl {
+  static constexpr std::string_view kMethod = "queue.set_acl";
+  using Reply = void;
+  std::string account, name;
+  StoredPolicies acl;
+  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
 };
 
 struct ListQueues {
@@ -59,6 +96,15 @@ struct CancelWait {
   static constexpr std::string_view kMethod = "queue.cancel_wait";
   using Reply = void;
   std::string token;
+};
+
+struct Update {
+  static constexpr std::string_view kMethod = "queue.update";
+  using Reply = Placed;
+  LeaseKey holder;
+  Duration visibility{};
+  std::optional<std::string> text;
+  [[nodiscard]] QueueOrPart place() const { return {holder.account, holder.queue}; }
 };
 
 struct Renew {

@@ -104,6 +104,10 @@ Task<Result<std::vector<std::string>>> QueueClient::finish(Lease lease, std::vec
   co_return ids;
 }
 
+Task<Result<Placed>> QueueClient::update(Lease lease, Duration visibility, std::optional<std::string> text) {
+  return rpc::call(caller_, calls::Update{key_of(std::move(lease)), visibility, std::move(text)});
+}
+
 Task<Result<void>> QueueClient::complete(Lease lease) {
   return rpc::call(caller_, calls::Complete{key_of(std::move(lease))});
 }

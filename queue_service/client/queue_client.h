@@ -31,11 +31,20 @@ class QueueClient {
 
   /// Succeeds if the queue exists already.
   rpc::Method<calls::EnsureQueue> ensure_queue{caller_};
+  /// False: it existed already, with the same metadata. kQueueAlreadyExists: with other metadata.
+  rpc::Method<calls::CreateQueue> create_queue{caller_};
+  /// O(1), as is clear(): the messages are removed in the background.
+  rpc::Method<calls::DeleteQueue> delete_queue{caller_};
+  rpc::Method<calls::Clear> clear{caller_};
+  rpc::Method<calls::GetAcl> policies{caller_};
+  rpc::Method<calls::SetAcl> set_policies{caller_};
   Task<Result<std::vector<std::string>>> list_queues(std::string prefix);
   /// Never expires. Returns the message id.
   Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
   Task<Result<std::string>> put(std::string queue, PutRequest message);
   Task<Result<MessageName>> put_named(std::string queue, PutRequest message);
+  /// Tells where the message was put.
+  rpc::Method<calls::Put> put_placed{caller_};
   /// Takes the first visible message and waits for one up to `wait` (at most 30 s); nothing if none came.
   Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
   /// Takes up to `count` (1..32) messages that are visible now, in one transaction.
@@ -46,6 +55,9 @@ class QueueClient {
   /// a sequence number (from 1) that was overtaken by a later one fails with kFenced and changes nothing.
   Task<Result<void>> renew(Lease lease, Duration visibility, std::optional<std::string> annotation,
                            std::uint64_t sequence = 0);
+  /// Makes the message visible after `visibility`, with another text if one is given. The lease goes on, unless
+  /// `visibility` is zero.
+  Task<Result<Placed>> update(Lease lease, Duration visibility, std::optional<std::string> text);
   /// Deletes the message.
   Task<Result<void>> complete(Lease lease);
   /// Deletes 1..100 messages, those of one queue in one transaction. Returns for each whether it was still held and is

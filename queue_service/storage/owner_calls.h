@@ -7,26 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/stored_policy.h"
 #include "queue_service/client/queue_calls.h"
 #include "queue_service/storage/queue_service.h"
 
 namespace tidemark::queue_service::calls {
-
-struct CreateQueue {
-  static constexpr std::string_view kMethod = "queue.create";
-  using Reply = bool;  // false: it existed already
-  std::string account, name;
-  Metadata metadata;
-  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
-};
-
-struct DeleteQueue {
-  static constexpr std::string_view kMethod = "queue.delete";
-  using Reply = void;
-  std::string account, name;
-  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
-};
 
 struct GetProperties {
   static constexpr std::string_view kMethod = "queue.get_properties";
@@ -51,27 +35,12 @@ struct PatchMetadata {
   [[nodiscard]] QueueOrPart place() const { return {account, name}; }
 };
 
-struct SetAcl {
-  static constexpr std::string_view kMethod = "queue.set_acl";
-  using Reply = void;
-  std::string account, name;
-  StoredPolicies acl;
-  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
-};
-
 /// Merges the document of a client into the service properties of the account.
 struct SetServiceProperties {
   static constexpr std::string_view kMethod = "queue.set_service_properties";
   using Reply = void;
   std::string account, document;
   [[nodiscard]] rpc::ShardNumber place() const { return {}; }
-};
-
-struct Clear {
-  static constexpr std::string_view kMethod = "queue.clear";
-  using Reply = void;
-  std::string account, name;
-  [[nodiscard]] QueueOrPart place() const { return {account, name}; }
 };
 
 struct Take {
@@ -105,15 +74,6 @@ struct Peek {
   std::string account, name;
   std::uint32_t count = 1;
   [[nodiscard]] QueueOrPart place() const { return {account, name}; }
-};
-
-struct Update {
-  static constexpr std::string_view kMethod = "queue.update";
-  using Reply = Placed;
-  LeaseKey holder;
-  Duration visibility{};
-  std::optional<std::string> text;
-  [[nodiscard]] QueueOrPart place() const { return {holder.account, holder.queue}; }
 };
 
 /// The outcome of a departed message: where it was put, or why it never can be.

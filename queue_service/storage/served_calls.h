@@ -37,6 +37,7 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::PatchMetadata, &QueueService::patch_metadata>,
     rpc::By<calls::SetPaused, &handlers::set_paused>,
     rpc::By<calls::SetParts, &handlers::set_parts>,
+    rpc::By<calls::GetAcl, &QueueService::get_acl>,
     rpc::By<calls::SetAcl, &QueueService::set_acl>,
     rpc::By<calls::SetServiceProperties, &handlers::set_service_properties>,
     rpc::By<calls::Clear, &QueueService::clear>,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/stored_policy.h"
 #include "common/rpc/places.h"
 #include "table_store/model/changes.h"
 #include "table_store/model/feed.h"
@@ -47,6 +48,20 @@ struct TableExists {
   static constexpr std::string_view kMethod = "table.exists";
   using Reply = bool;
   std::string account, table;
+};
+
+struct GetAcl {
+  static constexpr std::string_view kMethod = "table.get_acl";
+  using Reply = StoredPolicies;
+  std::string account, table;
+};
+
+struct SetAcl {
+  static constexpr std::string_view kMethod = "table.set_acl";
+  using Reply = void;
+  std::string account, table;
+  StoredPolicies policies;
+  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
 };
 
 struct ListTables {

@@ -29,6 +29,8 @@ class TableClient {
   /// Deletes the table in one transaction with the fence, which counts it as 1. kResourceNotFound.
   rpc::Method<calls::DeleteTableFenced> delete_table_fenced{caller_};
   rpc::Method<calls::TableExists> table_exists{caller_};
+  rpc::Method<calls::GetAcl> policies{caller_};  // kTableNotFound
+  rpc::Method<calls::SetAcl> set_policies{caller_};
   Task<Result<std::vector<std::string>>> list_tables();
   /// Returns the tables that have followers, also dropped ones.
   Task<Result<std::vector<std::string>>> followed_tables();

@@ -1,18 +1,9 @@
 // The calls of requests over HTTP, and those between the processes that share the shards of the tables (docs/scale.md,
 // Owners). client/table_calls.h has the calls of workers and the api.
 #pragma once
-#include "common/base/stored_policy.h"
 #include "table_store/client/table_calls.h"
 
 namespace tidemark::table_store::calls {
-
-struct SetAcl {
-  static constexpr std::string_view kMethod = "table.set_acl";
-  using Reply = void;
-  std::string account, table;
-  StoredPolicies policies;
-  [[nodiscard]] rpc::ShardNumber place() const { return rpc::kCatalogue; }
-};
 
 /// Merges the document of a client into the service properties of the account.
 struct SetServiceProperties {

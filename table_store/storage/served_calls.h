@@ -58,6 +58,7 @@ using ServedCalls = rpc::Served<
     rpc::By<shards::calls::ChangeLedger, &TableService::change_ledger>,
     rpc::By<shards::calls::FollowMark, &shards::follow_mark<TableService>>,
     rpc::By<shards::calls::FinishChange, &shards::finish_change<TableService>>,
+    rpc::By<calls::GetAcl, &TableService::get_acl>,
     rpc::By<calls::SetAcl, &TableService::set_acl>,
     rpc::By<calls::SetServiceProperties, &handlers::set_service_properties>>;
 // clang-format on

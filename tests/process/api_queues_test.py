@@ -206,6 +206,108 @@ class ApiQueuesTest(ApiCase):
         self.assertEqual(sorted((each["visible"], each["dequeueCount"]) for each in messages), [(False, 1), (True, 0), (True, 0)])
         self.refused(404, "QueueNotFound", "GET", "/v1/queues/not-there/messages")
 
+    def made(self, queue, body=None):
+        """Returns the status and the answer."""
+        status, _, content = self.api.send("PUT", f"/v1/queues/{queue}", JSON, None if body is None else json.dumps(body))
+        return status, json.loads(content)
+
+    def latest_entry(self, operation):
+        entry = self.api.call("GET", f"/v1/audit?limit=1&operation={operation}")["entries"][0]
+        return entry["target"], entry["outcome"], entry.get("detail"), entry.get("count")
+
+    def test_queues_are_made_cleared_and_deleted(self):
+        status, queue = self.made("fresh", {"maxDequeueCount": 3, "metadata": {"owner": "billing"}})
+        self.assertEqual((status, queue["name"], queue["maxDequeueCount"], queue["messages"]), (201, "fresh", 3, 0))
+        self.assertEqual(self.latest_entry("queues.put")[:2], ("fresh", "done"))
+        self.assertEqual(self.made("fresh")[0], 200, "as it is")
+        self.assertEqual(self.made("fresh", {})[0], 200)
+        self.assertEqual(self.made("fresh", {"maxDequeueCount": 3, "metadata": {"owner": "billing"}})[0], 200)
+        told = self.refused(409, "QueueAlreadyExists", "PUT", "/v1/queues/fresh", {"maxDequeueCount": 4})
+        self.assertIn("Ask for none to leave it as it is", told["detail"])
+        for body in ({"maxDequeueCount": -1}, {"metadata": {"a": 1}}, {"metadata": ["a"]}, {"colour": "red"}):
+            self.refused(400, "InvalidInput", "PUT", "/v1/queues/fresh", body)
+        self.refused(400, "InvalidResourceName", "PUT", "/v1/queues/No_name")
+
+        for number in range(3):
+            self.queues.put("fresh", f"message {number}")
+        self.queues.take("fresh", visibility_s=300)
+        self.api.call("POST", "/v1/queues/fresh/clear")
+        self.assertEqual(self.latest_entry("queues.clear")[:2], ("fresh", "done"))
+        self.assertEqual(self.api.call("GET", "/v1/queues/fresh")["messages"], 0)
+        self.api.call("DELETE", "/v1/queues/fresh")
+        for method, path in (("DELETE", "/v1/queues/fresh"), ("POST", "/v1/queues/fresh/clear"), ("GET", "/v1/queues/fresh")):
+            self.refused(404, "QueueNotFound", method, path)
+
+    def test_messages_are_put_taken_changed_and_deleted(self):
+        self.queues.create("hands")
+        messages = "/v1/queues/hands/messages"
+        first = self.api.call("POST", messages, {"text": "größer <&> \"quoted\"", "timeToLiveSeconds": -1})
+        self.assertNotIn("expiresAt", first)
+        self.assertEqual(self.latest_entry("queues.messages"), ("hands", "done", first["id"], None))
+        once = {"text": "once", "idempotencyKey": "key", "timeToLiveSeconds": 600}
+        second = self.api.call("POST", messages, once)
+        self.assertEqual(self.api.call("POST", messages, once)["id"], second["id"], "the same key gives the same message")
+        later = self.api.call("POST", messages, {"text": "later", "visibleInSeconds": 300})
+        self.assertGreater(later["nextVisibleAt"], later["insertedAt"])
+        for body in ({}, {"text": 1}, {"text": "x", "visibleInSeconds": -1}, {"text": "x", "timeToLiveSeconds": 0},
+                     {"text": "x", "visibleInSeconds": 9, "timeToLiveSeconds": 9}, {"text": "x", "colour": 1}):
+            self.refused(400, "InvalidInput", "POST", messages, body)
+        self.refused(413, "RequestBodyTooLarge", "POST", messages, {"text": "x" * 65537})
+        self.refused(404, "QueueNotFound", "POST", "/v1/queues/absent/messages", {"text": "x"})
+
+        taken = self.api.call("POST", "/v1/queues/hands/take", {"count": 32, "visibilitySeconds": 300})["messages"]
+        self.assertEqual([(each["id"], each["text"], each["dequeueCount"]) for each in taken],
+                         [(first["id"], "größer <&> \"quoted\"", 1), (second["id"], "once", 1)])
+        self.assertEqual(self.latest_entry("queues.take")[3], 2)
+        self.assertEqual(self.api.call("POST", "/v1/queues/hands/take"), {"messages": []})
+        for body in ({"count": 0}, {"count": 33}, {"visibilitySeconds": 0}):
+            self.refused(400, "InvalidInput", "POST", "/v1/queues/hands/take", body)
+
+        one, other = (f"{messages}/{each['id']}?lease={each['lease']}" for each in taken)
+        changed = self.api.call("PATCH", one, {"text": "smaller", "visibilitySeconds": 600})
+        self.assertGreater(changed["nextVisibleAt"], taken[0]["nextVisibleAt"])
+        self.api.call("DELETE", one)
+        self.assertEqual(self.api.call("PATCH", other, {"visibilitySeconds": 0})["id"], second["id"])
+        [again] = self.api.call("POST", "/v1/queues/hands/take", {})["messages"]
+        self.assertEqual((again["id"], again["text"], again["dequeueCount"]), (second["id"], "once", 2))
+        self.assertGreater(again["lease"], taken[1]["lease"])
+        for method, target in (("DELETE", one), ("DELETE", other), ("PATCH", other)):
+            told = self.refused(412, "LeaseLost", method, target, {} if method == "PATCH" else None)
+            self.assertIn("Take it again", told["detail"])
+        self.refused(400, "MissingRequiredQueryParameter", "DELETE", f"{messages}/{second['id']}")
+        self.refused(400, "OutOfRangeQueryParameterValue", "DELETE", f"{messages}/{second['id']}?lease=0")
+        self.api.call("DELETE", f"{messages}/{again['id']}?lease={again['lease']}")
+        self.assertEqual([each["text"] for each in self.api.call("GET", messages)["messages"]], ["later"])
+
+    def test_policies_of_a_queue(self):
+        self.queues.create("granted")
+        path = "/v1/queues/granted/policies"
+        self.assertEqual(self.api.call("GET", path), {"policies": []})
+        asked = {"policies": [{"id": "read", "permissions": "r", "startsAt": "2026-01-01T00:00:00Z", "expiresAt": "2100-01-01T00:00:00Z"},
+                              {"id": "open"}]}
+        self.assertEqual(self.api.call("PUT", path, asked), asked)
+        self.assertEqual(self.api.call("GET", path), asked)
+        entry = self.latest_entry("queues.policies.put")
+        self.assertEqual((entry[0], entry[1], json.loads(entry[2])), ("granted", "done", asked))
+        for policies, why in (([{"id": "a", "permissions": "d"}], "letters of raup"), ([{"id": ""}], "1 to 64 characters"),
+                              ([{"id": "a"}, {"id": "a"}], "given twice"), ([{"id": str(n)} for n in range(6)], "at most 5"),
+                              ([{"id": "a", "startsAt": "2026-02-01T00:00:00Z", "expiresAt": "2026-01-01T00:00:00Z"}], "before it starts"),
+                              ([{"id": "a", "expiresAt": "tomorrow"}], "must be a time"), (None, "must be a list")):
+            self.assertIn(why, self.refused(400, "InvalidInput", "PUT", path, {"policies": policies})["detail"])
+        self.assertEqual(self.api.call("GET", path), asked, "what is refused changes nothing")
+        self.refused(404, "QueueNotFound", "GET", "/v1/queues/absent/policies")
+        self.assertEqual(self.api.call("PUT", path, {"policies": []}), {"policies": []})
+
+    def test_queues_of_tidemark_are_not_changed_by_hand(self):
+        for queue in ("tidemark-jobs", "tidemark-jobs-poison", "tidemark-mine"):
+            one = f"/v1/queues/{queue}"
+            for method, path, body in (("PUT", one, None), ("DELETE", one, None), ("POST", one + "/clear", None),
+                                       ("POST", one + "/messages", {"text": "x"}), ("POST", one + "/take", None),
+                                       ("DELETE", one + "/messages/x?lease=1", None), ("PATCH", one + "/messages/x?lease=1", {}),
+                                       ("PUT", one + "/policies", {"policies": []})):
+                told = self.refused(403, "AuthorizationPermissionMismatch", method, path, body)
+                self.assertIn("belongs to Tidemark itself", told["detail"])
+
     def test_queues_that_somebody_should_look_at_are_told(self):
         for name in ("letters", "letters-poison", "held", "calm"):
             self.queues.create(name)

@@ -120,6 +120,62 @@ class ApiTest(ApiCase):
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/tables/Looked/entity?partitionKey=p")
         self.refused(404, "TableNotFound", "GET", "/v1/tables/NotThere/entities")
 
+    def policies_are_kept(self, of, letters):
+        path = f"/v1/{of}/policies"
+        self.assertEqual(self.api.call("GET", path), {"policies": []})
+        asked = {"policies": [{"id": "all", "permissions": letters, "expiresAt": "2100-01-01T00:00:00Z"}]}
+        self.assertEqual(self.api.call("PUT", path, asked), asked)
+        self.assertEqual(self.api.call("GET", path), asked)
+        wrong = {"policies": [{"id": "all", "permissions": "z"}]}
+        self.assertIn("letters of " + letters, self.refused(400, "InvalidInput", "PUT", path, wrong)["detail"])
+
+    def test_tables_are_made_shown_and_dropped(self):
+        path = "/v1/tables/Made"
+        self.refused(404, "TableNotFound", "GET", path)
+        table = {"name": "Made", "feed": False, "indexes": []}
+        for status in (201, 200):
+            answered, _, content = self.api.send("PUT", path)
+            self.assertEqual((answered, json.loads(content)), (status, table))
+        self.api.call("PUT", path + "/feed", {"values": "keys"})
+        definition = {"kind": "lists", "source": "Made", "by": ["Number"], "destination": "MadeRows"}
+        self.api.call("PUT", "/v1/indexes/of-made", definition)
+        self.assertEqual(self.api.call("GET", "/v1/tables/made"), {"name": "Made", "feed": True, "indexes": ["of-made"]})
+        self.api.call("DELETE", "/v1/indexes/of-made")
+        self.policies_are_kept("tables/Made", "raud")
+        self.api.call("DELETE", path)
+        entry = self.api.call("GET", "/v1/audit?limit=1&operation=tables.delete")["entries"][0]
+        self.assertEqual((entry["target"], entry["outcome"]), ("Made", "done"))
+        self.refused(404, "TableNotFound", "DELETE", path)
+        for name in ("TidemarkJobs", "tidemarkMine"):
+            for method in ("PUT", "DELETE"):
+                self.refused(403, "AuthorizationPermissionMismatch", method, f"/v1/tables/{name}")
+            self.refused(403, "AuthorizationPermissionMismatch", "PUT", f"/v1/tables/{name}/policies", {"policies": []})
+        self.refused(400, "InvalidInput", "PUT", "/v1/tables/1st")
+
+    def test_a_plan_names_the_index_that_answers(self):
+        self.fill("Planned")
+        definition = {"kind": "lists", "source": "Planned", "by": ["Number"], "destination": "PlannedRows", "answersQueries": True}
+        self.api.call("PUT", "/v1/indexes/of-planned", definition)
+        plan = f"/v1/tables/Planned/plan?filter={quote('Number eq 7')}"
+        wait_until(lambda: self.api.call("GET", plan) == {"access": "table", "index": "of-planned"}, "the index answers")
+        for filter in ("Number gt 7", "PartitionKey eq 'p1'", ""):
+            self.assertNotIn("index", self.api.call("GET", f"/v1/tables/Planned/plan?filter={quote(filter)}"))
+        self.api.call("DELETE", "/v1/indexes/of-planned")
+        self.assertEqual(self.api.call("GET", f"/v1/tables/NotThere/plan?filter={quote('Number eq 7')}"), {"access": "table"})
+
+    def test_containers_are_dropped(self):
+        self.start_blob_store()
+        path = "/v1/containers/passing"
+        self.api.call("PUT", path)
+        self.content("PUT", "passing", "a", b"text", If_None_Match="*")
+        self.policies_are_kept("containers/passing", "racwdxyltmeopfi")
+        self.api.call("DELETE", path)
+        self.refused(404, "ContainerNotFound", "GET", path + "/blobs")
+        self.refused(404, "ContainerNotFound", "DELETE", path)
+        for container in ("tidemark-own", "$logs"):
+            self.refused(403, "AuthorizationPermissionMismatch", "DELETE", f"/v1/containers/{quote(container)}")
+            self.refused(403, "AuthorizationPermissionMismatch", "PUT", f"/v1/containers/{quote(container)}/policies", {"policies": []})
+
     def content(self, method, container, name, body=None, ok=(200, 201), query="", **headers):
         """Calls the content of a blob; returns the answer's headers and bytes."""
         if body is not None:

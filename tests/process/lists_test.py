@@ -91,7 +91,7 @@ class CommandLineTest(unittest.TestCase):
         done = self.list("job", "list", "--state", "running")
         self.assertEqual(self.asked, [0, 1, 2])
         self.assertEqual(len(done.stdout.splitlines()), 4)
-        self.assertEqual(done.stderr, "(3 found among 1200000; there are more: --limit 0 searches all, and --continuation 3 goes on here)\n")
+        self.assertEqual(done.stderr, "(3 found among 1200000; there are more: --all searches all, and --continuation 3 goes on here)\n")
         told = json.loads(self.list("--json", "job", "list", "--state", "running", "--continuation", "3").stdout)
         self.assertEqual(self.asked[3:], [3, 4, 5])
         self.assertEqual(([job["id"] for job in told["jobs"]], told["searched"], told["continuation"]), (["id-3", "id-4", "id-5"], 1_200_000, "6"))
@@ -106,7 +106,7 @@ class CommandLineTest(unittest.TestCase):
     def test_a_list_that_is_full_says_that_there_is_more(self):
         done = self.list("job", "list", "--limit", "2")
         self.assertEqual(self.asked, [0, 1])
-        self.assertEqual(done.stderr, "(2 shown; there are more: --limit 0 shows all)\n")
+        self.assertEqual(done.stderr, "(2 shown; there are more: --all shows all, and --continuation 2 goes on here)\n")
 
     def test_all_is_searched_if_all_is_wanted(self):
         self.last = 7

@@ -178,6 +178,13 @@ class RightsTest(StackTest):
         self.assertEqual(self.send("POST", f"/v1/jobs/{made['id']}/cancel", headers)[0], 200)
         self.assertEqual(len(self.entries()), before + 1)
 
+    def test_the_entry_of_a_refused_call_says_why(self):
+        for role, path, why in (("viewer", "/v1/queues/own/pause", "needs the role operator"),
+                                ("admin", "/v1/queues/tidemark-jobs/clear", "belongs to Tidemark itself")):
+            status, answered, _ = self.send("POST", path, bearer(TOKENS[role]))
+            entry = self.entry_of(answered["x-request-id"])
+            self.assertEqual((status, entry["outcome"], why in entry["detail"]), (403, "refused", True), entry)
+
     def test_the_trail_is_read_by_pages_and_filters(self):
         for number in range(5):
             self.send("POST", f"/v1/queues/page{number}/pause", bearer(TOKENS["admin"]))

@@ -51,6 +51,9 @@ TEST(Waits, EachReason) {
   job = queued();
   job.error = "ServerBusy: later";
   EXPECT_NE(wait_of(job, with_worker(), kNow)->text.find("ServerBusy"), std::string::npos);
+  job.error = "ServerBusy: 0 of 2 canaries have ended.";
+  EXPECT_EQ(wait_of(job, with_worker(), kNow)->text,
+            "it goes on when its canaries have succeeded; 0 of 2 canaries have ended");
 
   auto paused = with_worker();
   paused.paused_queues = {"tidemark-jobs"};

@@ -34,5 +34,15 @@ TEST(NearestWord, TheClosestWins) {
   EXPECT_EQ(nearest_word("leases_s", known), "lease_s");
 }
 
+TEST(NearestWord, AllThatAreEquallyCloseAreMeant) {
+  const std::vector<std::string> known{"--file", "--filter", "--wait", "--file"};
+  EXPECT_EQ(nearest_words("--filer", known), (std::vector<std::string>{"--file", "--filter"}));
+  EXPECT_EQ(guess_of("--filer", known), R"( Did you mean "--file" or "--filter"?)");
+  EXPECT_EQ(guess_of("--wai", known), R"( Did you mean "--wait"?)");
+  EXPECT_EQ(guess_of("--colour", known), "");
+  const std::vector<std::string> many{"aa1", "aa2", "aa3", "aa4"};
+  EXPECT_EQ(nearest_words("aa", many).size(), 3U);
+}
+
 }  // namespace
 }  // namespace tidemark
