@@ -31,9 +31,10 @@ class TerminalTest(StackCase):
     def test_lists_fit_and_ids_are_short_where_they_tell_apart(self):
         ids = [self.submit("--not-before", "2126-01-01") for _ in range(3)]
         shown = self.shown("job", "list", "--limit", "3", columns=70).splitlines()
-        self.assertTrue(all(len(line) <= 70 for line in shown), shown)
+        self.assertTrue(all(len(line) <= 70 for line in shown[:-1]), shown)
+        self.assertRegex(shown[-1], r"^\(3 shown; there are more: --all shows all, and --continuation \S+ goes on here\)$")
         # Columns that have no room are shown below their row; nothing that fits is cut.
-        self.assertEqual(self.rows(shown[0])[0], ["job", "kind", "state", "queue", "done", "skipped", "attempts"])
+        self.assertEqual(self.rows(shown[0])[0], ["job", "kind", "table", "state", "queue", "done", "skipped", "attempts"])
         self.assertRegex(shown[2], r"^  submitted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S*$")
         self.assertEqual(shown[3], "  waiting: it begins at 2126-01-01T00:00:00Z")
         short = [row[0] for row in self.rows("\n".join(shown[1:10:3]))]
@@ -55,11 +56,11 @@ class TerminalTest(StackCase):
         for name in ("tidemark-jobs-high", "tidemark-jobs-low"):
             self.assertRegex(queues, rf"(?m)^{name} +0 +0 +0 +0 +0 ")
         jobs = self.shown("job", "list", "--limit", "1", columns=70).splitlines()
-        self.assertRegex(jobs[1], r"^\S{8}  delete  queued  default +0 +0 +0$")
+        self.assertRegex(jobs[1], r"^\S{8}  delete  Waited  queued  default +0 +0 +0$")
         self.assertRegex(jobs[2], r"^  submitted: .*, waiting: no worker is running$")
         self.assertIn("\n  waiting: no worker is runni…\n", self.shown("job", "list", "--limit", "1", columns=30))
         wide = self.shown("job", "list", "--limit", "1", columns=200).splitlines()
-        self.assertRegex(wide[1], r"^\S{8}  delete  queued .* no worker is running$", "there is room for all")
+        self.assertRegex(wide[1], r"^\S{8}  delete  Waited  queued .* no worker is running$", "there is room for all")
 
     def test_an_empty_list_says_so(self):
         for arguments, says in ((["job", "list", "--kind", "orphans"], "no jobs"), (["schedule", "list"], "no schedules"),

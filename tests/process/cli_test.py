@@ -430,7 +430,7 @@ class StackTest(StackCase):
         self.assertEqual(self.tables.scan("Many"), {})
         self.command("job", "submit", "--batch", "--file", "-", stdin="{\n", code=1)
         table = self.rows(self.command("job", "list", "--limit", "0", "--kind", "delete").stdout)
-        self.assertEqual(table[0][:3], ["job", "kind", "state"])
+        self.assertEqual(table[0][:3], ["job", "kind", "table"])
         self.assertLessEqual(set(ids), {row[0] for row in table})
 
     def test_jobs_are_submitted_as_a_group(self):
