@@ -43,6 +43,7 @@ std::optional<std::string> value_in(const std::string& line, const std::string& 
 }  // namespace
 
 Result<DataFolder> DataFolder::open(const fs::path& directory) {
+  if (directory.empty()) return fail(ErrorCode::kConfigInvalid, "The name of the data directory is empty (--data).");
   TRY(check_readable(directory));
   std::error_code error;
   auto path = fs::weakly_canonical(fs::absolute(directory), error);

@@ -196,7 +196,7 @@ class WordsTest(unittest.TestCase):
     def test_the_help_is_in_groups(self):
         text = tidemark("--help").stdout
         headings = [line for line in re.findall(r"^([A-Z][a-z ]+):$", text, re.M) if line != "Options"]
-        self.assertEqual(headings, ["At a glance", "Data", "Jobs", "Indexes and changes", "Access", "Operation"])
+        self.assertEqual(headings, ["The stack", "Data", "Jobs", "Indexes and changes", "Access", "Operation"])
 
 
 if __name__ == "__main__":

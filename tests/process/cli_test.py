@@ -54,7 +54,7 @@ def commands():
     def below(path):
         text = tidemark(*path, "--help").stdout
         # The program's own commands have headings of their own, below its options; those of a family have one.
-        begin = re.search(r"^(Subcommands|At a glance):\n", text, re.M)
+        begin = re.search(r"^(Subcommands|The stack):\n", text, re.M)
         names = re.findall(r"^  (\S+)", text[begin.end():], re.M) if begin else []
         return [leaf for name in names for leaf in below([*path, name])] if names else [path]
     return below([])
@@ -81,7 +81,7 @@ class EveryOperationTest(unittest.TestCase):
                    **{f"sas {kind}": ["x", "--permissions", "r"] for kind in ("table", "queue", "container", "blob")},
                    "sas account": ["--services", "t", "--resource-types", "o", "--permissions", "r"],
                    **{f"on-change {name}": ["x", "n"] for name in ("put", "show", "resume", "remove")}}
-        here = {"completion bash", "completion zsh", "completion fish", "backup verify", "restore", "keys make", "keys show"}  # without the api
+        here = {"completion bash", "completion zsh", "completion fish", "backup verify", "restore", "keys make", "keys show", "up", "down", "status", "env"}  # without the api
         found = [*commands(), ("backup",)]
         self.assertGreater(len(found), 25)
         for path in found:
@@ -112,7 +112,7 @@ class EveryOperationTest(unittest.TestCase):
         self.assertEqual(missing, set(), "operations without a command")
 
     def test_version(self):
-        self.assertRegex(tidemark("--version").stdout, r"^tidemark \d+\.\d+\.\d+\n$")
+        self.assertRegex(tidemark("--version").stdout, r"^tidemark \d+\.\d+\.\d+ \((commit [0-9a-f]+(-dirty)?, )?\w+\)\n$")
 
     def test_variables_from_a_file(self):
         """The file as the package and containers write it; the environment and the command line take precedence."""
@@ -140,7 +140,7 @@ class EveryOperationTest(unittest.TestCase):
         written = set()
         for words in rows:
             family = words[0].split()[0]
-            written |= {(family, word.split()[-1]) for word in words} if words[0].islower() and " " in words[0] else {(family,)}
+            written |= {(family, word.split()[-1]) for word in words} if words[0].islower() and " " in words[0] else {(word.split()[0],) for word in words}
         self.assertEqual({tuple(path) for path in commands()}, written)
 
     def test_a_word_that_was_misspelt(self):
