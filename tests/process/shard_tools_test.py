@@ -94,6 +94,21 @@ class EmbeddedTest(ShardTools, StackTest):
             self.assertIn("parts", problem["detail"])
         self.assertEqual(self.call("POST", "/v1/queues/orders/spread", {"parts": SHARDS})[0], 200)
 
+    def test_a_lease_is_found_in_the_parts_of_a_spread_queue(self):
+        self.queues.create("leased")
+        self.assertEqual(self.call("POST", "/v1/queues/leased/spread", {"parts": SHARDS})[0], 200)
+        for number in range(8):
+            self.assertEqual(self.call("POST", "/v1/queues/leased/messages", {"text": str(number)})[0], 201)
+        taken = self.call("POST", "/v1/queues/leased/take", {"count": 32, "visibilitySeconds": 300})[1]["messages"]
+        self.assertEqual(sorted(each["text"] for each in taken), [str(number) for number in range(8)])
+        targets = [f"/v1/queues/leased/messages/{each['id']}?lease={each['lease']}" for each in taken]
+        for target in targets:
+            self.assertEqual(self.call("PATCH", target, {"text": "kept"})[0], 200)
+            self.assertEqual(self.client.send("DELETE", target)[0], 204)
+            status, problem = self.call("DELETE", target)
+            self.assertEqual((status, problem["code"]), (412, "LeaseLost"))
+        self.assertEqual(self.call("GET", "/v1/queues/leased")[1]["messages"], 0)
+
     def test_its_parts_have_no_names(self):
         self.queues.create("parted")
         self.assertEqual(self.call("POST", "/v1/queues/parted/spread", {"parts": SHARDS})[0], 200)
