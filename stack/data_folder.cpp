@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,11 @@ Result<DataFolder> DataFolder::open(const fs::path& directory) {
   return out;
 }
 
+bool DataFolder::is_mine() const {
+  struct stat found{};
+  return ::stat((path_ / "run").c_str(), &found) == 0 && found.st_uid == ::geteuid();
+}
+
 fs::path DataFolder::pid_file(std::string_view name) const { return path_ / "run" / (std::string(name) + ".pid"); }
 fs::path DataFolder::log(std::string_view name) const { return path_ / "log" / (std::string(name) + ".log"); }
 fs::path DataFolder::output(std::string_view name) const { return path_ / "log" / (std::string(name) + ".out"); }
@@ -87,6 +93,9 @@ std::optional<Ready> DataFolder::ready(std::string_view name) const {
     Ready out;
     out.port = value_in(line, "port").value_or("");
     out.scheme = value_in(line, "scheme").value_or("http");
+    // They become parts of a URL to which a token may be sent.
+    if (!out.port.empty() && !parse_number<std::uint16_t>(out.port)) return std::nullopt;
+    if (out.scheme != "http" && out.scheme != "https") return std::nullopt;
     const auto end_of_name = line.find(' ', std::string_view("ready ").size());
     if (end_of_name != std::string::npos) out.line = line.substr(end_of_name);
     return out;
@@ -123,11 +132,16 @@ Choices DataFolder::choices() const {
 }
 
 Result<void> DataFolder::remember(const Choices& choices) const {
-  std::ofstream out(path_ / "run/stack", std::ios::trunc);
+  const auto draft = path_ / "run/stack.draft";
+  std::ofstream out(draft, std::ios::trunc);
   out << "base=" << (choices.port_base ? std::to_string(*choices.port_base) : "")
       << "\ntls_cert=" << choices.certificate << "\ntls_key=" << choices.key << "\nconfig=" << choices.config << "\n";
-  if (out.flush()) return {};
-  return fail(ErrorCode::kStorageFailure, (path_ / "run/stack").string() + " cannot be written.");
+  std::error_code error;
+  if (out.flush()) fs::rename(draft, path_ / "run/stack", error);
+  if (out && !error) return {};
+  return fail(
+      ErrorCode::kStorageFailure,
+      (path_ / "run/stack").string() + " cannot be written: the next start will not know the choices of this one.");
 }
 
 Result<void> DataFolder::prepare() const {

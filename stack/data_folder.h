@@ -41,6 +41,8 @@ class DataFolder {
   static Result<DataFolder> open(const std::filesystem::path& directory);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Tells whether it belongs to the user of this process.
+  [[nodiscard]] bool is_mine() const;
   [[nodiscard]] std::filesystem::path pid_file(std::string_view name) const;
   [[nodiscard]] std::filesystem::path log(std::string_view name) const;
   [[nodiscard]] std::filesystem::path output(std::string_view name) const;

@@ -49,10 +49,15 @@ std::string end_of_log(const DataFolder& folder, const std::string& name, std::u
   return out;
 }
 
-Result<void> await_ready(const DataFolder& folder, const std::string& name, const Running& process) {
-  const auto deadline = Steady::now() + kPatience;
+Result<void> await_ready(const DataFolder& folder, const std::string& name, const Running& process,
+                         const std::function<void(const std::string&)>& waiting) {
+  const auto begun = Steady::now();
+  bool told = false;
   while (!folder.ready(name)) {
-    if (process.ended() || Steady::now() >= deadline) {
+    if (is_told_to_stop()) return fail(ErrorCode::kCancelled, "The start was interrupted.");
+    const auto waited = Steady::now() - begun;
+    if (waited >= kLong && !std::exchange(told, true)) waiting(name);
+    if (process.ended() || waited >= kStartPatience) {
       return fail(ErrorCode::kServerBusy, name + " did not start; the end of " + folder.log(name).string() + ":" +
                                               end_of_log(folder, name, process.logged));
     }
@@ -62,6 +67,24 @@ Result<void> await_ready(const DataFolder& folder, const std::string& name, cons
 }
 
 }  // namespace
+
+sigset_t blocked_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
+void block_signals() {
+  const auto set = blocked_signals();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool is_told_to_stop() {
+  sigset_t waiting;
+  return ::sigpending(&waiting) == 0 && (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1);
+}
 
 Result<std::vector<Process>> processes_of(const Options& options, const Choices& choices) {
   std::vector<std::string> tls;
@@ -131,7 +154,7 @@ std::optional<Running> find_running(const DataFolder& folder, std::string_view n
 
 std::optional<std::string> reap(const Running& process) {
   siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) {
+  if (::waitid(P_PIDFD, static_cast<id_t>(process.handle.get()), &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) {
     return std::nullopt;
   }
   if (info.si_code == CLD_EXITED) return "exit code " + std::to_string(info.si_status);
@@ -139,7 +162,8 @@ std::optional<std::string> reap(const Running& process) {
 }
 
 Result<std::map<std::string, Running>> start_all(const DataFolder& folder, const Options& options,
-                                                 const std::vector<Process>& processes) {
+                                                 const std::vector<Process>& processes,
+                                                 const std::function<void(const std::string&)>& waiting) {
   TRY(folder.prepare());
   std::map<std::string, Running> all;
   std::vector<std::string> begun;
@@ -159,7 +183,7 @@ Result<std::map<std::string, Running>> start_all(const DataFolder& folder, const
   }
   for (const auto& name : begun) {
     if (trouble) break;
-    if (auto ready = await_ready(folder, name, all.at(name)); !ready) trouble = std::move(ready.error());
+    if (auto ready = await_ready(folder, name, all.at(name), waiting); !ready) trouble = std::move(ready.error());
   }
   if (!trouble) return all;
   std::vector<const Running*> ending;

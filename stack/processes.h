@@ -2,6 +2,7 @@
 // reach them, and write into files of the data directory, so that they live on without the process that started them.
 // One thread.
 #pragma once
+#include <csignal>
 #include <functional>
 #include <map>
 
@@ -23,8 +24,16 @@ struct Options {
   std::string certificate, key;
 };
 
-/// The longest wait for a process to become ready, and for one to end before it is killed.
+/// The longest wait for a process to end before it is killed.
 inline constexpr Duration kPatience = std::chrono::seconds(30);
+/// The longest wait for a process to become ready: a database that has much to replay takes its time.
+inline constexpr Duration kStartPatience = std::chrono::minutes(15);
+
+/// From here on, SIGTERM, SIGINT and SIGHUP wait: start_all() and the supervisor look for them.
+void block_signals();
+sigset_t blocked_signals();
+/// Tells whether SIGTERM or SIGINT waits.
+bool is_told_to_stop();
 
 /// Returns the stores, the api and the workers. kNotFound if a program is missing.
 Result<std::vector<Process>> processes_of(const Options& options, const Choices& choices);
@@ -47,9 +56,11 @@ std::optional<Running> find_running(const DataFolder& folder, std::string_view n
 std::optional<std::string> reap(const Running& process);
 
 /// Starts the processes that do not run and waits until all are ready. If one of them does not start, those that were
-/// started here are ended, and the error has the end of its log.
+/// started here are ended, and the error has the end of its log. kCancelled after SIGTERM or SIGINT. `waiting`: called
+/// with the name of a process that takes long.
 Result<std::map<std::string, Running>> start_all(const DataFolder& folder, const Options& options,
-                                                 const std::vector<Process>& processes);
+                                                 const std::vector<Process>& processes,
+                                                 const std::function<void(const std::string&)>& waiting);
 /// Ends the processes, gently at first, and returns when they are gone. `waiting`: called once if it takes long.
 /// `hurry`: asked again and again; they are killed once it returns true.
 void end_all(const std::vector<const Running*>& processes, Duration patience, const std::function<void()>& waiting = {},

@@ -12,19 +12,12 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr Duration kLookAtLogs = std::chrono::milliseconds(200);  // at the logs
-constexpr int kColumn = 13;                                       // the longest name of a process
+constexpr Duration kLookAtLogs = std::chrono::milliseconds(200);
+constexpr int kColumn = 13;  // the longest name of a process
 constexpr std::array kColours{"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m"};
 constexpr std::size_t kTimeLength = std::string_view("2026-01-31T22:00:00.000Z").size();
 constexpr std::size_t kLongestLevel = 10;
 constexpr std::size_t kMostAtOnce = 1UL << 20;  // bytes of a log
-
-sigset_t awaited() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
-  return set;
-}
 
 std::string seconds_text(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
@@ -34,12 +27,6 @@ std::string seconds_text(Duration duration) {
 bool is_store(const std::string& name) { return std::ranges::find(kStores, name) != kStores.end(); }
 
 }  // namespace
-
-void block_signals() {
-  const auto set = awaited();
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-}
 
 void CommonLog::line(const std::string& name, const std::string& text) {
   const auto* const colour = kColours[std::hash<std::string>{}(name) % kColours.size()];
@@ -55,7 +42,7 @@ void CommonLog::line(const std::string& name, const std::string& text) {
 
 Supervisor::Supervisor(const DataFolder& folder, const Options& options, CommonLog& log, Duration drain)
     : folder_(folder), options_(options), log_(log), drain_(drain) {
-  const auto set = awaited();
+  const auto set = blocked_signals();
   signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
@@ -95,8 +82,13 @@ bool Supervisor::note_end(Watched& watched) {
   const auto ended_by = reap(*watched.running);
   show_logs();
   watched.running.reset();
-  const auto pause = watched.revival.ended(std::chrono::duration_cast<Duration>(Steady::now() - watched.since));
-  const auto how = name + " has ended" + (ended_by ? ": " + *ended_by : "");
+  const auto ran = std::chrono::duration_cast<Duration>(Steady::now() - watched.since);
+  return try_later(watched, ran, name + " has ended" + (ended_by ? ": " + *ended_by : ""));
+}
+
+bool Supervisor::try_later(Watched& watched, Duration ran, const std::string& how) {
+  const auto& name = watched.process.name;
+  const auto pause = watched.revival.ended(ran);
   if (!pause) {
     say(how + ", " + std::to_string(Revival::kMostInARow + 1) +
         " times in a row. It is not started again; the end of " + folder_.log(name).string() + ":");
@@ -115,7 +107,7 @@ bool Supervisor::revive(Watched& watched) {
     auto started = start(folder_, options_, watched.process);
     if (!started) {
       say(started.error().message);
-      return false;
+      return try_later(watched, Duration::zero(), watched.process.name + " cannot be started");
     }
     running = std::move(*started);
   }
@@ -137,9 +129,14 @@ void Supervisor::show_logs() {
 
 std::vector<std::string> Supervisor::new_lines(Watched& watched) const {
   std::vector<std::string> lines;
-  std::ifstream in(folder_.log(watched.process.name), std::ios::binary);
+  const auto path = folder_.log(watched.process.name);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error || size == watched.shown) return lines;
+  if (size < watched.shown) watched.shown = 0;  // somebody has emptied it
+  std::ifstream in(path, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(watched.shown));
-  std::string text(kMostAtOnce, '\0');
+  std::string text(std::min<std::size_t>(kMostAtOnce, size - watched.shown), '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   std::string_view left = text;

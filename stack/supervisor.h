@@ -43,6 +43,7 @@ class Supervisor {
   /// Returns false if the supervisor has to give up.
   bool note_end(Watched& watched);
   bool revive(Watched& watched);
+  bool try_later(Watched& watched, Duration ran, const std::string& how);
   /// Prints the lines that were logged since the last time, by time.
   void show_logs();
   std::vector<std::string> new_lines(Watched& watched) const;
@@ -58,8 +59,5 @@ class Supervisor {
   Descriptor signals_;
   std::vector<Watched> watched_;
 };
-
-/// From here on, signals wait until the supervisor reads them.
-void block_signals();
 
 }  // namespace tidemark::stack

@@ -66,7 +66,9 @@ void add_options(CLI::App& app, GlobalOptions& options) {
 /// Takes missing addresses from the stack that runs on the data directory.
 void find_stack(const CLI::App& app, GlobalOptions& options) {
   const auto folder = stack::DataFolder::open(options.data);
-  if (!folder || !folder->running(stack::kApi)) return;
+  // A folder of somebody else that happens to be here must not say where a token is sent.
+  const bool trusted = folder && (!app.get_option("--data")->empty() || folder->is_mine());
+  if (!trusted || !folder->running(stack::kApi)) return;
   const auto addresses = stack::addresses_of(*folder, folder->choices());
   if (app.get_option("--api")->empty()) options.api = addresses.api;
   if (app.get_option("--table-url")->empty() && app.get_option("--account")->empty()) {

@@ -112,9 +112,10 @@ Result<int> supervise_behind(const DataFolder& folder, const UpOptions& options,
 }
 
 Result<void> await_supervised(const DataFolder& folder, const std::vector<stack::Process>& processes) {
-  const auto deadline = std::chrono::steady_clock::now() + stack::kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + stack::kStartPatience;
   for (const auto& process : processes) {
     while (!folder.running(process.name) || !folder.ready(process.name)) {
+      if (stack::is_told_to_stop()) return fail(ErrorCode::kCancelled, "The wait was interrupted.");
       if (std::chrono::steady_clock::now() >= deadline) {
         return fail(ErrorCode::kServerBusy,
                     process.name + " is not ready; see " + folder.log(stack::kSupervisor).string() + ".");
@@ -139,13 +140,15 @@ Result<int> up(const GlobalOptions& global, UpOptions options) {
     return fail(ErrorCode::kConfigInvalid, "The stack of " + folder.path().string() + " runs already, under process " +
                                                std::to_string(*supervisor) + ": tidemark down ends it.");
   }
-  if (!options.detach) stack::block_signals();
+  stack::block_signals();
   Started started;
   if (supervisor) {
     TRY(await_supervised(folder, processes));
   } else {
-    auto running = TRY(stack::start_all(folder, options.stack, processes));
-    TRY(folder.remember(choices));
+    auto running = TRY(stack::start_all(folder, options.stack, processes, [](const std::string& name) {
+      warn(name + " is not ready yet; waiting for it");
+    }));
+    if (const auto noted = folder.remember(choices); !noted) warn(noted.error().message);
     for (auto& process : processes) {
       auto found = running.extract(process.name);
       started.emplace_back(std::move(process), std::move(found.mapped()));

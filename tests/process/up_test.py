@@ -162,6 +162,36 @@ class UpTest(unittest.TestCase):
         self.assertEqual(self.call("down").stdout, "stopped 5 processes\n")
         self.assertEqual(self.processes(), {})
 
+    def test_the_supervisor_in_the_background_ends_everything(self):
+        self.call("up", "--detach", "--port-base", str(self.base), "--workers", "1")
+        wait_until(lambda: "supervisor" in json.loads(self.call("status", "--json").stdout), "the supervisor")
+        os.kill(json.loads(self.call("status", "--json").stdout)["supervisor"], signal.SIGTERM)
+        wait_until(lambda: not self.processes(), "the end of the stack")
+        with open(os.path.join(self.data, "log", "supervisor.log"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"supervisor +\| stopping; workers and api first\n")
+
+    def test_a_start_can_be_interrupted(self):
+        """A store that takes long is waited for, and a person who does not want to wait leaves nothing behind."""
+        programs = os.path.join(self.directory, "bin")
+        os.mkdir(programs)
+        for name in ("queue_service", "table_store", "api", "worker"):
+            os.symlink(os.path.join(os.path.abspath(BIN), name), os.path.join(programs, name))
+        slow = os.path.join(programs, "blob_store")
+        with open(slow, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\necho $$ >$2/slow.pid\nexec sleep 600\n")
+        os.chmod(slow, 0o755)
+        starting = subprocess.Popen([TIDEMARK, "up", "--data", self.data, "--port-base", str(self.base)], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, env=self.environment({"TIDEMARK_BIN": programs}))
+        self.addCleanup(starting.kill)
+        self.assertIn("blob_store is not ready yet", starting.stderr.readline())
+        starting.send_signal(signal.SIGINT)
+        _, told = starting.communicate(timeout=60)
+        self.assertEqual(starting.returncode, 1)
+        self.assertIn("interrupted", told)
+        with open(os.path.join(self.data, "slow.pid"), encoding="ascii") as file:
+            self.assertFalse(os.path.exists(f"/proc/{file.read().strip()}"), "it is gone")
+        self.assertEqual(self.processes(), {})
+
     def test_a_new_supervisor_takes_over(self):
         """The stack lives on if its supervisor is killed."""
         self.up().end(signal.SIGKILL)
