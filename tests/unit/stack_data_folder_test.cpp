@@ -1,4 +1,4 @@
-// A data directory as a record of its processes: what is believed of it, and what is not.
+// A data directory as a record of its processes: the facts that are believed, and those that are not.
 #include "stack/data_folder.h"
 
 #include <gtest/gtest.h>
