@@ -78,6 +78,18 @@ class Importer {
     return {};
   }
   [[nodiscard]] std::size_t sent() const { return sent_; }
+  /// The table is made before the first entities are sent, so an import that fails earlier leaves none.
+  Result<void> ensure_table() {
+    if (!made_) made_ = TRY(tables_.ensure_table(table_));
+    return {};
+  }
+  /// Adds to an error that the table was made.
+  [[nodiscard]] Error with_table(Error error) const {
+    if (!made_.value_or(false)) return error;
+    if (!error.message.ends_with('.')) error.message += '.';
+    error.message += " The table " + table_ + " was made by this import, and stays.";
+    return error;
+  }
 
  private:
   struct Group {
@@ -87,6 +99,7 @@ class Importer {
   };
   Result<void> flush(Group& group) {
     if (group.entities.empty()) return {};
+    TRY(ensure_table());
     if (auto sent = tables_.upsert(table_, group.entities); !sent) return fail(told_of(sent.error(), group));
     sent_ += group.entities.size();
     waiting_ -= group.entities.size();
@@ -111,6 +124,7 @@ class Importer {
   TableHttp& tables_;
   std::string table_;
   std::map<std::string, Group> groups_;
+  std::optional<bool> made_;  // nothing: it is not known yet that there is the table
   std::size_t read_ = 0, waiting_ = 0, sent_ = 0;
 };
 
@@ -124,22 +138,11 @@ Result<void> read_packages(std::istream& input, Importer& importer) {
   return check_read(input);
 }
 
-/// Removes the table that a failed import has made, unless somebody has written into it; otherwise the message says
-/// that it stays.
-Error after_failure(TableHttp& tables, const std::string& table, Error error) {
-  bool empty = true;
-  const auto looked = tables.query({table, {}, "PartitionKey"}, [&](const json&) { return empty = false; });
-  if (looked && empty && tables.drop_table(table)) return error;
-  if (!error.message.ends_with('.')) error.message += '.';
-  error.message += " The table " + table + " was made by this import, and stays.";
-  return error;
-}
-
 Result<int> import_entities(const GlobalOptions& options, const std::string& table, const std::string& format,
                             const std::string& file) {
   const auto input = TRY(open_file(file));
   auto tables = TRY(TableHttp::create(options));
-  const bool made = TRY(tables.ensure_table(table));
+  TRY(TableHttp::check_name(table));
   Importer importer(tables, table);
   auto outcome = format == "jsonl"
                      ? read_json_lines(*input, [&](json entity) { return importer.add(std::move(entity)); })
@@ -149,8 +152,8 @@ Result<int> import_entities(const GlobalOptions& options, const std::string& tab
   if (outcome && importer.sent() == 0 && format != "jsonl") {
     outcome = fail(ErrorCode::kInvalidInput, "no package was found: is this what apt-cache dumpavail prints?");
   }
-  if (!outcome && made) return fail(after_failure(tables, table, std::move(outcome.error())));
-  TRY(std::move(outcome));
+  if (outcome) outcome = importer.ensure_table();  // also for an import of nothing
+  if (!outcome) return fail(importer.with_table(std::move(outcome.error())));
   print_answer(options, {{"imported", importer.sent()}}, [&](const json&) {
     std::cout << "imported " << counted(importer.sent(), "entity") << " into " << table << "\n";
   });

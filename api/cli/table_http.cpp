@@ -72,23 +72,19 @@ Result<HttpReply> TableHttp::signed_call(const std::string& method, const std::s
   return http_.send(method, path + (query.empty() ? "" : "?" + query), headers, body);
 }
 
+Result<void> TableHttp::check_name(const std::string& table) {
+  if (jobs::is_table_name(table)) return {};
+  return fail(ErrorCode::kInvalidInput,
+              "\"" + table + "\" cannot be a table: a name has 3 to 63 letters and digits, a letter first");
+}
+
 Result<bool> TableHttp::ensure_table(const std::string& table) {
-  if (!jobs::is_table_name(table)) {
-    return fail(ErrorCode::kInvalidInput,
-                "\"" + table + "\" cannot be a table: a name has 3 to 63 letters and digits, a letter first");
-  }
   const HttpHeaders headers{{"Content-Type", "application/json"},
                             {"Accept", "application/json;odata=nometadata"},
                             {"Prefer", "return-no-content"}};
   auto reply = TRY(signed_call("POST", "/Tables", {}, headers, nlohmann::json{{"TableName", table}}.dump()));
   if (reply.status >= 400 && reply.status != 409) return fail(error_of(reply, table));
   return reply.status != 409;
-}
-
-Result<void> TableHttp::drop_table(const std::string& table) {
-  auto reply = TRY(signed_call("DELETE", "/Tables('" + table + "')", {}, {{"Accept", "application/json"}}, {}));
-  if (reply.status >= 400) return fail(error_of(reply, table));
-  return {};
 }
 
 Result<void> TableHttp::upsert(const std::string& table, const std::vector<nlohmann::json>& entities) {

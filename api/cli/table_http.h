@@ -14,9 +14,9 @@ namespace tidemark::cli {
 class TableHttp {
  public:
   static Result<TableHttp> create(const GlobalOptions& options);
+  static Result<void> check_name(const std::string& table);
   /// Returns whether it was made; false: it existed already.
   Result<bool> ensure_table(const std::string& table);
-  Result<void> drop_table(const std::string& table);
   /// Insert-or-replace of 1..100 entities (JSON with PartitionKey and RowKey) of one partition, in one transaction.
   Result<void> upsert(const std::string& table, const std::vector<nlohmann::json>& entities);
   /// Selects the entities and the properties to return. With `types`, types that JSON cannot express are given beside
