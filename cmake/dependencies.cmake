@@ -15,6 +15,10 @@ find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+# Its pkg-config file names the folders of libraries that it uses itself, if their headers happen to be installed. All
+# objects would be compiled again as soon as another package brings such a folder.
+set_property(TARGET PkgConfig::ZMQ PROPERTY INTERFACE_INCLUDE_DIRECTORIES "")
+set_property(TARGET PkgConfig::ZMQ PROPERTY INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(PQ REQUIRED libpq)

@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
       .format = data_format_of("queue"),
       .check = &queue_service::check_data,
       .holdings = {&queue_service::each_queue, {}},
+      .ledgers = queue_service::queue_keys::fading_ledgers(),
       .max_shards = queue_service::kMaxShards,
       .shares = true};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {

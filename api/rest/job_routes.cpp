@@ -25,7 +25,7 @@ Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
     if (!outcome) problems.push_back(at + outcome.error().message);
   };
   const auto reach = jobs::seen_from(jobs.account(), jobs::reach_of(spec));
-  if (!reach.url.empty()) look_at(reach.url, "url: ");
+  for (const auto& url : reach.urls) look_at(url, "url: ");
   if (const auto allowed = jobs::check_accounts(reach, objects.accounts); !allowed) {
     problems.push_back(allowed.error().fields.front().second);
   }

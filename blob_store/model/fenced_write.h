@@ -16,6 +16,9 @@ struct FencedWrite {
   std::int64_t source_version = 0;
   /// The write replaces only a copy of exactly this version; kSuperseded if there is another blob or none.
   std::optional<std::int64_t> replaces = {};
+  /// Not 0: the step of a transaction in which the blob is written (docs/transactions.md). It replaces any blob, as a
+  /// client's write does, and is made once: kUnchanged if it was made before. kLeaseIdMissing.
+  std::uint32_t step = 0;
 };
 
 }  // namespace tidemark::blob_store

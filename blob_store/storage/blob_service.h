@@ -271,7 +271,7 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   Result<bool> write_staged(kv::Transaction& txn, Ids ids, std::uint64_t generation, const std::string& name,
                             const std::string& block_id, const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&, const Place&)>;
-  Task<Result<WriteOutcome>> write_fenced(BlobRef ref, Fence fence, FencedEffect effect);
+  Task<Result<WriteOutcome>> write_fenced(BlobRef ref, Fence fence, FencedEffect effect, std::uint32_t step = 0);
   Task<Result<void>> note_payload_folder();
   Task<Result<void>> finish_deletions();
   Task<Result<CopyOutcome>> copy_shared(CopyRequest request, BlobRef ref, Conditions conditions);

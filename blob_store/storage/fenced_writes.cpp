@@ -22,23 +22,33 @@ WriteOutcome contest(const std::optional<Blob>& existing, const FencedWrite& wri
 
 Result<Blob> written_by(const FencedWrite& write, const NewContent& content, Time now) {
   auto blob = blob_of(TRY(checked(content)), now);
-  blob.source_version = write.source_version;
+  if (write.step == 0) blob.source_version = write.source_version;
   return blob;
+}
+
+/// Decides about the write of a step, which is like that of a client without a lease.
+Result<WriteOutcome> contest_step(const std::optional<Blob>& existing, Time now) {
+  if (existing && existing->lease.locked(now)) return fail(ErrorCode::kLeaseIdMissing);
+  return WriteOutcome::kApplied;
 }
 
 }  // namespace
 
-Task<Result<WriteOutcome>> BlobService::write_fenced(BlobRef ref, Fence fence, FencedEffect effect) {
+Task<Result<WriteOutcome>> BlobService::write_fenced(BlobRef ref, Fence fence, FencedEffect effect,
+                                                     std::uint32_t step) {
   CO_TRY(check_operation_id(fence.operation_id));
   auto outcome = WriteOutcome::kApplied;
   bool done = false;
   for (bool entered = false;; entered = true) {
     CO_TRY(co_await transact(ref, [&](kv::Transaction& txn, const Place& place) -> Result<void> {
-      done =
-          TRY(fenced_on(place.shard, txn, ref.account, fence, entered, [&](OperationLedger&) -> Result<std::uint64_t> {
-            outcome = TRY(effect(txn, place));
-            return outcome == WriteOutcome::kApplied ? 1 : 0;
-          }));
+      const auto write = [&](OperationLedger& ledger) -> Result<std::uint64_t> {
+        outcome = WriteOutcome::kUnchanged;
+        if (step != 0 && ledger.find_step(step) != nullptr) return 0;
+        outcome = TRY(effect(txn, place));
+        if (step != 0) ledger.steps.push_back({step, fence.epoch, {}});
+        return outcome == WriteOutcome::kApplied ? 1 : 0;
+      };
+      done = TRY(fenced_on(place.shard, txn, ref.account, fence, entered, write));
       return {};
     }));
     if (done) break;
@@ -53,12 +63,13 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
   FencedEffect effect = [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
     auto blob = TRY(written_by(write, content, clock_.now()));
     auto current = TRY(find_current(txn, place, ref));
-    const auto outcome = contest(current.blob, write);
+    const bool is_step = write.step != 0;
+    const auto outcome = is_step ? TRY(contest_step(current.blob, clock_.now())) : contest(current.blob, write);
     if (outcome != WriteOutcome::kApplied) return outcome;
     TRY(write_whole(txn, current, ref.name, payload, blob));
     return outcome;
   };
-  auto done = co_await write_fenced(ref, write.fence, std::move(effect));
+  auto done = co_await write_fenced(ref, write.fence, std::move(effect), write.step);
   if (!done || *done != WriteOutcome::kApplied) abandon(payload.id);
   co_return done;
 }

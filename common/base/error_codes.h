@@ -186,6 +186,8 @@
   X(920, TooManySchedules, 409, "There are as many schedules as an account can have.")                                 \
   X(921, InsufficientStorage, 507,                                                                                     \
     "The disk of the service is nearly full, so it refuses writes; reads go on. Make room on the disk.")               \
+  X(922, TransactionDecided, 409,                                                                                      \
+    "The transaction is decided, so it goes ahead. Wait for its end, then undo what it did if you must.")              \
   X(930, CallbackFailed, 502, "The endpoint of a callback did not take it.")                                           \
   X(931, CallbackRefused, 403, "This callback is not allowed, or its endpoint refused it.")                            \
   X(940, FollowerNotFound, 404, "There is no such follower of the table.")                                             \

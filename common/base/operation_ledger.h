@@ -2,9 +2,12 @@
 // and an epoch. The store checks them against the operation's ledger in the transaction of the write, so a worker that
 // has lost its lease to another worker can no longer change anything. This file has only rules and bytes; each store
 // keeps its ledgers under its own keys.
-//   ledger   1 | epoch varint | closed u8 | varint count | count * (name string | value varint)
+//   ledger             1 | epoch varint | closed u8 | varint count | count * (name string | value varint)
+//   of a transaction   3 | the fields above | decision? (withdrawn u8 | note string) | varint count |
+//                      count * (step varint | epoch varint | effect string)
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,12 +40,31 @@ enum class WriteOutcome : std::uint8_t {
   kLast = kConflict,
 };
 
+/// The decision about a transaction: it happens, or it never will. It is made once, and outlives an edited text.
+struct Decision {
+  bool withdrawn = false;
+  std::string note;  // the worker's own: what the steps are made from, or why there will be none
+};
+
+/// A step of a transaction that has taken effect. It is written in the transaction of the effect, so it is known for
+/// certain whether a step was taken; it outlives an edited text.
+struct StepMark {
+  std::uint32_t step = 0;  // from 1
+  std::uint64_t epoch = 0;
+  std::string effect;  // the store's own: what a repeated request is answered with, and what undoing the step needs
+};
+
 /// All zero for an operation that nobody has opened.
 struct OperationLedger {
   std::uint64_t epoch = 0;
   bool closed = false;
   std::vector<std::pair<std::string, std::uint64_t>> counters;
+  std::optional<Decision> decision = {};
+  std::vector<StepMark> steps = {};
   [[nodiscard]] std::uint64_t counter(std::string_view name) const;
+  [[nodiscard]] const StepMark* find_step(std::uint32_t step) const;
+  /// Tells whether the operation is a transaction, of which something is known that no repetition could find out.
+  [[nodiscard]] bool has_steps() const { return decision || !steps.empty(); }
 };
 
 Result<void> check_operation_id(std::string_view operation_id);  // kInvalidInput

@@ -235,6 +235,8 @@ Result<OperationLedger> OperationLedgers::sum_up(const Operation& operation, Row
     for (const auto& [name, amount] : row.ledger.counters) {
       TRY(add_to_counter(home.ledger, name, amount));
     }
+    if (row.ledger.decision) home.ledger.decision = row.ledger.decision;
+    std::ranges::copy(row.ledger.steps, std::back_inserter(home.ledger.steps));
   }
   return std::move(home.ledger);
 }
@@ -328,6 +330,8 @@ Result<bool> is_listed(const std::vector<kv::Engine*>& shards, std::size_t shard
 Task<Result<std::size_t>> drop_faded_ledgers(std::vector<kv::Engine*> shards, std::size_t shard, kv::FadingRows fading,
                                              Duration retention, Time now) {
   const auto still_needed = [&](const std::string& key, std::string_view value) -> Result<bool> {
+    const auto ledger = TRY(ledger_in(value));
+    if (ledger.has_steps() && !ledger.closed) return true;
     if (!is_divided(value)) return false;
     const auto row = TRY(kDividedRow.decode(value));
     if (row.shards.empty()) return is_listed(shards, shard, key);

@@ -17,6 +17,7 @@
 #include "jobs/kinds/purge/purge.h"
 #include "jobs/kinds/redrive/redrive.h"
 #include "jobs/kinds/rekey/rekey.h"
+#include "jobs/kinds/transaction/transaction.h"
 #include "jobs/kinds/undo/undo.h"
 
 namespace tidemark::jobs {
@@ -46,7 +47,8 @@ using Kinds = KindList<
     MergeSpec,
     DiscardSpec,
     OrphansSpec,
-    PurgeSpec>;
+    PurgeSpec,
+    TransactionSpec>;
 // clang-format on
 using JobWork = Kinds::Work;
 

@@ -57,6 +57,9 @@ Reach seen_from(const std::string& home, Reach reach) {
   for (auto* place : {&reach.from, &reach.to}) {
     if (place->account == home) place->account.clear();
   }
+  for (auto& account : reach.accounts) {
+    if (account == home) account.clear();
+  }
   return reach;
 }
 
@@ -65,6 +68,7 @@ std::vector<std::string> other_accounts(const Reach& reach) {
   for (const auto* place : {&reach.from, &reach.to}) {
     if (!place->account.empty() && std::ranges::find(out, place->account) == out.end()) out.push_back(place->account);
   }
+  std::ranges::copy_if(reach.accounts, std::back_inserter(out), [](const auto& account) { return !account.empty(); });
   return out;
 }
 
@@ -83,9 +87,13 @@ std::vector<std::string> ledger_accounts(const Reach& reach, const std::string& 
   if (reach.moves()) written = {&reach.from, &reach.to};
   if (reach.moves() && reach.from.archive) std::swap(written.front(), written.back());
   std::vector<std::string> out;
-  for (const auto* place : written) {
-    const auto& account = place->account.empty() ? home : place->account;
+  const auto add = [&](const std::string& named) {
+    const auto& account = named.empty() ? home : named;
     if (std::ranges::find(out, account) == out.end()) out.push_back(account);
+  };
+  for (const auto& account : reach.accounts) add(account);
+  if (out.empty()) {
+    for (const auto* place : written) add(place->account);
   }
   if (out == std::vector{home}) out.clear();
   return out;

@@ -43,9 +43,13 @@ struct Reach {
   std::optional<KeyTemplates> templates = {};  // they make the key from the original
   PropertyValues sets = {};                    // properties that are set before the key is made
   std::string undoes = {};                     // the job to take back; resolve() finds the other fields
-  std::string url = {};                        // the URL of an endpoint that is called
+  std::vector<std::string> urls = {};          // those of endpoints that are called
   std::string container = {};                  // the container that must exist
   bool writes_blobs = false;
+  // Of a transaction, instead of `from` and `to`.
+  std::vector<std::string> tables = {};
+  std::vector<std::string> accounts = {};  // those that it changes, in which it is decided first; "": that of the jobs
+  bool writes_messages = false;
   [[nodiscard]] bool covers(const table_store::Entity& entity) const;
   /// Returns the key of the entity that this one becomes; nothing if it cannot be made, or if there are no templates.
   [[nodiscard]] std::optional<EntityKey> key_for(table_store::Entity entity) const;

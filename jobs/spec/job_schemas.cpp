@@ -1,5 +1,6 @@
 #include "jobs/spec/job_schemas.h"
 
+#include "jobs/kinds/transaction/transaction.h"
 #include "jobs/spec/job_spec.h"
 #include "jobs/spec/spec_members.h"
 
@@ -62,6 +63,7 @@ ordered_json shared_schemas() {
 ordered_json job_schemas() {
   ordered_json out{{"JobSpec", {{"oneOf", ordered_json::array()}}}};
   out.update(shared_schemas());
+  out.update(transaction_schemas());
   Kinds::for_each([&]<class Spec>(const Spec&) {
     const auto name = schema_name(Spec::kName);
     out["JobSpec"]["oneOf"].push_back(reference(name));

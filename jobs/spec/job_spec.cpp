@@ -225,7 +225,7 @@ std::string_view priority_name(Priority priority) { return name_in(kPriorities, 
 
 std::vector<std::string> tables_of(const JobSpec& spec) {
   auto reach = reach_of(spec);
-  std::vector<std::string> tables;
+  auto tables = std::move(reach.tables);
   for (auto* table : {&reach.from.table, &reach.to.table}) {
     if (!table->empty() && (tables.empty() || !iequals_ascii(tables.front(), *table)))
       tables.push_back(std::move(*table));

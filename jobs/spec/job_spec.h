@@ -16,6 +16,7 @@
 //   merge      source SELECTION set
 //   discard    source SELECTION property container
 //   orphans    source property container prefix? graceHours? remove?
+//   transaction  guards? steps
 // POISON is poisonQueue? poisonIds? poisonKind? poisonSource? fingerprint? movedAfter? movedBefore? perSecond? limit?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
 // maxAttempts idempotencyKey priority queue notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent

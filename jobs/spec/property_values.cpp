@@ -27,8 +27,15 @@ bool fits_int32(const json& number) {
   return number.get<std::int64_t>() >= INT32_MIN;
 }
 
-/// Returns the mistake in a value's form; empty if there is none.
-std::string problem_of(const json& given) {
+constexpr About kAboutValues{.option = "NAME=VALUE, the value as JSON or else as text; may be given again"};
+
+ordered_json plain_value_schemas() {
+  return ordered_json::array({{{"type", "string"}}, {{"type", "number"}}, {{"type", "boolean"}}});
+}
+
+}  // namespace
+
+std::string problem_of_value(const json& given) {
   if (given.is_object()) {
     const auto type = given.find(kType);
     const bool known = type != given.end() && type->is_string() &&
@@ -46,8 +53,7 @@ std::string problem_of(const json& given) {
   return "";
 }
 
-/// Reads the value as the service reads an entity: the same types, in the same forms.
-std::optional<Value> value_from(const std::string& name, const json& given) {
+std::optional<Value> value_from_json(const std::string& name, const json& given) {
   json entity;
   if (given.is_object()) entity[name + "@odata.type"] = "Edm." + given[kType].get<std::string>();
   entity[name] = given.is_object() ? given[kValue] : given;
@@ -58,7 +64,7 @@ std::optional<Value> value_from(const std::string& name, const json& given) {
   return std::move(body->properties.front().value);
 }
 
-ordered_json json_of(const Value& value) {
+ordered_json json_of_value(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* number = std::get_if<std::int32_t>(&value)) return *number;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
@@ -67,14 +73,6 @@ ordered_json json_of(const Value& value) {
   const auto* time = std::get_if<Time>(&value);
   return {{kType, kTypes.at(value.index())}, {kValue, time != nullptr ? to_iso8601_7digits(*time) : value_text(value)}};
 }
-
-constexpr About kAboutValues{.option = "NAME=VALUE, the value as JSON or else as text; may be given again"};
-
-ordered_json plain_value_schemas() {
-  return ordered_json::array({{{"type", "string"}}, {{"type", "number"}}, {{"type", "boolean"}}});
-}
-
-}  // namespace
 
 ordered_json values_schema() {
   const std::vector<Member> members{{kType, text_schema({.one_of = kTypes}), true, {}, {}},
@@ -92,7 +90,7 @@ void values_member(SpecMembers& in, const char* name, PropertyValues& values, bo
   if (in.describes()) return in.describe(name, reference("PropertyValues"), kAboutValues, required);
   if (in.writes()) {
     ordered_json all = ordered_json::object();
-    for (const auto& [property, value] : values) all[property] = json_of(value);
+    for (const auto& [property, value] : values) all[property] = json_of_value(value);
     if (!values.empty()) in.put(name, std::move(all));
     return;
   }
@@ -106,9 +104,9 @@ void values_member(SpecMembers& in, const char* name, PropertyValues& values, bo
     const auto place = std::string(name) + ": '" + std::string(beginning_of(property, kMaxShownName)) + "' ";
     if (!table_store::check_property_name(property)) {
       in.problem(place + "is no property that could be set");
-    } else if (auto problem = problem_of(value); !problem.empty()) {
+    } else if (auto problem = problem_of_value(value); !problem.empty()) {
       in.problem(place + problem);
-    } else if (auto read = value_from(property, value)) {
+    } else if (auto read = value_from_json(property, value)) {
       values.emplace(property, std::move(*read));
     } else {
       in.problem(place + "has a value that is not of its type, or too long");

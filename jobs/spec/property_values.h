@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ using PropertyValues = std::map<std::string, table_store::Value>;
 
 /// Reads or writes a member that is an object of 1 to 252 properties.
 void values_member(SpecMembers& in, const char* name, PropertyValues& values, bool required);
+/// Returns the mistake in the form of one value; empty if there is none.
+std::string problem_of_value(const nlohmann::json& given);
+/// Reads one value, whose form is right, as the service reads that of an entity; nothing if it is not of its type.
+std::optional<table_store::Value> value_from_json(const std::string& property, const nlohmann::json& given);
+nlohmann::ordered_json json_of_value(const table_store::Value& value);
 /// Returns the schema PropertyValues of openapi.json.
 nlohmann::ordered_json values_schema();
 

@@ -137,9 +137,11 @@ bool transition_allowed(JobState from, std::uint64_t record_epoch, JobState to, 
   switch (from) {
     case JobState::kQueued:
     case JobState::kRunning:
-      // A person cancels; a delivery makes all other changes, unless the record has seen a later one. Queued again: a
-      // delivery that failed before it could claim the record notes the reason.
-      return person ? to == JobState::kCancelled : epoch >= record_epoch && to != JobState::kCancelled;
+      // A person cancels, and so does the delivery of a transaction that does not happen; a delivery makes all other
+      // changes, unless the record has seen a later one. Queued again: a delivery that failed before it could claim
+      // the record notes the reason.
+      if (person) return to == JobState::kCancelled;
+      return epoch >= record_epoch && (to != JobState::kCancelled || from == JobState::kRunning);
     case JobState::kPoisoned:
       return person ? to == JobState::kQueued : epoch > record_epoch && to == JobState::kRunning;
     case JobState::kSucceeded:

@@ -1,6 +1,7 @@
 #include "jobs/store/job_store.h"
 
 #include "jobs/kinds/reach.h"
+#include "jobs/kinds/transaction/filled_steps.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
 
@@ -178,7 +179,30 @@ Task<Result<JobRecord>> JobStore::update(std::string id, std::optional<JobRecord
   co_return contended(id);
 }
 
+Task<Result<void>> JobStore::withdraw(std::string id) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    const auto record = CO_TRY(co_await find(id));
+    const bool is_open = record && !is_terminal(record->state);
+    const auto spec = is_open ? parse_stored_spec(record->spec) : fail(ErrorCode::kJobInvalid);
+    const auto* transaction = spec ? std::get_if<TransactionSpec>(&spec->work) : nullptr;
+    if (transaction == nullptr) co_return Result<void>{};
+    table_store::StepsRequest request;
+    request.fence = {id, record->epoch, {}, record->edited_epoch};
+    request.deciding = table_store::Deciding::kWithdraws;
+    request.at = CO_TRY(deciding_place(*transaction, id));
+    auto reply = co_await tables_in(transaction->deciding_account())->take_steps(std::move(request));
+    if (reply.failed_with(ErrorCode::kFenced)) continue;  // a later delivery has it, or it has just ended
+    const auto taken = CO_TRY(std::move(reply));
+    const auto* decided = std::get_if<table_store::StepsTaken>(&taken);
+    if (decided == nullptr || !decided->decision) co_return fail(ErrorCode::kInternalError);
+    if (!decided->decision->withdrawn) co_return fail(ErrorCode::kTransactionDecided);
+    co_return Result<void>{};
+  }
+  co_return contended(id);
+}
+
 Task<Result<JobRecord>> JobStore::cancel(std::string id) {
+  CO_TRY(co_await withdraw(id));
   auto record = CO_TRY(co_await update(std::move(id), std::nullopt, [this](JobRecord& found) -> Result<bool> {
     if (is_terminal(found.state)) return false;
     RecordChange change;

@@ -97,7 +97,8 @@ class JobStore {
                              std::string state = {}, std::string queue = {});
   /// Ends a queued or running job, and puts the callbacks of its end. A worker that runs it stops within a page, and no
   /// write of the job takes effect once this has returned; in a blob store that is away, none once the job's message is
-  /// gone. A job that has already ended is returned as it is. kJobNotFound.
+  /// gone. A job that has already ended is returned as it is. kJobNotFound; kTransactionDecided for a transaction that goes
+  /// ahead.
   Task<Result<JobRecord>> cancel(std::string id);
   /// For workers: the same for a job that failed and must not become poison; its last attempt has the reason. kFenced
   /// if a later delivery has it.
@@ -139,6 +140,8 @@ class JobStore {
   [[nodiscard]] std::shared_ptr<table_store::TableClient> tables_in(const std::string& account) const;
 
  private:
+  /// Decides, if the job is a transaction, that it never happens. kTransactionDecided if it is decided that it does.
+  Task<Result<void>> withdraw(std::string id);
   /// Puts the message; creates the queue if it is missing.
   Task<Result<queue_service::MessageName>> put_message(std::string queue, queue_service::PutRequest message);
   /// An undo uses the queue of the job that it takes back, unless it names another.

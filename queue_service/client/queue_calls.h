@@ -207,6 +207,23 @@ struct Redrive {
   [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
+/// The ledger of a transaction, whose steps put messages (PutStep).
+struct OpenOperation {
+  static constexpr std::string_view kMethod = "queue.open";
+  using Reply = OperationLedger;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0, since = 0;
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, operation_id}; }
+};
+
+struct CloseOperation {
+  static constexpr std::string_view kMethod = "queue.close";
+  using Reply = OperationLedger;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0, since = 0;
+  [[nodiscard]] rpc::OperationPlace place() const { return {account, operation_id}; }
+};
+
 struct Figures {
   static constexpr std::string_view kMethod = "queue.figures";
   using Reply = QueueFigures;

@@ -29,6 +29,12 @@ class QueueClient {
   QueueClient(rpc::Transport& transport, std::string account, std::string name = {})
       : caller_{transport, std::move(account), std::chrono::seconds(10)}, name_(std::move(name)) {}
 
+  [[nodiscard]] const std::string& account() const { return caller_.account; }
+  /// Returns a client of the same service for another account, whose waits end_waits() does not end.
+  [[nodiscard]] std::shared_ptr<QueueClient> as(std::string account) const {
+    return std::make_shared<QueueClient>(caller_.transport, std::move(account));
+  }
+
   /// Succeeds if the queue exists already.
   rpc::Method<calls::EnsureQueue> ensure_queue{caller_};
   /// False: it existed already, with the same metadata. kQueueAlreadyExists: with other metadata.
@@ -90,6 +96,10 @@ class QueueClient {
   Task<Result<void>> redrive(std::string queue, std::string message_id, std::string to_queue,
                              std::optional<std::string> text, std::string annotation,
                              std::optional<std::uint64_t> epoch = {}, std::string seen = {});
+  // The ledgers of transactions, as in the table store.
+  rpc::Method<calls::OpenOperation> open_operation{caller_};
+  rpc::Method<calls::CloseOperation> close_operation{caller_};
+
   rpc::Method<calls::Figures> figures{caller_};
   /// Returns the figures of all queues of the account, up to `limit` (1..1000) on a page.
   rpc::Method<calls::AllFigures> all_figures{caller_};

@@ -4,10 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "common/base/operation_ledger.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/queue_rules.h"
 
 namespace tidemark::queue_service {
+
+/// The step of a transaction in which a message is put (docs/transactions.md): it is put once, and only under this
+/// fence.
+struct PutStep {
+  Fence fence;
+  std::uint32_t number = 0;  // from 1
+};
 
 struct PutRequest {
   std::string text;
@@ -19,6 +27,7 @@ struct PutRequest {
   /// kIdempotencyKeyReused. Empty: no key.
   std::string idempotency_key = {};
   Duration retention = kDefaultIdempotencyRetention;
+  std::optional<PutStep> step = {};  // a message of a step has no idempotency key
 };
 
 /// Where a message was put, for the answers to put and update.

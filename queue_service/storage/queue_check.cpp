@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "common/shards/operation_ledgers.h"
 #include "queue_service/storage/carriers.h"
 #include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_records.h"
@@ -35,7 +36,8 @@ class QueueCheck : kv::RowCheck {
               {"m", [this](auto... row) { look_at_row(row...); }},
               {"x", reads(check_departure, "the message that is on its way cannot be read")},
               {"b", reads(kPartsNote, "the note of a queue's parts cannot be read")},
-              {"acpsy"}}));
+              {"o", reads(shards::ledger_in, "the ledger cannot be read")},
+              {"acpsyO"}}));
     for (const auto& [generation, counted] : queues_) check_figures(generation, counted);
     return {};
   }

@@ -7,6 +7,8 @@
 //   departed     'x' u64(to shard) u64(number)                   -> Departure: a message on its way (carriers.h)
 //   numbers      's' u64(to shard), 'c' u64(from shard)          -> u64: the last that departed; the last that arrived
 //   parts        'b' text(account) text(queue)                   -> PartsNote: parts being made (spread_rows.h)
+//   ledger       'o' text(account) text(operation id)            -> the steps of a transaction: common/base
+//   faded        'O' the key of a ledger                         -> the time of its last change: common/kv/fading_rows.h
 //
 // and for each generation, that is, each queue since it was made or cleared, below 'm' u64(generation):
 //
@@ -31,6 +33,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/kv/fading_rows.h"
 #include "common/kv/key_codec.h"
 #include "queue_service/model/pop_receipt.h"
 
@@ -52,6 +55,10 @@ inline std::string queues_of(std::string_view account) { return kv::key('q', Tex
 inline std::string queue(std::string_view account, std::string_view name) {
   return kv::key('q', Text{account}, Text{name});
 }
+inline std::string ledger(std::string_view account, std::string_view operation_id) {
+  return kv::key('o', Text{account}, Text{operation_id});
+}
+inline kv::FadingRows fading_ledgers() { return {kv::under("o"), "O"}; }
 inline kv::KeyRange all_queues() { return kv::under("q"); }
 inline std::string parts_note(std::string_view account, std::string_view queue) {
   return kv::key('b', Text{account}, Text{queue});

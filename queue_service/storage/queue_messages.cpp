@@ -57,6 +57,7 @@ Result<void> check_put(const PutRequest& request) {
   TRY(check_text(request.text));
   if (!request.group.empty()) TRY(check_key("A group key", request.group, kMaxGroupBytes));
   if (request.idempotency_key.empty()) return {};
+  if (request.step) return fail(ErrorCode::kInvalidInput, "A message of a step has no idempotency key.");
   return check_key("An idempotency key", request.idempotency_key, kMaxIdempotencyKeyBytes);
 }
 
@@ -109,8 +110,32 @@ Task<Result<Placed>> QueueService::put(std::string account, std::string queue, P
   if (core_->may_be_spread(queue)) co_return co_await put_into_part(account, queue, request);
   const auto id = core_->random.guid();
   const auto text_hash = hash_of(request);
-  co_return co_await change_queue(kPutStep, account, queue,
-                                  [&](QueueRows& rows) { return put_in(rows, request, id, text_hash); });
+  const auto put_here = [&](QueueRows& rows) { return put_in(rows, request, id, text_hash); };
+  if (request.step) co_return co_await put_once(account, queue, *request.step, put_here);
+  co_return co_await change_queue(kPutStep, account, queue, put_here);
+}
+
+Task<Result<Placed>> QueueService::put_once(const std::string& account, const std::string& queue, const PutStep& step,
+                                            const std::function<Result<Placed>(QueueRows&)>& put_here) {
+  const auto shard = core_->of(account, queue).number;
+  for (bool entered = false;; entered = true) {
+    bool known = false;
+    auto placed = co_await change_queue(kPutStep, account, queue, [&](QueueRows& rows) -> Result<Placed> {
+      Placed done;
+      const auto put = [&](OperationLedger& ledger) -> Result<std::uint64_t> {
+        const auto* before = ledger.find_step(step.number);
+        if (before != nullptr) done.id = before->effect;
+        if (before != nullptr) return 0;
+        done = TRY(put_here(rows));
+        ledger.steps.push_back({step.number, step.fence.epoch, done.id});
+        return 1;
+      };
+      known = TRY(fenced_on(shard, rows.transaction(), account, step.fence, entered, put));
+      return done;
+    });
+    if (!placed || known) co_return placed;
+    CO_TRY(co_await enter(shard, account, step.fence));
+  }
 }
 
 Task<Result<Placed>> QueueService::put_into_part(const std::string& account, const std::string& queue,
@@ -125,8 +150,9 @@ Task<Result<Placed>> QueueService::put_into_part(const std::string& account, con
       if (spread) return fail(ErrorCode::kServerBusy);
       return put_in(rows, request, id, text_hash);
     };
-    auto placed = part == queue ? co_await change_queue(kPutStep, account, queue, put_here)
-                                : co_await call(calls::PutIntoPart{account, part, request});
+    auto placed = part != queue   ? co_await call(calls::PutIntoPart{account, part, request})
+                  : request.step ? co_await put_once(account, queue, *request.step, put_here)
+                                 : co_await change_queue(kPutStep, account, queue, put_here);
     // The queue was spread meanwhile, or made anew with other parts.
     const bool has_other_parts = spread || (part != queue && placed.failed_with(ErrorCode::kQueueNotFound));
     if (!has_other_parts || attempt == kAttempts) co_return placed;
@@ -263,6 +289,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   for (const auto& next : follow_ups) {
     CO_TRY(check_put(next.message));
     CO_TRY(check_is_whole(next.queue));
+    if (next.message.step) co_return fail(ErrorCode::kInvalidInput, "A follow-up is no step.");
     ids.push_back(core_->random.guid());
     hashes.push_back(hash_of(next.message));
   }

@@ -17,6 +17,7 @@ const FailStep kSetMetadataStep("queue.set_metadata");
 const FailStep kSetAclStep("queue.set_acl");
 const FailStep kSetServicePropertiesStep("queue.set_service_properties");
 const FailStep kTidyStep("queue.tidy");
+const FailStep kLedgerStep("queue.ledger");
 
 /// The turns of one request; each removes up to 256 messages that expired. Upkeep removes the rest.
 constexpr int kMaxTidyTurns = 16;
@@ -24,7 +25,8 @@ constexpr int kMaxTidyTurns = 16;
 }  // namespace
 
 QueueService::QueueService(const shards::Shards& shards, Clock& clock, Random& random, ServiceLimits limits)
-    : AccountProperties(shards.catalogue().engine, queue_keys::kServiceProperties, kSetServicePropertiesStep),
+    : OperationLedgers(shards, &queue_keys::ledger, &kLedgerStep),
+      AccountProperties(shards.catalogue().engine, queue_keys::kServiceProperties, kSetServicePropertiesStep),
       core_(std::make_shared<Core>(shards, clock, random, limits)) {}
 QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits, const Clock* ages)
     : QueueService({{{engine, ages == nullptr ? clock : *ages}}, {}}, clock, random, limits) {}

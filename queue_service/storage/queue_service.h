@@ -15,6 +15,7 @@
 #include "common/base/async.h"
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
+#include "common/shards/operation_ledgers.h"
 #include "common/shards/peers.h"
 #include "common/shards/shards.h"
 #include "queue_service/client/queue_calls.h"
@@ -75,7 +76,7 @@ struct Upkeep {
   std::optional<Error> failed;  // of a queue that could not be read
 };
 
-class QueueService : public kv::AccountProperties {
+class QueueService : public ::tidemark::shards::OperationLedgers, public kv::AccountProperties {
  public:
   QueueService(const shards::Shards& shards, Clock& clock, Random& random, ServiceLimits limits = {});
   /// For one shard. `ages`: the clock by which messages and keys expire (common/kv/age_clock.h); by default the same
@@ -204,6 +205,9 @@ class QueueService : public kv::AccountProperties {
     return shard_of(place.account, place.queue);
   }
   [[nodiscard]] std::size_t shard_at(rpc::ShardNumber place) const { return place.shard; }
+  [[nodiscard]] std::size_t shard_at(const rpc::OperationPlace& place) const {
+    return home_of(place.account, place.operation_id);
+  }
   using Choice = std::function<Result<FoundMessage>(QueueRows&)>;
   /// Runs a transaction that changes a queue's rows, and returns the result of `change`.
   template <class Change, class Changed = std::invoke_result_t<Change&, QueueRows&>>
@@ -222,6 +226,9 @@ class QueueService : public kv::AccountProperties {
                                                           const QueueOptions& options, TakeRequest request);
   /// Returns the queue and its parts, after tidying those that are here. kQueueNotFound.
   Task<Result<std::vector<std::string>>> tidied(const std::string& account, const std::string& queue);
+  /// Puts a message of a step with its mark in the ledger of the transaction, unless the step was taken before.
+  Task<Result<Placed>> put_once(const std::string& account, const std::string& queue, const PutStep& step,
+                                const std::function<Result<Placed>(QueueRows&)>& put_here);
   struct InPart {
     std::string part;
     Message message;

@@ -70,6 +70,10 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::RemoveFromPart, &QueueService::remove>,
     rpc::By<calls::Redrive, &QueueService::redrive>,
     rpc::By<calls::RedriveFromPart, &QueueService::redrive>,
+    // Steps of transactions.
+    rpc::By<calls::OpenOperation, &QueueService::open_operation>,
+    rpc::By<calls::CloseOperation, &QueueService::close_operation>,
+    rpc::By<::tidemark::shards::calls::ChangeLedger, &QueueService::change_ledger>,
     // Figures.
     rpc::By<calls::Figures, &QueueService::figures>,
     rpc::By<calls::AllFigures, &handlers::all_figures>>;

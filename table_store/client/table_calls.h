@@ -16,6 +16,7 @@
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/model/query.h"
+#include "table_store/model/steps.h"
 
 namespace tidemark::table_store::calls {
 
@@ -207,6 +208,20 @@ struct MoveAll {
   using Reply = std::vector<Result<void>>;
   std::string account;
   std::vector<Move> moves;
+};
+
+/// Where the steps of a request are taken (StepsRequest::at).
+struct StepsPlace {
+  std::string_view account;
+  const StepsRequest& request;
+};
+
+struct TakeSteps {
+  static constexpr std::string_view kMethod = "table.take_steps";
+  using Reply = std::variant<StepsTaken, StepFailure>;
+  std::string account;
+  StepsRequest request;
+  [[nodiscard]] StepsPlace place() const { return {account, request}; }
 };
 
 struct OpenOperation {

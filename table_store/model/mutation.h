@@ -44,6 +44,9 @@ struct Mutation {
   /// replaced or erased; kConflict for any other. Without a mark, mutations with source_version leave marked rows
   /// alone: kConflict; any other write is free to replace them and leaves no mark.
   std::optional<Origin> origin = {};
+  /// kMerge and kInsertOrMerge: amounts that are added to numbers of the entity, in the type that the entity has; a
+  /// property that it lacks begins at zero. kInvalidInput if the property is no number, or the sum does not fit.
+  std::vector<Property> adds = {};
 };
 
 /// Changes of one partition.

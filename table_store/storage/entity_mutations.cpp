@@ -6,6 +6,7 @@
 
 #include "common/base/record.h"
 #include "common/kv/transact_together.h"
+#include "table_store/model/amounts.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/mutation_job.h"
 #include "table_store/storage/table_keys.h"
@@ -27,6 +28,22 @@ Result<void> check_origin(const Mutation& mutation) {
   return check_key(origin.row_key);
 }
 
+Result<void> check_adds(const Mutation& mutation) {
+  using enum MutationKind;
+  if (mutation.adds.empty()) return {};
+  if (mutation.kind != kMerge && mutation.kind != kInsertOrMerge) return fail(ErrorCode::kInvalidInput);
+  for (const auto& each : mutation.adds) {
+    TRY(check_property_name(each.name));
+    if (!is_number(each.value)) {
+      return fail(ErrorCode::kInvalidInput, "The amount to add to '" + each.name + "' is not a number.");
+    }
+    if (std::ranges::find(mutation.properties, each.name, &Property::name) != mutation.properties.end()) {
+      return fail(ErrorCode::kInvalidInput, "'" + each.name + "' is to be set and added to.");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation) {
@@ -41,6 +58,7 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
   if (mutation.restores && !mutation.source_version) return fail(ErrorCode::kInvalidInput);
   if (mutation.origin) TRY(check_origin(mutation));
   TRY(check_key(mutation.row_key));
+  TRY(check_adds(mutation));
   if (kind == kErase) return {};
   return check_properties(partition_key, mutation.row_key, mutation.properties);
 }
@@ -113,6 +131,14 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityView& exist
   return std::nullopt;
 }
 
+/// Returns the block of the properties of an entity that a merge makes, with the amounts that it adds.
+Result<std::string> made_by_merge(const MutationJob& job, const Mutation& mutation) {
+  auto out = mutation.properties;
+  std::ranges::copy(mutation.adds, std::back_inserter(out));
+  TRY(check_entity_size(job.partition_key, mutation.row_key, out));
+  return property_block(out);
+}
+
 /// Returns the block of the merged properties: old ones keep their place, new ones follow.
 Result<std::string> merged(const MutationJob& job, const Mutation& mutation, const EntityView& existing) {
   std::vector<Property> out;
@@ -129,6 +155,14 @@ Result<std::string> merged(const MutationJob& job, const Mutation& mutation, con
       out.push_back(property);
     } else {
       out[place->second].value = property.value;
+    }
+  }
+  for (const auto& amount : mutation.adds) {
+    const auto place = places.find(amount.name);
+    if (place == places.end()) {
+      out.push_back(amount);
+    } else {
+      out[place->second].value = TRY(sum_of(amount.name, out[place->second].value, amount.value));
     }
   }
   TRY(check_entity_size(job.partition_key, mutation.row_key, out));
@@ -162,6 +196,10 @@ Result<MutationOutcome> apply_mutation(Writing& writing, const MutationJob& job,
   if (existing && (mutation.kind == kMerge || mutation.kind == kInsertOrMerge)) {
     const auto block = TRY(merged(job, mutation, view));
     TRY(note(NoteKind::kMerged, block));
+    txn.put(key, encode_entity(version, std::nullopt, block));
+  } else if (!mutation.adds.empty()) {
+    const auto block = TRY(made_by_merge(job, mutation));
+    TRY(note(NoteKind::kPut, block));
     txn.put(key, encode_entity(version, std::nullopt, block));
   } else {
     TRY(note(NoteKind::kPut, job.blocks[index]));
@@ -214,18 +252,6 @@ Result<void> TableService::write(kv::Transaction& txn, MutationJob& job) {
   }
   return {};
 }
-
-/// The state of repeated attempts, for jobs of one account and fence.
-struct TableService::Preparation {
-  static constexpr int kMostRounds = 8;  // in each, the table was dropped or made again
-  int rounds = 0;
-  std::set<std::size_t> entered;
-  std::set<std::pair<std::size_t, std::string>> brought;  // in this round
-  void next_round() {
-    ++rounds;
-    brought.clear();
-  }
-};
 
 Task<bool> TableService::prepare_again(MutationJob& job, Result<void>& done, Preparation& preparation) {
   const auto& shard = *job.shard;

@@ -1,6 +1,8 @@
 // The steps of a transaction that changes entities, used by mutate and move. Private to storage/. They run on the
 // engine's threads, within one transaction.
 #pragma once
+#include <set>
+
 #include "table_store/storage/change_notes.h"
 #include "table_store/storage/table_service.h"
 
@@ -20,6 +22,18 @@ struct MutationJob {
   TableShard* shard = nullptr;  // the shard that has the partition
   // As in common/shards/operation_ledgers.h, for the fence on this shard.
   bool entered = false, turned_away = false;
+};
+
+/// The state of repeated attempts, for jobs of one account and fence.
+struct TableService::Preparation {
+  static constexpr int kMostRounds = 8;  // in each, the table was dropped or made again
+  int rounds = 0;
+  std::set<std::size_t> entered;
+  std::set<std::pair<std::size_t, std::string>> brought;  // in this round
+  void next_round() {
+    ++rounds;
+    brought.clear();
+  }
 };
 
 /// Checks keys, properties and the members that the kind allows.

@@ -41,6 +41,7 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::GetFeed, &TableService::feed_status>,
     rpc::By<calls::ReadChanges, &TableService::changes>,
     rpc::By<calls::MoveAll, &TableService::move_all>,
+    rpc::By<calls::TakeSteps, &TableService::take_steps>,
     rpc::By<calls::OpenOperation, &TableService::open_operation>,
     rpc::By<calls::CloseOperation, &TableService::close_operation>,
     rpc::By<calls::ReadOperation, &TableService::read_operation>,

@@ -66,6 +66,7 @@ struct QueryResult {
 
 struct MutationJob;
 struct NotedFeeds;
+struct StepsJob;
 struct TableChange;
 
 class TableService : public shards::OperationLedgers, public kv::AccountProperties {
@@ -168,6 +169,9 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
   /// kFenced.
   Task<Result<std::vector<Result<void>>>> move_all(std::string account, std::vector<Move> moves);
 
+  /// Takes steps of a transaction, in one commit of one shard (model/steps.h). kFenced, kTableNotFound.
+  Task<Result<std::variant<StepsTaken, StepFailure>>> take_steps(std::string account, StepsRequest request);
+
   /// Ends scans with their matches so far and a continuation, and waits for changes with an empty page, so that nothing
   /// waits when the executors are destroyed.
   void begin_shutdown() {
@@ -222,6 +226,7 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
     return home_of(place.account, place.operation_id);
   }
   [[nodiscard]] std::size_t shard_at(rpc::ShardNumber place) const { return place.shard; }
+  [[nodiscard]] std::size_t shard_at(const calls::StepsPlace& place) const;
   /// Returns the stored bytes of an entity, if there is one; kTableNotFound.
   Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
                                                  std::string_view partition_key, std::string_view row_key);
@@ -247,6 +252,8 @@ class TableService : public shards::OperationLedgers, public kv::AccountProperti
   Task<Result<void>> let_old_changes_go(std::string feed_key);
   Task<Result<void>> let_old_changes_go_on(std::size_t shard, const std::string& feed_key);
 
+  /// Takes the steps within a transaction of their shard.
+  Result<void> take(kv::Transaction& txn, StepsJob& steps);
   /// Runs a job's transaction.
   Result<void> write(kv::Transaction& txn, MutationJob& job);
   struct Preparation;

@@ -16,7 +16,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import sizes  # noqa: E402
-from clients import ApiClient, QueueClient, TableClient, ended, job_if_known, patiently  # noqa: E402
+from clients import ApiClient, BlobClient, QueueClient, TableClient, ended, job_if_known, patiently  # noqa: E402
 from stack import StackTest, program, wait_until  # noqa: E402
 
 JOB_QUEUE = "tidemark-jobs"
@@ -68,6 +68,7 @@ class CrashTest(StackTest):
         cls.start_stores()
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])
+        cls.blobs = BlobClient(cls.stack.ports["blob_store"])
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.numbers = iter(range(1, 1_000_000))
 
@@ -146,6 +147,7 @@ class FailPointTest(CrashTest):
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
             "sweep": [self.redrive_case, self.purge_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
             "move": [self.archive_case, self.unarchive_case, self.undo_case, self.rekey_case],
+            "transaction": [self.transaction_case],
             "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
             "finish": [self.archive_case, self.then_case], "pass_on": [self.pass_on_case],
         }.get(family, [self.archive_case])
@@ -283,6 +285,27 @@ class FailPointTest(CrashTest):
         self.assertEqual(self.tables.scan(source), {**by_key(entities), **by_key([newer])})
         self.assertEqual(self.tables.scan(destination), by_key(moved[:1]))
         self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(moved) - 1, 1), job)
+
+    def transaction_case(self, point):
+        """Each step is taken once, in tables, a queue and a container."""
+        source, _ = self.fill([{"PartitionKey": "p", "RowKey": "r", "Number": 1}, {"PartitionKey": "q", "RowKey": "r", "Number": 10}])
+        place = source.lower()  # of a queue and of a container
+        self.queues.create(place)
+        self.blobs.create_container(place)
+        steps = [{"merge": {"of": "g", "add": {"Number": -1}}},
+                 {"message": {"queue": place, "text": "{g.Number}"}},
+                 {"blob": {"container": place, "name": "blob", "text": "{g.Number}"}},
+                 {"merge": {"table": source, "partitionKey": "q", "rowKey": "r", "add": {"Number": "{g.Number}"}}}]
+        guards = [{"as": "g", "table": source, "partitionKey": "p", "rowKey": "r", "where": "Number gt 0"}]
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "transaction", "guards": guards, "steps": steps, "maxAttempts": 100})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 4), job)
+        self.assertEqual({key: e["Number"] for key, e in self.tables.scan(source).items()},
+                         {("p", "r"): 0, ("q", "r"): 11})
+        self.assertEqual(self.queues.length(place), 1)
+        self.assertEqual(self.blobs.get(place, "blob"), b"1")
 
     def delete_case(self, point):
         entities = entities_of(5, 6)

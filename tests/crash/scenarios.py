@@ -358,6 +358,53 @@ def callbacks(world):
     assert (body["type"], body["data"]["id"]) == ("job.succeeded", told["id"]), body
 
 
+def transfer(bank, mail, number, payer, receiver, cents):
+    """A transaction that moves money, and says so in a table and in a queue."""
+    return {"kind": "transaction", "maxAttempts": EVERY,
+            "guards": [{"as": "p", **payer, "where": f"Cents ge {cents}L"}],
+            "steps": [{"merge": {"of": "p", "add": {"Cents": -cents}}},
+                      {"merge": {**receiver, "add": {"Cents": cents}}},
+                      {"insert": {"table": bank + "Audit", "partitionKey": str(number % 7), "rowKey": "{job.id}",
+                                  "entity": {"Cents": cents, "Before": "{p.Cents}"}}},
+                      {"message": {"queue": mail, "json": {"job": "{job.id}", "cents": cents}}}]}
+
+
+def transfers(world):
+    """Money moves between accounts of two tables: none is made or lost, no balance falls below zero, and each transfer is
+    told of once, or says why it did not happen."""
+    number = next(world.numbers)
+    bank, mail = f"Bank{number}", f"mail{number}"
+    places = [{"table": f"{bank}{'AB'[n % 2]}", "partitionKey": f"p{n // 2}", "rowKey": "r"} for n in range(12)]
+    for table in (bank + "A", bank + "B", bank + "Audit"):
+        world.ensure_table(table)
+    world.call(world.queues.create, mail)
+    for place in places:
+        entity = {"PartitionKey": place["partitionKey"], "RowKey": "r", "Cents@odata.type": "Edm.Int64", "Cents": "100"}
+        world.call(world.tables.put, place["table"], entity)
+    jobs = {}
+    for n in range(25):
+        payer, receiver = world.choice.sample(places, 2)
+        cents = world.choice.randint(1, 90)
+        jobs[world.submit(transfer(bank, mail, n, payer, receiver, cents))] = cents
+        yield
+    succeeded = set()
+    for job_id in jobs:
+        while (job := world.look(job_id))["state"] not in ("succeeded", "poisoned", "cancelled"):
+            yield
+        assert job["state"] != "poisoned", job
+        if job["state"] == "cancelled":
+            assert job["result"]["guard"] == 0 and int(job["result"]["found"]["Cents"]["value"]) < jobs[job_id], job
+        else:
+            succeeded.add(job_id)
+    balances = [int(entity["Cents"]) for table in "AB" for entity in world.call(world.tables.scan, bank + table).values()]
+    assert sum(balances) == 100 * len(places) and min(balances) >= 0, balances
+    audit = world.call(world.tables.scan, bank + "Audit")
+    assert {row for _, row in audit} == succeeded, (audit, succeeded)
+    assert all(entity["Cents"] == jobs[row] for (_, row), entity in audit.items())
+    told = [json.loads(message["MessageText"])["job"] for message in world.call(world.queues.peek, mail)]
+    assert sorted(told) == sorted(succeeded), (told, succeeded)
+
+
 def schedule_every_minute(world):
     """Ten past minutes and the coming ones: each has its job, once, no matter which worker submitted it."""
     name, table = f"schedule{next(world.numbers)}", f"Scheduled{next(world.numbers)}"
@@ -382,5 +429,5 @@ def schedule_every_minute(world):
 
 ALL = (archive_and_unarchive, archive_and_undo, archive_under_changes, archive_one_by_one, archive_and_cancel,
        copy_and_undo, delete_some, rekey_and_merge, one_after_another, drop_table, index_twice, poison_and_redrive, by_hand, through_documents, through_parts,
-       callbacks, schedule_every_minute)
+       callbacks, transfers, schedule_every_minute)
 ONE_AT_A_TIME = (poison_and_redrive,)

@@ -49,6 +49,14 @@ KINDS = {
     "callback": ({"url": "https://example.com/"},
                  {**EVERY, "method": "PUT", "headers": {}, "body": [1], "timeoutMs": 120000, "secret": "s"},
                  {"method": "HEAD", "headers": {"a": 1}, "timeoutMs": 0, "url": 1}),
+    "transaction": ({"steps": [{"delete": {"table": "People", **ONE}}]},
+                    {**EVERY, "guards": [{"as": "g", "table": "People", **ONE, "where": "absent"}],
+                     "steps": [{"merge": {"of": "g", "set": {"A": "{g.B}"}, "add": {"C": 1}, "orInsert": True}},
+                               {"put": {"account": "one", "table": "People", **ONE, "entity": {}}},
+                               {"message": {"queue": "q", "json": {"a": [1]}, "group": "g", "delaySeconds": 1}},
+                               {"blob": {"container": "c", "name": "n", "text": "t", "contentType": "text/plain"}},
+                               {"callback": {"url": "https://example.com/"}}]},
+                    {"steps": [], "guards": [{"table": "People"}], "source": "People", "maxAffected": 1}),
 }
 #: Values of the members of every job that none takes.
 WRONG = {"maxAttempts": 101, "priority": "urgent", "queue": "Own", "retryBaseMs": 0, "keepHours": 1, "idempotencyKey": "",

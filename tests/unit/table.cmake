@@ -6,7 +6,7 @@ tidemark_test(table_model_test LABEL unit
   LINK tidemark_table_server tidemark_memory_engine)
 tidemark_test(table_service_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_directory_test.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/table_client_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_move_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_check_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_client_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_move_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_steps_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_check_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_shards_test.cpp
   LINK tidemark_table_server tidemark_memory_engine)
 tidemark_test(table_changes_test LABEL unit COST 90

@@ -9,6 +9,7 @@
 #include "kv_test_support.h"
 #include "table_fixture.h"
 #include "table_store/internal/table_dispatch.h"
+#include "table_store/model/steps.h"
 #include "table_store/storage/table_check.h"
 #include "table_store/storage/table_keys.h"
 #include "tests/support/damage.h"
@@ -106,6 +107,55 @@ TEST_F(ShardedTables, HaveTheEntitiesOfAPartitionOnOneShard) {
   }
   ASSERT_TRUE(run_task(service_->mutate("acct", "PEOPLE", partitions(1)[2].front(), {change(kInsert, "s")}, {})));
   EXPECT_EQ(kv::keys_under(engines_[2], "e").size(), 2U) << "however the table's name is written";
+  EXPECT_THAT(check(), IsEmpty());
+}
+
+TEST_F(ShardedTables, TakeTheStepsOfATransactionShardByShard) {
+  const auto places = partitions(2);
+  ASSERT_TRUE(put(places[1][0]));
+  const auto version = (*service_->get("acct", "people", places[1][0], "r"))->version;
+  // Two steps on the shard of the guard, one on another, and one of a table of which no other shard knows yet.
+  create("audit");
+  const auto far = std::ranges::find_if(places[2], [&](const auto& pk) { return shard_of(pk, "audit") != 1; });
+  ASSERT_NE(far, places[2].end());
+  StepsRequest request;
+  request.fence = {"op", 1, ""};
+  request.deciding = Deciding::kGoesAhead;
+  request.note = "note";
+  request.at = PartitionName{"people", places[1][0]};
+  request.guards = {{"people", places[1][0], "r", version}, {"people", places[3][0], "r", Version{1}}};
+  request.steps = {{1, "people", places[1][0], change(kInsert, "a")},
+                   {2, "people", places[1][1], change(kInsert, "b")},
+                   {3, "people", places[2][0], change(kInsert, "c")},
+                   {4, "audit", *far, change(kInsert, "d")}};
+  const auto take = [&](StepsRequest wanted) {
+    auto done = run_task(service_->take_steps("acct", std::move(wanted)));
+    EXPECT_TRUE(done) << done.error().message;
+    return done ? std::get<StepsTaken>(*done) : StepsTaken{};
+  };
+  EXPECT_EQ(take(request).taken, 2U) << "those on the shard, whose guard holds; the other guard is elsewhere";
+  EXPECT_FALSE(there(places[2][0], "c"));
+  for (std::uint32_t next = 2; next < 4;) {
+    StepsRequest rest;
+    rest.fence = {"op", 1, ""};
+    rest.steps.assign(request.steps.begin() + next, request.steps.end());
+    rest.at = PartitionName{rest.steps.front().table, rest.steps.front().partition_key};
+    next += take(rest).taken;
+  }
+  EXPECT_TRUE(there(places[2][0], "c") && there(*far, "d", "audit"));
+  const auto opened = run_task(service_->open_operation("acct", "op", 2));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->steps.size(), 4U) << "of all shards";
+  EXPECT_EQ(opened->decision->note, "note");
+  // Once the epoch is raised, the earlier attempt is refused on every shard.
+  for (std::size_t i = 0; i < request.steps.size(); ++i) {
+    StepsRequest late;
+    late.fence = {"op", 1, ""};
+    late.steps = {request.steps[i]};
+    late.steps[0].number = 9;
+    late.at = PartitionName{late.steps[0].table, late.steps[0].partition_key};
+    EXPECT_TRUE(run_task(service_->take_steps("acct", late)).failed_with(ErrorCode::kFenced)) << i;
+  }
   EXPECT_THAT(check(), IsEmpty());
 }
 

@@ -246,16 +246,17 @@ jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
 
 Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   co_await run.lease->stop();
-  outcome.state = JobState::kSucceeded;
-  outcome.phase = "finished";
-  outcome.attempt = attempt_of(run, "succeeded");
-  outcome.error = "";
+  // Only a transaction whose guards did not hold ends in another way.
+  const auto ended = *(outcome.state = outcome.state.value_or(JobState::kSucceeded));
+  if (ended == JobState::kSucceeded) outcome.phase = "finished";
+  if (ended == JobState::kSucceeded) outcome.error = "";
+  outcome.attempt = attempt_of(run, std::string(jobs::state_name(ended)));
   auto changed = co_await fail_points::kFinishRecord.around(end_record(run, std::move(outcome)));
   if (!changed) co_return co_await settle(run, std::move(changed.error()));
   auto completed = co_await fail_points::kFinishMessage.around(end_message(run, std::move(*changed)));
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
   if (!completed) run.report.error = std::move(completed.error());
-  co_return RunEnd::kSucceeded;
+  co_return ended == JobState::kSucceeded ? RunEnd::kSucceeded : RunEnd::kDropped;
 }
 
 RetryPolicy JobRunner::policy_of(const Run& run) const {

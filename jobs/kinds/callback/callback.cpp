@@ -36,7 +36,7 @@ void CallbackSpec::members(SpecMembers& in) {
   in.number("timeoutMs", timeout_ms, 1, kMaxTimeoutMs, {.meaning = "time for an answer"});
 }
 
-Reach CallbackSpec::reach() const { return {.url = url}; }
+Reach CallbackSpec::reach() const { return {.urls = {url}}; }
 
 Task<Result<void>> CallbackSpec::plan(PlanSources&, JobPlan& plan) const {
   plan.keys = 1;

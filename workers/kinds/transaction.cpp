@@ -1,0 +1,347 @@
+// Takes the steps of a transaction (jobs/kinds/transaction/transaction.h). What was decided and which steps were taken is
+// known from the ledgers of the stores alone: a worker that takes over opens them under its epoch, which keeps earlier
+// workers out, and goes on at the first step without a mark.
+#include "jobs/kinds/transaction/transaction.h"
+
+#include <set>
+
+#include "common/base/encoding.h"
+#include "jobs/kinds/transaction/filled_steps.h"
+#include "jobs/spec/job_trace.h"
+#include "workers/kinds/callback.h"
+#include "workers/runtime/fail_points.h"
+#include "workers/runtime/job_context.h"
+
+namespace tidemark::workers {
+namespace {
+
+using jobs::FilledBlob;
+using jobs::FilledCallback;
+using jobs::FilledEntityStep;
+using jobs::FilledMessage;
+using jobs::FilledStep;
+using nlohmann::json;
+using table_store::Deciding;
+using table_store::StepsRequest;
+using table_store::StepsTaken;
+
+/// How often a transaction is read again because an entity of a guard changed before the decision.
+constexpr int kMostReadings = 20;
+
+constexpr const char* kValues = "values";
+constexpr const char* kSteps = "steps";
+constexpr const char* kBroken = "broken";
+
+class Transaction {
+ public:
+  Transaction(JobContext& context, jobs::TransactionSpec spec) : context_(context), spec_(std::move(spec)) {}
+
+  Task<Result<JobOutcome>> run() {
+    CO_TRY(context_.check());
+    CO_TRY(co_await look_back());
+    if (!decision_) CO_TRY(co_await decide());
+    if (decision_->withdrawn) co_return co_await end_withdrawn();
+    CO_TRY(co_await take_steps());
+    CO_TRY(co_await close());
+    JobOutcome outcome;
+    outcome.done = steps_.size();
+    outcome.total = steps_.size();
+    co_return outcome;
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<table_store::TableClient> tables_in(const std::string& account) const {
+    return context_.jobs.tables_in(account);
+  }
+  [[nodiscard]] std::shared_ptr<queue_service::QueueClient> queues_in(const std::string& account) const {
+    if (account.empty() || account == context_.jobs.account()) return {std::shared_ptr<void>(), &context_.queues};
+    return context_.queues.as(account);
+  }
+  /// kJobInvalid if this worker reaches no blobs.
+  [[nodiscard]] Result<std::shared_ptr<blob_store::BlobClient>> blobs_in(const std::string& account) const {
+    auto* blobs = context_.objects.blobs;
+    if (blobs == nullptr) return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
+    return blobs->as(account.empty() ? blobs->account() : account);
+  }
+  /// Returns the accounts in which this kind of step is taken, without repetitions.
+  template <class Step>
+  [[nodiscard]] std::set<std::string> accounts_of() const {
+    std::set<std::string> out;
+    for (const auto& step : spec_.steps) {
+      if (const auto* it = std::get_if<Step>(&step)) out.insert(it->account);
+    }
+    return out;
+  }
+  [[nodiscard]] table_store::Fence fence() const { return context_.fence(""); }
+
+  void note(const OperationLedger& ledger) {
+    for (const auto& mark : ledger.steps) taken_.insert(mark.step);
+  }
+
+  /// Keeps earlier workers out, and learns what they did. Nothing was done before the first delivery.
+  Task<Result<void>> look_back() {
+    if (context_.epoch() == 1) co_return Result<void>{};
+    for (const auto& account : jobs::ledger_accounts(context_.record())) {
+      const auto opened = CO_TRY(co_await fail_points::kOpen.around(tables_in(account)->open_operation(
+          context_.job_id(), context_.epoch(), context_.record().edited_epoch)));
+      note(opened);
+      if (opened.decision) decision_ = opened.decision;
+    }
+    for (const auto& account : accounts_of<jobs::MessageStepSpec>()) {
+      note(CO_TRY(co_await queues_in(account)->open_operation(context_.job_id(), context_.epoch(),
+                                                             context_.record().edited_epoch)));
+    }
+    for (const auto& account : accounts_of<jobs::BlobStepSpec>()) {
+      const auto blobs = CO_TRY(blobs_in(account));
+      note(CO_TRY(co_await blobs->open_operation(context_.job_id(), context_.epoch(), context_.record().edited_epoch)));
+    }
+    co_return decision_ ? accept_decision() : Result<void>{};
+  }
+
+  // The note of a decision to go ahead has what the templates were filled in with, and the steps as they were: those
+  // that have been taken must be the same in an edited text.
+  [[nodiscard]] std::string note_of(const jobs::ReadValues& values) const {
+    auto steps = json::array();
+    for (const auto& step : spec_.steps) steps.push_back(fingerprint(step));
+    return json{{kValues, jobs::to_json(values)}, {kSteps, std::move(steps)}}.dump(-1, ' ', false,
+                                                                                 json::error_handler_t::replace);
+  }
+  static std::string fingerprint(const jobs::StepSpec& step) {
+    const auto text = std::visit([](auto each) { return jobs::members_json(std::move(each)).dump(); }, step);
+    return hex_encode(sha256(std::string(jobs::name_of(step)) + text)).substr(0, 16);
+  }
+
+  /// Fills in the steps by an earlier decision.
+  Result<void> accept_decision() {
+    if (decision_->withdrawn) return {};
+    const auto note = json::parse(decision_->note, nullptr, false);
+    auto values = note.is_object() && note.contains(kValues) ? jobs::read_values_from(note[kValues]) : std::nullopt;
+    if (!values) return fail(ErrorCode::kCorruption, "The note of the decision cannot be read.");
+    for (const auto number : taken_) {
+      const auto at = number - 1;
+      const bool same = at < spec_.steps.size() && note.contains(kSteps) && at < note[kSteps].size() &&
+                        note[kSteps][at] == fingerprint(spec_.steps[at]);
+      if (same) continue;
+      return fail(ErrorCode::kJobInvalid, "steps[" + std::to_string(at) +
+                                              "] has been taken already, so it cannot be changed; change only later ones.");
+    }
+    steps_ = TRY(jobs::fill_in(spec_, *values));
+    return {};
+  }
+
+  /// Reads the guards, fills everything in, and decides. Sets decision_ and steps_.
+  Task<Result<void>> decide() {
+    for (int reading = 0; reading < kMostReadings; ++reading) {
+      auto read = CO_TRY(co_await jobs::read_guards(context_.jobs, spec_, context_.job_id()));
+      if (read.broken) co_return co_await withdraw(*read.broken);
+      steps_ = CO_TRY(jobs::fill_in(spec_, read.values));
+      CO_TRY(co_await look_for_places());
+      CO_TRY(context_.check());
+      auto request = CO_TRY(deciding(Deciding::kGoesAhead));
+      request.note = note_of(read.values);
+      request.guards = guards_in(spec_.deciding_account(), read.guards);
+      request.steps = entity_steps_from(0, spec_.deciding_account());
+      const auto taken = CO_TRY(co_await take_steps_in(spec_.deciding_account(), std::move(request)));
+      if (taken.broken_guard) continue;  // an entity has changed since it was read
+      decision_ = taken.decision;
+      if (taken.decided_before) co_return accept_decision();
+      for (std::uint32_t number = 1; number <= taken.taken; ++number) taken_.insert(number);
+      co_return Result<void>{};
+    }
+    co_return fail(ErrorCode::kUpdateConditionNotSatisfied,
+                   "The entities of the guards changed again and again before the transaction could be decided.");
+  }
+
+  Task<Result<void>> withdraw(const jobs::BrokenGuard& broken) {
+    auto request = CO_TRY(deciding(Deciding::kWithdraws));
+    request.note = json{{kBroken, jobs::to_json(spec_, broken)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    const auto taken = CO_TRY(co_await take_steps_in(spec_.deciding_account(), std::move(request)));
+    decision_ = taken.decision;
+    co_return taken.decided_before ? accept_decision() : Result<void>{};
+  }
+
+  [[nodiscard]] Result<StepsRequest> deciding(Deciding what) const {
+    StepsRequest request;
+    request.fence = fence();
+    request.deciding = what;
+    request.at = TRY(jobs::deciding_place(spec_, context_.job_id()));
+    return request;
+  }
+
+  /// Returns the guards in one account.
+  [[nodiscard]] std::vector<table_store::Guard> guards_in(const std::string& account,
+                                                          std::vector<table_store::Guard> read) const {
+    std::vector<table_store::Guard> out;
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (spec_.guards[i].account == account) out.push_back(std::move(read[i]));
+    }
+    return out;
+  }
+
+  /// Returns the changes of entities in one account that begin at a step and follow each other.
+  [[nodiscard]] std::vector<table_store::NumberedMutation> entity_steps_from(std::size_t first,
+                                                                             const std::string& account) const {
+    std::vector<table_store::NumberedMutation> out;
+    for (auto i = first; i < steps_.size(); ++i) {
+      const auto* step = std::get_if<FilledEntityStep>(&steps_[i]);
+      if (step == nullptr || step->account != account) break;
+      out.push_back(step->change);
+    }
+    return out;
+  }
+
+  /// Fails before anything is decided if a queue or a container is missing.
+  Task<Result<void>> look_for_places() {
+    std::set<std::pair<std::string, std::string>> queues, containers;
+    for (const auto& step : steps_) {
+      if (const auto* message = std::get_if<FilledMessage>(&step)) queues.emplace(message->account, message->queue);
+      if (const auto* blob = std::get_if<FilledBlob>(&step)) containers.emplace(blob->account, blob->container);
+    }
+    for (const auto& [account, queue] : queues) {
+      const auto there = co_await queues_in(account)->figures(queue);
+      if (!there) co_return named("queue '" + queue + "'", there.error());
+    }
+    for (const auto& [account, container] : containers) {
+      const auto blobs = CO_TRY(blobs_in(account));
+      const auto there = co_await blobs->list(container, "", "");
+      if (!there) co_return named("container '" + container + "'", there.error());
+    }
+    co_return Result<void>{};
+  }
+
+  static std::unexpected<Error> named(const std::string& what, Error error) {
+    error.message = what + ": " + error.message;
+    return fail(std::move(error));
+  }
+  /// Says which step failed.
+  [[nodiscard]] std::unexpected<Error> failed_step(std::uint32_t number, Error error) const {
+    const auto at = number - 1;
+    const auto name = at < spec_.steps.size() ? std::string(jobs::name_of(spec_.steps[at])) : std::string();
+    return named("steps[" + std::to_string(at) + "]: " + name, std::move(error));
+  }
+
+  Task<Result<StepsTaken>> take_steps_in(const std::string& account, StepsRequest request) {
+    auto reply =
+        CO_TRY(co_await fail_points::kTransactionSteps.around(tables_in(account)->take_steps(std::move(request))));
+    if (auto* failure = std::get_if<table_store::StepFailure>(&reply)) {
+      co_return failed_step(failure->number, std::move(failure->error));
+    }
+    co_return std::get<StepsTaken>(std::move(reply));
+  }
+
+  Task<Result<void>> take_steps() {
+    for (std::size_t i = 0; i < steps_.size();) {
+      CO_TRY(context_.check());
+      if (taken_.contains(static_cast<std::uint32_t>(i + 1))) {
+        ++i;
+        continue;
+      }
+      jobs::RecordChange progress;
+      progress.done = i;
+      progress.total = steps_.size();
+      CO_TRY(co_await context_.report(std::move(progress), false));
+      if (const auto* entity = std::get_if<FilledEntityStep>(&steps_[i])) {
+        i += CO_TRY(co_await change_entities(i, entity->account));
+        continue;
+      }
+      const auto number = static_cast<std::uint32_t>(i + 1);
+      auto taken = co_await std::visit([&](const auto& step) { return take(step, number); }, steps_[i]);
+      if (!taken) co_return failed_step(number, std::move(taken.error()));
+      ++i;
+    }
+    co_return Result<void>{};
+  }
+
+  /// Takes the step and those after it that are beside it. Returns their number.
+  Task<Result<std::size_t>> change_entities(std::size_t first, std::string account) {
+    StepsRequest request;
+    request.fence = fence();
+    request.steps = entity_steps_from(first, account);
+    request.at = {request.steps.front().table, request.steps.front().partition_key};
+    const auto taken = CO_TRY(co_await take_steps_in(account, std::move(request)));
+    if (taken.taken == 0) co_return fail(ErrorCode::kFenced);  // somebody has withdrawn it
+    co_return taken.taken;
+  }
+
+  Task<Result<void>> take(const FilledEntityStep&, std::uint32_t) { co_return fail(ErrorCode::kInternalError); }
+
+  Task<Result<void>> take(const FilledMessage& step, std::uint32_t number) {
+    auto message = step.message;
+    message.step = queue_service::PutStep{fence(), number};
+    CO_TRY(co_await fail_points::kTransactionMessage.around(
+        queues_in(step.account)->put_placed(step.queue, std::move(message))));
+    co_return Result<void>{};
+  }
+
+  Task<Result<void>> take(const FilledBlob& step, std::uint32_t number) {
+    const auto blobs = CO_TRY(blobs_in(step.account));
+    blob_store::NewContent content;
+    content.headers.type = step.content_type;
+    blob_store::FencedWrite write;
+    write.fence = fence();
+    write.step = number;
+    CO_TRY(co_await fail_points::kTransactionBlob.around(
+        blobs->put(step.container, step.name, std::move(content), step.bytes, std::move(write))));
+    co_return Result<void>{};
+  }
+
+  /// Calls the endpoint, then notes that it was called: a worker that dies in between calls it again.
+  Task<Result<void>> take(const FilledCallback& step, std::uint32_t number) {
+    const SignedCall call{step.request, context_.job_id() + "." + std::to_string(number), context_.record().attempts,
+                          context_.epoch(),
+                          jobs::delivery_trace(context_.spec().trace, context_.job_id(), context_.epoch())};
+    const auto sent = CO_TRY(co_await send_signed(context_.callbacks, context_.clock, call));
+    CO_TRY(judge_reply(sent.reply, sent.origin, sent.secrets));
+    StepsRequest request;
+    request.fence = fence();
+    request.marks = {number};
+    CO_TRY(co_await take_steps_in(spec_.deciding_account(), std::move(request)));
+    co_return Result<void>{};
+  }
+
+  /// Closes the operation in all stores, in which nothing is done in its name any more.
+  Task<Result<void>> close() {
+    CO_TRY(context_.check());
+    const auto& id = context_.job_id();
+    const auto since = context_.record().edited_epoch;
+    for (const auto& account : accounts_of<jobs::MessageStepSpec>()) {
+      CO_TRY(co_await queues_in(account)->close_operation(id, context_.epoch(), since));
+    }
+    for (const auto& account : accounts_of<jobs::BlobStepSpec>()) {
+      const auto blobs = CO_TRY(blobs_in(account));
+      CO_TRY(co_await blobs->close_operation(id, context_.epoch(), since));
+    }
+    for (const auto& account : jobs::ledger_accounts(context_.record())) {
+      CO_TRY(co_await fail_points::kClose.around(tables_in(account)->close_operation(id, context_.epoch(), since)));
+    }
+    co_return Result<void>{};
+  }
+
+  Task<Result<JobOutcome>> end_withdrawn() {
+    CO_TRY(co_await close());
+    JobOutcome outcome;
+    outcome.state = jobs::JobState::kCancelled;
+    outcome.phase = "withdrawn";
+    outcome.done = 0;
+    const auto note = json::parse(decision_->note, nullptr, false);
+    if (!note.is_object() || !note.contains(kBroken)) co_return outcome;
+    const auto& broken = note[kBroken];
+    outcome.result = broken.dump(-1, ' ', false, json::error_handler_t::replace);
+    outcome.error = "Guard " + std::to_string(broken.value("guard", 0)) + " does not hold: " + broken.value("reason", "") + ".";
+    co_return outcome;
+  }
+
+  JobContext& context_;
+  jobs::TransactionSpec spec_;
+  std::optional<tidemark::Decision> decision_;
+  std::set<std::uint32_t> taken_;  // the numbers of steps that have been taken
+  std::vector<FilledStep> steps_;  // once it is decided that the transaction goes ahead
+};
+
+}  // namespace
+
+Task<Result<JobOutcome>> run(JobContext& context, jobs::TransactionSpec spec) {
+  return run_as<Transaction>(context, std::move(spec));
+}
+
+}  // namespace tidemark::workers
