@@ -7,6 +7,7 @@
 #include "queue_service/rest/queue_routes.h"
 #include "queue_service/storage/queue_check.h"
 #include "queue_service/storage/queue_holdings.h"
+#include "queue_service/storage/queue_keys.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -78,12 +79,12 @@ int main(int argc, char** argv) {
       .default_port = 10001,
       .summary = "Stores queues and speaks the Azure Queue protocol.",
       .unit = "queue",
+      .ledgers = queue_service::queue_keys::fading_ledgers(),
       .targets = {.items = 20'000, .part_items = 2'000},
       .declare_settings = [&](auto& declared) { queue_service::declare_settings(declared, settings); },
       .format = data_format_of("queue"),
       .check = &queue_service::check_data,
       .holdings = {&queue_service::each_queue, {}},
-      .ledgers = queue_service::queue_keys::fading_ledgers(),
       .max_shards = queue_service::kMaxShards,
       .shares = true};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {

@@ -99,16 +99,21 @@ Result<int> submit_batch(const GlobalOptions& options, ApiClient& api, const std
   return code;
 }
 
-Result<int> submit(const GlobalOptions& options, const SubmitArguments& a) {
-  if (const auto why = contradiction(a)) return wrong_arguments(options, *why);
-  auto api = TRY(ApiClient::create(options));
-  const auto spec = TRY(specification(a));
-  if (a.batch) return submit_batch(options, api, spec, a.group);
+Result<int> submit_text(const GlobalOptions& options, ApiClient& api, const SubmitArguments& a,
+                        const std::string& spec) {
   const auto job = TRY(api.call("POST", a.dry_run ? "/v1/jobs?dryRun=true" : "/v1/jobs", spec));
   if (a.dry_run) return print_plan(options, job);
   if (a.wait) return watch_job(options, api, cell(job, "id"));
   print_answer(options, job, [](const json& submitted) { std::cout << cell(submitted, "id") << "\n"; });
   return kOk;
+}
+
+Result<int> submit(const GlobalOptions& options, const SubmitArguments& a) {
+  if (const auto why = contradiction(a)) return wrong_arguments(options, *why);
+  auto api = TRY(ApiClient::create(options));
+  const auto spec = TRY(specification(a));
+  if (a.batch) return submit_batch(options, api, spec, a.group);
+  return submit_text(options, api, a, spec);
 }
 
 void add_submit(const Commands& jobs) {
@@ -194,9 +199,32 @@ Result<int> cancel_job(const GlobalOptions& options, const std::string& id) {
   return kOk;
 }
 
+/// A file with the guards and steps of a transaction, which need not name the kind.
+Result<int> submit_transaction(const GlobalOptions& options, SubmitArguments a) {
+  const auto text = TRY(read_file(a.file));
+  auto spec = json::parse(text, nullptr, false);
+  if (!spec.is_object()) return fail(ErrorCode::kInvalidInput, a.file + " is not a JSON object with guards and steps");
+  spec.emplace("kind", "transaction");
+  auto api = TRY(ApiClient::create(options));
+  return submit_text(options, api, a, spec.dump());
+}
+
+void add_transaction_commands(const Commands& program) {
+  const auto transactions = program.family("transaction", "several changes in different places, all of them or none");
+  auto arguments = std::make_shared<SubmitArguments>();
+  auto& submitting =
+      transactions.add("submit", "submit guards and steps; prints the job's id, or with --wait all of it at its end",
+                       [arguments](const GlobalOptions& options) { return submit_transaction(options, *arguments); });
+  submitting.add_option("file", arguments->file, "a file with the JSON of the transaction, - for standard input")
+      ->required();
+  submitting.add_flag("--dry-run", arguments->dry_run, "print what each step would change, without changing it");
+  submitting.add_flag("--wait", arguments->wait, "wait until it has ended");
+}
+
 }  // namespace
 
 void add_job_commands(const Commands& program) {
+  add_transaction_commands(program);
   const auto jobs = program.family("job", "submit jobs and follow them");
   add_submit(jobs);
   add_show_job(jobs);

@@ -105,7 +105,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_completion_command(app, program);
   program.group("The stack", {"up", "down", "status", "env", "overview"});
   program.group("Data", {"table", "entity", "queue", "container", "blob", "explain"});
-  program.group("Jobs", {"job", "poison", "schedule", "group", "kind", "limit", "worker"});
+  program.group("Jobs", {"job", "transaction", "poison", "schedule", "group", "kind", "limit", "worker"});
   program.group("Indexes and changes", {"index", "changes", "feed", "consumer", "on-change"});
   program.group("Access", {"policy", "sas", "session", "audit", "keys"});
   program.group("Operation", {"backup", "restore", "fsck", "account", "shards", "completion"});

@@ -12,6 +12,7 @@ namespace {
 
 const char* unit_of(const std::string& kind) {
   if (kind == "redrive" || kind == "purge") return "message";
+  if (kind == "transaction") return "step";
   return kind == "callback" ? "call" : "entity";
 }
 

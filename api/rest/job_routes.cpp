@@ -103,17 +103,37 @@ std::optional<std::int64_t> most_of(const jobs::JobSpec& spec) {
   return most ? std::optional(static_cast<std::int64_t>(*most)) : std::nullopt;
 }
 
+constexpr std::int64_t kLongestWaitSeconds = 30;
+constexpr Duration kFirstLook = std::chrono::milliseconds(2);
+constexpr Duration kLongestPause = std::chrono::milliseconds(100);
+
+/// Waits until the job has ended, or this long, and returns it as it is then. If too many wait, returns at once.
+Task<jobs::JobRecord> await_end(Api& api, jobs::JobRecord job, Duration wait) {
+  const auto slot = wait > Duration::zero() ? api.streams.take() : nullptr;
+  if (!slot) co_return job;
+  const auto until = api.clock.monotonic() + wait;
+  for (auto pause = kFirstLook; !jobs::is_terminal(job.state) && api.clock.monotonic() < until;
+       pause = std::min(2 * pause, kLongestPause)) {
+    co_await sleep_for(api.clock, std::min<Duration>(pause, until - api.clock.monotonic()));
+    auto found = co_await api.jobs.find(job.id);
+    if (found && *found) job = std::move(**found);
+  }
+  co_return job;
+}
+
 Answer submit_job(Api& api, http::Request& request, Action& action, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
   auto dry = CO_TRY(parameters.flag("dryRun"));
+  const auto wait = CO_TRY(parameters.number("wait", 0, kLongestWaitSeconds));
   auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
   if (dry) co_return co_await api.plan(std::move(spec));
   CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // checks whether an undo is possible
   if (!spec.trace) spec.trace = request.trace;
   action.detail = what_of(spec);
   action.count = most_of(spec);
-  const auto submission = CO_TRY(co_await api.jobs.submit(std::move(spec)));
+  auto submission = CO_TRY(co_await api.jobs.submit(std::move(spec)));
   action.target = submission.job.id;
+  submission.job = co_await await_end(api, std::move(submission.job), std::chrono::seconds(wait.value_or(0)));
   co_return submitted(submission);
 }
 

@@ -351,7 +351,8 @@ http::Response no_content() {
 }
 
 http::Response submitted(const jobs::Submission& submission) {
-  auto response = json_response(submission.created ? 202 : 200, job_json(submission.job));
+  const bool accepted = submission.created && !jobs::is_terminal(submission.job.state);
+  auto response = json_response(accepted ? 202 : 200, job_json(submission.job));
   response.set("Location", "/v1/jobs/" + submission.job.id);
   return response;
 }

@@ -150,7 +150,7 @@ Task<Result<Placed>> QueueService::put_into_part(const std::string& account, con
       if (spread) return fail(ErrorCode::kServerBusy);
       return put_in(rows, request, id, text_hash);
     };
-    auto placed = part != queue   ? co_await call(calls::PutIntoPart{account, part, request})
+    auto placed = part != queue  ? co_await call(calls::PutIntoPart{account, part, request})
                   : request.step ? co_await put_once(account, queue, *request.step, put_here)
                                  : co_await change_queue(kPutStep, account, queue, put_here);
     // The queue was spread meanwhile, or made anew with other parts.

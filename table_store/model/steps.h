@@ -1,7 +1,7 @@
-// The steps of a transaction job that one shard of the table store takes in one commit (docs/transactions.md). Each step
-// is marked in the ledger of the operation, in the commit that carries it out, so it is carried out once however often
-// it is asked for. The first commit decides: if its guards hold, the transaction happens, whatever comes later. Plain
-// values.
+// The steps of a transaction job that one shard of the table store takes in one commit (docs/transactions.md). Each
+// step is marked in the ledger of the operation, in the commit that carries it out, so it is carried out once however
+// often it is asked for. The first commit decides: if its guards hold, the transaction happens, whatever comes later.
+// Plain values.
 #pragma once
 #include <optional>
 #include <string>
@@ -75,8 +75,8 @@ struct StepFailure {
 
 /// What a step did to an entity, for undoing it (OperationLedger::steps).
 struct StepEffect {
-  Version version = 0;  // of the entity afterwards; 0: it was erased, or there was nothing to erase
-  bool kept = false;    // false: the entity before was too large to be kept
+  Version version = 0;                // of the entity afterwards; 0: it was erased, or there was nothing to erase
+  bool kept = false;                  // false: the entity before was too large to be kept
   std::optional<std::string> before;  // its properties (property_block.h); nothing: there was no such entity
 };
 std::string encode_effect(const StepEffect& effect);

@@ -5,6 +5,7 @@
 #include "table_store/storage/mutation_job.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
+#include "table_store/storage/test_switches.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -24,7 +25,8 @@ Result<void> check_request(const StepsRequest& request) {
   if (request.deciding < Deciding::kNothing || request.deciding > Deciding::kLast) {
     return fail(ErrorCode::kInvalidInput);
   }
-  if (request.steps.size() > kMaxSteps || request.marks.size() > kMaxSteps || request.guards.size() > kMaxSteps || request.note.size() > kMaxNoteBytes) {
+  if (request.steps.size() > kMaxSteps || request.marks.size() > kMaxSteps || request.guards.size() > kMaxSteps ||
+      request.note.size() > kMaxNoteBytes) {
     return fail(ErrorCode::kInvalidInput, "A transaction has at most 100 guards and 100 steps.");
   }
   for (const auto& guard : request.guards) TRY(check_guard(guard));
@@ -137,7 +139,8 @@ class TakingSteps {
 
   /// Returns false if the step was taken before.
   Result<bool> take_step(std::uint32_t number, const MutationJob& step) {
-    if (ledger_.find_step(number) != nullptr) return false;
+    const bool forgotten = test_switches().forget_steps.load(std::memory_order_relaxed);
+    if (!forgotten && ledger_.find_step(number) != nullptr) return false;
     const auto table = TRY(find(step.table));
     StepEffect effect;
     if (job_.request.keeps_before) TRY(keep_before(step, table, effect));
@@ -198,8 +201,8 @@ StepsJob make_job(std::string account, StepsRequest request, TableShards& shards
   const auto& companion = job.request.companion;
   const bool at_home = shards.home_of(job.account, job.request.fence.operation_id).number == shard;
   if (companion && at_home && here(companion->table, companion->partition_key)) {
-    job.companion = job_of(job.account, companion->table, companion->partition_key, companion->mutation,
-                           job.request.fence, now);
+    job.companion =
+        job_of(job.account, companion->table, companion->partition_key, companion->mutation, job.request.fence, now);
     job.companion->shard = job.shard;
   }
   return job;

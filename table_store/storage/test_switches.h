@@ -11,6 +11,7 @@ struct TestSwitches {
   std::atomic<bool> leave_out_notes{false};  // of changes to followed tables
   std::atomic<bool> hide_staleness{false};   // from followers
   std::atomic<bool> prove_all{false};        // treat all listed entities as settled
+  std::atomic<bool> forget_steps{false};     // take steps of transactions again
 };
 
 inline TestSwitches& test_switches() {

@@ -133,15 +133,16 @@ class FailPointTest(CrashTest):
         points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
         self.assertGreater(len(points), 20)
         for point in sizes.some_of(p for p in points if p.startswith(OPTIONS["points"])):
-            family = point.split(".")[0]
             with self.subTest(fail_point=point):
                 begun = time.monotonic()
-                for case in self.cases(family):
+                for case in self.cases(point):
                     case(point)
                 print(f"{point}: {time.monotonic() - begun:.1f} s", flush=True)
 
-    def cases(self, family):
-        """Returns the jobs that pass the points of a family."""
+    def cases(self, point):
+        """Returns the jobs that pass a point."""
+        if point.startswith("batch.steps"):
+            return [self.transaction_batch_case]
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
@@ -150,7 +151,7 @@ class FailPointTest(CrashTest):
             "transaction": [self.transaction_case],
             "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
             "finish": [self.archive_case, self.then_case], "pass_on": [self.pass_on_case],
-        }.get(family, [self.archive_case])
+        }.get(point.split(".")[0], [self.archive_case])
 
     def await_death(self, worker):
         self.assertEqual(worker.wait(60), -signal.SIGKILL, f"the fail point was not reached; {worker.log()}")
@@ -232,6 +233,25 @@ class FailPointTest(CrashTest):
         self.assertEqual(worker.terminate(), 0, worker.log())
         self.assertEqual(self.tables.scan(source), {})
         self.assertEqual(self.tables.scan(destination), by_key(entities))
+
+    def transaction_batch_case(self, point):
+        """Tests transactions of entities, which a worker carries out together: each adds once."""
+        source, _ = self.fill([{"PartitionKey": "p", "RowKey": "r", "Number": 0}])
+        target = {"table": source, "partitionKey": "p", "rowKey": "r"}
+        jobs = [self.api.submit({"kind": "transaction", "maxAttempts": 100,
+                                 "guards": [{"as": "g", **target}],
+                                 "steps": [{"merge": {"of": "g", "add": {"Number": 1}}},
+                                           {"put": {"table": source, "partitionKey": "{job.id}", "rowKey": "", "entity": {}}}]})
+                for _ in range(12)]
+        self.await_death(self.worker("dying", fail_point=point))
+        worker = self.worker("clean")
+        for job_id in jobs:
+            job = self.await_end(job_id)
+            self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2), job)
+        self.await_empty_queue()
+        self.assertEqual(worker.terminate(), 0, worker.log())
+        self.assertEqual(self.tables.get(source, "p", "r")["Number"], len(jobs))
+        self.assertEqual(len(self.tables.scan(source)), len(jobs) + 1)
 
     def index_case(self, point):
         entities = entities_of(5, 6)

@@ -138,7 +138,7 @@ class Traffic:
         self.stopping = threading.Event()
         self.errors = []
         self.writers = [Writer(self.port, n, seed) for n in range(WRITERS)]
-        self.jobs = []
+        self.jobs, self.additions = [], []
         targets = [lambda w=w: self._write(w) for w in self.writers] + [self._do_chores, self._archive]
         self._threads = [threading.Thread(target=self._guarded, args=(t,)) for t in targets]
         for thread in self._threads:
@@ -190,7 +190,11 @@ class Traffic:
                     "kind": "archive", "source": "Source", "destination": "Archive", "maxAttempts": 100,
                     "idempotencyKey": f"{partition} {selection}", **selection})
                 self.jobs.append((job, 3 // len(selections)))
-            for job, _ in self.jobs[-len(selections):]:
+            self.additions.append(patiently(api.submit, {
+                "kind": "transaction", "maxAttempts": 100, "idempotencyKey": partition,
+                "steps": [{"merge": {"table": "Source", "partitionKey": "sum", "rowKey": f"{n}", "orInsert": True,
+                                     "add": {"Value": 1}}} for n in range(2)]}))
+            for job in [job for job, _ in self.jobs[-len(selections):]] + self.additions[-1:]:
                 self._await(lambda: ended(patiently(api.job, job)))
 
     def _await(self, condition):
@@ -223,13 +227,25 @@ class CrashTest(StoreCrashTest):
         print(totals, f"{len(traffic.jobs)} jobs", flush=True)
         self.assertGreater(totals["acknowledged"], ENOUGH, "hardly any traffic proves hardly anything")
         self.judge_jobs(traffic.jobs)
+        self.judge_additions(traffic.additions)
+
+    def end_of(self, job_id):
+        api = ApiClient(self.stack.ports["api"])
+        return wait_until(lambda: (lambda j: j if ended(j) else None)(patiently(api.job, job_id)),
+                          f"the end of job {job_id}", 60)
+
+    def judge_additions(self, jobs):
+        """Each transaction added 1 to both entities, once."""
+        for job_id in jobs:
+            job = self.end_of(job_id)
+            self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2), job)
+        sums = [self.client.get("Source", "sum", row) for row in "01"]
+        self.assertEqual([entity and entity["Value"] for entity in sums], [len(jobs) or None] * 2)
 
     def judge_jobs(self, jobs):
-        api = ApiClient(self.stack.ports["api"])
         self.assertGreater(len(jobs), 0)
         for job_id, moved in jobs:
-            job = wait_until(lambda: (lambda j: j if ended(j) else None)(patiently(api.job, job_id)),
-                             f"the end of job {job_id}", 60)
+            job = self.end_of(job_id)
             self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", moved), job)
         archived = self.client.scan("Archive")
         self.assertEqual(len(archived), sum(moved for _, moved in jobs))

@@ -3,6 +3,7 @@
 #include "tests/simulation/index_oracle.h"
 #include "tests/simulation/lookups.h"
 #include "tests/simulation/table_oracle.h"
+#include "tests/simulation/transfer_oracle.h"
 #include "tests/simulation/witnesses.h"
 #include "tests/support/seeded_random.h"
 
@@ -165,7 +166,12 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
       co_await sleep_for(self.life_.clock(), 50ms);
     }
   }
+  if (!self.plan_.transfers.accounts.empty()) co_await open_accounts(self);
   self.notes_.ready = true;
+  for (const auto& job : self.plan_.transfers.jobs) {
+    auto submission = submit(self, job);
+    spawn(self.life_.executor(), std::move(submission));
+  }
   for (const auto& job : self.plan_.jobs) {
     auto submission = submit(self, job);
     spawn(self.life_.executor(), std::move(submission));
@@ -192,6 +198,25 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
     spawn(self.life_.executor(), std::move(changes_there));
   }
   --self.notes_.busy;
+}
+
+Task<void> PeopleHost::open_accounts(PeopleHost& self) {
+  co_await make_table(self, kBankTable);
+  co_await make_table(self, kAuditTable);
+  for (const auto& [partition, row] : self.plan_.transfers.accounts) {
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrReplace;
+    mutation.row_key = row;
+    mutation.properties = {{"Cents", std::int64_t{100}}};
+    std::vector<Mutation> mutations;
+    mutations.push_back(std::move(mutation));
+    while (!self.life_.dead() && !co_await self.source_.mutate(kBankTable, partition, mutations, std::nullopt)) {
+      co_await sleep_for(self.life_.clock(), 50ms);
+    }
+  }
+  while (!self.life_.dead() && !co_await self.queues_.ensure_queue(kMailQueue)) {
+    co_await sleep_for(self.life_.clock(), 50ms);
+  }
 }
 
 Task<void> PeopleHost::change_entities(PeopleHost& self) {
@@ -392,6 +417,7 @@ Task<void> PeopleHost::cancel(PeopleHost& self, std::string id) {
       if (record->state == jobs::JobState::kCancelled) self.notes_.cancelled.insert(id);
       co_return;
     }
+    if (record.failed_with(ErrorCode::kTransactionDecided)) co_return;
     co_await sleep_for(self.life_.clock(), 100ms);
   }
 }

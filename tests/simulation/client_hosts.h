@@ -75,6 +75,7 @@ class PeopleHost final : public Program {
  private:
   static Task<void> make_table(PeopleHost& self, std::string table);
   static Task<void> fill(PeopleHost& self);
+  static Task<void> open_accounts(PeopleHost& self);
   static Task<void> change_entities(PeopleHost& self);
   static Task<void> change_referring(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);

@@ -4,7 +4,7 @@
 //                         commit)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
-//                         notes, staleness, proof, freshness, epoch, sync, moments. There are witnesses only if one of
+//                         notes, staleness, proof, freshness, epoch, sync, moments, steps. There are witnesses only if one of
 //                         their invariants (H) is expected, so that the seeds of the other rules run as without them
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
@@ -76,6 +76,8 @@ bool take_out(std::string_view rule, Options& options) {
     without.sync = true;
   } else if (rule == "moments") {
     without.moments = true;
+  } else if (rule == "steps") {
+    without.steps = true;
   } else {
     return false;
   }

@@ -140,6 +140,47 @@ PlannedJob make_index_job(Dice& dice) {
   return job;
 }
 
+/// Draws transfers from dice of their own, so that the rest of a plan does not depend on them.
+PlannedTransfers make_transfers(std::uint64_t seed) {
+  Dice dice(seed * 0x9E3779B97F4A7C15U + 1);
+  PlannedTransfers transfers;
+  if (!dice.chance(4000)) return transfers;
+  for (auto left = 2 + dice.below(5); left > 0; --left) {
+    transfers.accounts.emplace_back("p" + std::to_string(left), "r" + std::to_string(dice.below(3)));
+  }
+  for (auto left = 3 + dice.below(10); left > 0; --left) {
+    const auto from = dice.below(transfers.accounts.size());
+    const auto to = (from + 1 + dice.below(transfers.accounts.size() - 1)) % transfers.accounts.size();
+    const auto cents = static_cast<std::int64_t>(1 + dice.below(70));
+    const auto account = [&](std::size_t at) {
+      return json{
+          {"table", "Bank"}, {"partitionKey", transfers.accounts[at].first}, {"rowKey", transfers.accounts[at].second}};
+    };
+    auto guard = account(from);
+    guard["as"] = "p";
+    guard["where"] = "Cents ge " + std::to_string(cents) + "L";
+    auto receives = account(to);
+    receives["add"] = {{"Cents", cents}};
+    const json audit{
+        {"table", "Audit"}, {"partitionKey", "{p.Cents}"}, {"rowKey", "{job.id}"}, {"entity", {{"Cents", cents}}}};
+    json steps = {{{"merge", {{"of", "p"}, {"add", {{"Cents", -cents}}}}}},
+                  {{"message", {{"queue", "mail"}, {"text", "{job.id}"}}}},
+                  {{"merge", std::move(receives)}},
+                  {{"insert", audit}}};
+    if (dice.chance(5000)) std::swap(steps[1], steps[3]);
+    json spec{
+        {"kind", "transaction"}, {"guards", {std::move(guard)}}, {"steps", std::move(steps)}, {"maxAttempts", 100}};
+    spec["idempotencyKey"] = "t" + std::to_string(dice.next());
+    PlannedJob job;
+    job.spec = spec.dump();
+    job.after = dice.between(0ms, 4s);
+    job.cancelled = dice.chance(2000);
+    job.cancel_after = dice.between(0ms, 500ms);
+    transfers.jobs.push_back(std::move(job));
+  }
+  return transfers;
+}
+
 /// Draws a rate, which is zero in some seeds.
 std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 0 : dice.below(most + 1); }
 
@@ -148,6 +189,7 @@ std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 
 Plan make_plan(Dice& dice, std::uint64_t seed) {
   Plan plan;
   plan.queries = seed % 2 == 0;
+  plan.transfers = make_transfers(seed);
   constexpr std::size_t kFewKeys = 64;
   plan.piece_units = seed / 2 % 2 == 0 ? indexes::kPieceUnits : kFewKeys;
   plan.workers = 2 + static_cast<int>(dice.below(2));
@@ -229,7 +271,8 @@ std::string describe(const Plan& plan) {
               {"tableProcesses", plan.table_processes},
               {"queueShards", plan.queue_shards},
               {"queueProcesses", plan.queue_processes},
-              {"jobParts", plan.job_parts}};
+              {"jobParts", plan.job_parts},
+              {"transfers", plan.transfers.jobs.size()}};
   for (const auto& job : plan.jobs) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
     out["jobs"].push_back(

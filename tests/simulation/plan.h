@@ -35,6 +35,12 @@ struct PlannedIndex {
   std::vector<std::pair<IndexWish, Duration>> wishes;  // one after the other; in the end it is resumed
 };
 
+/// Transactions that move money between accounts (transfer_oracle.h).
+struct PlannedTransfers {
+  std::vector<std::pair<std::string, std::string>> accounts;  // their keys; empty: there are no transfers
+  std::vector<PlannedJob> jobs;
+};
+
 struct Plan {
   int workers = 2;
   std::size_t concurrency = 1;
@@ -46,6 +52,7 @@ struct Plan {
   Duration user_pause{};
   std::vector<PlannedJob> jobs;
   PlannedGroup group;
+  PlannedTransfers transfers;
   std::vector<PlannedIndex> indexes;
   bool queries = false;         // people's queries go by the lists of an index, in every second seed
   std::size_t piece_units = 0;  // the limit of a list's piece: a few keys, in half of the seeds

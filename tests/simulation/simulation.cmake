@@ -8,6 +8,7 @@ set(simulation_sources
   ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
   ${simulation_directory}/shared_database.cpp ${simulation_directory}/shared_owners.cpp
   ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
+  ${simulation_directory}/transfer_oracle.cpp
   ${simulation_directory}/watched_engine.cpp ${simulation_directory}/witnesses.cpp ${simulation_directory}/world.cpp)
 add_executable(simulation_test ${simulation_sources})
 tidemark_unity(simulation_test ${simulation_sources})
@@ -46,6 +47,7 @@ tidemark_simulation_bites(bites_without_proof proof L1 1011)
 tidemark_simulation_bites(bites_without_freshness freshness L2)
 tidemark_simulation_bites(bites_without_epoch epoch Q)
 tidemark_simulation_bites(bites_without_moments moments H1)
+tidemark_simulation_bites(bites_without_steps steps T)
 # Without the fence, former owners write rows of indexes; without the proof, queries miss changes that an index has not
 # dealt with.
 tidemark_simulation_bites(bites_indexes_without_fence fence I)

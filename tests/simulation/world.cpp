@@ -14,6 +14,7 @@
 #include "tests/simulation/queue_oracle.h"
 #include "tests/simulation/store_hosts.h"
 #include "tests/simulation/table_oracle.h"
+#include "tests/simulation/transfer_oracle.h"
 #include "tests/simulation/witnesses.h"
 #include "tests/support/stored_entities.h"
 
@@ -37,11 +38,13 @@ class World {
     notes_.breaks_freshness = without.freshness;
     indexes::piece_units() = plan_.piece_units;
     if (!without.witnesses) testimony_.emplace();
+    if (without.witnesses && !without.steps) plan_.transfers = {};
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
     const auto check = without.epoch ? EpochCheck::kNone : EpochCheck::kEachCommit;
     if (plan_.table_processes > 1) {
       table_database_.emplace(plan_.table_shards, check, [this](std::size_t shard, const Committed& committed) {
         tables_.committed_on(shard, committed);
+        transfers_.committed(committed);
         indexes_.committed(committed.noted.changes);
       });
       table_database_->owners_are_behind = without.moments;
@@ -108,6 +111,7 @@ class World {
   IndexOracle indexes_{scheduler_, lookups_, plan_.table_shards};
   QueueOracle queues_{scheduler_};
   CallbackOracle callbacks_{scheduler_, tables_};
+  TransferOracle transfers_{scheduler_};
   PeopleNotes notes_;
   std::optional<Testimony> testimony_;
   std::uint64_t crashes_ = 0;
@@ -125,6 +129,7 @@ void World::start(int host) {
     life.program = std::make_unique<TableHost>(EngineParts{table_disk_, scheduler_, life, durability_}, seed,
                                                [this](const Committed& committed) {
                                                  tables_.committed(committed);
+                                                 transfers_.committed(committed);
                                                  indexes_.committed(committed.noted.changes);
                                                });
   } else if (is_queue(host) && queue_database_) {
@@ -303,6 +308,7 @@ void World::check_quiet() {
     }
   }
   callbacks_.check_quiet(notes_.groups);
+  transfers_.check_quiet(tables_.jobs(), queues_.ids(kMailQueue).size());
   indexes_.check_quiet(notes_.indexes);
   if (plan_.index_jobs) indexes_.check_job();
   check_poison();
@@ -331,6 +337,7 @@ RunOutcome World::run() {
   outcome.moves = tables_.moves();
   outcome.changes = notes_.changes;
   outcome.callbacks = callbacks_.deliveries();
+  outcome.transfers = transfers_.succeeded();
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
   if (testimony_) outcome.witnessed = testimony_->operations();
@@ -364,6 +371,7 @@ void set_switches(const Without& without) {
   queue_service::test_switches::finish_in_two = without.one_transaction;
   queue_service::test_switches::arrive_again = without.arrival;
   table_store::test_switches().prove_all = without.proof;
+  table_store::test_switches().forget_steps = without.steps;
 }
 
 RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {

@@ -22,6 +22,7 @@ struct Without {
   bool epoch = false;            // the database takes commits of former owners of a shard
   bool sync = false;             // the engines acknowledge commits that a crash still loses
   bool moments = false;          // an owner reads its own rows, even while others see a later commit of it
+  bool steps = false;            // a step of a transaction that was taken is taken again
   bool witnesses = false;        // there are no witnesses, and seeds run as without them
 };
 
@@ -41,6 +42,7 @@ struct RunOutcome {
   std::uint64_t takeovers = 0;                               // of shards whose owner had not let go of them
   std::uint64_t refused = 0;                                 // commits of former owners
   std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs
+  std::uint64_t transfers = 0;                               // transactions that succeeded
   std::uint64_t taken_over = 0;                              // jobs that needed more than one delivery
   std::uint64_t virtual_ms = 0;
 };

@@ -63,7 +63,9 @@ struct TableStepsTest : TableFixture {
 TEST_F(TableStepsTest, EachStepIsTakenOnceAndRemembersWhatWasThere) {
   put("r", 5);
   auto steps = deciding("op", "note");
-  steps.steps = {{1, "people", "p", adding("r", 2)}, {2, "former", "p", change(kInsert, "new", 7)}, {3, "people", "p", change(kErase, "none", 0)}};
+  steps.steps = {{1, "people", "p", adding("r", 2)},
+                 {2, "former", "p", change(kInsert, "new", 7)},
+                 {3, "people", "p", change(kErase, "none", 0)}};
   EXPECT_EQ(taken(steps).taken, 3U);
   EXPECT_EQ(number("r"), 7);
   EXPECT_EQ(number("new", "former"), 7);

@@ -179,11 +179,12 @@ TEST_F(WorkersTransaction, TheCanonicalTextReadsAsTheSameJob) {
 }
 
 TEST_F(WorkersTransaction, ALossAnywhereDoesNothingTwice) {
-  survives_a_loss_anywhere(kPay, [this] { reset(); },
-                           [this](const jobs::JobRecord& job) {
-                             EXPECT_EQ(job.state, JobState::kSucceeded);
-                             expect_paid();
-                           });
+  survives_a_loss_anywhere(
+      kPay, [this] { reset(); },
+      [this](const jobs::JobRecord& job) {
+        EXPECT_EQ(job.state, JobState::kSucceeded);
+        expect_paid();
+      });
 }
 
 TEST_F(WorkersTransaction, ALostAnswerOfTheQueueDoesNotPutTheMessageTwice) {
@@ -223,7 +224,8 @@ TEST_F(WorkersTransaction, AWorkerWhoseLeaseIsOverChangesNothingMore) {
         overtaken_ = false;
         auto lease = queue_service::lease_of("tidemark-jobs", *message);
         CO_TRY(co_await queues_.release(std::move(lease), Duration::zero(), "", true));
-        auto taken = CO_TRY(co_await queues_.receive("tidemark-jobs", std::chrono::seconds(30), std::chrono::seconds(1)));
+        auto taken =
+            CO_TRY(co_await queues_.receive("tidemark-jobs", std::chrono::seconds(30), std::chrono::seconds(1)));
         if (!taken) co_return fail(ErrorCode::kInternalError);
         LimitGate gate(tables_, *clock_, options_.lease);
         JobRunner runner(options_, services(), gate);
@@ -272,7 +274,8 @@ TEST_F(WorkersTransaction, OfTwoThatGuardOneEntityOneDecides) {
     co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kDropped);
-  const bool one = (record(first.id).state == JobState::kSucceeded) != (record(second.id).state == JobState::kSucceeded);
+  const bool one =
+      (record(first.id).state == JobState::kSucceeded) != (record(second.id).state == JobState::kSucceeded);
   EXPECT_TRUE(one);
   expect_paid();
 }
@@ -334,7 +337,8 @@ TEST_F(WorkersTransaction, APoisonedOneGoesOnWhereItStoppedWithOtherStepsFromThe
   EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
   EXPECT_NE(record(job.id).error.find("steps[0] has been taken already"), std::string::npos) << record(job.id).error;
 
-  redrive(begin + R"({"merge":{"table":"Accounts","partitionKey":"c8","rowKey":"none","orInsert":true,"add":{"Cents":5}}}]})");
+  redrive(begin +
+          R"({"merge":{"table":"Accounts","partitionKey":"c8","rowKey":"none","orInsert":true,"add":{"Cents":5}}}]})");
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(cents(), 1005) << "the first step was not taken again";
   EXPECT_EQ(messages("mail"), 1U);

@@ -1,11 +1,10 @@
-// Takes the steps of a transaction (jobs/kinds/transaction/transaction.h). What was decided and which steps were taken is
-// known from the ledgers of the stores alone: a worker that takes over opens them under its epoch, which keeps earlier
-// workers out, and goes on at the first step without a mark.
+// Takes the steps of a transaction (jobs/kinds/transaction/transaction.h). What was decided and which steps were taken
+// is known from the ledgers of the stores alone: a worker that takes over opens them under its epoch, which keeps
+// earlier workers out, and goes on at the first step without a mark.
 #include "jobs/kinds/transaction/transaction.h"
 
 #include <set>
 
-#include "common/base/encoding.h"
 #include "jobs/kinds/transaction/filled_steps.h"
 #include "jobs/spec/job_trace.h"
 #include "workers/kinds/callback.h"
@@ -28,8 +27,6 @@ using table_store::StepsTaken;
 /// How often a transaction is read again because an entity of a guard changed before the decision.
 constexpr int kMostReadings = 20;
 
-constexpr const char* kValues = "values";
-constexpr const char* kSteps = "steps";
 constexpr const char* kBroken = "broken";
 
 class Transaction {
@@ -82,14 +79,14 @@ class Transaction {
   Task<Result<void>> look_back() {
     if (context_.epoch() == 1) co_return Result<void>{};
     for (const auto& account : jobs::ledger_accounts(context_.record())) {
-      const auto opened = CO_TRY(co_await fail_points::kOpen.around(tables_in(account)->open_operation(
-          context_.job_id(), context_.epoch(), context_.record().edited_epoch)));
+      const auto opened = CO_TRY(co_await fail_points::kOpen.around(
+          tables_in(account)->open_operation(context_.job_id(), context_.epoch(), context_.record().edited_epoch)));
       note(opened);
       if (opened.decision) decision_ = opened.decision;
     }
     for (const auto& account : accounts_of<jobs::MessageStepSpec>()) {
       note(CO_TRY(co_await queues_in(account)->open_operation(context_.job_id(), context_.epoch(),
-                                                             context_.record().edited_epoch)));
+                                                              context_.record().edited_epoch)));
     }
     for (const auto& account : accounts_of<jobs::BlobStepSpec>()) {
       const auto blobs = CO_TRY(blobs_in(account));
@@ -98,34 +95,11 @@ class Transaction {
     co_return decision_ ? accept_decision() : Result<void>{};
   }
 
-  // The note of a decision to go ahead has what the templates were filled in with, and the steps as they were: those
-  // that have been taken must be the same in an edited text.
-  [[nodiscard]] std::string note_of(const jobs::ReadValues& values) const {
-    auto steps = json::array();
-    for (const auto& step : spec_.steps) steps.push_back(fingerprint(step));
-    return json{{kValues, jobs::to_json(values)}, {kSteps, std::move(steps)}}.dump(-1, ' ', false,
-                                                                                 json::error_handler_t::replace);
-  }
-  static std::string fingerprint(const jobs::StepSpec& step) {
-    const auto text = std::visit([](auto each) { return jobs::members_json(std::move(each)).dump(); }, step);
-    return hex_encode(sha256(std::string(jobs::name_of(step)) + text)).substr(0, 16);
-  }
-
   /// Fills in the steps by an earlier decision.
   Result<void> accept_decision() {
     if (decision_->withdrawn) return {};
-    const auto note = json::parse(decision_->note, nullptr, false);
-    auto values = note.is_object() && note.contains(kValues) ? jobs::read_values_from(note[kValues]) : std::nullopt;
-    if (!values) return fail(ErrorCode::kCorruption, "The note of the decision cannot be read.");
-    for (const auto number : taken_) {
-      const auto at = number - 1;
-      const bool same = at < spec_.steps.size() && note.contains(kSteps) && at < note[kSteps].size() &&
-                        note[kSteps][at] == fingerprint(spec_.steps[at]);
-      if (same) continue;
-      return fail(ErrorCode::kJobInvalid, "steps[" + std::to_string(at) +
-                                              "] has been taken already, so it cannot be changed; change only later ones.");
-    }
-    steps_ = TRY(jobs::fill_in(spec_, *values));
+    const auto values = TRY(jobs::values_in_note(spec_, decision_->note, taken_));
+    steps_ = TRY(jobs::fill_in(spec_, values));
     return {};
   }
 
@@ -138,9 +112,10 @@ class Transaction {
       CO_TRY(co_await look_for_places());
       CO_TRY(context_.check());
       auto request = CO_TRY(deciding(Deciding::kGoesAhead));
-      request.note = note_of(read.values);
+      request.note = jobs::decision_note(spec_, read.values);
       request.guards = guards_in(spec_.deciding_account(), read.guards);
       request.steps = entity_steps_from(0, spec_.deciding_account());
+      const auto permit = CO_TRY(co_await admit(0, request.steps));
       const auto taken = CO_TRY(co_await take_steps_in(spec_.deciding_account(), std::move(request)));
       if (taken.broken_guard) continue;  // an entity has changed since it was read
       decision_ = taken.decision;
@@ -220,6 +195,13 @@ class Transaction {
     return named("steps[" + std::to_string(at) + "]: " + name, std::move(error));
   }
 
+  /// Waits as long as the limits of the partitions require.
+  Task<Result<StepPermit>> admit(std::uint64_t done, const std::vector<table_store::NumberedMutation>& steps) {
+    std::vector<PartitionRef> places;
+    for (const auto& step : steps) places.push_back({step.table, step.partition_key});
+    return context_.admit(done, steps.size(), std::move(places));
+  }
+
   Task<Result<StepsTaken>> take_steps_in(const std::string& account, StepsRequest request) {
     auto reply =
         CO_TRY(co_await fail_points::kTransactionSteps.around(tables_in(account)->take_steps(std::move(request))));
@@ -258,6 +240,7 @@ class Transaction {
     request.fence = fence();
     request.steps = entity_steps_from(first, account);
     request.at = {request.steps.front().table, request.steps.front().partition_key};
+    const auto permit = CO_TRY(co_await admit(first, request.steps));
     const auto taken = CO_TRY(co_await take_steps_in(account, std::move(request)));
     if (taken.taken == 0) co_return fail(ErrorCode::kFenced);  // somebody has withdrawn it
     co_return taken.taken;
@@ -327,7 +310,8 @@ class Transaction {
     if (!note.is_object() || !note.contains(kBroken)) co_return outcome;
     const auto& broken = note[kBroken];
     outcome.result = broken.dump(-1, ' ', false, json::error_handler_t::replace);
-    outcome.error = "Guard " + std::to_string(broken.value("guard", 0)) + " does not hold: " + broken.value("reason", "") + ".";
+    outcome.error =
+        "Guard " + std::to_string(broken.value("guard", 0)) + " does not hold: " + broken.value("reason", "") + ".";
     co_return outcome;
   }
 

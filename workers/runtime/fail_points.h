@@ -7,6 +7,7 @@ namespace tidemark::workers::fail_points {
 inline const FailStep kClaim("claim");
 inline const FailStep kOpen("open");
 inline const FailStep kBatchMove("batch.move");
+inline const FailStep kBatchSteps("batch.steps");
 inline const FailStep kBatchComplete("batch.complete");
 inline const FailStep kMovePlan("move.plan");
 inline const FailStep kMoveCopy("move.copy");

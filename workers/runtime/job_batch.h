@@ -1,7 +1,8 @@
-// Carries out jobs of one entity each that arrived together. One call reads their records. Another one does the work: a
-// job's move, the closing of its operation and the end of its record are one transaction of the table store. A third
-// call deletes their messages. A job that is not that simple (its record or entity is missing, something is in the way,
-// a call failed) is left as it was, and JobRunner takes it from the beginning. JobRunner also takes all deliveries
+// Carries out small jobs that arrived together: moves of one entity, and transactions that change only entities of the
+// jobs' account. One call reads their records. The work of a job, the closing of its operation and the end of its
+// record are one transaction of the table store; all moves are in one call. A last call deletes their messages. A job
+// that is not that simple (its record or entity is missing, something is in the way, a guard does not hold, its steps
+// are on several shards, a call failed) is left as it was, and JobRunner takes it. JobRunner also takes all deliveries
 // after the first, because this code does not look at the work of other deliveries.
 //   crash before the transaction   nobody has worked on the job; its message comes back
 //   after it                       the record says succeeded; the message comes back and is dropped
@@ -18,7 +19,7 @@ struct SmallJob {
   queue_service::Message message;
   std::string job_id;
   jobs::JobSpec spec;
-  table_store::Move move;
+  std::variant<table_store::Move, table_store::StepsRequest> work;  // the steps of a transaction are filled in later
 };
 /// Returns nothing if the message is not such a job, was delivered before, or belongs into another queue than the one
 /// it came from, or if the worker makes spans and the job's trace is recorded: such a job has its calls to itself.
@@ -40,7 +41,10 @@ class JobBatch {
  private:
   struct Batch;  // the state of one run
   Task<Result<void>> prepare(Batch& batch);
+  /// Reads the guards of the transactions and fills in their steps. Returns those jobs that can go on.
+  Task<std::vector<bool>> fill_in(Batch& batch);
   Task<Result<void>> move(Batch& batch);
+  Task<Result<void>> take_steps(Batch& batch);
   Task<void> complete(Batch& batch);
 
   RunnerOptions options_;

@@ -1,8 +1,10 @@
 #include "jobs/kinds/transaction/filled_steps.h"
 
+#include "common/base/encoding.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/spec/property_values.h"
+#include "jobs/spec/spec_members.h"
 #include "jobs/store/job_store.h"
 #include "table_store/model/amounts.h"
 #include "table_store/model/filter.h"
@@ -71,7 +73,8 @@ class Filling {
   Result<FilledStep> operator()(const BlobStepSpec& step) {
     FilledBlob out{step.account, step.container, TRY(fill_in_text(step.name, values_)), step.content_type,
                    TRY(content(step))};
-    if (out.content_type.empty()) out.content_type = step.json.is_null() ? "text/plain; charset=utf-8" : "application/json";
+    if (out.content_type.empty())
+      out.content_type = step.json.is_null() ? "text/plain; charset=utf-8" : "application/json";
     return FilledStep(std::move(out));
   }
   Result<FilledStep> operator()(const CallbackStepSpec& step) {
@@ -154,8 +157,8 @@ Result<std::vector<FilledStep>> fill_in(const TransactionSpec& spec, const ReadV
   for (std::size_t i = 0; i < spec.steps.size(); ++i) {
     auto step = std::visit(filling, spec.steps[i]);
     if (!step) {
-      return fail(ErrorCode::kJobInvalid,
-                  "steps[" + std::to_string(i) + "]: " + std::string(name_of(spec.steps[i])) + ": " + step.error().message);
+      return fail(ErrorCode::kJobInvalid, "steps[" + std::to_string(i) + "]: " + std::string(name_of(spec.steps[i])) +
+                                              ": " + step.error().message);
     }
     out.push_back(std::move(*step));
     filling.next();
@@ -169,8 +172,10 @@ Task<Result<GuardsRead>> read_guards(const JobStore& store, const TransactionSpe
   const auto references = spec.references();
   for (std::uint32_t i = 0; i < spec.guards.size(); ++i) {
     const auto& guard = spec.guards[i];
-    table_store::Guard read{guard.table, CO_TRY(fill_in_text(guard.partition_key, out.values)),
-                            CO_TRY(fill_in_text(guard.row_key, out.values)), {}};
+    table_store::Guard read{guard.table,
+                            CO_TRY(fill_in_text(guard.partition_key, out.values)),
+                            CO_TRY(fill_in_text(guard.row_key, out.values)),
+                            {}};
     const auto tables = store.tables_in(guard.account);
     const auto entity = CO_TRY(co_await tables->get(read.table, read.partition_key, read.row_key));
     if (entity) read.version = entity->version;
@@ -184,10 +189,48 @@ Task<Result<GuardsRead>> read_guards(const JobStore& store, const TransactionSpe
   co_return out;
 }
 
+namespace {
+
+constexpr const char* kValues = "values";
+constexpr const char* kSteps = "steps";
+
+std::string fingerprint(const StepSpec& step) {
+  const auto text = std::visit([](auto each) { return members_json(std::move(each)).dump(); }, step);
+  return hex_encode(sha256(std::string(name_of(step)) + text)).substr(0, 16);
+}
+
+}  // namespace
+
+std::string decision_note(const TransactionSpec& spec, const ReadValues& values) {
+  auto steps = json::array();
+  for (const auto& step : spec.steps) steps.push_back(fingerprint(step));
+  return json{{kValues, to_json(values)}, {kSteps, std::move(steps)}}.dump(-1, ' ', false,
+                                                                           json::error_handler_t::replace);
+}
+
+Result<ReadValues> values_in_note(const TransactionSpec& spec, const std::string& note,
+                                  const std::set<std::uint32_t>& taken) {
+  const auto read = json::parse(note, nullptr, false);
+  auto values = read.is_object() && read.contains(kValues) ? read_values_from(read[kValues]) : std::nullopt;
+  if (!values) return fail(ErrorCode::kCorruption, "The note of the decision cannot be read.");
+  for (const auto number : taken) {
+    const auto at = number - 1;
+    const bool same = at < spec.steps.size() && read.contains(kSteps) && at < read[kSteps].size() &&
+                      read[kSteps][at] == fingerprint(spec.steps[at]);
+    if (same) continue;
+    return fail(
+        ErrorCode::kJobInvalid,
+        "steps[" + std::to_string(at) + "] has been taken already, so it cannot be changed; change only later ones.");
+  }
+  return std::move(*values);
+}
+
 Result<std::optional<table_store::PartitionName>> deciding_place(const TransactionSpec& spec,
                                                                  const std::string& job_id) {
   const auto* first = spec.steps.empty() ? nullptr : entity_of(spec.steps.front());
-  const auto* target = !spec.guards.empty() ? &spec.guards.front() : first == nullptr ? nullptr : &spec.target_of(*first);
+  const auto* target = !spec.guards.empty() ? &spec.guards.front()
+                       : first == nullptr   ? nullptr
+                                            : &spec.target_of(*first);
   if (target == nullptr) return std::nullopt;
   // Without guards, a template can name nothing but the job.
   const ReadValues values{{Reference{std::string(kJobAlias), "id"}, job_id}};
@@ -225,7 +268,8 @@ std::string change_shown(const Mutation& mutation, const std::optional<Entity>& 
   }
   for (const auto& [name, amount] : mutation.adds) {
     const auto* before = there ? there->find(name) : nullptr;
-    const auto sum = before != nullptr ? table_store::sum_of(name, *before, amount) : Result<table_store::Value>(amount);
+    const auto sum =
+        before != nullptr ? table_store::sum_of(name, *before, amount) : Result<table_store::Value>(amount);
     changes.push_back("add " + value_shown(&amount) + " to " + name + ": " + value_shown(before) + " becomes " +
                       (sum ? value_shown(&*sum) : sum.error().message));
   }
@@ -276,8 +320,8 @@ Task<Result<void>> TransactionSpec::plan(PlanSources& sources, JobPlan& plan) co
     co_return Result<void>{};
   }
   if (read->broken) {
-    plan.problems.push_back("guards[" + std::to_string(read->broken->number) + "] does not hold: " + read->broken->text +
-                            ". The job would end as cancelled, and nothing would be changed.");
+    plan.problems.push_back("guards[" + std::to_string(read->broken->number) + "] does not hold: " +
+                            read->broken->text + ". The job would end as cancelled, and nothing would be changed.");
     co_return Result<void>{};
   }
   auto filled = fill_in(*this, read->values);

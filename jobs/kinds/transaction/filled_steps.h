@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -51,9 +52,16 @@ struct GuardsRead {
 };
 /// Reads the guards one by one, until one does not hold. kTableNotFound.
 Task<Result<GuardsRead>> read_guards(const JobStore& store, const TransactionSpec& spec, std::string job_id);
+/// Returns the note of a decision to go ahead: what the templates were filled in with, and which steps there were.
+std::string decision_note(const TransactionSpec& spec, const ReadValues& values);
+/// Returns the values in the note. kJobInvalid if the text has been edited since, and one of the steps that had been
+/// `taken`, by their numbers, is another one now.
+Result<ReadValues> values_in_note(const TransactionSpec& spec, const std::string& note,
+                                  const std::set<std::uint32_t>& taken);
 /// Returns the partition in deciding_account() whose shard decides; nothing: that of the operation's ledger. It follows
 /// from the spec and the id alone, so all who decide meet there.
-Result<std::optional<table_store::PartitionName>> deciding_place(const TransactionSpec& spec, const std::string& job_id);
+Result<std::optional<table_store::PartitionName>> deciding_place(const TransactionSpec& spec,
+                                                                 const std::string& job_id);
 /// Returns {"guard":0,"expected":...,"found":{...}}.
 nlohmann::json to_json(const TransactionSpec& spec, const BrokenGuard& broken);
 

@@ -21,8 +21,9 @@ constexpr std::uint32_t kLongestDelay = 7 * 24 * 3600;
 constexpr const char* kNamePattern = "^[A-Za-z][A-Za-z0-9_]{0,31}$";
 
 constexpr About kAboutAs{.meaning = "name of the entity in templates", .pattern = kNamePattern};
-constexpr About kAboutWhere{.meaning = "filter that the entity must match",
-                            .detail = "\"absent\" asks that there be no such entity; without it, the entity must exist"};
+constexpr About kAboutWhere{
+    .meaning = "filter that the entity must match",
+    .detail = "\"absent\" asks that there be no such entity; without it, the entity must exist"};
 constexpr About kAboutOf{.meaning = "the guard whose entity is changed", .detail = "instead of table and keys"};
 constexpr About kAboutAccount{.meaning = "account, if it is not that of the jobs"};
 constexpr About kAboutKey{.meaning = "template of the key"};
@@ -117,7 +118,8 @@ void for_each_step_kind(Visit visit) {
 
 void check_body(SpecMembers& in, const CallbackStepSpec& step) {
   if (!step.body) return;
-  const auto inside = step.body_is_json ? references_in(json::parse(*step.body)) : references_in(std::string_view(*step.body));
+  const auto inside =
+      step.body_is_json ? references_in(json::parse(*step.body)) : references_in(std::string_view(*step.body));
   if (!inside) in.problem("body: " + inside.error().message);
 }
 
@@ -299,7 +301,8 @@ void TransactionSpec::members(SpecMembers& in) {
         continue;
       }
       in.nested(place.c_str(), (*given)[i], guard);
-      if (!guard.as.empty() && find_guard(guard.as) != &guards.back()) in.problem(place + ": another guard has this name");
+      if (!guard.as.empty() && find_guard(guard.as) != &guards.back())
+        in.problem(place + ": another guard has this name");
     }
   }
   given = in.any("steps");
@@ -392,7 +395,8 @@ nlohmann::ordered_json transaction_schemas() {
                      {"minProperties", 1},
                      {"maxProperties", 1},
                      {"additionalProperties", false}};
-  for_each_step_kind([&]<class Step>(const Step&) { steps["properties"][Step::kStep] = schema_of<Step>(Use::kRequest); });
+  for_each_step_kind(
+      [&]<class Step>(const Step&) { steps["properties"][Step::kStep] = schema_of<Step>(Use::kRequest); });
   auto properties = values_schema();
   properties.erase("minProperties");
   properties["description"] = "Properties and their values; texts are templates";
