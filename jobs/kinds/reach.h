@@ -29,6 +29,7 @@ enum class Step : std::uint8_t {
   kCopy = 3,
   kErase = 4,
   kRekey = 6,  // moved to another key of the same table, under the version that was read
+  kSteps = 7,  // the steps of a transaction
   kOther = 5,  // `note` describes it
 };
 

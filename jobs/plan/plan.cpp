@@ -188,6 +188,10 @@ Task<Result<void>> plan_entities(PlanSources& sources, const JobSpec& spec, JobP
     plan.problems.push_back(allowed.error().message);
     co_return Result<void>{};
   }
+  if (reach->step == Step::kSteps) {
+    plan.samples.push_back({{}, 0, {"restore the entities that the transaction changed, unless they have changed since"}});
+    co_return Result<void>{};
+  }
   auto looked = co_await (reach->from.archive       ? look_into_archive(sources, *reach, plan)
                           : reach->selection.entity ? look_at_one(sources, *reach, plan)
                                                     : look_into_table(sources, *reach, plan));

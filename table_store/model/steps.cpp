@@ -1,6 +1,7 @@
 #include "table_store/model/steps.h"
 
 #include "common/base/record.h"
+#include "table_store/model/property_block.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -12,6 +13,14 @@ constexpr auto kEffect = record_format<StepEffect>(1, "effect of a step", [](aut
 });
 
 }  // namespace
+
+Result<std::vector<Property>> properties_in(std::string_view block) {
+  std::vector<Property> out;
+  PropertyReader reader(block);
+  while (reader.next()) out.push_back({std::string(reader.name()), value_of(reader.value())});
+  if (!reader.ok() || !reader.rest().empty()) return corrupt_record("properties");
+  return out;
+}
 
 std::string encode_effect(const StepEffect& effect) { return kEffect.encode(effect); }
 Result<StepEffect> decode_effect(std::string_view bytes) { return kEffect.decode(bytes); }

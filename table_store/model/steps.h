@@ -81,5 +81,7 @@ struct StepEffect {
 };
 std::string encode_effect(const StepEffect& effect);
 Result<StepEffect> decode_effect(std::string_view bytes);  // kCorruption
+/// Returns the properties in a block (property_block.h). kCorruption.
+Result<std::vector<Property>> properties_in(std::string_view block);
 
 }  // namespace tidemark::table_store

@@ -80,6 +80,8 @@ TEST(JobTransitions, AStaleDeliveryChangesNothing) {
     EXPECT_TRUE(transition_allowed(JobState::kRunning, 3, to, 3));
   }
   EXPECT_TRUE(transition_allowed(JobState::kQueued, 3, JobState::kCancelled, 0));
+  EXPECT_FALSE(transition_allowed(JobState::kRunning, 3, JobState::kCancelled, 2));
+  EXPECT_FALSE(transition_allowed(JobState::kQueued, 3, JobState::kCancelled, 3));
 }
 
 }  // namespace

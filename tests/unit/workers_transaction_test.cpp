@@ -345,6 +345,80 @@ TEST_F(WorkersTransaction, APoisonedOneGoesOnWhereItStoppedWithOtherStepsFromThe
   EXPECT_TRUE(find("Accounts", "c8", "none").has_value());
 }
 
+TEST_F(WorkersTransaction, IsUndoneFromStepToStep) {
+  // Two steps change one entity, one makes an entity, one deletes another, and a message stays.
+  set("Accounts", "c7", "old", {{"Cents", std::int64_t{7}}, {"Note", "n"}});
+  const auto job = finish(R"({"kind":"transaction","steps":[
+    {"merge":{"table":"Accounts","partitionKey":"c7","rowKey":"balance","add":{"Cents":5}}},
+    {"put":{"table":"Accounts","partitionKey":"c7","rowKey":"new","entity":{"Cents":1}}},
+    {"merge":{"table":"Accounts","partitionKey":"c7","rowKey":"balance","set":{"Note":"x"}}},
+    {"delete":{"table":"Accounts","partitionKey":"c7","rowKey":"old"}},
+    {"message":{"queue":"mail","text":"m"}},
+    {"put":{"table":"Paid","partitionKey":"p","rowKey":"r","entity":{"A":1}}}]})");
+  ASSERT_EQ(cents(), 1005);
+  set("Paid", "p", "r", {{"A", std::int32_t{2}}});  // somebody changes what the last step wrote
+  const auto undone = finish(R"({"kind":"undo","job":")" + job.id + R"("})");
+  EXPECT_EQ(cents(), 1000);
+  EXPECT_EQ(find("Accounts", "c7", "balance")->find("Note"), nullptr);
+  EXPECT_FALSE(find("Accounts", "c7", "new"));
+  const auto old = find("Accounts", "c7", "old");
+  ASSERT_TRUE(old.has_value());
+  EXPECT_EQ(old->properties.size(), 2U);
+  EXPECT_EQ(std::get<std::int32_t>(*find("Paid", "p", "r")->find("A")), 2);
+  EXPECT_EQ(undone.done, 4U);
+  EXPECT_EQ(json::parse(undone.result)["left"],
+            json::parse(R"([{"step":4,"why":"a message is not taken back"},
+                            {"step":5,"why":"the entity has been changed since"}])"));
+  // Once more: it finds that the entities are not as the transaction left them.
+  EXPECT_EQ(finish(R"({"kind":"undo","job":")" + job.id + R"("})").done, 0U);
+  EXPECT_EQ(cents(), 1000);
+}
+
+TEST_F(WorkersTransaction, AnUndoSurvivesALossAnywhere) {
+  for (const bool answers : {false, true}) {
+    for (int at = 1; at < 60; ++at) {
+      reset();
+      const auto job = finish(R"({"kind":"transaction","steps":[
+        {"merge":{"table":"Accounts","partitionKey":"c7","rowKey":"balance","add":{"Cents":5}}},
+        {"merge":{"table":"Accounts","partitionKey":"c7","rowKey":"balance","add":{"Cents":6}}},
+        {"put":{"table":"Paid","partitionKey":"p","rowKey":"r","entity":{"A":1}}}]})");
+      const auto undo = submit(R"({"kind":"undo","job":")" + job.id + R"("})");
+      int calls = 0;
+      if (answers) table_link_.lose_reply = [&] { return ++calls == at; };
+      if (!answers) {
+        table_link_.before = [&](std::string) -> Task<Result<void>> {
+          if (++calls == at) co_return fail(ErrorCode::kUnavailable);
+          co_return Result<void>{};
+        };
+      }
+      std::ignore = work_to_the_end();
+      table_link_.before = nullptr;
+      table_link_.lose_reply = nullptr;
+      EXPECT_EQ(record(undo.id).state, JobState::kSucceeded) << at;
+      EXPECT_EQ(cents(), 1000) << (answers ? "answer " : "request ") << at;
+      EXPECT_TRUE(all("Paid").empty());
+      if (calls < at) break;
+    }
+  }
+}
+
+TEST_F(WorkersTransaction, APoisonedOneThatIsUndoneNeverGoesOn) {
+  const auto job = submit(R"({"kind":"transaction","maxAttempts":1,"steps":[
+    {"merge":{"table":"Accounts","partitionKey":"c7","rowKey":"balance","add":{"Cents":5}}},
+    {"message":{"queue":"mail","text":"m"}},
+    {"merge":{"table":"Accounts","partitionKey":"c8","rowKey":"none","add":{"Cents":5}}}]})");
+  ASSERT_EQ(work_next().end, RunEnd::kPoisoned);
+  ASSERT_EQ(cents(), 1005);
+  EXPECT_EQ(finish(R"({"kind":"undo","job":")" + job.id + R"("})").done, 1U);
+  EXPECT_EQ(cents(), 1000);
+  const auto found = run(poison_.list(10, {}));
+  ASSERT_TRUE(found && found->records.size() == 1);
+  ASSERT_TRUE(run(poison_.redrive(found->records.front().message_id, std::nullopt, "me")).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  EXPECT_NE(record(job.id).error.find("was closed before all of its steps"), std::string::npos) << record(job.id).error;
+  EXPECT_EQ(cents(), 1000);
+}
+
 TEST_F(WorkersTransaction, ReachesOtherAccounts) {
   accounts_ = {"other"};
   const auto there = tables_.as("other");

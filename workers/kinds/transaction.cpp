@@ -3,6 +3,7 @@
 // earlier workers out, and goes on at the first step without a mark.
 #include "jobs/kinds/transaction/transaction.h"
 
+#include <functional>
 #include <set>
 
 #include "jobs/kinds/transaction/filled_steps.h"
@@ -71,28 +72,44 @@ class Transaction {
   }
   [[nodiscard]] table_store::Fence fence() const { return context_.fence(""); }
 
-  void note(const OperationLedger& ledger) {
-    for (const auto& mark : ledger.steps) taken_.insert(mark.step);
+  /// The ledger of the operation in one account of one store.
+  struct Ledger {
+    std::function<Task<Result<OperationLedger>>()> open, close;
+    bool closed = false;
+  };
+  /// Lists the ledgers in the order in which they are closed: the tables, which have the decision, come last.
+  Result<void> list_ledgers() {
+    const auto add = [this](auto client) {
+      const auto id = context_.job_id();
+      const auto epoch = context_.epoch();
+      const auto since = context_.record().edited_epoch;
+      ledgers_.push_back({[=] { return client->open_operation(id, epoch, since); },
+                          [=] { return client->close_operation(id, epoch, since); }});
+    };
+    for (const auto& account : accounts_of<jobs::MessageStepSpec>()) add(queues_in(account));
+    for (const auto& account : accounts_of<jobs::BlobStepSpec>()) add(TRY(blobs_in(account)));
+    for (const auto& account : jobs::ledger_accounts(context_.record())) add(tables_in(account));
+    return {};
   }
 
   /// Keeps earlier workers out, and learns what they did. Nothing was done before the first delivery.
   Task<Result<void>> look_back() {
+    CO_TRY(list_ledgers());
     if (context_.epoch() == 1) co_return Result<void>{};
-    for (const auto& account : jobs::ledger_accounts(context_.record())) {
-      const auto opened = CO_TRY(co_await fail_points::kOpen.around(
-          tables_in(account)->open_operation(context_.job_id(), context_.epoch(), context_.record().edited_epoch)));
-      note(opened);
+    bool ended = false;
+    for (auto& ledger : ledgers_) {
+      const auto opened = CO_TRY(co_await fail_points::kOpen.around(ledger.open()));
+      for (const auto& mark : opened.steps) taken_.insert(mark.step);
       if (opened.decision) decision_ = opened.decision;
+      ledger.closed = opened.closed;
+      ended = ended || opened.closed;
     }
-    for (const auto& account : accounts_of<jobs::MessageStepSpec>()) {
-      note(CO_TRY(co_await queues_in(account)->open_operation(context_.job_id(), context_.epoch(),
-                                                              context_.record().edited_epoch)));
-    }
-    for (const auto& account : accounts_of<jobs::BlobStepSpec>()) {
-      const auto blobs = CO_TRY(blobs_in(account));
-      note(CO_TRY(co_await blobs->open_operation(context_.job_id(), context_.epoch(), context_.record().edited_epoch)));
-    }
-    co_return decision_ ? accept_decision() : Result<void>{};
+    if (decision_) CO_TRY(accept_decision());
+    const bool complete = decision_ && (decision_->withdrawn || taken_.size() == spec_.steps.size());
+    if (!ended || complete) co_return Result<void>{};
+    co_return fail(ErrorCode::kJobInvalid,
+                   "The operation of this transaction was closed before all of its steps had been "
+                   "taken, so nothing more can be done in its name.");
   }
 
   /// Fills in the steps by an earlier decision.
@@ -285,17 +302,8 @@ class Transaction {
   /// Closes the operation in all stores, in which nothing is done in its name any more.
   Task<Result<void>> close() {
     CO_TRY(context_.check());
-    const auto& id = context_.job_id();
-    const auto since = context_.record().edited_epoch;
-    for (const auto& account : accounts_of<jobs::MessageStepSpec>()) {
-      CO_TRY(co_await queues_in(account)->close_operation(id, context_.epoch(), since));
-    }
-    for (const auto& account : accounts_of<jobs::BlobStepSpec>()) {
-      const auto blobs = CO_TRY(blobs_in(account));
-      CO_TRY(co_await blobs->close_operation(id, context_.epoch(), since));
-    }
-    for (const auto& account : jobs::ledger_accounts(context_.record())) {
-      CO_TRY(co_await fail_points::kClose.around(tables_in(account)->close_operation(id, context_.epoch(), since)));
+    for (const auto& ledger : ledgers_) {
+      if (!ledger.closed) CO_TRY(co_await fail_points::kClose.around(ledger.close()));
     }
     co_return Result<void>{};
   }
@@ -317,6 +325,7 @@ class Transaction {
 
   JobContext& context_;
   jobs::TransactionSpec spec_;
+  std::vector<Ledger> ledgers_;
   std::optional<tidemark::Decision> decision_;
   std::set<std::uint32_t> taken_;  // the numbers of steps that have been taken
   std::vector<FilledStep> steps_;  // once it is decided that the transaction goes ahead

@@ -39,6 +39,7 @@ inline const FailStep kSweepDeal("sweep.deal");
 inline const FailPoint kSweepCanaryAfter("sweep.canary", "after");
 inline const FailStep kTransactionSteps("transaction.steps");
 inline const FailStep kTransactionMessage("transaction.message");
+inline const FailStep kTransactionUndo("transaction.undo");
 inline const FailStep kTransactionBlob("transaction.blob");
 inline const FailStep kCallbackSend("callback.send");
 inline const FailStep kIndexClaim("index.claim");

@@ -246,10 +246,12 @@ jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
 
 Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   co_await run.lease->stop();
-  // Only a transaction whose guards did not hold ends in another way.
-  const auto ended = *(outcome.state = outcome.state.value_or(JobState::kSucceeded));
-  if (ended == JobState::kSucceeded) outcome.phase = "finished";
-  if (ended == JobState::kSucceeded) outcome.error = "";
+  if (!outcome.state) {  // only a transaction whose guards did not hold ends in another way
+    outcome.state = JobState::kSucceeded;
+    outcome.phase = "finished";
+    outcome.error = "";
+  }
+  const auto ended = *outcome.state;
   outcome.attempt = attempt_of(run, std::string(jobs::state_name(ended)));
   auto changed = co_await fail_points::kFinishRecord.around(end_record(run, std::move(outcome)));
   if (!changed) co_return co_await settle(run, std::move(changed.error()));

@@ -89,11 +89,24 @@ Task<Result<void>> Collector::forget_operation(std::string id, std::string accou
   co_return co_await tables->forget_operation(std::move(id));
 }
 
+/// The ledger that the queues have of a transaction fades once it is closed.
+Task<Result<void>> Collector::close_messages(JobRecord record) {
+  const auto spec = parse_stored_spec(record.spec);
+  if (!spec || !reach_of(*spec).writes_messages) co_return Result<void>{};
+  for (const auto& account : ledger_accounts(record)) {
+    const auto queues = queues_.as(account.empty() ? queues_.account() : account);
+    const auto closed = co_await queues->close_operation(record.id, INT64_MAX, record.edited_epoch);
+    if (!closed && !closed.failed_with(ErrorCode::kFenced)) co_return fail(closed.error());
+  }
+  co_return Result<void>{};
+}
+
 Task<Result<bool>> Collector::remove(Rows rows, Entity entity) {
   if (rows == Rows::kJobs) {
     // Remove the ledgers first: a record that is left is found again, a ledger without a record never would be.
     const auto record = CO_TRY(record_from_entity(entity));
     for (const auto& account : ledger_accounts(record)) CO_TRY(co_await forget_operation(record.id, account));
+    if (record.state == JobState::kPoisoned) CO_TRY(co_await close_messages(record));
   }
   auto gone = CO_TRY(co_await change_row(tables_, entity.partition_key, erasure_of(entity.row_key, entity.version)));
   co_return gone.has_value();

@@ -35,6 +35,7 @@ class Collector {
   Task<Result<bool>> removable(Rows rows, Time now, table_store::Entity entity);
   Task<Result<bool>> has_group(JobRecord record);
   Task<Result<bool>> remove(Rows rows, table_store::Entity entity);
+  Task<Result<void>> close_messages(JobRecord record);
   Task<Result<void>> forget_operation(std::string id, std::string account);
 
   table_store::TableClient& tables_;

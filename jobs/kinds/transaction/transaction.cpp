@@ -384,6 +384,7 @@ Reach TransactionSpec::reach() const {
     }
     if (const auto* callback = std::get_if<CallbackStepSpec>(&step)) add(reach.urls, callback->url);
   }
+  reach.step = Step::kSteps;
   reach.writes_messages = has_messages();
   reach.note = std::to_string(steps.size()) + (steps.size() == 1 ? " step" : " steps");
   return reach;

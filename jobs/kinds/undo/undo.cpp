@@ -26,6 +26,11 @@ std::optional<Reach> reversed(Reach done, const std::string& job_id) {
   } else if (done.step == Step::kCopy) {
     out.step = Step::kErase;
     out.from = std::move(done.to);
+  } else if (done.step == Step::kSteps && done.operation.empty()) {
+    out.step = Step::kSteps;
+    out.tables = std::move(done.tables);
+    out.accounts = std::move(done.accounts);
+    out.writes_blobs = false;  // blobs of steps stay
   } else {
     return std::nullopt;
   }

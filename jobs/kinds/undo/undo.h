@@ -1,5 +1,6 @@
-// Undo: takes back the changes of an archive, unarchive, undo or copy job, except for entities that were written since.
-// Undo of an archive job restores, undo of that archives again, and so on; undo of a copy removes the copies.
+// Undo: takes back the changes of an archive, unarchive, undo, copy or transaction job, except for entities that were
+// written since. Undo of an archive job restores, undo of that archives again, and so on; undo of a copy removes the
+// copies; undo of a transaction, which cannot be undone itself, goes back from step to step.
 #pragma once
 #include "jobs/kinds/kind.h"
 
