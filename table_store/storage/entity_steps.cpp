@@ -25,8 +25,10 @@ Result<void> check_request(const StepsRequest& request) {
   if (request.deciding < Deciding::kNothing || request.deciding > Deciding::kLast) {
     return fail(ErrorCode::kInvalidInput);
   }
-  if (request.steps.size() > kMaxSteps || request.marks.size() > kMaxSteps || request.guards.size() > kMaxSteps ||
-      request.note.size() > kMaxNoteBytes) {
+  if (request.note.size() > kMaxNoteBytes) {
+    return fail(ErrorCode::kInvalidInput, "What the templates of a transaction read is at most 256 KiB.");
+  }
+  if (request.steps.size() > kMaxSteps || request.marks.size() > kMaxSteps || request.guards.size() > kMaxSteps) {
     return fail(ErrorCode::kInvalidInput, "A transaction has at most 100 guards and 100 steps.");
   }
   for (const auto& guard : request.guards) TRY(check_guard(guard));

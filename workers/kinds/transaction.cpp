@@ -28,7 +28,7 @@ using table_store::StepsTaken;
 /// How often a transaction is read again because an entity of a guard changed before the decision.
 constexpr int kMostReadings = 20;
 
-constexpr const char* kBroken = "broken";
+constexpr const char* kBrokenGuard = "broken";
 
 class Transaction {
  public:
@@ -140,13 +140,13 @@ class Transaction {
       for (std::uint32_t number = 1; number <= taken.taken; ++number) taken_.insert(number);
       co_return Result<void>{};
     }
-    co_return fail(ErrorCode::kUpdateConditionNotSatisfied,
+    co_return fail(ErrorCode::kServerBusy,
                    "The entities of the guards changed again and again before the transaction could be decided.");
   }
 
   Task<Result<void>> withdraw(const jobs::BrokenGuard& broken) {
     auto request = CO_TRY(deciding(Deciding::kWithdraws));
-    request.note = json{{kBroken, jobs::to_json(spec_, broken)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    request.note = json{{kBrokenGuard, jobs::to_json(spec_, broken)}}.dump(-1, ' ', false, json::error_handler_t::replace);
     const auto taken = CO_TRY(co_await take_steps_in(spec_.deciding_account(), std::move(request)));
     decision_ = taken.decision;
     co_return taken.decided_before ? accept_decision() : Result<void>{};
@@ -315,8 +315,8 @@ class Transaction {
     outcome.phase = "withdrawn";
     outcome.done = 0;
     const auto note = json::parse(decision_->note, nullptr, false);
-    if (!note.is_object() || !note.contains(kBroken)) co_return outcome;
-    const auto& broken = note[kBroken];
+    if (!note.is_object() || !note.contains(kBrokenGuard)) co_return outcome;
+    const auto& broken = note[kBrokenGuard];
     outcome.result = broken.dump(-1, ' ', false, json::error_handler_t::replace);
     outcome.error =
         "Guard " + std::to_string(broken.value("guard", 0)) + " does not hold: " + broken.value("reason", "") + ".";

@@ -13,7 +13,6 @@ using jobs::FilledEntityStep;
 using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::StepEffect;
-using table_store::StepMark;
 
 /// Each restoration is a step of the undo's own operation, with the number of the step that it takes back, so that it
 /// is done once.
@@ -29,7 +28,9 @@ class UndoSteps {
       if (marks_.contains(number)) CO_TRY(co_await take_back(number));
     }
     CO_TRY(context_.check());
-    for (const auto& account : accounts_) CO_TRY(co_await context_.close_in(*context_.jobs.tables_in(account)));
+    for (const auto& account : accounts_) {
+      if (!closed_.contains(account)) CO_TRY(co_await context_.close_in(*context_.jobs.tables_in(account)));
+    }
     JobOutcome outcome;
     outcome.done = restored_;
     outcome.skipped = left_.size();
@@ -74,7 +75,7 @@ class UndoSteps {
     if (context_.epoch() == 1) co_return Result<void>{};
     for (const auto& account : accounts_) {
       const auto tables = context_.jobs.tables_in(account);
-      std::ignore = CO_TRY(co_await context_.open_in(*tables));
+      if (CO_TRY(co_await context_.open_in(*tables))) closed_.insert(account);
       for (const auto& mark : CO_TRY(co_await tables->read_operation(context_.job_id())).steps) {
         note_restored(mark.step, CO_TRY(table_store::decode_effect(mark.effect)).version);
       }
@@ -159,6 +160,7 @@ class UndoSteps {
   JobContext& context_;
   std::string job_id_;
   std::vector<std::string> accounts_;
+  std::set<std::string> closed_;  // the accounts in which an earlier worker has closed the operation
   std::vector<jobs::FilledStep> steps_;
   std::map<std::uint32_t, std::string> marks_;  // the effects of the steps that were taken, by number
   std::set<std::uint32_t> done_;                // the steps that have been taken back

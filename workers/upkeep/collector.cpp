@@ -1,6 +1,7 @@
 #include "workers/upkeep/collector.h"
 
 #include "jobs/audit/audit_store.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/store/groups.h"
 #include "jobs/store/rows.h"
 

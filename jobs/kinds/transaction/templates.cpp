@@ -154,7 +154,8 @@ std::optional<ReadValues> read_values_from(const json& given) {
   for (const auto& [guard, properties] : given.items()) {
     if (!properties.is_object()) return std::nullopt;
     for (const auto& [property, value] : properties.items()) {
-      auto read = problem_of_value(value).empty() ? value_from_json(property, value) : std::nullopt;
+      // Under another name: that of a key would not be read as a property.
+      auto read = problem_of_value(value).empty() ? value_from_json("Value", value) : std::nullopt;
       if (!read) return std::nullopt;
       out.emplace(Reference{guard, property}, std::move(*read));
     }
