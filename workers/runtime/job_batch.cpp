@@ -16,6 +16,7 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
   plain.idempotency_key = spec.idempotency_key;
   plain.priority = spec.priority;
   plain.queue = spec.queue;
+  plain.key = spec.key;
   plain.retry_base_ms = spec.retry_base_ms;
   plain.retry_cap_ms = spec.retry_cap_ms;
   plain.trace = spec.trace;
