@@ -7,6 +7,8 @@
 
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
+#include "api/rest/work_desk.h"
+#include "api/rest/work_news.h"
 #include "api/seed/seed.h"
 #include "blob_store/client/blob_browser.h"
 #include "common/base/log.h"
@@ -237,6 +239,10 @@ Result<void> run(const ApiSettings& settings) {
       std::vector<StoreLink>{{"table", links.table.get()}, {"queue", links.queue.get()}, {"blob", links.blob.get()}},
       *clock, TIDEMARK_VERSION, files.get_executor());
   api.stores = &links;
+  auto desk = std::make_shared<WorkDesk>(jobs::WorkServices{job_store, queues, tables, *clock, *random}, metrics,
+                                         server->executor());
+  api.work = desk.get();
+  api.news = std::make_shared<WorkNews>(tables, *clock);
   ApiRoutes routes(std::move(api));
 
   log_info("waiting for the stores at={}", links.where);
@@ -266,6 +272,7 @@ Result<void> run(const ApiSettings& settings) {
     tokens->reload();
   });
   routes.stop();
+  desk->stop();
   recent->stop();
   server->stop(std::chrono::seconds(10));
   // The links complete their pending calls before the coroutines that wait for them are destroyed with the server.
@@ -273,6 +280,7 @@ Result<void> run(const ApiSettings& settings) {
   links.queue.reset();
   links.table.reset();
   files.join();
+  desk.reset();  // before the executor on which it runs
   server.reset();
   return {};
 }

@@ -1,4 +1,5 @@
-// The rights of a caller of the api, from none to all. A role includes the roles before it. Pure.
+// The rights of a caller of the api, from none to all. A role includes the roles before it, except that the role worker
+// stands beside the others: it may claim jobs of users' own kinds and end them, and nothing else. Pure.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -13,9 +14,17 @@ enum class Role : std::uint8_t {
   kViewer,    // may read everything
   kOperator,  // keeps the work going: submits, cancels, sends back, pauses
   kAdmin,     // changes things that others rely on: limits, indexes, kept changes
+  kWorker,    // does jobs of users' own kinds, which operators may do, too
 };
 
-inline constexpr std::array<std::string_view, 4> kRoleNames{"none", "viewer", "operator", "admin"};
+inline constexpr std::array<std::string_view, 5> kRoleNames{"none", "viewer", "operator", "admin", "worker"};
+
+/// Tells whether a caller with the role `has` may do what needs the role `needed`.
+constexpr bool includes(Role has, Role needed) {
+  if (needed == Role::kWorker) return has == Role::kWorker || has == Role::kOperator || has == Role::kAdmin;
+  if (has == Role::kWorker) return needed == Role::kNone;
+  return has >= needed;
+}
 
 constexpr std::string_view role_name(Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 

@@ -59,7 +59,7 @@ Result<NamedToken> parse_token(const json& entry, const std::string& where) {
     return refuse(where, "needs a name: 1 to 63 letters, digits and . _ - @ +, other than \"stack\"");
   }
   const auto role = role_from_name(text_member(entry, "role"));
-  if (!role) return refuse(where, "needs a role: viewer, operator or admin");
+  if (!role) return refuse(where, "needs a role: viewer, operator, admin or worker");
   token.role = *role;
   token.digest = TRY(digest_of(entry, where));
   return token;

@@ -127,9 +127,10 @@ Task<void> complete_later(Api& api, jobs::AuditEntry entry) {
 
 const std::vector<std::span<const Route>>& all_routes() {
   static const std::vector<std::span<const Route>> kAll{
-      access_routes(), sas_routes(),      job_routes(),       poison_routes(), schedule_routes(),    index_routes(),
-      feed_routes(),   consumer_routes(), on_change_routes(), limit_routes(),  maintenance_routes(), operator_routes(),
-      shard_routes(),  data_routes(),     blob_routes(),      queue_routes(),  policy_routes()};
+      access_routes(),      sas_routes(),      job_routes(),      poison_routes(),    schedule_routes(),
+      index_routes(),       feed_routes(),     consumer_routes(), on_change_routes(), limit_routes(),
+      maintenance_routes(), operator_routes(), shard_routes(),    data_routes(),      blob_routes(),
+      queue_routes(),       policy_routes(),   kind_routes(),     work_routes()};
   return kAll;
 }
 
@@ -199,9 +200,10 @@ Task<void> ApiRoutes::note_refusal(jobs::AuditEntry entry, Error error) {
 ordered_json api_schemas() {
   auto all = jobs::job_schemas();
   for (const auto schemas :
-       {access_schemas, blob_schemas, consumer_schemas, data_schemas, explanation_schemas, feed_schemas, index_schemas,
-        limit_schemas, maintenance_schemas, on_change_schemas, operator_schemas, policy_schemas, queue_poison_schemas,
-        queue_schemas, rendered_schemas, sas_schemas, schedule_schemas, shard_schemas}) {
+       {access_schemas,    blob_schemas,     consumer_schemas, data_schemas,         explanation_schemas,
+        feed_schemas,      index_schemas,    kind_schemas,     limit_schemas,        maintenance_schemas,
+        on_change_schemas, operator_schemas, policy_schemas,   queue_poison_schemas, queue_schemas,
+        rendered_schemas,  sas_schemas,      schedule_schemas, shard_schemas,        work_schemas}) {
     all.update(schemas());
   }
   return all;

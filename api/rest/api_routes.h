@@ -1,7 +1,7 @@
 // The api's routes: sessions, the audit trail, jobs, poison messages, schedules, indexes, change feeds, tables, blobs,
-// queues, limits, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes one call of a library or
-// a store and renders the outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file,
-// with their table. Thread safe.
+// queues, limits, kinds, work for processes of users, workers, health, metrics, OpenAPI. A handler reads the request,
+// makes one call of a library or a store and renders the outcome; an error is rendered by ApiRoutes::serve(). Handlers
+// of one area are in one file, with their table. Thread safe.
 #pragma once
 #include <array>
 #include <atomic>
@@ -33,6 +33,7 @@
 #include "jobs/store/groups.h"
 #include "jobs/store/job_store.h"
 #include "jobs/store/worker_list.h"
+#include "jobs/work/own_kind_store.h"
 #include "queue_service/client/queue_client.h"
 
 namespace tidemark::blob_store {
@@ -40,6 +41,9 @@ class BlobBrowser;
 }
 
 namespace tidemark::api {
+
+class WorkDesk;
+class WorkNews;
 
 /// A stream without news sends a sign of life after this time.
 inline constexpr Duration kKeepAlive = std::chrono::seconds(10);
@@ -77,6 +81,7 @@ struct Api {
   feeds::OnChangeStore on_changes{tables, clock, random};
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
+  jobs::OwnKindStore own_kinds{tables};
   jobs::AuditStore audit{tables, clock, random};
   std::shared_ptr<Strangers> strangers = std::make_shared<Strangers>(metrics, clock);
   std::array<const service::SasClient*, 3> sas_signers{};  // by auth::Service
@@ -90,6 +95,8 @@ struct Api {
   std::shared_ptr<jobs::PoisonSummary> poison_summary = std::make_shared<jobs::PoisonSummary>(queues, clock);
   Slots transfers = {.most = 16};  // for transfers of blobs; each holds up to 8 MiB
   const blob_store::BlobBrowser* blobs = nullptr;
+  WorkDesk* work = nullptr;
+  std::shared_ptr<WorkNews> news = {};
 
   /// Checks that the caller may have such a job run, no matter who submitted it. kAuthorizationPermissionMismatch.
   static Result<void> may_run(const jobs::JobSpec& spec, const Caller& caller);
@@ -98,7 +105,9 @@ struct Api {
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec, const Caller& caller) const;
   [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch, const Caller& caller) const;
   /// Returns the job in a body that was read, if the caller may submit it.
-  [[nodiscard]] Result<jobs::JobSpec> admitted(const Result<std::string>& body, const Caller& caller) const;
+  [[nodiscard]] Task<Result<jobs::JobSpec>> admitted(Result<std::string> body, Caller caller) const;
+  /// kJobInvalid if the job, or one that follows it, is of a kind that is neither built in nor declared.
+  [[nodiscard]] Task<Result<void>> check_kinds(jobs::JobSpec spec) const;
   Answer plan(jobs::JobSpec spec);
 };
 
@@ -142,6 +151,8 @@ std::span<const Route> feed_routes();
 std::span<const Route> consumer_routes();
 std::span<const Route> on_change_routes();
 std::span<const Route> limit_routes();
+std::span<const Route> kind_routes();
+std::span<const Route> work_routes();
 std::span<const Route> maintenance_routes();
 std::span<const Route> operator_routes();
 std::span<const Route> data_routes();
@@ -174,6 +185,7 @@ nlohmann::ordered_json data_schemas();
 nlohmann::ordered_json explanation_schemas();
 nlohmann::ordered_json feed_schemas();
 nlohmann::ordered_json index_schemas();
+nlohmann::ordered_json kind_schemas();
 nlohmann::ordered_json limit_schemas();
 nlohmann::ordered_json maintenance_schemas();
 nlohmann::ordered_json on_change_schemas();
@@ -185,6 +197,7 @@ nlohmann::ordered_json rendered_schemas();
 nlohmann::ordered_json sas_schemas();
 nlohmann::ordered_json schedule_schemas();
 nlohmann::ordered_json shard_schemas();
+nlohmann::ordered_json work_schemas();
 /// All of them, with those of jobs. scripts/describe-api writes them into the document.
 nlohmann::ordered_json api_schemas();
 /// The OpenAPI 3 description of these routes, as JSON text.

@@ -56,7 +56,7 @@ Result<void> check_body(const http::Request& request, Body body) {
 }  // namespace
 
 Result<void> Caller::must_be(Role needed) const {
-  if (role >= needed) return {};
+  if (includes(role, needed)) return {};
   return fail(ErrorCode::kAuthorizationPermissionMismatch, "This needs the role " + std::string(role_name(needed)) +
                                                                ", and the token of " + name + " has the role " +
                                                                std::string(role_name(role)) + ".");
@@ -168,7 +168,7 @@ bool Entry::still_may(const Caller& caller, Role needed) const {
   if (tokens_->open()) return true;
   if (caller.session && !sessions_->use(*caller.session)) return false;
   const auto token = tokens_->with_digest(caller.token_digest);
-  return token && token->role >= needed;
+  return token && includes(token->role, needed);
 }
 
 Result<Caller> Entry::admit(const http::Request& request, Entrance entrance, Body body) const {

@@ -7,10 +7,11 @@ constexpr Duration kLongestStream = std::chrono::hours(1);
 
 }  // namespace
 
-EventStream::EventStream(Api& api, const http::Request& request, Caller caller, std::shared_ptr<void> slot)
+EventStream::EventStream(Api& api, const http::Request& request, Caller caller, std::shared_ptr<void> slot, Role needed)
     : api_(api),
       peer_gone_(request.peer_gone),
       caller_(std::move(caller)),
+      needed_(needed),
       slot_(std::move(slot)),
       begun_(api.clock.monotonic()),
       checked_(begun_) {}
@@ -20,7 +21,7 @@ bool EventStream::goes_on() {
   if (api_.stopping->load() || now - begun_ >= kLongestStream || (peer_gone_ && peer_gone_())) return false;
   if (now - checked_ < kKeepAlive) return true;
   checked_ = now;
-  return api_.entry.still_may(caller_, Role::kViewer);
+  return api_.entry.still_may(caller_, needed_);
 }
 
 }  // namespace tidemark::api

@@ -11,7 +11,8 @@ namespace tidemark::api {
 class EventStream {
  public:
   /// `slot` is held as long as the stream. The api must outlive it.
-  EventStream(Api& api, const http::Request& request, Caller caller, std::shared_ptr<void> slot);
+  EventStream(Api& api, const http::Request& request, Caller caller, std::shared_ptr<void> slot,
+              Role needed = Role::kViewer);
 
   [[nodiscard]] bool goes_on();
 
@@ -19,6 +20,7 @@ class EventStream {
   Api& api_;
   std::function<bool()> peer_gone_;
   Caller caller_;
+  Role needed_;
   std::shared_ptr<void> slot_;
   Duration begun_, checked_;  // by the monotonic clock
 };

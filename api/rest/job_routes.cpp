@@ -3,6 +3,7 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "api/rest/request_body.h"
+#include "api/rest/work_desk.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/spec_members.h"
@@ -31,7 +32,7 @@ Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
   }
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!spec.then.empty()) {
-    const auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
+    const auto next = admit(TRY(jobs::parse_stored_spec(spec.then)), caller);
     if (!next) problems.push_back("then: " + next.error().fields.front().second);
   }
   if (!problems.empty()) return jobs::invalid_job(problems);
@@ -55,10 +56,18 @@ Result<void> Api::admit(const jobs::JobBatch& batch, const Caller& caller) const
   return {};
 }
 
-Result<jobs::JobSpec> Api::admitted(const Result<std::string>& body, const Caller& caller) const {
-  auto spec = TRY(jobs::parse_job_spec(TRY(body)));
-  TRY(admit(spec, caller));
-  return spec;
+Task<Result<jobs::JobSpec>> Api::admitted(Result<std::string> body, Caller caller) const {
+  const auto text = CO_TRY(std::move(body));
+  auto spec = CO_TRY(jobs::parse_job_spec(text, CO_TRY(co_await work->facts())->kinds));
+  CO_TRY(admit(spec, caller));
+  co_return spec;
+}
+
+Task<Result<void>> Api::check_kinds(jobs::JobSpec spec) const {
+  const auto facts = CO_TRY(co_await work->facts());
+  const auto text = jobs::canonical_text(spec);
+  CO_TRY(jobs::parse_job_spec(text, facts->kinds));
+  co_return Result<void>{};
 }
 
 Answer Api::plan(jobs::JobSpec spec) {
@@ -125,7 +134,7 @@ Answer submit_job(Api& api, http::Request& request, Action& action, std::string)
   auto parameters = CO_TRY(Parameters::read(request));
   auto dry = CO_TRY(parameters.flag("dryRun"));
   const auto wait = CO_TRY(parameters.number("wait", 0, kLongestWaitSeconds));
-  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
+  auto spec = CO_TRY(co_await api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
   if (dry) co_return co_await api.plan(std::move(spec));
   CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // checks whether an undo is possible
   if (!spec.trace) spec.trace = request.trace;
@@ -139,7 +148,7 @@ Answer submit_job(Api& api, http::Request& request, Action& action, std::string)
 
 Answer submit_jobs(Api& api, http::Request& request, Action& action, std::string) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBatchBytes));
-  auto batch = CO_TRY(jobs::parse_job_batch(body));
+  auto batch = CO_TRY(jobs::parse_job_batch(body, CO_TRY(co_await api.work->facts())->kinds));
   CO_TRY(api.admit(batch, action.caller));
   action.target = batch.group;
   std::vector<Result<jobs::Submission>> submissions;
@@ -170,10 +179,10 @@ Answer list_jobs(Api& api, http::Request& request, std::string) {
   auto kind = parameters.text("kind");
   auto state = parameters.text("state");
   auto queue = parameters.text("queue");
-  if (!queue.empty() && queue != jobs::kDefaultQueue && !jobs::is_own_queue(queue)) {
+  if (!queue.empty() && jobs::queues_named(queue).empty()) {
     co_return fail(ErrorCode::kInvalidQueryParameterValue, std::string("queue ").append(jobs::kQueueNameRule) + ".");
   }
-  const bool known_kind = kind.empty() || kind == "unknown" || jobs::is_kind(kind);
+  const bool known_kind = kind.empty() || kind == "unknown" || jobs::is_kind(kind) || jobs::is_own_kind_name(kind);
   if (!known_kind || (!state.empty() && !jobs::state_from_name(state))) {
     co_return fail(ErrorCode::kInvalidQueryParameterValue,
                    "kind must be a kind of job and state one of queued, running, succeeded, poisoned, "

@@ -62,7 +62,7 @@ Answer edit_poison(Api& api, http::Request& request, Action& action, std::string
   if (const auto queue = CO_TRY(queue_of(api, request))) {
     co_return co_await queue->edit(std::move(id), CO_TRY(std::move(body)), seen_by(request));
   }
-  auto spec = CO_TRY(api.admitted(body, action.caller));
+  auto spec = CO_TRY(co_await api.admitted(std::move(body), action.caller));
   co_return record_response(
       200, CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), who(request, action), seen_by(request))));
 }
@@ -81,7 +81,7 @@ Answer redrive_poison(Api& api, http::Request& request, Action& action, std::str
   const auto found = CO_TRY(co_await api.poison.find(std::move(id)));
   std::optional<jobs::JobSpec> edited;
   if (!body.empty()) {
-    edited = CO_TRY(api.admitted(body, action.caller));
+    edited = CO_TRY(co_await api.admitted(std::move(body), action.caller));
   } else if (const auto message = jobs::parse_job_message(found.body)) {
     CO_TRY(Api::may_run(message->spec, action.caller));
   }

@@ -97,7 +97,7 @@ struct ShownJob {
   static constexpr const char* kSchema = "Job";
   void members(SpecMembers& to) const {
     to.shows("id", job.id);
-    show_kind(to);
+    to.shows("kind", job.kind, {.meaning = "unknown: a message that cannot be read"});
     to.shows("state", jobs::kJobStates, job.state);
     to.shows("queue", job.queue);
     to.shows("spec", to.writes() ? parsed_or_text(job.spec) : json(),
@@ -117,11 +117,6 @@ struct ShownJob {
   }
 
  private:
-  void show_kind(SpecMembers& to) const {
-    std::vector<std::string_view> kinds(jobs::Kinds::kNames.begin(), jobs::Kinds::kNames.end());
-    kinds.push_back("unknown");
-    to.shows("kind", job.kind, {.one_of = kinds});
-  }
   void show_result(SpecMembers& to) const {
     const auto parsed = [](const std::string& text) { return text.empty() ? json() : parsed_or_text(text); };
     const auto spec = jobs::is_terminal(job.state) ? jobs::parse_stored_spec(job.spec) : Result<jobs::JobSpec>({});
@@ -133,6 +128,8 @@ struct ShownJob {
     to.shows("callbackJob", calls ? std::optional(jobs::ending_job_id(job)) : std::nullopt, kAboutCallbackJob);
     to.shows("thenJob", followed ? std::optional(jobs::following_job_id(job)) : std::nullopt,
              {.meaning = "the job that its success began"});
+    to.shows_json("checkpoint", ordered_json::object(), parsed(job.checkpoint),
+                  {.meaning = "what a worker of yours saved last"});
     to.shows_json("skips", skips_schema(), parsed(job.skips), {.meaning = "entities that were skipped, by reason"});
   }
   static ordered_json skips_schema() {
@@ -252,6 +249,8 @@ struct ShownWorker {
     for (auto left = std::string_view(worker.queues); !left.empty();) queues.emplace_back(take_item(left));
     to.shows("name", worker.name);
     to.shows("alive", alive);
+    to.shows("own", when(worker.own, true), {.meaning = "true: it claims jobs of kinds of your own over HTTP"});
+    to.shows("quiet", when(worker.quiet, true), {.meaning = "true: it is to take nothing more"});
     to.shows("host", worker.host);
     to.shows("pid", worker.pid);
     to.shows("concurrency", worker.concurrency);

@@ -96,7 +96,9 @@ Answer put_schedule(Api& api, http::Request& request, Action& action, std::strin
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   const auto now = api.clock.now();
   auto spec = CO_TRY(jobs::parse_schedule(body, now));
-  CO_TRY(api.admit(CO_TRY(jobs::job_of(spec, name, now)), action.caller));
+  const auto job = CO_TRY(jobs::job_of(spec, name, now));
+  CO_TRY(api.admit(job, action.caller));
+  CO_TRY(co_await api.check_kinds(job));
   auto stored = CO_TRY(co_await api.schedules.put(std::move(name), std::move(spec), std::move(condition)));
   co_return co_await answer_schedule(api, stored.created ? 201 : 200, std::move(stored.schedule));
 }

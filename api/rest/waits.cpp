@@ -61,6 +61,7 @@ std::optional<std::string> full_limit(const jobs::JobRecord& job, const std::vec
 
 /// Returns the queue where the job waits.
 std::string queue_of(const jobs::JobRecord& job, const Result<jobs::JobSpec>& spec) {
+  if (spec && std::holds_alternative<jobs::OwnSpec>(spec->work)) return jobs::queue_of(*spec);
   if (job.queue != jobs::kDefaultQueue) return jobs::own_queue(job.queue);
   auto by_priority = spec ? *spec : jobs::JobSpec();
   by_priority.queue.clear();

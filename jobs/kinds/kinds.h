@@ -1,4 +1,5 @@
-// The list of the kinds of job, one line for each. Pure.
+// The list of the built-in kinds of job, one line for each. The work of a job is that of one of them, or that of a kind
+// which users have declared. Pure.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include "jobs/kinds/merge/merge.h"
 #include "jobs/kinds/offload/offload.h"
 #include "jobs/kinds/orphans/orphans.h"
+#include "jobs/kinds/own/own.h"
 #include "jobs/kinds/purge/purge.h"
 #include "jobs/kinds/redrive/redrive.h"
 #include "jobs/kinds/rekey/rekey.h"
@@ -24,7 +26,7 @@ namespace tidemark::jobs {
 
 template <Kind... Specs>
 struct KindList {
-  using Work = std::variant<Specs...>;
+  using Work = std::variant<Specs..., OwnSpec>;
   static constexpr std::array<std::string_view, sizeof...(Specs)> kNames{Specs::kName...};
   /// Calls `visit` with an empty spec of each kind.
   static void for_each(auto visit) { (visit(Specs{}), ...); }
@@ -51,6 +53,7 @@ using Kinds = KindList<
     TransactionSpec>;
 // clang-format on
 using JobWork = Kinds::Work;
+static_assert(Kind<OwnSpec>);
 
 constexpr bool is_kind(std::string_view name) { return std::ranges::find(Kinds::kNames, name) != Kinds::kNames.end(); }
 

@@ -93,6 +93,7 @@ Result<T> or_not_found(Result<T> outcome) {
 std::string way_back(const PoisonRecord& poison, const std::optional<JobSpec>& edited) {
   auto text = parse_job_message(poison.body);
   const auto* spec = edited ? &*edited : text ? &text->spec : nullptr;
+  if (spec != nullptr && std::holds_alternative<OwnSpec>(spec->work)) return queue_of(*spec);
   const auto from = name_of_queue(poison.queue);
   const bool by_text = spec != nullptr && (!spec->queue.empty() || (edited && from == kDefaultQueue));
   if (by_text) return queue_of(*spec);
@@ -291,7 +292,7 @@ Task<Result<PoisonRecord>> PoisonStore::redrive_as_read(PoisonRecord poison, std
   if (poison.edited_epoch != 0) annotation["editedEpoch"] = poison.edited_epoch;
   auto queue = way_back(poison, edited);
   const bool own_record = record && record->message_id == message_id;
-  if (own_record) record = CO_TRY(co_await jobs_.place(std::move(*record), std::string(name_of_queue(queue))));
+  if (own_record) record = CO_TRY(co_await jobs_.place(std::move(*record), name_of_queue(queue)));
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
                                                annotation.dump(-1, ' ', false, json::error_handler_t::ignore),
                                                poison.epoch, poison.etag)));

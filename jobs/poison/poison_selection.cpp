@@ -45,7 +45,7 @@ void id_members(SpecMembers& in, std::vector<std::string>& ids) {
 
 void filter_members(SpecMembers& in, PoisonFilter& filter) {
   if (in.text("poisonKind", filter.kind, {.meaning = "messages of this kind"}) && !filter.kind.empty() &&
-      filter.kind != "unknown" && !is_kind(filter.kind)) {
+      filter.kind != "unknown" && !is_kind(filter.kind) && !is_own_kind_name(filter.kind)) {
     in.problem("poisonKind must be a kind of job, or unknown");
   }
   const About about_source{.meaning = "messages of jobs that read this table", .pattern = kTablePattern};

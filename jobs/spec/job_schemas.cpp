@@ -28,6 +28,22 @@ ordered_json schema_of() {
           {"properties", properties_of(members)}};
 }
 
+/// Describes the jobs of kinds that users have declared.
+ordered_json own_schema() {
+  const ordered_json kind{{"type", "string"},
+                          {"pattern", kKindNamePattern},
+                          {"maxLength", kMaxKindName},
+                          {"not", {{"enum", Kinds::kNames}}},
+                          {"description", "A kind that was declared with PUT /v1/kinds/KIND"}};
+  auto members = members_of<OwnSpec>();
+  members.insert(members.begin(), Member{"kind", kind, true, {}, {}});
+  return {{"type", "object"},
+          {"required", required_of(members)},
+          {"allOf", ordered_json::array({reference("JobMembers")})},
+          {"unevaluatedProperties", false},
+          {"properties", properties_of(members)}};
+}
+
 /// Describes an object that has the members of T and no others.
 template <class T>
 ordered_json object_of(const char* description) {
@@ -69,6 +85,8 @@ ordered_json job_schemas() {
     out["JobSpec"]["oneOf"].push_back(reference(name));
     out[name] = schema_of<Spec>();
   });
+  out["JobSpec"]["oneOf"].push_back(reference("OwnSpec"));
+  out["OwnSpec"] = own_schema();
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "jobs/spec/names.h"
 #include "jobs/spec/spec_members.h"
 #include "jobs/store/job_record.h"
+#include "queue_service/model/queue_rules.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -45,6 +46,15 @@ void read_queue(SpecMembers& in, JobSpec& spec) {
   in.problem("priority and queue cannot both be given: only the queue default has priorities");
 }
 
+void read_key(SpecMembers& in, JobSpec& spec) {
+  const About about{.meaning = "jobs of kinds of your own take turns by the part before the first /, then by all of it",
+                    .most = kMaxJobKeyBytes};
+  if (!in.text("key", spec.key, about) || spec.key.empty()) return;
+  if (!queue_service::check_key("key", spec.key, kMaxJobKeyBytes)) {
+    in.problem("key must have at most 128 bytes and no control characters");
+  }
+}
+
 void read_common(SpecMembers& in, JobSpec& spec) {
   in.number("maxAttempts", spec.max_attempts, 1, kMaxAttemptsLimit,
             {.meaning = "attempts before the job becomes poison"});
@@ -62,6 +72,7 @@ void read_common(SpecMembers& in, JobSpec& spec) {
     spec.priority = priority.value_or(Priority::kNormal);
   }
   read_queue(in, spec);
+  read_key(in, spec);
   in.time("notBefore", spec.not_before, kAboutNotBefore);
   in.number("retryBaseMs", spec.retry_base_ms, 1, kMaxRetryMs, {.meaning = "greatest delay before the first retry"});
   in.number("retryCapMs", spec.retry_cap_ms, 1, kMaxRetryMs, {.meaning = "greatest delay before any retry"});
@@ -93,11 +104,17 @@ JobSpec without_trace(JobSpec spec) {
   return spec;
 }
 
-Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t most, int following = 0,
+/// The rules by which a text is read.
+struct Reading {
+  std::size_t most = kMaxSpecBytes;  // the limit of the canonical text in bytes
+  const OwnKinds* own = nullptr;     // the declared kinds; null: a job with a version may be of any kind
+};
+
+Result<JobSpec> read_spec(const json& object, std::string* job_id, const Reading& by, int following = 0,
                           std::string queue = {});
 
 /// Reads the job that follows, whose problems count as this one's; `following`: how many jobs are before it.
-void read_then(SpecMembers& in, JobSpec& spec, std::size_t most, int following) {
+void read_then(SpecMembers& in, JobSpec& spec, const Reading& by, int following) {
   if (in.describes()) in.describe("then", reference("Then"), kAboutThen);
   const auto* given = in.any("then");
   if (given == nullptr) return;
@@ -105,21 +122,45 @@ void read_then(SpecMembers& in, JobSpec& spec, std::size_t most, int following) 
   if (given->is_object() && given->contains("idempotencyKey")) {
     return in.problem("then: idempotencyKey cannot be given: the job before has one such job");
   }
-  const auto next = read_spec(*given, nullptr, most, following + 1, spec.queue);
+  const auto next = read_spec(*given, nullptr, by, following + 1, spec.queue);
   if (next) spec.then = canonical_text(*next);
   if (next) return;
   for (const auto& [name, problem] : next.error().fields) in.problem("then: " + problem);
 }
 
-std::string guess_of_kind(const std::string& name) {
-  const std::vector<std::string> kinds(Kinds::kNames.begin(), Kinds::kNames.end());
+/// Says which kinds there are, and how to have another one.
+std::string no_such_kind(const std::string& name, const OwnKinds* own) {
+  std::vector<std::string> kinds(Kinds::kNames.begin(), Kinds::kNames.end());
+  for (const auto& kind : own != nullptr ? *own : OwnKinds()) kinds.push_back(kind.name);
   const auto guess = guess_of(name, kinds);
-  return guess.empty() ? guess : "." + guess;
+  auto out = "kind must be one of " + joined(kinds) + (guess.empty() ? "" : "." + guess);
+  if (guess.empty() && own != nullptr && is_own_kind_name(name)) {
+    out += ". To have a kind of your own, declare it first: PUT /v1/kinds/" + name;
+  }
+  return out;
 }
 
-/// `job_id`: receives a message's jobId; null for a submission, which must not have one. `most`: the limit of its
-/// canonical text in bytes. `queue`: the queue of the job before it, which it keeps unless it names another.
-Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t most, int following, std::string queue) {
+/// Fills in the values of a declaration that the job may replace.
+void take_defaults(const OwnKind& kind, JobSpec& spec) {
+  spec.max_attempts = kind.max_attempts;
+  spec.retry_base_ms = kind.retry_base_ms;
+  spec.retry_cap_ms = kind.retry_cap_ms;
+  spec.keep_hours = kind.keep_hours;
+}
+
+/// Reads the work of a kind that users have declared.
+void read_own_work(SpecMembers& in, const std::string& name, JobSpec& spec) {
+  auto& work = spec.work.emplace<OwnSpec>();
+  work.kind = name;
+  work.members(in);
+  if (in.has("queue")) in.problem("queue cannot be given: each version of a kind of your own has its own queue");
+  spec.queue.clear();
+}
+
+/// `job_id`: receives a message's jobId; null for a submission, which must not have one.
+/// `queue`: the queue of the job before it, which it keeps unless it names another.
+Result<JobSpec> read_spec(const json& object, std::string* job_id, const Reading& by, int following,
+                          std::string queue) {
   if (!object.is_object()) return invalid_job({"it must be a JSON object"});
   SpecMembers in(object);
   JobSpec spec;
@@ -130,12 +171,15 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t m
   }
   std::string name;
   const bool named = in.text("kind", name, true);
+  const auto* declared = by.own != nullptr ? find_kind(*by.own, name) : nullptr;
+  if (declared != nullptr) take_defaults(*declared, spec);
+  const bool is_own = declared != nullptr || (by.own == nullptr && in.has("version") && is_own_kind_name(name));
   read_common(in, spec);
   if (spec.queue.empty() && spec.priority == Priority::kNormal) spec.queue = std::move(queue);
   read_trace(in, spec);
-  read_then(in, spec, most, following);
-  if (!is_kind(name)) {
-    if (named) in.problem("kind must be one of " + joined(Kinds::kNames) + guess_of_kind(name));
+  read_then(in, spec, by, following);
+  if (!is_kind(name) && !is_own) {
+    if (named) in.problem(no_such_kind(name, by.own));
     return invalid_job(in.problems());  // the other members cannot be checked without the kind
   }
   bool selects_entities = false;
@@ -144,10 +188,13 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, std::size_t m
     spec.work.emplace<Spec>().members(in);
     selects_entities = Spec::kSelectsEntities;
   });
+  if (is_own) read_own_work(in, name, spec);
   if (selects_entities) read_limits(in, spec);
   in.refuse_unknown();
-  if (in.problems().empty() && canonical_text(without_trace(spec)).size() > most)
-    in.problem("it is longer than " + std::to_string(most) + " bytes");
+  if (in.problems().empty() && canonical_text(without_trace(spec)).size() > by.most) {
+    in.problem("it is longer than " + std::to_string(by.most) + " bytes" +
+               (is_own ? ", its input included: put a larger input into a blob, and name the blob" : ""));
+  }
   if (!in.problems().empty()) return invalid_job(in.problems());
   return spec;
 }
@@ -185,6 +232,7 @@ ordered_json ordered(const JobSpec& spec) {
   out["maxAttempts"] = spec.max_attempts;
   if (spec.priority != Priority::kNormal) out["priority"] = priority_name(spec.priority);
   if (!spec.queue.empty()) out["queue"] = spec.queue;
+  if (!spec.key.empty()) out["key"] = spec.key;
   if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
   if (spec.retry_base_ms) out["retryBaseMs"] = *spec.retry_base_ms;
   if (spec.retry_cap_ms) out["retryCapMs"] = *spec.retry_cap_ms;
@@ -209,7 +257,7 @@ std::vector<Member> members_of_every_job() {
   JobSpec spec;
   read_common(to, spec);
   read_trace(to, spec);
-  read_then(to, spec, 0, 0);
+  read_then(to, spec, {}, 0);
   return out;
 }
 
@@ -233,15 +281,18 @@ std::vector<std::string> tables_of(const JobSpec& spec) {
   return tables;
 }
 
-std::string_view kind_name(const JobSpec& spec) { return Kinds::kNames.at(spec.work.index()); }
+std::string_view kind_name(const JobSpec& spec) {
+  if (const auto* own = std::get_if<OwnSpec>(&spec.work)) return own->kind;
+  return Kinds::kNames.at(spec.work.index());
+}
 
 bool is_never_poison(const JobSpec& spec) {
   return std::visit([]<class Spec>(const Spec&) { return NeverPoison<Spec>; }, spec.work);
 }
 
-Result<JobSpec> parse_job_spec(std::string_view json_text) {
+Result<JobSpec> parse_job_spec(std::string_view json_text, const OwnKinds& own) {
   auto parsed = TRY(parse_json(json_text, 2 * kMaxSpecBytes));
-  return read_spec(parsed, nullptr, kMaxSpecBytes);
+  return read_spec(parsed, nullptr, {.own = &own});
 }
 
 Result<JobSpec> parse_stored_spec(std::string_view text) {
@@ -249,9 +300,9 @@ Result<JobSpec> parse_stored_spec(std::string_view text) {
   return std::move(message.spec);
 }
 
-Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr, kMaxSpecBytes); }
+Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr, {}); }
 
-Result<JobBatch> parse_job_batch(std::string_view json_text) {
+Result<JobBatch> parse_job_batch(std::string_view json_text, const OwnKinds& own) {
   auto parsed = TRY(parse_json(json_text, kMaxSpecsBytes));
   if (!parsed.is_object()) return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
   SpecMembers in(parsed);
@@ -270,7 +321,7 @@ Result<JobBatch> parse_job_batch(std::string_view json_text) {
   }
   for (std::size_t i = 0; i < list->size() && problems.size() < kMaxListedProblems; ++i) {
     const auto place = "jobs[" + std::to_string(i) + "]: ";
-    auto spec = read_spec((*list)[i], nullptr, kMaxSpecBytes);
+    auto spec = read_spec((*list)[i], nullptr, {.own = &own});
     if (!spec) {
       for (const auto& [name, text] : spec.error().fields) problems.push_back(place + text);
       continue;
@@ -311,7 +362,7 @@ std::string job_message_text(std::string_view job_id, const JobSpec& spec) {
 Result<JobMessage> parse_job_message(std::string_view text) {
   const auto parsed = TRY(parse_message_json(text));
   JobMessage message;
-  message.spec = TRY(read_spec(parsed, &message.job_id, kMaxMessageSpecBytes));
+  message.spec = TRY(read_spec(parsed, &message.job_id, {.most = kMaxMessageSpecBytes}));
   return message;
 }
 

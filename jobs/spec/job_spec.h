@@ -17,9 +17,10 @@
 //   discard    source SELECTION property container
 //   orphans    source property container prefix? graceHours? remove?
 //   transaction  guards? steps
+//   KIND       version? input?                           a kind that users have declared (own_kinds.h)
 // POISON is poisonQueue? poisonIds? poisonKind? poisonSource? fingerprint? movedAfter? movedBefore? perSecond? limit?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority queue notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent
+// maxAttempts idempotencyKey priority queue key notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent
 // tracestate; where entities are selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId"
 // added; a message written by any SDK may leave it out.
 #pragma once
@@ -35,7 +36,9 @@
 #include "common/base/time.h"
 #include "common/base/trace_context.h"
 #include "jobs/kinds/kinds.h"
+#include "jobs/spec/job_queues.h"
 #include "jobs/spec/on_end.h"
+#include "jobs/spec/own_kinds.h"
 
 namespace tidemark::jobs {
 
@@ -44,6 +47,7 @@ struct Member;
 inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
+inline constexpr std::size_t kMaxJobKeyBytes = 128;
 /// A record must live longer than every lease of its job.
 inline constexpr auto kLongestRetry = std::chrono::hours(24);  // for retryBaseMs and retryCapMs
 inline constexpr std::uint32_t kMinKeepHours = 2;
@@ -64,6 +68,7 @@ struct JobSpec {
   std::string idempotency_key;  // empty: none
   Priority priority = Priority::kNormal;
   std::string queue;  // a name given by a user, or "default"; empty: not set (job_queues.h)
+  std::string key;    // jobs of kinds that users have declared take turns by it; empty: none
   std::optional<Time> not_before;
   /// The back-off of this job, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;
@@ -90,10 +95,12 @@ std::vector<Member> members_of_every_job();
 /// Returns those that kinds have in addition which select entities.
 std::vector<Member> members_of_selecting_jobs();
 
-/// Reads and validates a submission. kJobInvalid.
-Result<JobSpec> parse_job_spec(std::string_view json_text);
+/// Reads and validates a submission. `own`: the kinds that users have declared. kJobInvalid.
+Result<JobSpec> parse_job_spec(std::string_view json_text, const OwnKinds& own = {});
 /// Reads a text that was made from a submission: it may also have the group of the job, and be longer by it.
 Result<JobSpec> parse_stored_spec(std::string_view text);
+/// Reads a submission. Here, and in messages and stored texts, a job with a version may be of any kind that users could
+/// have declared.
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
 /// Many jobs that are submitted together. With a group, they are counted together and one callback reports their end.
 struct JobBatch {
@@ -103,7 +110,7 @@ struct JobBatch {
 };
 /// {"jobs":[...],"group"?:ID,"onEnd"?:{...}}, 1..1000 jobs. The problems of all jobs are listed, each with its place:
 /// "jobs[3]: ...".
-Result<JobBatch> parse_job_batch(std::string_view json_text);
+Result<JobBatch> parse_job_batch(std::string_view json_text, const OwnKinds& own = {});
 /// Returns the SHA-256 of the whole batch in hex.
 std::string batch_fingerprint(const JobBatch& batch);
 nlohmann::json to_json(const JobSpec& spec);

@@ -21,10 +21,10 @@ constexpr std::uint32_t kTellRetryCapMs = 600'000;
 constexpr Duration kKeyRetention = std::chrono::hours(24 * 7);
 constexpr std::size_t kToldErrorBytes = 800;
 
-FollowUp message_of(std::string id, const JobSpec& spec) {
+FollowUp follow_up_of(std::string id, const JobSpec& spec) {
   FollowUp next;
   next.queue = queue_of(spec);
-  next.message.text = job_message_text(id, spec);
+  next.message = message_of(id, spec);
   next.message.idempotency_key = std::move(id);
   next.message.retention = kKeyRetention;
   return next;
@@ -68,6 +68,14 @@ json summary_of(const GroupStatus& status) {
 
 }  // namespace
 
+queue_service::PutRequest message_of(std::string_view job_id, const JobSpec& spec) {
+  queue_service::PutRequest message;
+  message.text = job_message_text(job_id, spec);
+  message.turns = std::holds_alternative<OwnSpec>(spec.work);
+  if (message.turns) message.group = spec.key;
+  return message;
+}
+
 JobSpec telling_job(const CallbackEndpoint& endpoint, const json& body, Priority priority) {
   CallbackSpec callback;
   static_cast<CallbackEndpoint&>(callback) = endpoint;
@@ -93,7 +101,7 @@ std::string following_job_id(const JobRecord& succeeded) {
 }
 
 Task<Result<void>> Endings::add(std::vector<FollowUp>& out, std::string id, JobSpec spec) {
-  auto next = message_of(std::move(id), spec);
+  auto next = follow_up_of(std::move(id), spec);
   if (name_of_queue(next.queue) != kDefaultQueue) CO_TRY(co_await queues_.ensure_queue(next.queue));
   out.push_back(std::move(next));
   co_return Result<void>{};

@@ -36,6 +36,8 @@ class Endings {
   queue_service::QueueClient& queues_;
 };
 
+/// Returns the message of a job, without a delay and an idempotency key.
+queue_service::PutRequest message_of(std::string_view job_id, const JobSpec& spec);
 /// Returns a callback job that is tried for a long time, because people have to learn of the end.
 JobSpec telling_job(const CallbackEndpoint& endpoint, const nlohmann::json& body, Priority priority);
 /// Tells whether an end has to be reported or counted at all.

@@ -50,6 +50,8 @@ constexpr std::tuple kRecordFields{
     Field{"ClaimedAt", &JobRecord::claimed_at},
     Field{"Result", &JobRecord::result, kSparse},
     Field{"Skips", &JobRecord::skips, kSparse},
+    Field{"Checkpoint", &JobRecord::checkpoint, kSparse},
+    Field{"Part", &JobRecord::part, kSparse},
     Field{"NotBefore", &JobRecord::not_before},
 };
 
@@ -107,7 +109,8 @@ std::vector<std::string> standing_queues() {
 std::vector<std::string> possible_queues(const JobRecord& record) {
   auto queues = standing_queues();
   // A record whose message moves to such a queue names it before; until then the message is in one of the others.
-  if (is_own_queue(record.queue)) queues.push_back(own_queue(record.queue));
+  if (record.queue == kDefaultQueue) return queues;
+  for (auto& queue : queues_named(record.queue)) queues.push_back(std::move(queue));
   return queues;
 }
 

@@ -74,6 +74,8 @@ struct JobRecord {
   std::optional<Time> claimed_at;  // by the last delivery
   std::vector<Attempt> history;    // oldest first
   std::string result;              // JSON: the findings of the job, small
+  std::string checkpoint;          // JSON: the position that a worker of a user's own saved
+  std::string part;                // the part of a spread queue that such a job was last taken from
   std::string skips;               // JSON: the skipped entities and the reasons (workers/runtime/skip_log.h)
   std::optional<Time> not_before;
   table_store::Version version = 0;  // of the entity; 0 before it was stored

@@ -1,9 +1,13 @@
 #include "jobs/store/job_store.h"
 
+#include <set>
+
 #include "jobs/kinds/reach.h"
 #include "jobs/kinds/transaction/filled_steps.h"
+#include "jobs/store/cancel_notices.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/user_operations.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -38,6 +42,7 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   if (change.skips && !behind) record.skips = *change.skips;
   if (change.result) record.result = *change.result;
   if (change.accounts) record.accounts = *change.accounts;
+  if (change.checkpoint) record.checkpoint = *change.checkpoint;
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
@@ -59,7 +64,7 @@ void note_edit(std::uint64_t edited_epoch, JobRecord& record) {
   record.edited_epoch = edited_epoch;
   record.done = record.skipped = record.done_before = 0;
   record.total.reset();
-  for (auto* text : {&record.phase, &record.skips, &record.result}) text->clear();
+  for (auto* text : {&record.phase, &record.skips, &record.result, &record.checkpoint}) text->clear();
 }
 
 /// Changes the record for a delivery that takes it over.
@@ -75,6 +80,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
   record.not_before = delivery.not_before;
   record.state = JobState::kRunning;
   record.queue = delivery.queue;
+  record.part = delivery.part;
   record.epoch = delivery.epoch;
   record.attempts = delivery.attempt;
   record.worker = delivery.worker;
@@ -98,6 +104,24 @@ JobRecord missing_record(const Delivery& delivery) {
   record.submitted_at = delivery.message_inserted;
   return record;
 }
+
+/// Makes a change in the name of a delivery; returns whether there is anything to write. kFenced.
+Result<bool> make_change(JobRecord& record, std::uint64_t epoch, const RecordChange& change, Time now) {
+  const auto target = change.state.value_or(record.state);
+  const bool repeated = change.state && record.state == target && record.epoch == epoch;
+  if (repeated && is_terminal(target)) return false;
+  if (!transition_allowed(record.state, record.epoch, target, epoch)) {
+    auto error = make_error(ErrorCode::kFenced);
+    error.fields.emplace_back("state", std::string(state_name(record.state)));
+    return fail(std::move(error));
+  }
+  record.epoch = std::max(record.epoch, epoch);
+  apply(change, now, record);
+  return true;
+}
+
+/// Tells whether workers of users do the job.
+bool is_own_job(const JobRecord& record) { return is_own_kind_name(record.kind); }
 
 /// Inserts the record, or replaces the version that was read.
 Mutation mutation_of(const JobRecord& record) {
@@ -203,14 +227,20 @@ Task<Result<void>> JobStore::withdraw(std::string id) {
 
 Task<Result<JobRecord>> JobStore::cancel(std::string id) {
   CO_TRY(co_await withdraw(id));
-  auto record = CO_TRY(co_await update(std::move(id), std::nullopt, [this](JobRecord& found) -> Result<bool> {
+  bool was_running = false;
+  auto record = CO_TRY(co_await update(std::move(id), std::nullopt, [&](JobRecord& found) -> Result<bool> {
     if (is_terminal(found.state)) return false;
+    was_running = found.state == JobState::kRunning;
     RecordChange change;
     if (found.state == JobState::kRunning) change.attempt = attempt_cut_off(found, clock_.now(), "cancelled");
     change.state = JobState::kCancelled;
     apply(change, clock_.now(), found);
     return true;
   }));
+  if (was_running && is_own_job(record)) {
+    // If it fails, the worker learns of it with its next sign of life.
+    std::ignore = co_await CancelNotices(tables_).put(record);
+  }
   co_return co_await settle(std::move(record));
 }
 
@@ -231,6 +261,9 @@ Task<Result<JobRecord>> JobStore::stop(std::string id, std::uint64_t epoch, Atte
 Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   if (record.state != JobState::kCancelled) co_return record;
   auto spec = parse_stored_spec(record.spec);
+  if (is_own_job(record) && record.epoch > 0) {
+    CO_TRY(co_await tables_.end_operation(std::string(table_store::kUserOperation) + record.id));
+  }
   const auto ledger = CO_TRY(co_await close_operation(record));
   const auto counted = ledger.counter(counter_of_work(record.kind));
   record = CO_TRY(co_await update(record.id, record, [counted](JobRecord& found) -> Result<bool> {
@@ -342,20 +375,85 @@ Task<Result<Claim>> JobStore::claim(Delivery delivery) {
 
 Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, RecordChange change,
                                          std::optional<JobRecord> seen) {
-  return update(std::move(id), std::move(seen),
-                [this, epoch, change = std::move(change)](JobRecord& record) -> Result<bool> {
-                  const auto target = change.state.value_or(record.state);
-                  const bool repeated = change.state && record.state == target && record.epoch == epoch;
-                  if (repeated && is_terminal(target)) return false;
-                  if (!transition_allowed(record.state, record.epoch, target, epoch)) {
-                    auto error = make_error(ErrorCode::kFenced);
-                    error.fields.emplace_back("state", std::string(state_name(record.state)));
-                    return fail(std::move(error));
-                  }
-                  record.epoch = std::max(record.epoch, epoch);
-                  apply(change, clock_.now(), record);
-                  return true;
-                });
+  return update(std::move(id), std::move(seen), [this, epoch, change = std::move(change)](JobRecord& record) {
+    return make_change(record, epoch, change, clock_.now());
+  });
+}
+
+Task<std::vector<Result<JobRecord>>> JobStore::change_all(std::vector<ChangeOf> changes) {
+  std::vector<Result<JobRecord>> out(changes.size(), fail(ErrorCode::kInternalError));
+  std::vector<JobRecord> changed;
+  std::vector<std::size_t> together, alone;  // places in `changes`
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const auto& [id, epoch, change, seen] = changes[i];
+    if (!seen || !ids.insert(id).second) {
+      alone.push_back(i);
+      continue;
+    }
+    auto record = *seen;
+    const auto differs = make_change(record, epoch, change, clock_.now());
+    if (!differs) {
+      alone.push_back(i);  // it may be allowed by now
+    } else if (!*differs) {
+      out[i] = std::move(record);
+    } else {
+      changed.push_back(std::move(record));
+      together.push_back(i);
+    }
+  }
+  if (!changed.empty()) {
+    auto written = co_await write_all(std::move(changed));
+    for (std::size_t n = 0; n < together.size(); ++n) {
+      if (written && (*written)[n]) {
+        out[together[n]] = std::move(*(*written)[n]);
+      } else {
+        alone.push_back(together[n]);
+      }
+    }
+  }
+  for (const auto i : alone) {
+    auto& each = changes[i];
+    out[i] = co_await change(std::move(each.id), each.epoch, std::move(each.change));
+  }
+  co_return out;
+}
+
+Task<std::vector<Result<Claim>>> JobStore::claim_all(std::vector<Delivery> deliveries) {
+  std::vector<Result<Claim>> out(deliveries.size(), fail(ErrorCode::kInternalError));
+  std::vector<std::string> ids;
+  for (const auto& delivery : deliveries) ids.push_back(delivery.job_id);
+  auto found = co_await find_all(std::move(ids));
+  std::vector<JobRecord> claimed;
+  std::vector<std::size_t> together, alone;  // places in `deliveries`
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < deliveries.size(); ++i) {
+    const auto& delivery = deliveries[i];
+    if (!found || !seen.insert(delivery.job_id).second) {
+      alone.push_back(i);
+      continue;
+    }
+    auto record = (*found)[i] ? std::move(*(*found)[i]) : missing_record(delivery);
+    if (const auto verdict = refusal(record, delivery)) {
+      out[i] = Claim{*verdict, std::move(record)};
+      continue;
+    }
+    take(delivery, clock_.now(), record);
+    claimed.push_back(std::move(record));
+    together.push_back(i);
+  }
+  if (!claimed.empty()) {
+    auto written = co_await write_all(std::move(claimed));
+    for (std::size_t n = 0; n < together.size(); ++n) {
+      if (written && (*written)[n]) {
+        out[together[n]] = Claim{ClaimVerdict::kRun, std::move(*(*written)[n])};
+      } else {
+        alone.push_back(together[n]);
+      }
+    }
+  }
+  for (const auto i : alone) out[i] = co_await claim(std::move(deliveries[i]));
+  co_return out;
 }
 
 std::optional<table_store::Companion> JobStore::end_at_once(std::optional<JobRecord> found, const Delivery& delivery,
@@ -394,6 +492,20 @@ Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
   auto existing = CO_TRY(co_await find(id));
   if (!existing) co_return contended(id);
   co_return std::pair<JobRecord, bool>(std::move(*existing), false);
+}
+
+Task<Result<std::vector<std::optional<JobRecord>>>> JobStore::write_all(std::vector<JobRecord> records) {
+  std::vector<Mutation> mutations;
+  for (const auto& record : records) mutations.push_back(mutation_of(record));
+  const auto outcomes = CO_TRY(
+      co_await tables_.mutate(std::string(kJobTable), std::string(kJobPartition), std::move(mutations), std::nullopt));
+  std::vector<std::optional<JobRecord>> out(records.size());
+  for (std::size_t i = 0; i < records.size() && i < outcomes.size(); ++i) {
+    if (outcomes[i].kind != table_store::WriteOutcome::kApplied) continue;
+    records[i].version = outcomes[i].version;
+    out[i] = std::move(records[i]);
+  }
+  co_return out;
 }
 
 Task<Result<std::optional<JobRecord>>> JobStore::write(JobRecord record) {

@@ -42,6 +42,7 @@ struct Delivery {
   std::uint64_t edited_epoch = 0;
   std::vector<Attempt> story;        // the history of the message before this delivery
   std::string queue{kDefaultQueue};  // the queue of the message, or the next one, by name
+  std::string part = {};             // the part of a spread queue that has the message
 };
 
 enum class ClaimVerdict : std::uint8_t {
@@ -68,7 +69,16 @@ struct RecordChange {
   std::optional<std::string> skips;
   std::optional<std::string> result;
   std::optional<std::string> accounts;
+  std::optional<std::string> checkpoint;
   std::optional<Attempt> attempt;  // added to the history
+};
+
+/// A change of one of several records.
+struct ChangeOf {
+  std::string id;
+  std::uint64_t epoch = 0;
+  RecordChange change;
+  std::optional<JobRecord> seen;
 };
 
 class JobStore {
@@ -116,11 +126,15 @@ class JobStore {
   Task<Result<JobRecord>> meet(Delivery delivery);
   /// For workers: claims the record for this delivery, and creates it if the submission did not get that far.
   Task<Result<Claim>> claim(Delivery delivery);
+  /// Does the same for 1..100 deliveries, whose records are written together; the outcomes are in their order.
+  Task<std::vector<Result<Claim>>> claim_all(std::vector<Delivery> deliveries);
   /// Changes the record by compare-and-swap of (state, epoch). Repeating a change succeeds. kFenced if a later delivery
   /// has the job or it has ended in another way. kJobNotFound. `seen` is the record as it was last read or written; if
   /// it has not changed since, it need not be read again.
   Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change,
                                  std::optional<JobRecord> seen = std::nullopt);
+  /// Does the same for 1..100 records that were seen, which are written together; the outcomes are in their order.
+  Task<std::vector<Result<JobRecord>>> change_all(std::vector<ChangeOf> changes);
   /// For workers that do all of a job's work in one transaction: returns the change of the record for it, from `found`
   /// (nothing if the submission did not get that far) to its end. Returns nothing if claim() would not let the job run,
   /// or if there was an attempt before. Pure.
@@ -160,6 +174,8 @@ class JobStore {
   Task<Result<void>> close_blobs(const JobRecord& record, const JobSpec& spec);
   /// Inserts the record or replaces the version that was read; returns nothing if it has changed meanwhile.
   Task<Result<std::optional<JobRecord>>> write(JobRecord record);
+  /// Does the same for 1..100 records of different jobs in one transaction.
+  Task<Result<std::vector<std::optional<JobRecord>>>> write_all(std::vector<JobRecord> records);
 
   table_store::TableClient& tables_;
   queue_service::QueueClient& queues_;

@@ -2,6 +2,7 @@
 #include "common/base/encoding.h"
 #include "common/base/side_by_side.h"
 #include "jobs/kinds/reach.h"
+#include "jobs/store/endings.h"
 #include "jobs/store/groups.h"
 #include "jobs/store/job_store.h"
 #include "jobs/store/rows.h"
@@ -50,7 +51,7 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
   record.id = id.empty() ? new_job_id(clock_.now(), random_) : id;
   record.kind = std::string(kind_name(spec));
   record.spec = canonical_text(spec);
-  if (!spec.queue.empty()) record.queue = spec.queue;
+  record.queue = name_of_queue(queue_of(spec));
   record.submitted_at = clock_.now();
   record.not_before = spec.not_before;
   if (!spec.idempotency_key.empty()) {
@@ -67,8 +68,7 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
     if (existing.has_value()) co_return Submission{std::move(*existing), false};
   }
   const auto delay = spec.not_before ? *spec.not_before - record.submitted_at : Duration::zero();
-  queue_service::PutRequest message;
-  message.text = job_message_text(record.id, spec);
+  auto message = message_of(record.id, spec);
   message.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
   message.idempotency_key = std::move(id);
   auto put = CO_TRY(co_await put_message(queue_of(spec), std::move(message)));

@@ -13,6 +13,16 @@ using table_store::Mutation;
 using table_store::MutationKind;
 
 constexpr const char* kWorkerPartition = "workers";
+constexpr std::string_view kOwnRow = "own:";
+
+Mutation merge_of(const std::string& name, MutationKind kind, std::vector<table_store::Property> properties) {
+  Mutation mutation;
+  mutation.kind = kind;
+  mutation.row_key = std::string(kOwnRow) + name;
+  mutation.lenient = kind == MutationKind::kMerge;
+  mutation.properties = std::move(properties);
+  return mutation;
+}
 
 }  // namespace
 
@@ -34,6 +44,26 @@ Task<Result<void>> WorkerList::beat(WorkerInfo info) {
   co_return Result<void>{};
 }
 
+Task<Result<void>> WorkerList::beat_own(WorkerInfo info) {
+  std::vector<table_store::Property> properties;
+  info.quiet = false;  // sparse, and so not written
+  add_properties(properties, info, kWorkerFields);
+  CO_TRY(co_await change_row(tables_, kWorkerPartition,
+                             merge_of(info.name, MutationKind::kInsertOrMerge, std::move(properties))));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> WorkerList::touch_own(std::string name, Time at) {
+  CO_TRY(co_await change_row(tables_, kWorkerPartition, merge_of(name, MutationKind::kMerge, {{"HeartbeatAt", at}})));
+  co_return Result<void>{};
+}
+
+Task<Result<bool>> WorkerList::set_quiet(std::string name, bool quiet) {
+  const auto changed =
+      CO_TRY(co_await change_row(tables_, kWorkerPartition, merge_of(name, MutationKind::kMerge, {{"Quiet", quiet}})));
+  co_return changed.has_value();
+}
+
 Task<Result<void>> WorkerList::leave(std::string name) {
   CO_TRY(co_await change_row(tables_, kWorkerPartition, erasure_of(std::move(name), {})));
   co_return Result<void>{};
@@ -49,6 +79,8 @@ Task<Result<WorkerPage>> WorkerList::list(std::uint32_t limit, std::string conti
   for (const auto& entity : page.entities) {
     auto& info = out.workers.emplace_back();
     info.name = entity.row_key;
+    info.own = info.name.starts_with(kOwnRow);
+    if (info.own) info.name.erase(0, kOwnRow.size());
     read_properties(entity, info, kWorkerFields);
   }
   co_return out;

@@ -89,6 +89,7 @@ struct Receive {
   Duration visibility{}, wait{};
   std::string token;  // for CancelWait; empty: the wait cannot be cancelled
   std::uint32_t count = 1;
+  KeyLimits limits = {};
   [[nodiscard]] WholeQueue place() const { return {account, queue}; }
 };
 
@@ -115,6 +116,16 @@ struct Renew {
   std::optional<std::string> annotation;
   std::uint64_t sequence = 0;
   [[nodiscard]] QueueOrPart place() const { return {lease.account, lease.queue}; }
+};
+
+/// Renews leases of messages in one queue; replies for each whether it is still held.
+struct RenewAll {
+  static constexpr std::string_view kMethod = "queue.renew_all";
+  using Reply = std::vector<bool>;
+  std::string account, queue;
+  std::vector<LeaseKey> leases;
+  Duration visibility{};
+  [[nodiscard]] QueueOrPart place() const { return {account, queue}; }
 };
 
 struct Complete {

@@ -45,8 +45,9 @@ Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, 
   return put(std::move(queue), PutRequest{std::move(text), visibility_delay});
 }
 
-Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
-  auto visible = CO_TRY(co_await take(queue, visibility, Duration::zero(), {}, 1));
+Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait,
+                                                          KeyLimits limits) {
+  auto visible = CO_TRY(co_await take(queue, visibility, Duration::zero(), {}, 1, limits));
   if (!visible.empty() || wait <= Duration::zero()) co_return only(std::move(visible));
   std::string token;
   {
@@ -54,7 +55,7 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
     if (waits_ended_) co_return std::optional<Message>();
     if (!name_.empty()) token = *waits_.insert(name_ + "/" + std::to_string(++last_wait_)).first;
   }
-  auto came = co_await take(queue, std::min(visibility, kHandOver), wait, token, 1);
+  auto came = co_await take(queue, std::min(visibility, kHandOver), wait, token, 1, limits);
   {
     MutexLock lock(mutex_);
     waits_.erase(token);
@@ -69,8 +70,8 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
 }
 
 Task<Result<std::vector<Message>>> QueueClient::receive_some(std::string queue, Duration visibility,
-                                                             std::uint32_t count) {
-  return take(std::move(queue), visibility, Duration::zero(), {}, count);
+                                                             std::uint32_t count, KeyLimits limits) {
+  return take(std::move(queue), visibility, Duration::zero(), {}, count, limits);
 }
 
 Task<void> QueueClient::end_waits() {
@@ -87,8 +88,8 @@ Task<void> QueueClient::end_waits() {
 }
 
 Task<Result<std::vector<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait,
-                                                     std::string token, std::uint32_t count) {
-  const calls::Receive receive{caller_.account, std::move(queue), visibility, wait, std::move(token), count};
+                                                     std::string token, std::uint32_t count, KeyLimits limits) {
+  const calls::Receive receive{caller_.account, std::move(queue), visibility, wait, std::move(token), count, limits};
   return rpc::call(caller_.transport, receive, wait + caller_.deadline);
 }
 
@@ -117,19 +118,30 @@ Lease lease_of(std::string queue, const Message& message) {
   return {std::move(queue), message.id, message.epoch};
 }
 
-Task<Result<std::vector<bool>>> QueueClient::complete_all(std::vector<Lease> leases) {
+template <class Call>
+Task<Result<std::vector<bool>>> QueueClient::by_queue(std::vector<Lease> leases, Call call) {
   // Messages in a part of a spread queue go to that part.
   std::map<std::string, std::vector<std::size_t>> by_queue;
   for (std::size_t i = 0; i < leases.size(); ++i) by_queue[leases[i].queue].push_back(i);
-  std::vector<bool> all_gone(leases.size(), false);
+  std::vector<bool> all(leases.size(), false);
   for (const auto& [queue, indexes] : by_queue) {
-    calls::CompleteAll some{caller_.account, queue, {}};
+    auto some = call;
+    some.account = caller_.account;
+    some.queue = queue;
     for (const auto i : indexes) some.leases.push_back(key_of(std::move(leases[i])));
-    const auto gone = CO_TRY(co_await rpc::call(caller_, some));
-    if (gone.size() != indexes.size()) co_return fail(ErrorCode::kInternalError);
-    for (std::size_t i = 0; i < indexes.size(); ++i) all_gone[indexes[i]] = gone[i];
+    const auto replies = CO_TRY(co_await rpc::call(caller_, some));
+    if (replies.size() != indexes.size()) co_return fail(ErrorCode::kInternalError);
+    for (std::size_t i = 0; i < indexes.size(); ++i) all[indexes[i]] = replies[i];
   }
-  co_return all_gone;
+  co_return all;
+}
+
+Task<Result<std::vector<bool>>> QueueClient::complete_all(std::vector<Lease> leases) {
+  return by_queue(std::move(leases), calls::CompleteAll{});
+}
+
+Task<Result<std::vector<bool>>> QueueClient::renew_all(std::vector<Lease> leases, Duration visibility) {
+  return by_queue(std::move(leases), calls::RenewAll{.visibility = visibility});
 }
 
 Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string annotation, bool count_attempt) {

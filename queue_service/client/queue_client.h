@@ -52,15 +52,19 @@ class QueueClient {
   /// Tells where the message was put.
   rpc::Method<calls::Put> put_placed{caller_};
   /// Takes the first visible message and waits for one up to `wait` (at most 30 s); nothing if none came.
-  Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
-  /// Takes up to `count` (1..32) messages that are visible now, in one transaction.
-  Task<Result<std::vector<Message>>> receive_some(std::string queue, Duration visibility, std::uint32_t count);
+  Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait,
+                                               KeyLimits limits = {});
+  /// Takes up to `count` (1..100) messages that are visible now, in one transaction.
+  Task<Result<std::vector<Message>>> receive_some(std::string queue, Duration visibility, std::uint32_t count,
+                                                  KeyLimits limits = {});
   /// Ends all current and future waits, which return nothing; for a process that stops.
   Task<void> end_waits();
   /// Keeps the message invisible for `visibility` from now, and replaces the annotation if one is given. A renewal with
   /// a sequence number (from 1) that was overtaken by a later one fails with kFenced and changes nothing.
   Task<Result<void>> renew(Lease lease, Duration visibility, std::optional<std::string> annotation,
                            std::uint64_t sequence = 0);
+  /// Renews 1..100 leases, those of one queue in one transaction. Returns for each whether it is still held.
+  Task<Result<std::vector<bool>>> renew_all(std::vector<Lease> leases, Duration visibility);
   /// Makes the message visible after `visibility`, with another text if one is given. The lease goes on, unless
   /// `visibility` is zero.
   Task<Result<Placed>> update(Lease lease, Duration visibility, std::optional<std::string> text);
@@ -111,7 +115,10 @@ class QueueClient {
  private:
   /// Makes one call, which waits at the service.
   Task<Result<std::vector<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token,
-                                          std::uint32_t count);
+                                          std::uint32_t count, KeyLimits limits);
+  /// Makes one call for the leases of each queue or part, and returns the replies in the order of the leases.
+  template <class Call>
+  Task<Result<std::vector<bool>>> by_queue(std::vector<Lease> leases, Call call);
   [[nodiscard]] LeaseKey key_of(Lease lease) const;
   std::string name_;
   Mutex mutex_;

@@ -28,6 +28,17 @@ struct PutRequest {
   std::string idempotency_key = {};
   Duration retention = kDefaultIdempotencyRetention;
   std::optional<PutStep> step = {};  // a message of a step has no idempotency key
+  /// The message takes turns: `group` is then not a group but the key by which it takes them (storage/queue_turns.cpp).
+  bool turns = false;
+};
+
+/// Returns the tenant of a key by which messages take turns: the part before the first '/'.
+inline std::string_view tenant_of(std::string_view key) { return key.substr(0, key.find('/')); }
+
+/// Limits for the messages of each key that is not empty, where messages take turns; 0: no limit.
+struct KeyLimits {
+  std::uint32_t running = 0;     // in flight at once
+  std::uint32_t per_second = 0;  // deliveries
 };
 
 /// Where a message was put, for the answers to put and update.

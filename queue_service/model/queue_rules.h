@@ -20,6 +20,8 @@ inline constexpr std::size_t kMaxFinishBodyBytes = 4UL << 20;
 inline constexpr std::size_t kMaxAnnotationBytes = 256UL << 10;
 inline constexpr std::size_t kMaxMetadataBytes = 8UL << 10;
 inline constexpr std::uint32_t kMaxMessagesPerGet = 32;
+/// For other processes of the stack.
+inline constexpr std::uint32_t kMaxMessagesPerReceive = 100;
 inline constexpr std::uint32_t kMaxQueuesPerPage = 5000;
 inline constexpr std::uint32_t kMaxMessagesPerList = 1000;
 inline constexpr Duration kMaxVisibility = std::chrono::seconds(604800);

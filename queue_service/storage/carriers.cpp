@@ -31,6 +31,12 @@ constexpr auto kDeparture = record_format<Departure>(kDepartureVersion, "departu
     io.string(put.group);
     io.string(put.idempotency_key);
     span_field(io, put.retention);
+    // The last field, which rows of earlier versions lack.
+    if constexpr (std::remove_reference_t<decltype(io)>::kReads) {
+      if (!io.bytes.finished()) io.boolean(put.turns);
+    } else if (put.turns) {
+      io.boolean(put.turns);
+    }
   });
 });
 

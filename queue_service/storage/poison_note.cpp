@@ -24,6 +24,7 @@ MessageRecord released(MessageRecord record) {
   record.offered = false;
   record.renewal = 0;
   record.receipt.reset();
+  record.turn = TurnState::kNone;
   return record;
 }
 

@@ -19,6 +19,7 @@ constexpr std::size_t kPrefixBytes = 1 + 8;  // 'm' and the generation
 /// The counts of one queue.
 struct Counted {
   std::uint64_t ready = 0, delayed = 0, leased = 0, waiting = 0, idempotency = 0, aged = 0, in_groups = 0;
+  std::uint64_t turns = 0, with_turn = 0;  // the turns, and the keys that have one
   std::optional<Place> first_ready, first_timed;
 };
 
@@ -63,6 +64,7 @@ class QueueCheck : kv::RowCheck {
     same("messages in flight", figures->leased, counted.leased);
     same("waiting messages", figures->waiting, counted.waiting);
     same("waiting messages of all groups", counted.in_groups, counted.waiting);
+    same("keys that have a turn", counted.with_turn, counted.turns);
     same("idempotency keys by age", counted.aged, counted.idempotency);
     if ((counted.first_ready && *counted.first_ready < figures->ready_front) ||
         (counted.first_timed && *counted.first_timed < figures->timed_front)) {
@@ -92,6 +94,23 @@ class QueueCheck : kv::RowCheck {
         } else {
           wrong("record", key, "the group cannot be read");
         }
+        return;
+      case 'u':
+        if (const auto turn_key = kTurnKeyRecord.decode(value)) {
+          counted.in_groups += turn_key->waiting;
+        } else {
+          wrong("record", key, "the key that takes turns cannot be read");
+        }
+        return;
+      case 'v':
+        if (const auto tenant = kTenantRecord.decode(value)) {
+          counted.with_turn += tenant->keys;
+        } else {
+          wrong("record", key, "the tenant cannot be read");
+        }
+        return;
+      case 'o':
+        ++counted.turns;
         return;
       case 'k':
         ++counted.idempotency;

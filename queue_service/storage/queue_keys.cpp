@@ -34,6 +34,10 @@ kv::KeyRange waiting_from(std::uint64_t generation, std::string_view group, std:
   return {waiting(generation, group, sequence), kv::prefix_end(of_group)};
 }
 
+kv::KeyRange turns_from(std::uint64_t generation, std::string_view tenant, std::uint64_t number) {
+  return {turn(generation, tenant, number), kv::prefix_end(kv::key('m', generation, 'o', Text{tenant}))};
+}
+
 kv::KeyRange all_waiting(std::uint64_t generation, std::string_view after) {
   auto all = kv::under(set(generation, Set::kWaiting));
   if (!after.empty()) all.lower = std::string(after) + '\0';

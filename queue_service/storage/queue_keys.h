@@ -17,9 +17,14 @@
 //   waiting      'w' text(group) u64(sequence)      -> MessageRecord  behind another message of its group
 //   by id        'i' message id                     -> IdRecord: where its row is; of a listed message
 //   group        'g' text(group)                    -> GroupRecord; there while one of the group is ready or timed
+//   turn key     'u' text(key)                      -> TurnKeyRecord  what is known of a key that takes turns
+//   tenant       'v' text(tenant)                   -> TenantRecord; there while a message of the tenant heads it
+//   turn         'o' text(tenant) u64(turn)         -> a key of the tenant whose waiting messages are due in turn
 //   idempotency  'k' text(key)                      -> IdempotencyRecord
 //   by age       'a' u64(expires) text(key)         -> empty; the idempotency rows in the order they end
 //   figures      'c'                                -> FiguresRecord: the size of each set above, and where it begins
+//
+// A message that takes turns by a key waits in the list of the key, whose name is that of no group (list_of()).
 //
 // A message has one row, in one of three sets. Its pop receipt is its place there. A message is listed, which means
 // that it also has a row by id, if something other than the receipt can name it: in a poison queue, once it has waited
@@ -94,6 +99,17 @@ inline std::string by_id(std::uint64_t generation, std::string_view id) { return
 inline std::string group(std::uint64_t generation, std::string_view group) {
   return kv::key('m', generation, 'g', Text{group});
 }
+inline std::string turn_key(std::uint64_t generation, std::string_view key) {
+  return kv::key('m', generation, 'u', Text{key});
+}
+inline std::string tenant(std::uint64_t generation, std::string_view tenant) {
+  return kv::key('m', generation, 'v', Text{tenant});
+}
+inline std::string turn(std::uint64_t generation, std::string_view tenant, std::uint64_t number) {
+  return kv::key('m', generation, 'o', Text{tenant}, number);
+}
+/// Returns the range of a tenant's turns from this number on.
+kv::KeyRange turns_from(std::uint64_t generation, std::string_view tenant, std::uint64_t number);
 inline std::string idempotency(std::uint64_t generation, std::string_view key) {
   return kv::key('m', generation, 'k', Text{key});
 }

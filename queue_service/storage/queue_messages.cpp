@@ -13,6 +13,7 @@ const FailStep kTakeStep("queue.take");
 const FailStep kUpdateStep("queue.update");
 const FailStep kEraseStep("queue.erase");
 const FailStep kCompleteStep("queue.complete");
+const FailStep kRenewAllStep("queue.renew_all");
 const FailStep kFinishStep("queue.finish");
 const FailStep kMoveStep("queue.move");
 const FailStep kRedriveStep("queue.redrive");
@@ -82,6 +83,7 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
   record.message.id = id;
   record.message.text = request.text;
   record.message.group = request.group;
+  record.turns = request.turns;
   record.message.inserted = now;
   record.message.expires = request.time_to_live ? bounded_sum(now, *request.time_to_live) : kNeverExpires;
   const auto expires = record.message.expires;
@@ -279,6 +281,23 @@ Task<Result<std::vector<bool>>> QueueService::erase_all(std::string account, std
     return gone;
   };
   co_return co_await change_queue(kCompleteStep, std::move(account), std::move(queue), erase_held);
+}
+
+Task<Result<std::vector<bool>>> QueueService::renew_all(std::string account, std::string queue,
+                                                        std::vector<LeaseKey> holders, Duration visibility) {
+  const auto renew_held = [&](QueueRows& rows) -> Result<std::vector<bool>> {
+    std::vector<bool> held(holders.size(), false);
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+      auto found = find_held(rows, holders[i]);
+      if (found.failed_with(ErrorCode::kLeaseLost)) continue;
+      auto message = TRY(std::move(found));
+      message.record.offered = false;
+      TRY(rows.rewrite(message, rows.now() + visibility));
+      held[i] = true;
+    }
+    return held;
+  };
+  co_return co_await change_queue(kRenewAllStep, std::move(account), std::move(queue), renew_held);
 }
 
 Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vector<FollowUp> follow_ups) {

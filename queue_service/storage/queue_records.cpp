@@ -11,6 +11,7 @@ constexpr std::uint8_t kGrouped = 4;
 constexpr std::uint8_t kHasReceipt = 8;
 constexpr std::uint8_t kListed = 16;
 constexpr std::uint8_t kHasOriginal = 32;
+constexpr std::uint8_t kTurns = 64;
 
 /// The fields after the version and the flags.
 template <class Io, class Record>
@@ -26,6 +27,7 @@ void message_fields(Io& io, Record& record) {
   io.list(record.deliveries, [&](auto& time) { io.time(time); });
   for (auto* text : {&message.group, &message.text, &message.annotation}) io.string(*text);
   if (message.original) io.string(*message.original);
+  if (record.turns) io.u8(record.turn);
 }
 
 bool is_message_version(std::uint8_t version) {
@@ -42,7 +44,8 @@ std::string encode(const MessageRecord& record) {
   RecordWriter io(bytes);
   io.u8(kMessageVersion);
   io.u8((record.leased ? kLeased : 0) | (record.offered ? kOffered : 0) | (record.grouped ? kGrouped : 0) |
-        (record.receipt ? kHasReceipt : 0) | (record.listed ? kListed : 0) | (message.original ? kHasOriginal : 0));
+        (record.receipt ? kHasReceipt : 0) | (record.listed ? kListed : 0) | (message.original ? kHasOriginal : 0) |
+        (record.turns ? kTurns : 0));
   message_fields(io, record);
   return bytes;
 }
@@ -65,6 +68,7 @@ Result<MessageRecord> decode_message(std::string_view bytes) {
   record.offered = (flags & kOffered) != 0;
   record.grouped = (flags & kGrouped) != 0;
   record.listed = (flags & kListed) != 0 || version == kMessageVersionAllListed;
+  record.turns = (flags & kTurns) != 0;
   if ((flags & kHasReceipt) != 0) record.receipt.emplace();
   if ((flags & kHasOriginal) != 0) record.message.original.emplace();
   message_fields(io, record);

@@ -49,6 +49,13 @@ struct FiguresRecord {
   [[nodiscard]] std::uint64_t messages() const { return ready + timed() + waiting; }
 };
 
+/// The state of a message in the turns of its tenant. Stored; the numbers keep their meaning.
+enum class TurnState : std::uint8_t {
+  kNone = 0,
+  kHead = 1,     // it is ready, and the other messages of its tenant wait behind it
+  kRunning = 2,  // it is in flight, and counted among the running messages of its key
+};
+
 struct MessageRecord {
   Message message;  // next_visible is not stored here: the key has it
   /// The last delivery still holds it, and its epoch is a lease. Giving the message back or moving it ends that.
@@ -57,6 +64,10 @@ struct MessageRecord {
   bool offered = false;
   /// The message takes part in its group here; in a poison queue it only keeps the name of the group.
   bool grouped = false;
+  /// The message takes turns by `message.group`, which is not a group but a key. Kept by moves; in a poison queue there
+  /// are no turns.
+  bool turns = false;
+  TurnState turn = TurnState::kNone;
   /// It has a row by id (queue_keys.h).
   bool listed = false;
   std::uint64_t renewal = 0;  // the sequence number of the latest renewal of this lease
@@ -67,6 +78,12 @@ struct MessageRecord {
 };
 inline constexpr std::size_t kMaxDeliveriesKept = 16;
 
+/// Returns the name of the list in which the message would wait: that of its group, or another one for a key, because
+/// names of groups have no control characters.
+inline std::string list_of(const MessageRecord& record) {
+  return record.turns ? "\x01" + record.message.group : record.message.group;
+}
+
 struct IdRecord {
   Set set = Set::kReady;
   Place place;
@@ -76,6 +93,19 @@ struct IdRecord {
 struct GroupRecord {
   std::uint64_t waiting = 0;
   std::uint64_t front = 0;  // no waiting row has a lower sequence number
+};
+
+struct TurnKeyRecord {
+  std::uint64_t waiting = 0;  // messages
+  std::uint64_t front = 0;    // no waiting row has a lower sequence number
+  std::uint64_t running = 0;  // messages in flight that were taken under a limit
+  std::uint64_t turn = 0;     // the number of its turn; 0: it has none, because nothing waits or a limit is reached
+  Time next;                  // the next delivery is not before this time
+};
+
+struct TenantRecord {
+  std::uint64_t keys = 0;   // keys that have a turn
+  std::uint64_t front = 0;  // no turn has a lower number
 };
 
 struct IdempotencyRecord {
@@ -157,6 +187,17 @@ inline constexpr auto kIdRecord = record_format<IdRecord>(kRecordVersion, "id", 
 
 inline constexpr auto kGroupRecord = record_format<GroupRecord>(kRecordVersion, "group", [](auto& io, auto& record) {
   io.varint(record.waiting);
+  io.varint(record.front);
+});
+
+inline constexpr auto kTurnKeyRecord =
+    record_format<TurnKeyRecord>(kRecordVersion, "turn key", [](auto& io, auto& record) {
+      for (auto* n : {&record.waiting, &record.front, &record.running, &record.turn}) io.varint(*n);
+      io.time(record.next);
+    });
+
+inline constexpr auto kTenantRecord = record_format<TenantRecord>(kRecordVersion, "tenant", [](auto& io, auto& record) {
+  io.varint(record.keys);
   io.varint(record.front);
 });
 

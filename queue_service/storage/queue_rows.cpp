@@ -139,12 +139,12 @@ Place QueueRows::next_place(std::optional<Time> visible_at) {
 
 void QueueRows::write_at(const MessageRecord& record, Set set, const Place& place) {
   if (record.listed) {
-    const auto& group = set == Set::kWaiting ? record.message.group : std::string();
+    const auto group = set == Set::kWaiting ? list_of(record) : std::string();
     txn_->put(queue_keys::by_id(generation_, record.message.id),
               kIdRecord.encode({set, place, group}, 19 + group.size()));
   }
   if (set == Set::kWaiting) {
-    txn_->put(queue_keys::waiting(generation_, record.message.group, place.sequence), encode(record));
+    txn_->put(queue_keys::waiting(generation_, list_of(record), place.sequence), encode(record));
     ++figures_.waiting;
     return;
   }
@@ -170,7 +170,7 @@ Place QueueRows::write(MessageRecord& record, std::optional<Time> visible_at) {
 
 void QueueRows::erase_row(const FoundMessage& found) {
   if (found.set == Set::kWaiting) {
-    txn_->erase(queue_keys::waiting(generation_, found.record.message.group, found.place.sequence));
+    txn_->erase(queue_keys::waiting(generation_, list_of(found.record), found.place.sequence));
     --figures_.waiting;
     return;
   }
@@ -181,9 +181,12 @@ void QueueRows::erase_row(const FoundMessage& found) {
 Result<Place> QueueRows::insert(MessageRecord record, std::optional<Time> visible_at) {
   ++figures_.put;
   figures_.new_expiry = std::min(figures_.new_expiry, record.message.expires);
-  record.grouped = !record.message.group.empty() && !is_poison_queue(queue_);
+  const bool is_poison = is_poison_queue(queue_);
+  record.grouped = !record.message.group.empty() && !is_poison && !record.turns;
+  record.turn = TurnState::kNone;
   // A message that was listed before it was moved here is known by its id alone.
-  record.listed = record.listed || is_poison_queue(queue_);
+  record.listed = record.listed || is_poison;
+  if (record.turns && !is_poison) return join_turns(std::move(record), visible_at);
   if (record.grouped) return join_group(std::move(record), visible_at);
   return write(record, visible_at);
 }
@@ -192,6 +195,7 @@ Result<Place> QueueRows::rewrite(const FoundMessage& old, std::optional<Time> vi
   erase_row(old);
   auto record = old.record;
   record.receipt.reset();
+  if (!record.leased) TRY(end_run(record));
   if (old.set != Set::kWaiting) return write(record, visible_at);
   // It still waits, in its old turn; a delay now counts from its new place.
   Place place = next_place(visible_at);
@@ -204,6 +208,7 @@ Result<Place> QueueRows::rewrite(const FoundMessage& old, std::optional<Time> vi
 Result<void> QueueRows::remove(const FoundMessage& found) {
   erase_row(found);
   if (found.record.listed) txn_->erase(queue_keys::by_id(generation_, found.record.message.id));
+  if (found.record.turns) return leave_turns(found);
   return found.record.grouped ? leave_group(found) : Result<void>{};
 }
 

@@ -2,6 +2,7 @@
 // its id row, its group and the figures stay consistent. It lives as long as the transaction's body. Call save() at the
 // end, and before another QueueRows of the same queue is opened.
 #pragma once
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ struct TakeRequest {
   bool lease = false;  // the holder will use id and epoch, not only the receipt
   /// The option of a spread queue, for its parts, which have no options of their own.
   std::optional<std::uint32_t> max_dequeue_count = {};
+  KeyLimits limits = {};
 };
 
 Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::string_view account,
@@ -130,6 +132,8 @@ class QueueRows {
   Result<void> raise_fronts(const Walk& walk, bool search);
   Result<void> drop_expired(const Walk& walk);
   Result<void> poison(std::vector<FoundMessage> failed);
+  /// Gives out a message that was removed from its set.
+  void deliver(MessageRecord record, const TakeRequest& request, Taken& taken);
   [[nodiscard]] bool is_poison(const MessageRecord& record, std::uint32_t max_dequeue_count) const;
   void erase_row(const FoundMessage& found);
   Place next_place(std::optional<Time> visible_at);
@@ -139,6 +143,30 @@ class QueueRows {
   void save_group(const std::string& group, const GroupRecord& record);
   Result<Place> join_group(MessageRecord record, std::optional<Time> visible_at);
   Result<void> leave_group(const FoundMessage& found);
+
+  // Turns (queue_turns.cpp). A tenant is in `tenants` while its head is gone and the next one has not been found.
+  Result<TurnKeyRecord> read_turn_key(const std::string& key) const;
+  void save_turn_key(const std::string& key, const TurnKeyRecord& record);
+  Result<std::optional<TenantRecord>> read_tenant(const std::string& tenant) const;
+  void save_tenant(const std::string& tenant, const TenantRecord& record);
+  Result<Place> join_turns(MessageRecord record, std::optional<Time> visible_at);
+  Place become_head(MessageRecord record, const TenantRecord& tenant);
+  Result<Place> wait_for_turn(MessageRecord record, TenantRecord tenant, TurnKeyRecord key, const Place& place,
+                              bool gets_turn);
+  void give_turn(const std::string& key, TurnKeyRecord& state, TenantRecord& tenant);
+  void end_turn(const std::string& key, TurnKeyRecord& state, TenantRecord& tenant);
+  Result<MessageRecord> take_waiting(const std::string& key, TurnKeyRecord& state);
+  Result<std::optional<MessageRecord>> next_in_turn(const std::string& tenant, TenantRecord& state,
+                                                    const KeyLimits& limits);
+  Result<void> promote(const std::string& tenant, TenantRecord state, const KeyLimits& limits);
+  Result<void> leave_turns(const FoundMessage& found);
+  Result<void> end_run(MessageRecord& record);
+  Result<void> begin_run(MessageRecord& record, const KeyLimits& limits);
+  /// Takes a visible message that takes turns, or lets it wait; then `taken.more` is set.
+  Result<void> take_turn(FoundMessage found, const TakeRequest& request, Taken& taken,
+                         std::deque<std::string>& tenants);
+  /// Takes further messages of these tenants in turn, and finds their next heads.
+  Result<void> go_on_in_turn(const TakeRequest& request, Taken& taken, std::deque<std::string> tenants);
 
   kv::Transaction* txn_;
   Effects* effects_;

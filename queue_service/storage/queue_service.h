@@ -144,6 +144,9 @@ class QueueService : public ::tidemark::shards::OperationLedgers, public kv::Acc
   Task<Result<void>> erase(LeaseKey holder);
   /// Deletes messages of one queue by lease, in one transaction. Returns for each whether it was held and is gone now.
   Task<Result<std::vector<bool>>> erase_all(std::string account, std::string queue, std::vector<LeaseKey> holders);
+  /// Renews leases of one queue, in one transaction. Returns for each whether it is still held.
+  Task<Result<std::vector<bool>>> renew_all(std::string account, std::string queue, std::vector<LeaseKey> holders,
+                                            Duration visibility);
   /// Deletes the message and puts the follow-ups, in one transaction; those for queues of other shards arrive a moment
   /// later, even after a crash.
   Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups);

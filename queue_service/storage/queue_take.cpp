@@ -96,6 +96,21 @@ Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
   return {};
 }
 
+void QueueRows::deliver(MessageRecord record, const TakeRequest& request, Taken& taken) {
+  if (!record.offered) ++record.message.dequeue_count;
+  ++record.message.epoch;
+  record.offered = request.offer;
+  record.leased = true;
+  record.listed = record.listed || request.lease;
+  record.renewal = 0;
+  record.receipt.reset();
+  if (record.deliveries.size() == kMaxDeliveriesKept) record.deliveries.erase(record.deliveries.begin());
+  record.deliveries.push_back(now_);
+  const auto place = write(record, now_ + request.visibility);
+  if (part_) record.message.part = queue_;
+  taken.messages.push_back({std::move(record.message), receipt_of(place)});
+}
+
 Result<Taken> QueueRows::take(const TakeRequest& request) {
   Taken taken;
   if (options_.paused) return taken;
@@ -103,29 +118,23 @@ Result<Taken> QueueRows::take(const TakeRequest& request) {
   TRY(raise_fronts(walked, false));
   TRY(drop_expired(walked));
   std::vector<FoundMessage> failed;
+  std::deque<std::string> tenants;
   const auto max_dequeue_count = request.max_dequeue_count.value_or(options_.max_dequeue_count);
   for (auto& found : walked.visible) {
     if (is_poison(found.record, max_dequeue_count)) {
       failed.push_back(std::move(found));
       continue;
     }
-    auto& record = found.record;
-    auto& message = record.message;
-    if (!record.offered) ++message.dequeue_count;
-    ++message.epoch;
-    record.offered = request.offer;
-    record.leased = true;
-    record.listed = record.listed || request.lease;
-    record.renewal = 0;
-    if (record.deliveries.size() == kMaxDeliveriesKept) record.deliveries.erase(record.deliveries.begin());
-    record.deliveries.push_back(now_);
-    const auto place = TRY(rewrite(found, now_ + request.visibility));
-    message.next_visible = place.visible_at;
-    if (part_) message.part = queue_;
-    taken.messages.push_back({std::move(message), receipt_of(place)});
+    if (found.record.turns && !is_poison_queue(queue_)) {
+      TRY(take_turn(std::move(found), request, taken, tenants));
+      continue;
+    }
+    erase_row(found);
+    deliver(std::move(found.record), request, taken);
   }
+  TRY(go_on_in_turn(request, taken, std::move(tenants)));
   figures_.taken += taken.messages.size();
-  taken.more = walked.bounded || !walked.expired.empty() || !failed.empty();
+  taken.more = taken.more || walked.bounded || !walked.expired.empty() || !failed.empty();
   TRY(poison(std::move(failed)));
   return taken;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMaxQueueFiguresPerPage = 1000;
 constexpr std::uint32_t kQueuesPerSlice = 8;
-constexpr std::size_t kMaxCompletions = 100;
+constexpr std::size_t kMaxLeases = 100;
 
 /// Limits the values to the bounds of the protocol.
 PutRequest bounded(PutRequest message) {
@@ -40,7 +40,8 @@ Task<Result<Placed>> put(QueueService& service, calls::Put call) {
 Task<Result<std::vector<TakenMessage>>> receive(QueueService& service, calls::Receive call) {
   TakeRequest request;
   request.visibility = std::clamp(call.visibility, Duration(std::chrono::milliseconds(1)), kMaxVisibility);
-  request.count = std::clamp(call.count, 1U, kMaxMessagesPerGet);
+  request.count = std::clamp(call.count, 1U, kMaxMessagesPerReceive);
+  request.limits = call.limits;
   request.lease = true;
   WaitRequest wait;
   wait.span = std::clamp(call.wait, Duration::zero(), kMaxReceiveWait);
@@ -83,12 +84,25 @@ calls::Arrive::Reply outcomes_of(Arrived arrived) {
   return outcomes;
 }
 
-Task<Result<std::vector<bool>>> complete_all(QueueService& service, calls::CompleteAll call) {
+namespace {
+
+bool are_leases(const std::vector<LeaseKey>& keys) {
   // Epoch 0 would stand for a pop receipt.
-  const bool leased =
-      std::all_of(call.leases.begin(), call.leases.end(), [](const auto& key) { return key.epoch != 0; });
-  if (!leased || call.leases.size() > kMaxCompletions) co_return fail(ErrorCode::kInvalidInput);
+  return keys.size() <= kMaxLeases && std::ranges::none_of(keys, [](const auto& key) { return key.epoch == 0; });
+}
+
+}  // namespace
+
+Task<Result<std::vector<bool>>> complete_all(QueueService& service, calls::CompleteAll call) {
+  if (!are_leases(call.leases)) co_return fail(ErrorCode::kInvalidInput);
   co_return co_await service.erase_all(std::move(call.account), std::move(call.queue), std::move(call.leases));
+}
+
+Task<Result<std::vector<bool>>> renew_all(QueueService& service, calls::RenewAll call) {
+  if (!are_leases(call.leases)) co_return fail(ErrorCode::kInvalidInput);
+  const auto visibility = std::clamp(call.visibility, Duration(std::chrono::milliseconds(1)), kMaxVisibility);
+  co_return co_await service.renew_all(std::move(call.account), std::move(call.queue), std::move(call.leases),
+                                       visibility);
 }
 
 Task<Result<std::vector<Placed>>> finish(QueueService& service, calls::Finish call) {

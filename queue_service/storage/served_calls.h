@@ -16,6 +16,7 @@ Result<void> cancel_wait_here(QueueService& service, const calls::CancelWaitHere
 Task<Result<Arrived>> arrive(QueueService& service, calls::Arrive call);
 calls::Arrive::Reply outcomes_of(Arrived arrived);
 Task<Result<std::vector<bool>>> complete_all(QueueService& service, calls::CompleteAll call);
+Task<Result<std::vector<bool>>> renew_all(QueueService& service, calls::RenewAll call);
 Task<Result<std::vector<Placed>>> finish(QueueService& service, calls::Finish call);
 Result<MessagePage> list(QueueService& service, const calls::ListMessages& call);
 Task<Result<QueueFiguresPage>> all_figures(QueueService& service, calls::AllFigures call);
@@ -57,6 +58,7 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::Release, &QueueService::release>,
     rpc::By<calls::Complete, &QueueService::erase>,
     rpc::By<calls::CompleteAll, &handlers::complete_all>,
+    rpc::By<calls::RenewAll, &handlers::renew_all>,
     rpc::By<calls::Finish, &handlers::finish>,
     rpc::By<calls::Move, &QueueService::move>,
     rpc::By<calls::Arrive, &handlers::arrive, &handlers::outcomes_of>,

@@ -5,6 +5,7 @@
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
 #include "common/protocol/protocol_errors.h"
+#include "table_store/model/user_operations.h"
 #include "table_store/odata/etag.h"
 
 namespace tidemark::table_store {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "x-ms-tidemark-";
 constexpr std::size_t kMaxOperationId = 256;
-// Keeps operations of users apart from those of Tidemark's own jobs, which a user must not be able to close.
-constexpr std::string_view kUserOperation = "user:";
 
 /// These answers show no fields, so the message names the header.
 Error naming(Error error, std::string_view header) {

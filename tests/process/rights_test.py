@@ -23,9 +23,16 @@ from sas import account_sas  # noqa: E402
 from stack import Stack, StackTest, clean_environment, program, wait_until  # noqa: E402
 
 ROLES = ["none", "viewer", "operator", "admin"]
-TOKENS = {role: f"the-token-of-the-{role}" for role in ROLES[1:]}
+TOKENS = {role: f"the-token-of-the-{role}" for role in [*ROLES[1:], "worker"]}
 JSON = {"Content-Type": "application/json"}
 METHODS = ("get", "put", "post", "delete", "patch")
+
+
+def includes(role, needed):
+    """The role worker stands beside the others."""
+    if needed == "worker":
+        return role in ("worker", "operator", "admin")
+    return needed == "none" if role == "worker" else ROLES.index(role) >= ROLES.index(needed)
 
 
 def bearer(token):
@@ -119,7 +126,7 @@ class RightsTest(StackTest):
                 with self.subTest(operation=f"{method} {template}", role=role):
                     status, answered, answer = self.send(method, path, headers, body)
                     if role in TOKENS:
-                        wanted = ROLES.index(role) >= ROLES.index(needed)
+                        wanted = includes(role, needed)
                     else:
                         wanted = needed == "none" or template == "/metrics"  # which is open on loopback
                     if wanted:

@@ -45,6 +45,14 @@ TEST(Roles, IncludeThoseBefore) {
   EXPECT_EQ(role_from_name("admin"), Role::kAdmin);
 }
 
+TEST(Roles, WorkerStandsBesideTheOthers) {
+  for (const auto role : {Role::kWorker, Role::kOperator, Role::kAdmin}) EXPECT_TRUE(includes(role, Role::kWorker));
+  for (const auto role : {Role::kNone, Role::kViewer}) EXPECT_FALSE(includes(role, Role::kWorker));
+  EXPECT_TRUE(includes(Role::kWorker, Role::kNone));
+  for (const auto role : {Role::kViewer, Role::kOperator, Role::kAdmin}) EXPECT_FALSE(includes(Role::kWorker, role));
+  EXPECT_EQ(role_from_name("worker"), Role::kWorker);
+}
+
 TEST(TokensFile, TakesDigestsAndPlainTokens) {
   const auto digest = hex_encode(sha256("another-secret-of-many"));
   const auto tokens = parse_tokens(file_of(entry("ann", "operator", kSecret) + R"(,{"name":"b@example.org","role":)" +

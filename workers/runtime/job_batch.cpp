@@ -19,6 +19,7 @@ bool is_plain(const jobs::JobSpec& spec) {
   plain.idempotency_key = spec.idempotency_key;
   plain.priority = spec.priority;
   plain.queue = spec.queue;
+  plain.key = spec.key;
   plain.retry_base_ms = spec.retry_base_ms;
   plain.retry_cap_ms = spec.retry_cap_ms;
   plain.trace = spec.trace;

@@ -316,16 +316,17 @@ Task<Result<std::optional<RunEnd>>> JobRunner::meet(Run& run, std::string queue)
 }
 
 Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
-  const auto met = co_await meet(run, std::string(jobs::name_of_queue(run.queue)));
+  const auto met = co_await meet(run, jobs::name_of_queue(run.queue));
   if (met && *met) co_return **met;
   co_return co_await release(run, std::min(delay, kLongestDelay), false);
 }
 
 std::string JobRunner::queue_for(const Run& run) const {
   const auto at = jobs::name_of_queue(run.queue);
+  if (std::holds_alternative<jobs::OwnSpec>(run.spec->work)) return jobs::name_of_queue(jobs::queue_of(*run.spec));
   auto wanted = run.spec->queue;
   if (wanted.empty() && at == jobs::kDefaultQueue) wanted = gate_.queue_of_kind(run.kind);
-  return wanted.empty() ? std::string(at) : wanted;
+  return wanted.empty() ? at : wanted;
 }
 
 Task<RunEnd> JobRunner::pass_on(Run& run, std::string queue) {

@@ -2,8 +2,10 @@
 
 #include "jobs/audit/audit_store.h"
 #include "jobs/kinds/reach.h"
+#include "jobs/store/cancel_notices.h"
 #include "jobs/store/groups.h"
 #include "jobs/store/rows.h"
+#include "jobs/work/claim_notes.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -11,6 +13,8 @@ namespace {
 using table_store::Entity;
 
 constexpr Duration kDeadWorkersShown = std::chrono::hours(24);
+// Longer than any claim is repeated, or any stream of events waits for a notice.
+constexpr Duration kNotesKept = std::chrono::hours(1);
 
 table_store::QueryRequest before(std::string_view partition, const std::string& property, Time time) {
   return rows_of(partition, property + " lt datetime'" + to_iso8601(time) + "'");
@@ -38,6 +42,9 @@ Task<Result<Collected>> Collector::collect(Time now) {
   Groups groups(tables_, clock_);
   out.groups = CO_TRY(co_await groups.collect(limit));
   out.workers = CO_TRY(co_await sweep(Rows::kWorkers, now, before("workers", "HeartbeatAt", now - kDeadWorkersShown)));
+  for (const auto partition : {kCancelPartition, kClaimPartition}) {
+    CO_TRY(co_await sweep(Rows::kNotes, now, before(partition, "Timestamp", now - kNotesKept)));
+  }
   out.audit_entries = CO_TRY(co_await collect_audit(tables_, now - audit_retention_));
   co_return out;
 }
@@ -56,7 +63,7 @@ Task<Result<std::uint64_t>> Collector::sweep(Rows rows, Time now, table_store::Q
 }
 
 Task<Result<bool>> Collector::removable(Rows rows, Time now, Entity entity) {
-  if (rows == Rows::kWorkers) co_return true;
+  if (rows == Rows::kWorkers || rows == Rows::kNotes) co_return true;
   if (rows == Rows::kKeys) {
     const auto* id = property<std::string>(entity, "JobId");
     if (id == nullptr) co_return false;

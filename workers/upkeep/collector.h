@@ -30,7 +30,7 @@ class Collector {
   Task<Result<Collected>> collect(Time now);
 
  private:
-  enum class Rows : std::uint8_t { kJobs, kKeys, kWorkers };
+  enum class Rows : std::uint8_t { kJobs, kKeys, kWorkers, kNotes };
   Task<Result<std::uint64_t>> sweep(Rows rows, Time now, table_store::QueryRequest request);
   Task<Result<bool>> removable(Rows rows, Time now, table_store::Entity entity);
   Task<Result<bool>> has_group(JobRecord record);

@@ -1,23 +1,23 @@
-#include "workers/runtime/message_story.h"
+#include "jobs/delivery/message_story.h"
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
 #include "jobs/store/fields.h"
 
-namespace tidemark::workers {
+namespace tidemark::jobs {
 namespace {
 using nlohmann::json;
 
 // clang-format off
 constexpr std::tuple kFields{
-    jobs::Field{"jobId", &MessageStory::job_id},
-    jobs::Field{"stalls", &MessageStory::stalls, jobs::kSparse},
-    jobs::Field{"advanced", &MessageStory::advanced, jobs::kSparse},
-    jobs::Field{"effects", &MessageStory::effects, jobs::kSparse},
-    jobs::Field{"redrives", &MessageStory::redrives, jobs::kSparse},
-    jobs::Field{"editedEpoch", &MessageStory::edited_epoch, jobs::kSparse},
-    jobs::Field{"refused", &MessageStory::refused, jobs::kSparse},
-    jobs::Field{"givingUp", &MessageStory::giving_up, jobs::kSparse}};
+    Field{"jobId", &MessageStory::job_id},
+    Field{"stalls", &MessageStory::stalls, kSparse},
+    Field{"advanced", &MessageStory::advanced, kSparse},
+    Field{"effects", &MessageStory::effects, kSparse},
+    Field{"redrives", &MessageStory::redrives, kSparse},
+    Field{"editedEpoch", &MessageStory::edited_epoch, kSparse},
+    Field{"refused", &MessageStory::refused, kSparse},
+    Field{"givingUp", &MessageStory::giving_up, kSparse}};
 // clang-format on
 
 constexpr std::size_t kMaxUnreadableBytes = 8000;
@@ -34,15 +34,15 @@ MessageStory parse_story(std::string_view annotation) {
   MessageStory story;
   auto parsed = json_or_discarded(annotation);
   if (!parsed.is_object()) return story;
-  jobs::read_members(parsed, story, kFields);
+  read_members(parsed, story, kFields);
   if (auto point = parsed.find("checkpoint"); point != parsed.end() && point->is_object()) story.checkpoint = *point;
-  if (auto list = parsed.find("attempts"); list != parsed.end()) story.attempts = jobs::attempts_from_json(*list);
+  if (auto list = parsed.find("attempts"); list != parsed.end()) story.attempts = attempts_from_json(*list);
   return story;
 }
 
 std::string story_text(const MessageStory& story) {
-  json out = {{"attempts", jobs::kept_json(story.attempts)}};
-  jobs::add_members(out, story, kFields);
+  json out = {{"attempts", kept_json(story.attempts)}};
+  add_members(out, story, kFields);
   if (story.checkpoint.is_object()) out["checkpoint"] = story.checkpoint;
   return out.dump(-1, ' ', false, json::error_handler_t::ignore);
 }
@@ -52,26 +52,26 @@ std::uint32_t attempts_in_vain(const MessageStory& story, std::uint32_t dequeue_
   return dequeue_count > story.advanced ? dequeue_count - story.advanced : 1;
 }
 
-std::string giving_up_annotation(const jobs::PoisonRecord& record) {
-  auto out = json::parse(jobs::poison_annotation(record));
+std::string giving_up_annotation(const PoisonRecord& record) {
+  auto out = json::parse(poison_annotation(record));
   out["givingUp"] = true;
   return out.dump(-1, ' ', false, json::error_handler_t::ignore);
 }
 
-std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
+std::string job_id_of(const queue_service::Message& message, const Result<JobMessage>& parsed,
                       const MessageStory& story) {
   if (parsed && !parsed->job_id.empty()) return parsed->job_id;
-  if (jobs::is_job_id(story.job_id)) return story.job_id;
-  auto named = parsed ? std::string() : jobs::job_id_in(message.text);
-  return named.empty() ? jobs::job_id_of_message(message.inserted, message.id) : named;
+  if (is_job_id(story.job_id)) return story.job_id;
+  auto named = parsed ? std::string() : job_id_in(message.text);
+  return named.empty() ? job_id_of_message(message.inserted, message.id) : named;
 }
 
-jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,
-                           const std::optional<jobs::JobSpec>& spec, std::string worker, std::string text) {
-  jobs::Delivery delivery;
+Delivery delivery_of(const queue_service::Message& message, std::string job_id, const std::optional<JobSpec>& spec,
+                     std::string worker, std::string text) {
+  Delivery delivery;
   delivery.job_id = std::move(job_id);
-  delivery.kind = spec ? std::string(jobs::kind_name(*spec)) : "unknown";
-  if (text.empty()) text = spec ? jobs::canonical_text(*spec) : shown(message.text);
+  delivery.kind = spec ? std::string(kind_name(*spec)) : "unknown";
+  if (text.empty()) text = spec ? canonical_text(*spec) : shown(message.text);
   delivery.spec = std::move(text);
   delivery.message_id = message.id;
   delivery.message_inserted = message.inserted;
@@ -82,9 +82,9 @@ jobs::Delivery delivery_of(const queue_service::Message& message, std::string jo
   return delivery;
 }
 
-jobs::Attempt attempt_of(const queue_service::Message& message, std::string worker, Time started, Time now,
-                         std::string outcome) {
-  jobs::Attempt attempt;
+Attempt attempt_of(const queue_service::Message& message, std::string worker, Time started, Time now,
+                   std::string outcome) {
+  Attempt attempt;
   attempt.number = message.dequeue_count;
   attempt.worker = std::move(worker);
   attempt.started_at = started;
@@ -93,4 +93,4 @@ jobs::Attempt attempt_of(const queue_service::Message& message, std::string work
   return attempt;
 }
 
-}  // namespace tidemark::workers
+}  // namespace tidemark::jobs

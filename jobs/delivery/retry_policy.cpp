@@ -1,4 +1,4 @@
-#include "workers/runtime/retry_policy.h"
+#include "jobs/delivery/retry_policy.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,14 +6,14 @@
 
 #include "jobs/spec/names.h"
 
-namespace tidemark::workers {
+namespace tidemark::jobs {
 namespace {
 
-constexpr jobs::Names<ErrorClass, 5> kClasses{{{ErrorClass::kTransient, "transient"},
-                                               {ErrorClass::kThrottled, "throttled"},
-                                               {ErrorClass::kConflict, "conflict"},
-                                               {ErrorClass::kPermanent, "permanent"},
-                                               {ErrorClass::kNotOurs, "superseded"}}};
+constexpr Names<ErrorClass, 5> kClasses{{{ErrorClass::kTransient, "transient"},
+                                         {ErrorClass::kThrottled, "throttled"},
+                                         {ErrorClass::kConflict, "conflict"},
+                                         {ErrorClass::kPermanent, "permanent"},
+                                         {ErrorClass::kNotOurs, "superseded"}}};
 
 /// The server's hint, if it gave one.
 std::optional<Duration> retry_after(const Error& error) {
@@ -54,7 +54,7 @@ ErrorClass classify(ErrorCode code) {
   }
 }
 
-std::string_view class_name(ErrorClass error_class) { return jobs::name_in(kClasses, error_class); }
+std::string_view class_name(ErrorClass error_class) { return name_in(kClasses, error_class); }
 
 bool counts_as_attempt(ErrorCode code) {
   switch (code) {
@@ -90,4 +90,4 @@ Decision RetryPolicy::decide(const Error& error, std::uint32_t attempt, std::uin
   return {Treatment::kRetry, backoff(attempt, random), true};
 }
 
-}  // namespace tidemark::workers
+}  // namespace tidemark::jobs

@@ -1,0 +1,202 @@
+// Work of users' own kinds (jobs/work): claims, signs of life and ends, on stores in memory.
+#include <gmock/gmock.h>
+
+#include "jobs/work/claim_notes.h"
+#include "jobs/work/own_kind_store.h"
+#include "jobs/work/work.h"
+#include "workers_fixture.h"
+
+namespace tidemark::workers {
+namespace {
+
+using jobs::BeatAnswer;
+using jobs::ClaimedJob;
+using jobs::EndKind;
+using jobs::JobState;
+using jobs::WorkEnd;
+
+constexpr const char* kResizeQueue = "tidemark-work-resize-v1";
+
+class OwnKindsWork : public WorkersFixture {
+ protected:
+  OwnKindsWork() {
+    jobs::OwnKind kind;
+    kind.name = "resize";
+    kind.lease_seconds = 30;
+    kinds_.push_back(kind);
+  }
+  jobs::JobRecord submit_own(const std::string& members = "") {
+    auto spec = jobs::parse_job_spec(R"({"kind":"resize","retryCapMs":1)" + members + "}", kinds_);
+    EXPECT_TRUE(spec) << spec.error().message;
+    auto submitted = run(jobs_.submit(*spec));
+    EXPECT_TRUE(submitted) << submitted.error().message;
+    return submitted->job;
+  }
+  std::vector<ClaimedJob> claim(std::uint32_t count = 100, Duration lease = std::chrono::seconds(30)) {
+    auto messages = run(queues_.receive_some(kResizeQueue, lease, count));
+    EXPECT_TRUE(messages);
+    if (!messages || messages->empty()) return {};
+    std::vector<jobs::TakenMessage> taken;
+    for (auto& message : *messages) taken.push_back({std::move(message), "mine"});
+    std::vector<ClaimedJob> out;
+    for (auto& job : run(work_.claim(kResizeQueue, std::move(taken)))) {
+      if (job) out.push_back(std::move(*job));
+    }
+    return out;
+  }
+  static WorkEnd end_of(const ClaimedJob& job, EndKind kind = EndKind::kResult) {
+    WorkEnd end;
+    end.id = job.record.id;
+    end.epoch = job.record.epoch;
+    end.kind = kind;
+    end.result = kind == EndKind::kResult ? "{\"n\":1}" : "";
+    end.message = "no luck";
+    return end;
+  }
+  Result<jobs::JobRecord> end(const WorkEnd& end) { return std::move(run(work_.end({end})).front()); }
+
+  jobs::OwnKinds kinds_;
+  jobs::Work work_{{jobs_, queues_, tables_, *clock_, *random_}};
+};
+
+TEST_F(OwnKindsWork, ManyAreClaimedAndEndedTogether) {
+  for (int i = 0; i < 30; ++i) submit_own();
+  int calls = 0;
+  table_link_.before = [&](std::string) -> Task<Result<void>> {
+    ++calls;
+    co_return Result<void>{};
+  };
+  const auto claimed = claim();
+  ASSERT_EQ(claimed.size(), 30U);
+  EXPECT_EQ(calls, 2) << "one reads the records, one writes them";
+  std::vector<WorkEnd> ends;
+  for (const auto& job : claimed) ends.push_back(end_of(job));
+  calls = 0;
+  for (const auto& outcome : run(work_.end(ends))) EXPECT_TRUE(outcome && outcome->state == JobState::kSucceeded);
+  EXPECT_EQ(calls, 2);
+  table_link_.before = nullptr;
+  EXPECT_EQ(messages(kResizeQueue), 0U);
+  EXPECT_EQ(record(claimed[7].record.id).result, "{\"n\":1}");
+}
+
+TEST_F(OwnKindsWork, ABuiltInWorkerPassesOnWhatIsNotForIt) {
+  ASSERT_TRUE(run(queues_.put("tidemark-jobs", R"({"kind":"resize","version":1,"input":5})", Duration::zero())));
+  EXPECT_EQ(work_next().end, RunEnd::kRetried);
+  const auto claimed = claim();
+  ASSERT_EQ(claimed.size(), 1U);
+  EXPECT_EQ(claimed[0].record.attempts, 1U);
+  EXPECT_TRUE(end(end_of(claimed[0])));
+}
+
+TEST_F(OwnKindsWork, AnEarlierEpochChangesNothing) {
+  submit_own();
+  const auto first = claim(1, std::chrono::milliseconds(1));
+  ASSERT_EQ(first.size(), 1U);
+  std::vector<ClaimedJob> second;
+  while (second.empty()) second = claim(1);
+  EXPECT_EQ(second[0].record.epoch, 2U);
+  for (const auto kind : {EndKind::kResult, EndKind::kError, EndKind::kRelease}) {
+    EXPECT_TRUE(end(end_of(first[0], kind)).failed_with(ErrorCode::kFenced));
+  }
+  const auto beats =
+      run(work_.beat({{.id = first[0].record.id, .epoch = 1, .done = 5, .total = {}, .phase = {}, .checkpoint = "1"},
+                      {.id = first[0].record.id, .epoch = 2, .done = 2, .total = {}, .phase = {}, .checkpoint = "2"}},
+                     kinds_));
+  ASSERT_TRUE(beats);
+  EXPECT_EQ(*beats, (std::vector{BeatAnswer::kLost, BeatAnswer::kHeld}));
+  EXPECT_EQ(record(first[0].record.id).checkpoint, "2");
+  EXPECT_TRUE(end(end_of(second[0])));
+  EXPECT_EQ(end(end_of(second[0], EndKind::kError))->state, JobState::kSucceeded) << "repeated";
+}
+
+TEST_F(OwnKindsWork, ARequestThatIsRepeatedGetsTheSameJobs) {
+  submit_own();
+  submit_own();
+  const auto claimed = claim();
+  jobs::ClaimNotes notes(tables_);
+  const auto row = jobs::claim_row("mine", "r1");
+  jobs::ClaimNote note{row, {}};
+  for (const auto& job : claimed) note.jobs.emplace_back(job.record.id, job.record.epoch);
+  ASSERT_TRUE(run(notes.put({note})));
+  ASSERT_TRUE(end(end_of(claimed[0])));
+  const auto found = run(notes.find(row));
+  ASSERT_TRUE(found && *found);
+  const auto again = run(work_.claimed_before((*found)->jobs, kinds_));
+  ASSERT_TRUE(again);
+  ASSERT_EQ(again->size(), 1U);
+  EXPECT_EQ(again->front().record.id, claimed[1].record.id);
+  EXPECT_FALSE(*run(notes.find(jobs::claim_row("mine", "r2"))));
+}
+
+TEST_F(OwnKindsWork, DeclarationsAreStored) {
+  jobs::OwnKindStore store(tables_);
+  auto kind = kinds_[0];
+  kind.per_key = jobs::PerKey{2, 10};
+  EXPECT_TRUE(run(store.put(kind))->created);
+  EXPECT_FALSE(run(store.put(kind))->created);
+  EXPECT_EQ(*run(store.all()), jobs::OwnKinds{kind});
+  EXPECT_TRUE(*run(store.remove("resize")));
+  EXPECT_FALSE(*run(store.remove("resize")));
+  EXPECT_TRUE(run(store.all())->empty());
+}
+
+/// One request or answer is lost at each place in turn, and the worker repeats what got no answer.
+TEST_F(OwnKindsWork, NothingThatIsLostEndsAJobTwiceOrStrandsIt) {
+  for (const auto kind : {EndKind::kResult, EndKind::kError, EndKind::kRelease}) {
+    for (const bool answers : {false, true}) {
+      for (int at = 1;; ++at) {
+        ASSERT_LT(at, 60);
+        const auto job = submit_own(R"(,"maxAttempts":2,"then":{"kind":"resize","version":2})");
+        int calls = 0;
+        for (auto* link : {&table_link_, &queue_link_}) {
+          const auto lost = [&calls, at] { return ++calls == at; };
+          if (answers) link->lose_reply = lost;
+          if (!answers) {
+            link->before = [lost](std::string) -> Task<Result<void>> {
+              if (lost()) co_return fail(ErrorCode::kUnavailable);
+              co_return Result<void>{};
+            };
+          }
+        }
+        int rounds = 0;
+        for (auto state = JobState::kQueued; !jobs::is_terminal(state); ++rounds) {
+          ASSERT_LT(rounds, 500) << "the job is stranded";
+          auto messages = run(queues_.receive_some(kResizeQueue, std::chrono::milliseconds(5), 1));
+          if (!messages || messages->empty()) {
+            state = record(job.id).state;
+            continue;
+          }
+          std::vector<jobs::TakenMessage> taken;
+          taken.push_back({std::move(messages->front()), "mine"});
+          const auto claimed = std::move(run(work_.claim(kResizeQueue, std::move(taken))).front());
+          if (claimed) {
+            const auto how = rounds < 2 ? kind : EndKind::kResult;
+            for (int tries = 0; tries < 5; ++tries) {
+              const auto ended = end(end_of(*claimed, how));
+              if (ended || http_status_of(ended.error().code) < 500) break;
+            }
+          }
+          for (auto* link : {&table_link_, &queue_link_}) link->before = nullptr;
+          state = record(job.id).state;
+          for (auto* link : {&table_link_, &queue_link_}) link->lose_reply = nullptr;
+        }
+        for (auto* link : {&table_link_, &queue_link_}) link->before = nullptr, link->lose_reply = nullptr;
+        // What is left of the message goes with the next claim.
+        for (int i = 0; i < 300 && messages(kResizeQueue) > 0; ++i) claim(1, std::chrono::milliseconds(5));
+        EXPECT_EQ(messages(kResizeQueue), 0U) << static_cast<int>(kind) << " " << answers << " " << at;
+        const auto ended = record(job.id);
+        const auto succeeded = std::ranges::count(ended.history, std::string("succeeded"), &jobs::Attempt::outcome);
+        EXPECT_EQ(succeeded, ended.state == JobState::kSucceeded ? 1 : 0);
+        if (ended.state == JobState::kSucceeded) {
+          EXPECT_EQ(messages("tidemark-work-resize-v2"), 1U) << "one job follows";
+          ASSERT_TRUE(run(queues_.clear("tidemark-work-resize-v2")));
+        }
+        ASSERT_FALSE(HasFailure()) << "kind " << static_cast<int>(kind) << (answers ? " answer " : " request ") << at;
+        if (calls < at) break;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::workers
