@@ -16,7 +16,7 @@ from command_line import StackCase  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from stack import StackTest, wait_until  # noqa: E402
 
-WORKER = ("--lease-s", "1", "--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "200")
+WORKER = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "200")
 
 
 def money(cents):
@@ -100,7 +100,7 @@ class BankTest(StackTest):
 
     def transfer(self, choice):
         payer, receiver = choice.sample(range(self.ACCOUNTS), 2)
-        cents = choice.randint(1, 80)
+        cents = choice.randint(1, 150)
         return {"kind": "transaction", "maxAttempts": 100, "idempotencyKey": f"{choice.getrandbits(64):016x}",
                 "guards": [{"as": "p", **self.account(payer), "where": f"Cents ge {cents}L"}],
                 "steps": [{"merge": {"of": "p", "add": {"Cents": -cents}}},

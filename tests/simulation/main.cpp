@@ -152,11 +152,11 @@ void print_figures(const RunOutcome& figures) {
       "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu queries by lists, %llu "
       "operations of witnesses, %llu messages between "
       "shards, %llu in parts of the queue of jobs, %llu shards taken over, %llu commits of former owners refused, %llu "
-      "crashes\n",
+      "transfers, %llu crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
       shown(figures.by_lists), shown(figures.witnessed), shown(figures.carried), shown(figures.in_parts),
-      shown(figures.takeovers), shown(figures.refused), shown(figures.crashes));
+      shown(figures.takeovers), shown(figures.refused), shown(figures.transfers), shown(figures.crashes));
 }
 
 void print_blob_figures(const RunOutcome& figures) {
@@ -183,6 +183,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.in_parts += outcome.in_parts;
   total.takeovers += outcome.takeovers;
   total.refused += outcome.refused;
+  total.transfers += outcome.transfers;
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ PlannedTransfers make_transfers(std::uint64_t seed) {
     json steps = {{{"merge", {{"of", "p"}, {"add", {{"Cents", -cents}}}}}},
                   {{"message", {{"queue", "mail"}, {"text", "{job.id}"}}}},
                   {{"merge", std::move(receives)}},
-                  {{"insert", audit}}};
+                  {{dice.chance(5000) ? "insert" : "put", audit}}};
     if (dice.chance(5000)) std::swap(steps[1], steps[3]);
     json spec{
         {"kind", "transaction"}, {"guards", {std::move(guard)}}, {"steps", std::move(steps)}, {"maxAttempts", 100}};
