@@ -1,12 +1,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <iostream>
 #include <map>
 #include <set>
 
 #include "api/cli/commands.h"
+#include "api/cli/import_senders.h"
 #include "api/cli/numbers.h"
 #include "api/cli/package_index.h"
 #include "api/cli/table_http.h"
@@ -41,10 +41,11 @@ Result<void> keep_whole_numbers(json& entity) {
   return {};
 }
 
-// Gathers entities by partition and sends them in transactions of up to 100.
+/// Gathers entities by partition, and has them sent in transactions of up to 100.
 class Importer {
  public:
-  Importer(TableHttp& tables, std::string table) : tables_(tables), table_(std::move(table)) {}
+  Importer(TableHttp& tables, ImportSenders& senders, std::string table)
+      : tables_(tables), senders_(senders), table_(std::move(table)) {}
 
   Result<void> add(json entity) {
     if (!entity.is_object() || !entity.contains("PartitionKey") || !entity["PartitionKey"].is_string() ||
@@ -56,28 +57,26 @@ class Importer {
       return fail(kept.error().code, "entity " + std::to_string(read_ + 1) + ": " + kept.error().message);
     }
     ++read_;
-    auto& group = groups_[entity["PartitionKey"].get<std::string>()];
-    const auto row = entity["RowKey"].get<std::string>();
-    const auto size = entity.dump(-1, ' ', false, json::error_handler_t::replace).size();
+    WrittenEntity written{entity["PartitionKey"].get<std::string>(), entity["RowKey"].get<std::string>(),
+                          entity.dump(-1, ' ', false, json::error_handler_t::replace)};
+    auto& group = groups_[written.partition_key];
     // A transaction may hold an entity only once, and its size is limited.
-    if (group.rows.contains(row) || group.entities.size() == kBatch || group.bytes + size > kBatchBytes) {
-      TRY(flush(group));
+    if (group.rows.contains(written.row_key) || group.entities.size() == kBatch ||
+        group.bytes + written.text.size() > kBatchBytes) {
+      TRY(flush(written.partition_key, group));
     }
-    group.rows.insert(row);
-    group.bytes += size;
-    group.entities.push_back(std::move(entity));
+    group.rows.insert(written.row_key);
+    group.bytes += written.text.size();
+    group.entities.push_back(std::move(written));
     ++waiting_;
-    if (waiting_ > kMaxOpenPartitions) return finish();
+    if (waiting_ > kMaxOpenPartitions) return flush_all();
     return {};
   }
   Result<void> finish() {
-    for (auto& [partition, group] : groups_) {
-      TRY(flush(group));
-    }
-    groups_.clear();
-    return {};
+    TRY(flush_all());
+    return senders_.finish();
   }
-  [[nodiscard]] std::size_t sent() const { return sent_; }
+  [[nodiscard]] std::size_t sent() const { return senders_.sent(); }
   /// The table is made before the first entities are sent, so an import that fails earlier leaves none.
   Result<void> ensure_table() {
     if (!made_) made_ = TRY(tables_.ensure_table(table_));
@@ -93,39 +92,30 @@ class Importer {
 
  private:
   struct Group {
-    std::vector<json> entities;
+    std::vector<WrittenEntity> entities;
     std::set<std::string> rows;
     std::size_t bytes = 0;
   };
-  Result<void> flush(Group& group) {
-    if (group.entities.empty()) return {};
-    TRY(ensure_table());
-    if (auto sent = tables_.upsert(table_, group.entities); !sent) return fail(told_of(sent.error(), group));
-    sent_ += group.entities.size();
-    waiting_ -= group.entities.size();
-    group = Group();
-    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K" << counted(sent_, "entity") << std::flush;
+  Result<void> flush_all() {
+    for (auto& [partition, group] : groups_) TRY(flush(partition, group));
+    groups_.clear();
     return {};
   }
-  /// The service names the entity by its place in the transaction: "CODE: 3:why".
-  [[nodiscard]] Error told_of(Error error, const Group& group) const {
-    const auto colon = error.message.find(": ");
-    const auto place = colon == std::string::npos ? std::string() : error.message.substr(colon + 2);
-    std::size_t index = group.entities.size();
-    std::from_chars(place.data(), place.data() + place.size(), index);
-    if (index < group.entities.size()) {
-      const auto& entity = group.entities[index];
-      error.message += " (PartitionKey " + entity["PartitionKey"].dump() + ", RowKey " + entity["RowKey"].dump() + ")";
-    }
-    error.message += " " + counted(sent_, "entity") + (sent_ == 1 ? " was" : " were") +
-                     " imported before; importing again does no harm.";
-    return error;
+  Result<void> flush(const std::string& partition, Group& group) {
+    if (group.entities.empty()) return {};
+    TRY(ensure_table());
+    waiting_ -= group.entities.size();
+    TRY(senders_.send(partition, std::move(group.entities)));
+    group = Group();
+    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K" << counted(sent(), "entity") << std::flush;
+    return {};
   }
   TableHttp& tables_;
+  ImportSenders& senders_;
   std::string table_;
   std::map<std::string, Group> groups_;
   std::optional<bool> made_;  // nothing: it is not known yet that there is the table
-  std::size_t read_ = 0, waiting_ = 0, sent_ = 0;
+  std::size_t read_ = 0, waiting_ = 0;
 };
 
 Result<void> read_packages(std::istream& input, Importer& importer) {
@@ -143,7 +133,8 @@ Result<int> import_entities(const GlobalOptions& options, const std::string& tab
   const auto input = TRY(open_file(file));
   auto tables = TRY(TableHttp::create(options));
   TRY(TableHttp::check_name(table));
-  Importer importer(tables, table);
+  const auto senders = TRY(ImportSenders::create(options, table));
+  Importer importer(tables, *senders, table);
   auto outcome = format == "jsonl"
                      ? read_json_lines(*input, [&](json entity) { return importer.add(std::move(entity)); })
                      : read_packages(*input, importer);

@@ -32,13 +32,13 @@ std::string quoted_key(const std::string& key) {
 }
 
 std::string batch_body(const std::string& base_url, const std::string& table,
-                       const std::vector<nlohmann::json>& entities) {
+                       const std::vector<WrittenEntity>& entities) {
   std::string body = "--batch_tidemark\r\nContent-Type: multipart/mixed; boundary=changeset_tidemark\r\n\r\n";
   for (const auto& entity : entities) {
     body += "--changeset_tidemark\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nPUT ";
-    body += base_url + "/" + table + "(PartitionKey='" + quoted_key(entity.value("PartitionKey", "")) + "',RowKey='" +
-            quoted_key(entity.value("RowKey", "")) + "') HTTP/1.1\r\nContent-Type: application/json\r\n\r\n";
-    body += entity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\r\n";
+    body += base_url + "/" + table + "(PartitionKey='" + quoted_key(entity.partition_key) + "',RowKey='" +
+            quoted_key(entity.row_key) + "') HTTP/1.1\r\nContent-Type: application/json\r\n\r\n";
+    body += entity.text + "\r\n";
   }
   return body + "--changeset_tidemark--\r\n--batch_tidemark--\r\n";
 }
@@ -87,7 +87,7 @@ Result<bool> TableHttp::ensure_table(const std::string& table) {
   return reply.status != 409;
 }
 
-Result<void> TableHttp::upsert(const std::string& table, const std::vector<nlohmann::json>& entities) {
+Result<void> TableHttp::upsert(const std::string& table, const std::vector<WrittenEntity>& entities) {
   const HttpHeaders headers{{"Content-Type", "multipart/mixed; boundary=batch_tidemark"},
                             {"Accept", "application/json"}};
   auto reply = TRY(signed_call("POST", "/$batch", {}, headers, batch_body(http_.base_url(), table, entities)));

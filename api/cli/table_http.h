@@ -11,14 +11,19 @@
 
 namespace tidemark::cli {
 
+/// An entity as it is sent: its keys, and its JSON.
+struct WrittenEntity {
+  std::string partition_key, row_key, text;
+};
+
 class TableHttp {
  public:
   static Result<TableHttp> create(const GlobalOptions& options);
   static Result<void> check_name(const std::string& table);
   /// Returns whether it was made; false: it existed already.
   Result<bool> ensure_table(const std::string& table);
-  /// Insert-or-replace of 1..100 entities (JSON with PartitionKey and RowKey) of one partition, in one transaction.
-  Result<void> upsert(const std::string& table, const std::vector<nlohmann::json>& entities);
+  /// Inserts or replaces 1..100 entities of one partition, in one transaction.
+  Result<void> upsert(const std::string& table, const std::vector<WrittenEntity>& entities);
   /// Selects the entities and the properties to return. With `types`, types that JSON cannot express are given beside
   /// the value ("Size@odata.type":"Edm.Int64"), so that upsert() creates the same entity again.
   struct Query {
