@@ -68,7 +68,6 @@ class CrashTest(StackTest):
         cls.start_stores()
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])
-        cls.blobs = BlobClient(cls.stack.ports["blob_store"])
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.numbers = iter(range(1, 1_000_000))
 
@@ -143,6 +142,8 @@ class FailPointTest(CrashTest):
         """Returns the jobs that pass a point."""
         if point.startswith("batch.steps"):
             return [self.transaction_batch_case]
+        if point.startswith("transaction.undo"):
+            return [self.transaction_undo_case]
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
@@ -311,7 +312,10 @@ class FailPointTest(CrashTest):
         source, _ = self.fill([{"PartitionKey": "p", "RowKey": "r", "Number": 1}, {"PartitionKey": "q", "RowKey": "r", "Number": 10}])
         place = source.lower()  # of a queue and of a container
         self.queues.create(place)
-        self.blobs.create_container(place)
+        if "blob_store" not in self.stack.ports:
+            self.stack.start("blob_store")
+        blobs = BlobClient(self.stack.ports["blob_store"])
+        blobs.create_container(place)
         steps = [{"merge": {"of": "g", "add": {"Number": -1}}},
                  {"message": {"queue": place, "text": "{g.Number}"}},
                  {"blob": {"container": place, "name": "blob", "text": "{g.Number}"}},
@@ -325,7 +329,21 @@ class FailPointTest(CrashTest):
         self.assertEqual({key: e["Number"] for key, e in self.tables.scan(source).items()},
                          {("p", "r"): 0, ("q", "r"): 11})
         self.assertEqual(self.queues.length(place), 1)
-        self.assertEqual(self.blobs.get(place, "blob"), b"1")
+        self.assertEqual(blobs.get(place, "blob"), b"1")
+
+    def transaction_undo_case(self, point):
+        """An undo restores each entity once."""
+        before = [{"PartitionKey": p, "RowKey": "r", "Number": n} for n, p in enumerate("abc")]
+        source, _ = self.fill(before)
+        steps = [{"merge": {"table": source, "partitionKey": p, "rowKey": "r", "add": {"Number": 10}}} for p in "abca"]
+        done = self.finish(self.api.submit({"kind": "transaction", "steps": steps, "maxAttempts": 100}))
+        self.assertEqual(self.tables.get(source, "a", "r")["Number"], 20)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "undo", "job": done["id"], "maxAttempts": 100})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual((job["state"], job["progress"]["done"], job["result"]["left"]), ("succeeded", 4, []), job)
+        self.assertEqual(self.tables.scan(source), by_key(before))
 
     def delete_case(self, point):
         entities = entities_of(5, 6)
