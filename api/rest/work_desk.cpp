@@ -109,7 +109,8 @@ Task<Result<WorkDesk::Given>> WorkDesk::claim_here(Asked asked) {
   if (!by.request_id.empty()) {
     ask->row = jobs::claim_row(by.worker, by.request_id);
     if (auto before = CO_TRY(co_await notes_.find(ask->row))) {
-      co_return Given{CO_TRY(co_await work_.claimed_before(std::move(before->jobs), known_->kinds)), false};
+      const auto facts = known_;
+      co_return Given{CO_TRY(co_await work_.claimed_before(std::move(before->jobs), facts->kinds)), false};
     }
   }
   if (known_->quiet.contains(by.worker)) co_return Given{{}, true};
@@ -120,7 +121,7 @@ Task<Result<WorkDesk::Given>> WorkDesk::claim_here(Asked asked) {
   begin(ask);
   co_await await_jobs(ask);
   --waiting_;
-  if (by.gone && by.gone() && by.request_id.empty()) co_await release_all(std::move(ask->jobs));
+  if (by.request_id.empty() && ask->is_gone()) co_await release_all(std::move(ask->jobs));
   const bool quiet = known_ && known_->quiet.contains(by.worker);
   co_return Given{std::move(ask->jobs), quiet};
 }
@@ -157,7 +158,7 @@ Task<void> WorkDesk::await_jobs(AskPtr ask) {
     const auto ticket = ask->changed.ticket();
     const auto left = until - services_.clock.monotonic();
     const bool looked = ask->untried == 0 || left < -kLookAgain;
-    const bool in_vain = stopping_ || (asked.gone && asked.gone()) || (left <= Duration::zero() && looked);
+    const bool in_vain = stopping_ || ask->is_gone() || (left <= Duration::zero() && looked);
     if (in_vain && !ask->assigned) break;
     const auto slice = left > Duration::zero() ? std::min<Duration>(left, kLookAgain) : kAfterFailure;
     co_await ask->changed.wait(ticket, services_.clock, slice);
@@ -182,6 +183,10 @@ Task<void> WorkDesk::run(std::shared_ptr<WorkDesk> self, LanePtr lane) {
     std::vector<AskPtr> looking;
     for (const auto& ask : lane->asks) {
       if (ask->assigned || ask->over) continue;
+      if (ask->is_gone()) {
+        ask->changed.notify_all();
+        continue;
+      }
       wanted += ask->asked.count;
       looking.push_back(ask);
     }
@@ -271,7 +276,7 @@ std::vector<WorkDesk::Assignment> WorkDesk::assign(Lane& lane, std::vector<Messa
   auto next = messages.begin();
   for (const auto& ask : lane.asks) {
     if (next == messages.end()) break;
-    if (ask->assigned || ask->over || (ask->asked.gone && ask->asked.gone())) continue;
+    if (ask->assigned || ask->over || ask->is_gone()) continue;
     const auto room = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(ask->asked.count), messages.end() - next);
     ask->assigned = true;
     out.push_back({ask, {std::make_move_iterator(next), std::make_move_iterator(next + room)}});
@@ -339,10 +344,10 @@ Task<void> WorkDesk::give_back(std::string queue, Message message) {
 }
 
 Task<Result<WorkDesk::Beaten>> WorkDesk::beat_here(std::string worker, std::vector<jobs::JobBeat> beats) {
-  known_ = CO_TRY(co_await facts_.read());
+  const auto facts = known_ = CO_TRY(co_await facts_.read());
   note_worker(worker, nullptr, 0, beats.size());
-  auto answers = CO_TRY(co_await work_.beat(std::move(beats), known_->kinds));
-  co_return Beaten{std::move(answers), known_->quiet.contains(worker)};
+  auto answers = CO_TRY(co_await work_.beat(std::move(beats), facts->kinds));
+  co_return Beaten{std::move(answers), facts->quiet.contains(worker)};
 }
 
 Task<std::vector<Result<jobs::JobRecord>>> WorkDesk::end_here(std::vector<jobs::WorkEnd> ends) {

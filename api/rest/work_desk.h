@@ -64,6 +64,7 @@ class WorkDesk : public std::enable_shared_from_this<WorkDesk> {
     bool assigned = false;    // messages were taken for it
     bool over = false;
     Signal changed;
+    [[nodiscard]] bool is_gone() const { return asked.gone && asked.gone(); }
   };
   using AskPtr = std::shared_ptr<Ask>;
   struct WorkQueue {

@@ -10,6 +10,7 @@ namespace {
 const FailStep kClaimStep("work.claim");
 
 constexpr std::size_t kOddAtOnce = 16;
+constexpr Duration kAfterTrouble = std::chrono::milliseconds(200);
 // The protocol's limit for a visibility delay.
 constexpr Duration kLongestPutOff = std::chrono::hours(24 * 7);
 
@@ -67,7 +68,10 @@ Task<std::vector<std::optional<ClaimedJob>>> Work::claim(std::string queue, std:
     }
     const auto i = plain[number];
     auto& message = taken[i].message;
-    if (!claims[number]) co_return fail(claims[number].error());
+    if (!claims[number]) {  // a store is in trouble, and no job is to blame
+      auto its_lease = queue_service::lease_of(queue, message);
+      co_return co_await services_.queues.release(std::move(its_lease), kAfterTrouble, message.annotation, false);
+    }
     auto& spec = read[i].parsed->spec;
     const bool runs = claims[number]->verdict == ClaimVerdict::kRun;
     const bool too_often = attempts_in_vain(read[i].story, message.dequeue_count) > spec.max_attempts;

@@ -141,7 +141,9 @@ Task<Result<std::vector<bool>>> QueueClient::complete_all(std::vector<Lease> lea
 }
 
 Task<Result<std::vector<bool>>> QueueClient::renew_all(std::vector<Lease> leases, Duration visibility) {
-  return by_queue(std::move(leases), calls::RenewAll{.visibility = visibility});
+  calls::RenewAll call;
+  call.visibility = visibility;
+  return by_queue(std::move(leases), std::move(call));
 }
 
 Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string annotation, bool count_attempt) {

@@ -55,6 +55,29 @@ class OwnKindsWork : public WorkersFixture {
   }
   Result<jobs::JobRecord> end(const WorkEnd& end) { return std::move(run(work_.end({end})).front()); }
 
+  /// Loses the requests, or the answers, for which `lost` says so.
+  void lose_one(bool answers, const std::function<bool()>& lost) {
+    for (auto* link : {&table_link_, &queue_link_}) {
+      link->before = nullptr;
+      link->lose_reply = answers ? lost : nullptr;
+      if (answers || !lost) continue;
+      link->before = [lost](std::string) -> Task<Result<void>> {
+        if (lost()) co_return fail(ErrorCode::kUnavailable);
+        co_return Result<void>{};
+      };
+    }
+  }
+  /// Claims the job and ends it; repeats an end that got no answer.
+  void do_one(queue_service::Message message, EndKind kind) {
+    std::vector<jobs::TakenMessage> taken;
+    taken.push_back({std::move(message), "mine"});
+    const auto claimed = std::move(run(work_.claim(kResizeQueue, std::move(taken))).front());
+    for (int tries = 0; claimed && tries < 5; ++tries) {
+      const auto ended = end(end_of(*claimed, kind));
+      if (ended || http_status_of(ended.error().code) < 500) return;
+    }
+  }
+
   jobs::OwnKinds kinds_;
   jobs::Work work_{{jobs_, queues_, tables_, *clock_, *random_}};
 };
@@ -148,39 +171,18 @@ TEST_F(OwnKindsWork, NothingThatIsLostEndsAJobTwiceOrStrandsIt) {
         ASSERT_LT(at, 60);
         const auto job = submit_own(R"(,"maxAttempts":2,"then":{"kind":"resize","version":2})");
         int calls = 0;
-        for (auto* link : {&table_link_, &queue_link_}) {
-          const auto lost = [&calls, at] { return ++calls == at; };
-          if (answers) link->lose_reply = lost;
-          if (!answers) {
-            link->before = [lost](std::string) -> Task<Result<void>> {
-              if (lost()) co_return fail(ErrorCode::kUnavailable);
-              co_return Result<void>{};
-            };
-          }
-        }
         int rounds = 0;
         for (auto state = JobState::kQueued; !jobs::is_terminal(state); ++rounds) {
           ASSERT_LT(rounds, 500) << "the job is stranded";
           auto messages = run(queues_.receive_some(kResizeQueue, std::chrono::milliseconds(5), 1));
-          if (!messages || messages->empty()) {
-            state = record(job.id).state;
-            continue;
+          ASSERT_TRUE(messages);
+          if (!messages->empty()) {
+            lose_one(answers, [&calls, at] { return ++calls == at; });
+            do_one(std::move(messages->front()), rounds < 2 ? kind : EndKind::kResult);
+            lose_one(answers, {});
           }
-          std::vector<jobs::TakenMessage> taken;
-          taken.push_back({std::move(messages->front()), "mine"});
-          const auto claimed = std::move(run(work_.claim(kResizeQueue, std::move(taken))).front());
-          if (claimed) {
-            const auto how = rounds < 2 ? kind : EndKind::kResult;
-            for (int tries = 0; tries < 5; ++tries) {
-              const auto ended = end(end_of(*claimed, how));
-              if (ended || http_status_of(ended.error().code) < 500) break;
-            }
-          }
-          for (auto* link : {&table_link_, &queue_link_}) link->before = nullptr;
           state = record(job.id).state;
-          for (auto* link : {&table_link_, &queue_link_}) link->lose_reply = nullptr;
         }
-        for (auto* link : {&table_link_, &queue_link_}) link->before = nullptr, link->lose_reply = nullptr;
         // What is left of the message goes with the next claim.
         for (int i = 0; i < 300 && messages(kResizeQueue) > 0; ++i) claim(1, std::chrono::milliseconds(5));
         EXPECT_EQ(messages(kResizeQueue), 0U) << static_cast<int>(kind) << " " << answers << " " << at;
