@@ -2,14 +2,15 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
-import { textOf } from "../net/exact.js";
 import { useLive } from "../net/live.js";
-import { Act, Badge, Bar, Card, Confirm, Dialog, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
+import { Act, Badge, Bar, Card, Confirm, Facts, Failure, Figure, Head } from "../parts/basic.js";
 import { List } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
-import { bytes, count, Id, Json, many, rate, Text, visible } from "../parts/text.js";
+import { bytes, count, Id, Json, many, rate, Text } from "../parts/text.js";
 import { go } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
+import { Declare } from "./index_form.js";
+import { Lookup } from "./lookup.js";
 
 export function Indexes({ path }) {
   if (path[0]) return html`<${Index} key=${path[0]} name=${path[0]} />`;
@@ -51,32 +52,4 @@ function Index({ name }) {
       <${Card} title="Definition"><${Json} value=${index.definition} /></${Card}></div><${Lookup} name=${name} definition=${index.definition} />
     ${acting === "rebuild" && html`<${Confirm} title="Rebuild this index?" verb="Rebuild" tone="primary" needsReason run=${(reason) => api.post(`/v1/indexes/${part(name)}/rebuild`, undefined, reason).then(live.refresh)} onClose=${() => setActing("")}><p>The whole table is walked over again.</p></${Confirm}>`}
     ${acting === "drop" && html`<${Confirm} title="Drop this index?" verb="Drop" needsReason run=${(reason) => api.remove(`/v1/indexes/${part(name)}`, reason).then(() => go("/indexes"))} onClose=${() => setActing("")}><p>Its rows are removed; the table stays.</p></${Confirm}>`}`;
-}
-
-function Lookup({ name, definition }) {
-  const by = [definition.by].flat().filter(Boolean);
-  const [values, setValues] = useState({});
-  const [found, setFound] = useState(null);
-  const [ask, busy, error] = useAction(async () => {
-    const query = new URLSearchParams();
-    const given = by.map((each) => values[each] || "");
-    const first = given.indexOf("");
-    const led = first === -1 ? given : given.slice(0, first);
-    if (given.slice(led.length).some(Boolean)) throw new Error(`Fill in ${by[first]}, too: this index finds by its properties in their order.`);
-    for (const each of led) query.append("value", each);
-    query.set("top", "50");
-    setFound(await api.get(`/v1/indexes/${part(name)}/lookup?${query}`, { exact: true }));
-  });
-  if (!by.length || by.some((each) => typeof each !== "string")) return null;
-  return html`<${Card} title="Look up"><form class="filters" onSubmit=${(e) => { e.preventDefault(); ask(); }}>${by.map((each) => html`<label class="choice"><span><bdi>${visible(each)}</bdi></span><input value=${values[each] || ""} onInput=${(e) => setValues({ ...values, [each]: e.target.value })} /></label>`)}<button disabled=${busy}>Find</button></form>
-    <${Failure} error=${error} />${found && html`<${Json} value=${found} />`}</${Card}>`;
-}
-
-const example = { kind: "lists", source: "Packages", by: ["Maintainer"], destination: "ByMaintainer" };
-
-function Declare({ onClose }) {
-  const [form, set] = useState({ name: "", text: textOf(example, 2) });
-  const [save, busy, error] = useAction(async () => { await api.put(`/v1/indexes/${part(form.name)}`, form.text); onClose(); go(`/indexes/${part(form.name)}`); });
-  return html`<${Dialog} title="Declare an index" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(); }}><label class="field"><span>Name</span><input required value=${form.name} onInput=${(e) => set({ ...form, name: e.target.value })} /></label>
-    <label class="field"><span>Definition, as JSON</span><textarea rows="12" spellcheck=${false} value=${form.text} onInput=${(e) => set({ ...form, text: e.target.value })}></textarea></label><${Failure} error=${error} /><footer><button type="button" onClick=${onClose}>Back</button><button class="primary" disabled=${busy}>Declare</button></footer></form></${Dialog}>`;
 }
