@@ -1,5 +1,5 @@
 // Which processes answer, and since when. The api knows it without asking a store, so it is asked every second while the
-// page is seen. As soon as a process answers again, what was shown is asked for anew.
+// page is seen. As soon as a process answers again, the shown values are loaded anew.
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { current } from "../shell/settings.js";
 import { api } from "./api.js";

@@ -12,7 +12,7 @@ import { bytes, count, many, rate, Text } from "../parts/text.js";
 const isOfJobs = (queue) => queue.name.startsWith("tidemark-jobs") && queue.name !== "tidemark-jobs-poison";
 const patience = { oldest: 60, lag: 60 };  // seconds
 
-/// Each part is loaded by itself, so that what is known is shown while a store is away.
+/// Each part is loaded by itself, so that the others are shown while a store is away.
 function useParts() {
   return {
     figures: useLive((signal) => api.get("/v1/overview", { signal }), []),
