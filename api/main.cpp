@@ -175,8 +175,8 @@ Result<StackFacts> stack_facts(const ApiSettings& settings, const std::filesyste
   const std::string_view url = out.trace_url;
   const bool by_http = url.starts_with("http://") || url.starts_with("https://");
   if (url.empty() || (by_http && url.contains("{traceId}"))) return out;
-  return fail(ErrorCode::kConfigInvalid,
-              "trace_url: \"" + out.trace_url + "\" is not an address such as https://jaeger.example.org/trace/{traceId}");
+  return fail(ErrorCode::kConfigInvalid, "trace_url: \"" + out.trace_url +
+                                             "\" is not an address such as https://jaeger.example.org/trace/{traceId}");
 }
 
 /// Runs before any request is served, so that a client that waits for the api finds everything.
@@ -260,9 +260,7 @@ Result<void> run(const ApiSettings& settings) {
 
   log_info("waiting for the stores at={}", links.where);
   if (!TRY(wait_for_stores(await_stores(job_store, *clock, settings, links.where), server->executor()))) {
-    {
-      const auto gone = std::move(pid_file);
-    }
+    { const auto gone = std::move(pid_file); }
     process::leave();  // even with work in progress
   }
   if (!settings.seed_file.empty()) {

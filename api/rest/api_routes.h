@@ -98,7 +98,7 @@ struct Api {
   std::shared_ptr<Waits> waits = std::make_shared<Waits>();
   std::shared_ptr<jobs::PoisonSummary> poison_summary = std::make_shared<jobs::PoisonSummary>(queues, clock);
   Slots late_logins = {.most = 32};  // for logins that are not yet in the audit trail
-  Slots transfers = {.most = 16};  // for transfers of blobs; each holds up to 8 MiB
+  Slots transfers = {.most = 16};    // for transfers of blobs; each holds up to 8 MiB
   const blob_store::BlobBrowser* blobs = nullptr;
   StackFacts facts = {};
 

@@ -146,7 +146,8 @@ Task<std::vector<Holding>> holdings(Api& api, Duration patience, Troubles& troub
   std::vector<Holding> out;
   for (const auto& store : api.backups->stores()) {
     if (!api.watch->answers(store.name)) {
-      troubles.emplace(store.name, make_error(ErrorCode::kUnavailable, "The " + store.name + " store does not answer."));
+      troubles.emplace(store.name,
+                       make_error(ErrorCode::kUnavailable, "The " + store.name + " store does not answer."));
       continue;
     }
     const auto accounts = co_await rpc::call(*store.link, service::ReadAccountUse{}, patience);

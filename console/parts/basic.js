@@ -32,7 +32,7 @@ export function Reason({ value, onInput, autofocus }) {
 /// Says how old a value is that could not be loaded again. `live`: the outcome of useLive().
 export function AsOf({ live }) {
   if (!live.error || live.value === undefined || !live.at) return null;
-  return html`<p class="dim small" role="status">This is the state of <${When} at=${new Date(live.at).toISOString()} />.</p>`;
+  return html`<p class="dim small">This is the state of <${When} at=${new Date(live.at).toISOString()} />.</p>`;
 }
 
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;

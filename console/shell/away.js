@@ -15,7 +15,7 @@ export function Away({ lacks = {} }) {
   if (!away.length) return null;
   const age = (each) => duration(Math.max(0, Math.round((Date.now() - new Date(each.since)) / 1000)));
   const missing = away.map((each) => lacks[each.store]).filter(Boolean);
-  return html`<section class="notice warn away" role="status" aria-label="Processes that are down"><div>
+  return html`<section class="notice warn away" aria-label="Processes that are down"><div><span class="sr" role="status">${away.map((each) => `${nameOf(each)} is away. `)}</span>
     ${away.map((each) => html`<p><strong>${nameOf(each)} (<code>${each.process}</code>) is away</strong> for ${age(each)} now; its last answer came <${When} at=${each.since} both />.</p>`)}
     <p>${apiSince ? "The page keeps trying, and goes on by itself. Until then it shows the last state that it has seen."
       : missing.length ? `Until it is back, this page cannot tell ${missing.join(", ")}. It shows the last state that it has seen, and goes on by itself.`

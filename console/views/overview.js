@@ -97,7 +97,7 @@ const partNames = { figures: "the figures of queues and disks", workers: "the wo
 function Unknown({ parts }) {
   const failing = Object.entries(parts).filter(([, live]) => live.error);
   if (!failing.length) return null;
-  return html`<p class="dim" role="status">${failing.map(([name, live]) => html`<span class="unknown">${partNames[name]} ${live.value === undefined || live.value === null ? "cannot be told now" : html`are those of <${When} at=${new Date(live.at).toISOString()} />`}; </span>`)} <button type="button" class="quiet" onClick=${() => failing.forEach(([, live]) => live.refresh())}>Try again</button></p>`;
+  return html`<p class="dim">${failing.map(([name, live]) => html`<span class="unknown">${partNames[name]} ${live.value === undefined || live.value === null ? "cannot be told now" : html`are those of <${When} at=${new Date(live.at).toISOString()} />`}; </span>`)} <button type="button" class="quiet" onClick=${() => failing.forEach(([, live]) => live.refresh())}>Try again</button></p>`;
 }
 
 export function Overview() {

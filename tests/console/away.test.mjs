@@ -12,7 +12,7 @@ overOneStack(async () => {
   await stack.putQueue("letters");
 });
 
-const banner = () => page.getByRole("status", { name: "Processes that are down" });
+const banner = () => page.getByRole("region", { name: "Processes that are down" });
 
 /// Ends a program, and checks how soon the page says so.
 async function endsAndIsTold(program, name) {

@@ -216,11 +216,13 @@ class EntryTest : public TokensTest {
 };
 
 TEST_F(EntryTest, ASessionNeverHasMoreThanItsTokenNorThanReadingWithoutTheTrail) {
-  const auto file = write(file_of(entry("ann", "operator", kSecret) + "," + entry("bob", "viewer", "the-secret-of-bob-x")));
+  const auto file =
+      write(file_of(entry("ann", "operator", kSecret) + "," + entry("bob", "viewer", "the-secret-of-bob-x")));
   const std::shared_ptr<const Tokens> tokens = *Tokens::load({directory_, "the-token-of-the-stack", file});
   const auto entry = Entry::create({"127.0.0.1", "", ""}, tokens, sessions_);
   ASSERT_TRUE(entry.has_value());
-  for (const auto& [token, full] : {std::pair("the-token-of-the-stack", Role::kAdmin), {kSecret, Role::kOperator},
+  for (const auto& [token, full] : {std::pair("the-token-of-the-stack", Role::kAdmin),
+                                    {kSecret, Role::kOperator},
                                     {"the-secret-of-bob-x", Role::kViewer}}) {
     const auto opened = sessions_->open(sha256(token), true);
     auto caller = entry->admit(request_by(opened->id), Entrance::kToken);
