@@ -1,5 +1,6 @@
 // Views for operators: queues, workers, the holdings of accounts, the story of an entity, health, metrics and the
 // description of the api.
+#include <algorithm>
 #include <map>
 
 #include "api/explain/explain.h"
