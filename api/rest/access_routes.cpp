@@ -77,14 +77,14 @@ Task<Result<void>> note_done(Api& api, jobs::AuditEntry entry) {
   co_return noted ? Result<void>() : fail(noted.error());
 }
 
-constexpr Duration kPauseBetweenTries = std::chrono::seconds(1);
+constexpr Duration kPauseBetweenEntries = std::chrono::seconds(1);
 
 /// Enters a login as soon as the audit trail can be written again; until then its session can only read. `slot` limits
 /// how many of these tasks there are.
 Task<void> note_later(Api& api, jobs::AuditEntry entry, std::string session, std::shared_ptr<void> slot) {
   entry.detail = "signed in at " + to_iso8601(api.clock.now()) + ", while the audit trail could not be written";
   while (!api.stopping->load()) {
-    co_await sleep_for(api.clock, kPauseBetweenTries);
+    co_await sleep_for(api.clock, kPauseBetweenEntries);
     const auto noted = co_await note_done(api, entry);
     if (!noted) continue;
     api.entry.sessions().admit_fully(session);

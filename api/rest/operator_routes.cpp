@@ -221,11 +221,11 @@ struct ShownRemarkable {
 
 constexpr std::array<std::string_view, 3> kProcessNames{"table_store", "queue_service", "blob_store"};
 
-struct ShownStore {
+struct ShownStoreState {
   StoreState state;
   void members(jobs::SpecMembers& to) const {
-    const auto place = std::ranges::find(kStoreNames, state.store) - kStoreNames.begin();
-    const auto process = static_cast<std::size_t>(place) < kProcessNames.size() ? kProcessNames[place] : "";
+    const auto place = static_cast<std::size_t>(std::ranges::find(kStoreNames, state.store) - kStoreNames.begin());
+    const auto process = place < kProcessNames.size() ? kProcessNames[place] : std::string_view();
     to.shows("store", state.store, {.one_of = kStoreNames});
     to.shows("process", std::string(process), {.meaning = "the program, as `tidemark status` names it"});
     to.shows("answers", state.answers);
@@ -240,7 +240,7 @@ struct Health {
   Time now{};
   static constexpr const char* kSchema = "Health";
   void members(jobs::SpecMembers& to) const {
-    to.shows("stores", shown_all<ShownStore>(stores));
+    to.shows("stores", shown_all<ShownStoreState>(stores));
     to.shows("now", now, {.meaning = "the time of the api"});
   }
 };

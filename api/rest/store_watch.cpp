@@ -9,11 +9,11 @@
 namespace tidemark::api {
 namespace {
 
-constexpr Duration kPatience = std::chrono::milliseconds(700);
+constexpr Duration kWatchPatience = std::chrono::milliseconds(400);
 constexpr int kLateBeforeAway = 2;
 
-Task<Result<void>> ask(rpc::Transport& link) {
-  CO_TRY(co_await rpc::call(link, service::calls::Identify{}, kPatience));
+Task<Result<void>> ask_store(rpc::Transport& link) {
+  CO_TRY(co_await rpc::call(link, service::calls::Identify{}, kWatchPatience));
   co_return Result<void>{};
 }
 
@@ -38,7 +38,7 @@ void StoreWatch::run(const std::shared_ptr<StoreWatch>& self, const Executor& ex
                      const std::vector<StoreLink>& stores, Clock& clock) {
   {
     const MutexLock lock(self->mutex_);
-    for (const auto& store : stores) self->states_.push_back({.store = store.name, .since = clock.now()});
+    for (const auto& store : stores) self->states_.push_back({store.name, true, clock.now(), {}, {}});
   }
   for (std::size_t i = 0; i < stores.size(); ++i) spawn(executor, watch(self, i, *stores[i].link, clock));
 }
@@ -47,7 +47,7 @@ Task<void> StoreWatch::watch(std::shared_ptr<StoreWatch> self, std::size_t place
   const auto ticket = self->stopping_.ticket();
   int late = 0;
   do {
-    const auto outcome = co_await ask(link);
+    const auto outcome = co_await ask_store(link);
     const auto now = clock.now();
     const MutexLock lock(self->mutex_);
     auto& state = self->states_[place];

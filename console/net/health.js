@@ -1,10 +1,10 @@
-// Which processes answer, and since when. The api knows it without asking a store, so it is asked every second while the
+// Which processes answer, and since when. The api knows it without asking a store, so it is asked about once a second while the
 // page is seen. As soon as a process answers again, the shown values are loaded anew.
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { current } from "../shell/settings.js";
 import { api } from "./api.js";
 
-const everyMs = 1_000;
+const everyMs = 700;
 const patienceMs = 5_000;
 let known = { stores: [], apiSince: null, at: null };
 const listeners = new Set();

@@ -106,7 +106,7 @@ describe("an index is declared by a form", () => {
     await until(async () => (await found().count()) === 2, "all of a partition");
     await lookUp({ Mail: "smith1@example.org" });
     await until(async () => (await found().count()) === 1, "one");
-    await found().first().getByText("Smith").waitFor();
+    await found().first().getByText("Smith", { exact: true }).waitFor();
   });
 
   test("a summary, whose groups are shown", async () => {

@@ -15,7 +15,7 @@ struct StoreWatchTest : testing::Test {
     note_call(trouble ? Result<void>(fail(*trouble, "no connection")) : Result<void>(), kBegin + seconds(second), state,
               late);
   }
-  StoreState state{.store = "table", .since = kBegin};
+  StoreState state{"table", true, kBegin, {}, {}};
   int late = 0;
 };
 
