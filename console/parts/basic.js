@@ -26,7 +26,7 @@ export function Command({ text }) {
 
 /// A field for the reason of an action, which the audit trail keeps.
 export function Reason({ value, onInput, autofocus }) {
-  return html`<label class="field"><span>Reason, for the audit trail <span class="dim">needed</span></span><input name="reason" value=${value} maxlength="200" required autocomplete="off" autofocus=${autofocus} pattern=".*\S.*" title="Some words that tell others why" onInput=${onInput} /></label>`;
+  return html`<label class="field"><span>Reason, for the audit trail <span class="dim">needed</span></span><input name="reason" value=${value} maxlength="200" required autocomplete="off" autofocus=${autofocus} pattern=".*\\S.*" title="Some words that tell others why" onInput=${onInput} /></label>`;
 }
 
 /// Says how old a value is that could not be loaded again. `live`: the outcome of useLive().
