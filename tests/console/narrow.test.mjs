@@ -66,8 +66,8 @@ const unreachable = () => page.evaluate(() => {
   return out;
 });
 
-/// Ids that take more than one line.
-const brokenIds = () => page.evaluate(() => [...document.querySelectorAll("main .scroll .mono")].filter((each) => each.getClientRects().length > 1).map((each) => each.textContent));
+/// Ids that take more than one line; a name that somebody chose may be longer than a phone is wide.
+const brokenIds = () => page.evaluate(() => [...document.querySelectorAll("main .scroll .mono")].filter((each) => each.textContent.length < 26 && each.getClientRects().length > 1).map((each) => each.textContent));
 
 describe("a phone", () => {
   test("shows lists as cards, with everything in reach", async () => {
@@ -167,7 +167,7 @@ describe("the keyboard", () => {
     await heading("nightly-archive-of-all-orders");
     await button("Edit…").focus();
     await page.keyboard.press("Enter");
-    await dialog().waitFor();
+    await dialog().locator("[name=cron]").waitFor();
     const seen = new Set();
     await until(async () => {
       await page.keyboard.press("Tab");
