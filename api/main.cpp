@@ -52,6 +52,7 @@ struct ApiSettings {
   std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
   service::StoreAddresses stores;
+  std::string trace_url;
   std::string seed_file;
   http::CertificateFiles tls;
   tracing::TracingSettings tracing;
@@ -96,6 +97,9 @@ void declare(process::Settings& settings, ApiSettings& s) {
       "seed_file", s.seed_file,
       "JSON file of tables, queues, containers, feeds and indexes, and what is in them, that are made at start "
       "where they are absent");
+  settings.add("trace_url", s.trace_url,
+               "address of a trace in your tracing system, to which the console links, with {traceId} in place of the "
+               "id: https://jaeger.example.org/trace/{traceId}");
   declare(settings, s.tls);
   tracing::declare(settings, s.tracing);
   process::declare(settings, s.log);
@@ -163,6 +167,18 @@ Result<std::shared_ptr<Tokens>> load_tokens(const ApiSettings& settings, const s
   if (!settings.open || TRY(http::is_loopback(settings.host))) return tokens;
   return fail(ErrorCode::kConfigInvalid,
               "refusing to listen on " + settings.host + " without a bearer token: open is for loopback only");
+}
+
+/// Collects the facts for people. kConfigInvalid.
+Result<StackFacts> stack_facts(const ApiSettings& settings, const std::filesystem::path& data) {
+  StackFacts out{TIDEMARK_VERSION, {}, settings.trace_url};
+  std::error_code none;
+  if (std::filesystem::is_directory(data / "log", none)) out.logs = (data / "log").string();
+  const std::string_view url = out.trace_url;
+  const bool by_http = url.starts_with("http://") || url.starts_with("https://");
+  if (url.empty() || (by_http && url.contains("{traceId}"))) return out;
+  return fail(ErrorCode::kConfigInvalid, "trace_url: \"" + out.trace_url +
+                                             "\" is not an address such as https://jaeger.example.org/trace/{traceId}");
 }
 
 /// Runs before any request is served, so that a client that waits for the api finds everything.
@@ -234,7 +250,9 @@ Result<void> run(const ApiSettings& settings) {
   api.sas_signers = {&blob_sas, &queue_sas, &table_sas};
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
   api.blobs = &browser;
+  api.facts = TRY(stack_facts(settings, data));
   const auto recent = api.recent;
+  const auto watch = api.watch;
   api.backups = std::make_shared<Backups>(
       std::vector<StoreLink>{{"table", links.table.get()}, {"queue", links.queue.get()}, {"blob", links.blob.get()}},
       *clock, TIDEMARK_VERSION, files.get_executor());
@@ -243,13 +261,12 @@ Result<void> run(const ApiSettings& settings) {
                                          server->executor());
   api.work = desk.get();
   api.news = std::make_shared<WorkNews>(tables, *clock);
+  const auto backups = api.backups;
   ApiRoutes routes(std::move(api));
 
   log_info("waiting for the stores at={}", links.where);
   if (!TRY(wait_for_stores(await_stores(job_store, *clock, settings, links.where), server->executor()))) {
-    {
-      const auto gone = std::move(pid_file);
-    }
+    { const auto gone = std::move(pid_file); }
     process::leave();  // even with work in progress
   }
   if (!settings.seed_file.empty()) {
@@ -266,6 +283,7 @@ Result<void> run(const ApiSettings& settings) {
   server->start([&](http::Request& request) { return serve_metered(routes, limits, meter, *recent, *tracer, request); },
                 [](const Error& error, const std::string& id) { return problem(error, id); });
   spawn(server->executor(), RecentFigures::run(recent, queues, *clock));
+  StoreWatch::run(watch, server->executor(), backups->stores(), *clock);
   process::announce_ready("api " + server->where());
   process::wait_for_shutdown([&] {
     if (certificate) certificate->reload();
@@ -274,6 +292,7 @@ Result<void> run(const ApiSettings& settings) {
   routes.stop();
   desk->stop();
   recent->stop();
+  watch->stop();
   server->stop(std::chrono::seconds(10));
   // The links complete their pending calls before the coroutines that wait for them are destroyed with the server.
   links.blob.reset();

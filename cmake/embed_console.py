@@ -1,22 +1,47 @@
-"""Generates the C++ source that holds the console's files: embed_console.py CONSOLE_DIRECTORY OUTPUT.cpp
+"""Generates the C++ source that holds the console's files:
+embed_console.py CONSOLE_DIRECTORY docs/runbooks.md OUTPUT.cpp
 
-Every file is included plain and compressed by gzip. The address of each, except index.html, begins with a hash of them
+The page of runbooks becomes runbooks.json, so that documentation and console have one text. Every file is included plain and compressed by gzip. The address of each, except index.html, begins with a hash of them
 all, so browsers may keep them for ever; index.html names that hash, and every module, so that a browser asks for all of
 them at once.
 """
 import gzip
 import hashlib
+import json
 import pathlib
+import re
 import sys
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-         ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+         ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+         ".json": "application/json"}
 
 
 def files_of(folder):
     """Returns the files for the browser, by their path."""
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.suffix in TYPES}
     return dict(sorted(found.items()))
+
+
+def plain(text):
+    """Returns a paragraph as one line, with the names of links instead of the links."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))
+
+
+def runbooks_in(text):
+    """Returns the runbooks of a page: [{id, title, steps: [{name, text, commands}]}]. A runbook begins with its anchor and
+    its heading; a paragraph of it begins with the name of the step in bold, and its commands follow as code."""
+    out = []
+    for found in re.finditer(r'<a id="([a-z-]+)"></a>\n## (.+)\n((?:(?!<a id=).*\n)*)', text):
+        steps = []
+        for block in re.split(r"\n\n+", found[3].strip("\n")):
+            if block.startswith("    "):
+                steps[-1]["commands"] += [line.strip() for line in block.split("\n")]
+                continue
+            named = re.match(r"\*\*(.+?)\.\*\* ", block)
+            steps.append({"name": named[1] if named else "", "text": plain(block[named.end():] if named else block), "commands": []})
+        out.append({"id": found[1], "title": found[2], "steps": steps})
+    return out
 
 
 def placed(files):
@@ -35,9 +60,11 @@ def array(name, content):
     return f"constexpr char {name}[] =\n{lines};\n"
 
 
-def main(folder, output):
+def main(folder, runbooks, output):
+    files = files_of(folder)
+    files["runbooks.json"] = json.dumps(runbooks_in(runbooks.read_text()), ensure_ascii=False).encode()
     parts, rows = [], []
-    for number, (path, content) in enumerate(placed(files_of(folder)).items()):
+    for number, (path, content) in enumerate(placed(files).items()):
         packed = gzip.compress(content, 9, mtime=0)
         parts += [array(f"kPlain{number}", content), array(f"kPacked{number}", packed)]
         kind = TYPES[".html" if path == "/" else pathlib.PurePosixPath(path).suffix]
@@ -52,4 +79,4 @@ def main(folder, output):
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+    main(*map(pathlib.Path, sys.argv[1:]))

@@ -18,6 +18,13 @@ function App() {
     const timer = setTimeout(look, 3_000);
     return () => clearTimeout(timer);
   }, [error]);
+  // A session that can only read for now gets its rights back by itself.
+  const readOnly = Boolean(who?.readOnly);
+  useEffect(() => {
+    if (!readOnly) return undefined;
+    const timer = setInterval(() => whoAmI().then(setWho, () => {}), 2_000);
+    return () => clearInterval(timer);
+  }, [readOnly]);
   if (error) return html`<main class="alone"><${Failure} error=${error} retry=${look} /></main>`;
   if (who === undefined) return null;
   if (who === null) return html`<${SignIn} onSignedIn=${setWho} />`;

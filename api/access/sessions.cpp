@@ -16,11 +16,11 @@ std::string name_of(std::string_view id) { return sha256(id); }
 
 }  // namespace
 
-Result<Sessions::Opened> Sessions::open(std::string token_digest) {
+Result<Sessions::Opened> Sessions::open(std::string token_digest, bool read_only) {
   auto id = TRY(auth::random_token());
   auto csrf = TRY(auth::random_token());
   const auto now = clock_.monotonic();
-  Session session{std::move(token_digest), std::move(csrf), name_of(id), now, now};
+  Session session{std::move(token_digest), std::move(csrf), name_of(id), read_only, now, now};
   const MutexLock lock(mutex_);
   make_room(now);
   sessions_.emplace(session.name, session);
@@ -40,6 +40,12 @@ std::optional<Session> Sessions::use_named(const std::string& name) {
   }
   found->second.used_at = now;
   return found->second;
+}
+
+void Sessions::admit_fully(const std::string& name) {
+  const MutexLock lock(mutex_);
+  const auto found = sessions_.find(name);
+  if (found != sessions_.end()) found->second.read_only = false;
 }
 
 void Sessions::close(std::string_view id) {

@@ -23,6 +23,7 @@ struct Session {
   std::string token_digest;  // of the token with which it was opened
   std::string csrf;
   std::string name;                 // the digest of its id
+  bool read_only = false;           // until its login is in the audit trail
   Duration opened_at{}, used_at{};  // Clock::monotonic()
 };
 
@@ -34,8 +35,11 @@ class Sessions {
     std::string id;
     Session session;
   };
-  /// kInternalError if the system has no random numbers.
-  Result<Opened> open(std::string token_digest);
+  /// `read_only`: its login could not be entered into the audit trail. kInternalError if the system has no random
+  /// numbers.
+  Result<Opened> open(std::string token_digest, bool read_only = false);
+  /// Gives a session that was opened read-only the rights of its token, once its login is in the audit trail.
+  void admit_fully(const std::string& name);
   /// Returns the session and counts this as use of it; nothing if it has ended.
   std::optional<Session> use(std::string_view id);
   /// Does the same for a session that was returned before.

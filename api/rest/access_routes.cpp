@@ -5,6 +5,7 @@
 #include "api/rest/request_body.h"
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
+#include "common/base/log.h"
 #include "common/process/failures.h"
 #include "common/service/request_limits.h"
 #include "jobs/spec/spec_members.h"
@@ -35,6 +36,9 @@ struct ShownSession {
     to.shows("csrfToken", caller.session.transform(csrf),
              {.meaning = "of a session: what its requests other than GET and HEAD have in the header X-CSRF-Token"});
     to.shows("expiresAt", expires_at, {.meaning = "when the session ends if it is not used"});
+    to.shows("readOnly", caller.read_only() ? std::optional(true) : std::nullopt,
+             {.meaning = "the session can only read until its login is in the audit trail, which cannot be written "
+                         "while the table store is away"});
   }
 };
 
@@ -60,12 +64,33 @@ http::Response too_many_logins(const http::Request& request, Duration wait) {
 }
 
 /// Only logins that succeed are entered; the others are bounded like all requests of strangers.
-Task<Result<void>> note_done(Api& api, const http::Request& request, const Caller& caller, unsigned status) {
+jobs::AuditEntry done_entry(const http::Request& request, const Caller& caller, unsigned status) {
   auto entry = entry_of({request.method, "v1/session", Role::kNone, {}}, {caller}, request);
   entry.outcome = jobs::outcome::kDone;
   entry.status = static_cast<std::int32_t>(status);
+  return entry;
+}
+
+Task<Result<void>> note_done(Api& api, jobs::AuditEntry entry) {
+  if (!api.watch->answers("table")) co_return fail(ErrorCode::kUnavailable, "The table store does not answer.");
   const auto noted = co_await api.audit.add(std::move(entry));
   co_return noted ? Result<void>() : fail(noted.error());
+}
+
+constexpr Duration kPauseBetweenEntries = std::chrono::seconds(1);
+
+/// Enters a login as soon as the audit trail can be written again; until then its session can only read. `slot` limits
+/// how many of these tasks there are.
+Task<void> note_later(Api& api, jobs::AuditEntry entry, std::string session, std::shared_ptr<void> slot) {
+  entry.detail = "signed in at " + to_iso8601(api.clock.now()) + ", while the audit trail could not be written";
+  while (!api.stopping->load()) {
+    co_await sleep_for(api.clock, kPauseBetweenEntries);
+    const auto noted = co_await note_done(api, entry);
+    if (!noted) continue;
+    api.entry.sessions().admit_fully(session);
+    slot.reset();
+    co_return;
+  }
 }
 
 Answer log_in(Api& api, http::Request& request, std::string) {
@@ -80,9 +105,17 @@ Answer log_in(Api& api, http::Request& request, std::string) {
     co_return fail(ErrorCode::kUnauthorized, "This is not a token of this api.");
   }
   Caller caller{std::move(token->name), token->role, "session", token->digest};
-  const auto noted = co_await note_done(api, request, caller, 200);
-  if (!noted) co_return fail(not_noted(noted.error()));
-  auto opened = CO_TRY(api.entry.sessions().open(token->digest));
+  auto entry = done_entry(request, caller, 200);
+  const auto noted = co_await note_done(api, entry);
+  auto late = noted ? std::shared_ptr<void>() : api.late_logins.take();
+  if (!noted && (!late || http_status_of(noted.error().code) < 500)) co_return fail(not_noted(noted.error()));
+  auto opened = CO_TRY(api.entry.sessions().open(token->digest, !noted));
+  if (!noted) {
+    log_warning("a login that the audit trail does not have yet can only read name={} address={}", caller.name,
+                request.remote_address);
+    caller.role = std::min(caller.role, Role::kViewer);
+    spawn(co_await asio::this_coro::executor, note_later(api, std::move(entry), opened.session.name, std::move(late)));
+  }
   caller.session = std::move(opened.session);
   auto response = json_response(200, who_json(api, caller));
   response.set("Set-Cookie", session_cookie(opened.id, by_https(request), api.entry.sessions().longest()));
@@ -100,7 +133,7 @@ Answer log_out(Api& api, http::Request& request, Action& action, std::string) {
     for (const auto id : session_ids(value)) api.entry.sessions().close(id);
   }
   auto response = no_content();
-  const auto noted = co_await note_done(api, request, action.caller, response.status);
+  const auto noted = co_await note_done(api, done_entry(request, action.caller, response.status));
   if (!noted) process::log_failed_task("api.audit", noted.error());
   response.set("Set-Cookie", session_cookie({}, by_https(request), {}));
   co_return response;

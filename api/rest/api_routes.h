@@ -15,6 +15,7 @@
 #include "api/rest/entry.h"
 #include "api/rest/lookout.h"
 #include "api/rest/recent_figures.h"
+#include "api/rest/store_watch.h"
 #include "api/rest/stored_figures.h"
 #include "api/rest/waits.h"
 #include "common/http/http.h"
@@ -59,6 +60,13 @@ struct Slots {
   [[nodiscard]] std::shared_ptr<void> take() const;
 };
 
+/// Facts about the stack, for people.
+struct StackFacts {
+  std::string version;
+  std::string logs;       // directory of NAME.log; empty: the processes do not write there
+  std::string trace_url;  // with {traceId}; empty: not known
+};
+
 /// The services of the handlers; the references must outlive it.
 struct Api {
   Entry entry;
@@ -91,12 +99,15 @@ struct Api {
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
   std::shared_ptr<Lookout> lookout = std::make_shared<Lookout>();
   std::shared_ptr<Backups> backups = {};
+  std::shared_ptr<StoreWatch> watch = std::make_shared<StoreWatch>();
   std::shared_ptr<Waits> waits = std::make_shared<Waits>();
   std::shared_ptr<jobs::PoisonSummary> poison_summary = std::make_shared<jobs::PoisonSummary>(queues, clock);
-  Slots transfers = {.most = 16};  // for transfers of blobs; each holds up to 8 MiB
+  Slots late_logins = {.most = 32};  // for logins that are not yet in the audit trail
+  Slots transfers = {.most = 16};    // for transfers of blobs; each holds up to 8 MiB
   const blob_store::BlobBrowser* blobs = nullptr;
   WorkDesk* work = nullptr;
   std::shared_ptr<WorkNews> news = {};
+  StackFacts facts = {};
 
   /// Checks that the caller may have such a job run, no matter who submitted it. kAuthorizationPermissionMismatch.
   static Result<void> may_run(const jobs::JobSpec& spec, const Caller& caller);

@@ -10,9 +10,9 @@ namespace tidemark::api {
 namespace {
 
 /// The first segments of the addresses of views; the rest of an address concerns only the page.
-constexpr std::array<std::string_view, 14> kViews{"overview",   "poison",  "jobs",    "groups", "schedules",
+constexpr std::array<std::string_view, 15> kViews{"overview",   "poison",  "jobs",    "groups", "schedules",
                                                   "limits",     "workers", "indexes", "tables", "queues",
-                                                  "containers", "explain", "audit",   "shards"};
+                                                  "containers", "explain", "audit",   "shards", "runbooks"};
 
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -21,6 +21,24 @@ constexpr std::string_view kPolicy =
 bool is_view(std::string_view path) {
   path.remove_prefix(1);
   return std::ranges::find(kViews, path.substr(0, path.find('/'))) != kViews.end();
+}
+
+/// The first segments of addresses that programs use.
+constexpr std::array<std::string_view, 6> kForPrograms{"v1", "console", "openapi.json", "healthz", "readyz", "metrics"};
+
+bool is_for_programs(std::string_view path) {
+  path.remove_prefix(1);
+  return std::ranges::find(kForPrograms, path.substr(0, path.find('/'))) != kForPrograms.end();
+}
+
+/// Tells whether a person has opened the address in a browser, which then wants a page to show.
+bool wants_page(const http::Request& request) {
+  auto rest = request.header("accept").value_or("");
+  while (!rest.empty()) {
+    const auto each = take_item(rest);
+    if (iequals_ascii(trimmed(each.substr(0, each.find(';'))), "text/html")) return true;
+  }
+  return false;
 }
 
 const ConsoleFile* find_file(std::string_view path) {
@@ -61,15 +79,20 @@ bool accepts_gzip(const http::Request& request) {
 
 std::optional<http::Response> console_response(const http::Request& request) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
-  const auto* const file = find_file(request.path);
-  if (file == nullptr) return std::nullopt;
+  const auto* file = find_file(request.path);
   http::Response response;
+  if (file == nullptr) {
+    // At an unknown address, the page says so itself, in the place where its user can go on.
+    if (!request.path.starts_with('/') || is_for_programs(request.path) || !wants_page(request)) return std::nullopt;
+    file = find_file("/");
+    response.status = 404;
+  }
   response.set("ETag", file->tag);
   response.set("Vary", "Accept-Encoding");
   // The address of a file changes with its content; that of the page does not.
   response.set("Cache-Control", file->path == "/" ? "no-cache" : "public, max-age=31536000, immutable");
   response.set("X-Content-Type-Options", "nosniff");
-  if (names(request.header("if-none-match"), file->tag)) {
+  if (response.status != 404 && names(request.header("if-none-match"), file->tag)) {
     response.status = 304;
     return response;
   }

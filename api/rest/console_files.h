@@ -21,7 +21,8 @@ struct ConsoleFile {
 std::span<const ConsoleFile> console_files();
 
 /// Returns the answer to a GET or HEAD for the page, at / or at the address of one of its views, or for one of its
-/// files; nothing if the request is for something else.
+/// files; nothing if the request is for something else. A browser that is sent to an unknown address gets the page with
+/// status 404.
 std::optional<http::Response> console_response(const http::Request& request);
 
 }  // namespace tidemark::api

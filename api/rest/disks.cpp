@@ -62,6 +62,7 @@ Task<std::vector<Disk>> read_disks(Api& api, Duration patience) {
   const auto& stores = api.backups->stores();
   std::vector<std::optional<DiskRoom>> found(stores.size());
   Step step = [&](std::size_t number) -> Task<Result<void>> {
+    if (!api.watch->answers(stores[number].name)) co_return Result<void>{};
     const auto room = co_await rpc::call(*stores[number].link, service::ReadDiskRoom{}, patience);
     if (room) found[number] = *room;
     co_return Result<void>{};

@@ -57,6 +57,11 @@ Result<void> check_body(const http::Request& request, Body body) {
 
 Result<void> Caller::must_be(Role needed) const {
   if (includes(role, needed)) return {};
+  if (read_only()) {
+    return fail(ErrorCode::kAuthorizationPermissionMismatch,
+                "This session can only read, because its login could not be entered into the audit trail. It gets the "
+                "rights of its token by itself as soon as the table store answers.");
+  }
   return fail(ErrorCode::kAuthorizationPermissionMismatch, "This needs the role " + std::string(role_name(needed)) +
                                                                ", and the token of " + name + " has the role " +
                                                                std::string(role_name(role)) + ".");
@@ -135,7 +140,8 @@ std::optional<Caller> Entry::of_session(const http::Request& request) const {
       // The token may have been withdrawn, or its role changed, since the login.
       auto token = tokens_->with_digest(session->token_digest);
       if (!token) continue;
-      return Caller{std::move(token->name), token->role, "session", std::move(token->digest), std::move(session)};
+      const auto role = session->read_only ? std::min(token->role, Role::kViewer) : token->role;
+      return Caller{std::move(token->name), role, "session", std::move(token->digest), std::move(session)};
     }
   }
   return std::nullopt;
@@ -166,7 +172,10 @@ Result<void> Entry::check_csrf(const http::Request& request, const Caller& calle
 
 bool Entry::still_may(const Caller& caller, Role needed) const {
   if (tokens_->open()) return true;
-  if (caller.session && !sessions_->use(*caller.session)) return false;
+  if (caller.session) {
+    const auto session = sessions_->use(*caller.session);
+    if (!session || (session->read_only && !includes(Role::kViewer, needed))) return false;
+  }
   const auto token = tokens_->with_digest(caller.token_digest);
   return token && includes(token->role, needed);
 }

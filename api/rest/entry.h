@@ -35,6 +35,8 @@ struct Caller {
   std::string token_digest = {};        // unless open
   std::optional<Session> session = {};  // the session by which the request came
 
+  [[nodiscard]] bool read_only() const { return session && session->read_only; }
+
   /// kAuthorizationPermissionMismatch.
   [[nodiscard]] Result<void> must_be(Role needed) const;
 };

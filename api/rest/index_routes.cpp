@@ -155,7 +155,11 @@ struct ShownIndex {
     const bool walks = known && (status.state() != indexes::kReady || scrub_asked);
     to.shows("figuresAgeSeconds", if_known(std::max(now - time_of(progress.version), Duration::zero())),
              {.meaning = "time since the owner wrote these figures"});
-    to.shows("changes", if_known(progress.changes), {.meaning = "entities dealt with since the index was declared"});
+    const bool built = known && progress.state != indexes::kBuilding;
+    to.shows("built", built ? std::optional(progress.total) : std::nullopt,
+             {.meaning = "entities that were read when the index was built last"});
+    to.shows("changes", if_known(progress.changes),
+             {.meaning = "entities that changed since the index was declared, and were dealt with"});
     to.shows("wrongEver", if_known(progress.wrong_ever), {.meaning = "rows that scrubs have found wrong, and mended"});
     to.shows("walk", walks ? std::optional(walk_of(status)) : std::nullopt,
              {.meaning = "the walk over table or rows that is under way"});

@@ -1,5 +1,6 @@
 // Views for operators: queues, workers, the holdings of accounts, the story of an entity, health, metrics and the
 // description of the api.
+#include <algorithm>
 #include <map>
 
 #include "api/explain/explain.h"
@@ -141,10 +142,15 @@ struct HoldingWarning {
 using Troubles = std::map<std::string, Error>;
 
 /// Returns the holdings in all stores that answer in time; puts the errors of the others into `troubles`, by store
-/// name.
+/// name. A store that is known to be away is not asked.
 Task<std::vector<Holding>> holdings(Api& api, Duration patience, Troubles& troubles) {
   std::vector<Holding> out;
   for (const auto& store : api.backups->stores()) {
+    if (!api.watch->answers(store.name)) {
+      troubles.emplace(store.name,
+                       make_error(ErrorCode::kUnavailable, "The " + store.name + " store does not answer."));
+      continue;
+    }
     const auto accounts = co_await rpc::call(*store.link, service::ReadAccountUse{}, patience);
     if (!accounts) {
       troubles.emplace(store.name, accounts.error());
@@ -168,6 +174,7 @@ Answer list_accounts(Api& api, http::Request&, std::string) {
 /// Returns their present figures; stops at the first error of the queue service and returns those read so far.
 Task<nlohmann::json> queues_of_jobs(Api& api) {
   auto out = nlohmann::json::array();
+  if (!api.watch->answers("queue")) co_return out;
   auto names = co_await job_queues(api.queues);
   if (!names) co_return out;
   names->emplace_back(jobs::kPoisonQueue);
@@ -212,6 +219,52 @@ struct ShownRemarkable {
   }
 };
 
+constexpr std::array<std::string_view, 3> kProcessNames{"table_store", "queue_service", "blob_store"};
+
+struct ShownStoreState {
+  StoreState state;
+  void members(jobs::SpecMembers& to) const {
+    const auto place = static_cast<std::size_t>(std::ranges::find(kStoreNames, state.store) - kStoreNames.begin());
+    const auto process = place < kProcessNames.size() ? kProcessNames[place] : std::string_view();
+    to.shows("store", state.store, {.one_of = kStoreNames});
+    to.shows("process", std::string(process), {.meaning = "the program, as `tidemark status` names it"});
+    to.shows("answers", state.answers);
+    to.shows("since", state.since, {.meaning = "since when it does so, as this api has seen it"});
+    to.shows("answeredAt", state.answered_at, {.meaning = "the last answer"});
+    to.shows_unless_empty("problem", state.problem, {.meaning = "why it does not answer"});
+  }
+};
+
+struct Health {
+  std::vector<StoreState> stores;
+  Time now{};
+  static constexpr const char* kSchema = "Health";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("stores", shown_all<ShownStoreState>(stores));
+    to.shows("now", now, {.meaning = "the time of the api"});
+  }
+};
+
+Answer show_health(Api& api, http::Request&, std::string) {
+  co_return json_response(200, json_of(Health{api.watch->states(), api.clock.now()}));
+}
+
+struct ShownAbout {
+  StackFacts facts;
+  static constexpr const char* kSchema = "About";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("version", facts.version);
+    to.shows_unless_empty("logs", facts.logs,
+                          {.meaning = "directory of the logs NAME.log; absent if the processes do not write there"});
+    to.shows_unless_empty("traceUrl", facts.trace_url,
+                          {.meaning = "address of a trace, with {traceId} in place of its id"});
+  }
+};
+
+Answer show_about(Api& api, http::Request&, std::string) {
+  co_return json_response(200, json_of(ShownAbout{api.facts}));
+}
+
 struct Overview {
   nlohmann::json queues_of_jobs = nlohmann::json::array();
   std::vector<RecentSample> points;
@@ -247,8 +300,13 @@ Answer overview(Api& api, http::Request&, std::string) {
   out.queues_of_jobs = co_await queues_of_jobs(api);
   out.points = api.recent->samples();
   if (api.stores != nullptr) {
-    const auto serving = co_await api.stores->answer();
-    if (!serving) out.not_serving = serving.error().message;
+    for (const auto& state : api.watch->states()) {
+      if (!state.answers && state.store != "blob") out.not_serving = state.problem;
+    }
+    if (out.not_serving.empty()) {
+      const auto serving = co_await api.stores->answer();
+      if (!serving) out.not_serving = serving.error().message;
+    }
   }
   if (auto seen = co_await api.lookout->read(api)) out.remarkable.emplace(std::move(seen));
   co_return json_response(200, json_of(std::move(out)));
@@ -280,6 +338,8 @@ Answer openapi(Api&, http::Request&, std::string) {
 std::span<const Route> operator_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "v1/overview", Role::kViewer, overview},
+      {"GET", "v1/health", Role::kViewer, show_health},
+      {"GET", "v1/about", Role::kViewer, show_about},
       {"GET", "v1/queues", Role::kViewer, list_queues},
       {"GET", "v1/queues/*", Role::kViewer, show_queue},
       {"POST", "v1/queues/*/pause", Role::kOperator, set_queue<true>},
@@ -299,7 +359,7 @@ std::span<const Route> operator_routes() {
 nlohmann::ordered_json operator_schemas() {
   nlohmann::ordered_json out;
   jobs::add_requests<QueueParts>(out);
-  jobs::add_answers<ShownPoint, Disk, Holding, HoldingWarning, ShownRemarkable, Overview>(out);
+  jobs::add_answers<ShownPoint, Disk, Holding, HoldingWarning, ShownRemarkable, Overview, Health, ShownAbout>(out);
   return out;
 }
 

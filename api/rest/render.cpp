@@ -278,7 +278,7 @@ struct ShownQueue {
     to.shows("waiting", figures.waiting, {.meaning = "messages behind another one of their group"});
     to.shows("poison", figures.poison, {.meaning = "messages in NAME-poison"});
     to.shows("oldestAgeSeconds", figures.oldest,
-             {.meaning = "time since the next message was put; 0 if there is none"});
+             {.meaning = "time for which the next message could have been taken; 0 if there is none"});
     to.shows("inPerSecond", figures.in_rate, {.meaning = "messages put, over the last minute or two"});
     to.shows("outPerSecond", figures.out_rate, {.meaning = "messages finished or moved, over the last minute or two"});
     to.shows("paused", figures.paused);

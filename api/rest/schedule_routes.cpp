@@ -141,11 +141,43 @@ Answer run_schedule(Api& api, http::Request& request, Action& action, std::strin
   co_return submitted(CO_TRY(co_await api.schedules.run(api.jobs, std::move(name), due)));
 }
 
+struct DueTimes {
+  std::vector<Time> due;
+  static constexpr const char* kSchema = "DueTimes";
+  void members(jobs::SpecMembers& to) const { to.shows("dueTimes", due); }
+};
+
+/// Tells the next due times of a cron expression, whether a schedule has it or not.
+Answer show_due_times(Api& api, http::Request& request, std::string) {
+  constexpr std::int64_t kFew = 5, kMost = 100;
+  auto parameters = CO_TRY(Parameters::read(request));
+  jobs::ScheduleSpec spec;
+  spec.cron = parameters.text("cron");
+  if (parameters.has("timeZone")) spec.time_zone = parameters.text("timeZone");
+  const auto count = CO_TRY(parameters.number("count", 1, kMost)).value_or(kFew);
+  auto after = api.clock.now();
+  if (const auto start = parameters.text("startAfter"); !start.empty()) {
+    const auto time = parse_iso8601(start);
+    if (!time) {
+      co_return fail(ErrorCode::kInvalidQueryParameterValue, "startAfter must be a time such as 2026-01-31T22:00:00Z.");
+    }
+    after = std::max(after, *time);
+  }
+  const auto timetable = CO_TRY(jobs::Timetable::of(spec));
+  DueTimes out;
+  for (auto due = timetable.next(after); due && static_cast<std::int64_t>(out.due.size()) < count;) {
+    out.due.push_back(*due);
+    due = timetable.next(*due);
+  }
+  co_return json_response(200, json_of(out));
+}
+
 }  // namespace
 
 std::span<const Route> schedule_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "v1/schedules", Role::kViewer, list_schedules},
+      {"GET", "v1/dueTimes", Role::kViewer, show_due_times},
       {"GET", "v1/schedules/*", Role::kViewer, show_schedule},
       {"PUT", "v1/schedules/*", Role::kOperator, put_schedule},
       {"DELETE", "v1/schedules/*", Role::kOperator, remove_schedule},
@@ -159,7 +191,7 @@ std::span<const Route> schedule_routes() {
 nlohmann::ordered_json schedule_schemas() {
   nlohmann::ordered_json out;
   jobs::add_requests<jobs::ScheduleSpec, ScheduleRun>(out);
-  jobs::add_answers<ShownSchedule>(out);
+  jobs::add_answers<ShownSchedule, DueTimes>(out);
   return out;
 }
 

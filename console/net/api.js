@@ -108,7 +108,7 @@ async function lacksSessions(token) {
 
 function remember(session) {
   state.csrf = session.csrfToken || session.csrf || "";
-  return { role: session.role || "viewer", name: session.name || "", sessions: true };
+  return { role: session.role || "viewer", name: session.name || "", sessions: true, readOnly: Boolean(session.readOnly) };
 }
 
 function forget() {

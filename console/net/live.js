@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useSettings } from "../shell/settings.js";
 import { textOf } from "./exact.js";
+import { whenBack } from "./health.js";
 
 const longest = 30_000;
 const mostPatient = 120_000;
@@ -10,8 +11,8 @@ const restShare = 20;  // the pause after an answer, as a multiple of the time t
 
 const same = (a, b) => a !== null && a.length === b.length && a.every((each, i) => each === b[i]);
 
-/// {value, error, busy, refresh}. `load(signal, tell)` is called anew whenever one of `inputs` changes; a value that it
-/// passes to `tell` is shown until there is a better one.
+/// {value, at, error, busy, refresh}. `load(signal, tell)` is called anew whenever one of `inputs` changes; a value that
+/// it passes to `tell` is shown until there is a better one. `at`: when the value was loaded, in milliseconds.
 export function useLive(load, inputs, every = 5_000) {
   const { paused } = useSettings();
   const [shown, set] = useState({ value: undefined, error: null, busy: true });
@@ -37,10 +38,10 @@ export function useLive(load, inputs, every = 5_000) {
       const begun = performance.now();
       clearTimeout(timer);
       try {
-        const tell = (value) => { if (!abort.signal.aborted && !same(loaded.current, inputs)) set({ value, error: null, busy: true }); };
+        const tell = (value) => { if (!abort.signal.aborted && !same(loaded.current, inputs)) set({ value, at: Date.now(), error: null, busy: true }); };
         const value = await latest.current(abort.signal, tell);
         failures = 0;
-        if (!abort.signal.aborted) { loaded.current = inputs; set({ value, error: null, busy: false }); }
+        if (!abort.signal.aborted) { loaded.current = inputs; set({ value, at: Date.now(), error: null, busy: false }); }
       } catch (error) {
         failures += 1;
         if (!abort.signal.aborted) set((was) => ({ ...was, error, busy: false }));
@@ -61,7 +62,8 @@ export function useLive(load, inputs, every = 5_000) {
     replan.current = () => { if (!running) plan(0); };
     // While paused, values that are there already are not requested again.
     if (!paused || !same(loaded.current, inputs)) run();
-    return () => { abort.abort(); clearTimeout(timer); document.removeEventListener("visibilitychange", seen); };
+    const notBack = whenBack(() => { if (!document.hidden && !paused && (pace.current || failures)) run(); });
+    return () => { abort.abort(); clearTimeout(timer); notBack(); document.removeEventListener("visibilitychange", seen); };
   }, [...inputs, paused]);
 
   useEffect(() => replan.current(), [every]);

@@ -1,7 +1,8 @@
 // Small parts of which all views are made.
 import { html } from "./html.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
-import { visible } from "./text.js";
+import { When } from "./time.js";
+import { copy, visible } from "./text.js";
 
 const tones = { running: "info", queued: "plain", succeeded: "good", poisoned: "bad", cancelled: "dim", failed: "bad", lost: "warn",
   edited: "info", sentBack: "info", ready: "good", building: "info", verifying: "info", stale: "bad", dropping: "dim" };
@@ -14,6 +15,24 @@ export function Failure({ error, retry }) {
     ${error.problems?.length > 1 && html`<ul>${error.problems.map((each) => html`<li><bdi>${visible(each)}</bdi></li>`)}</ul>`}
     ${error.requestId && html`<div class="dim small">request ${error.requestId}</div>`}</div>
     ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}</div>`;
+}
+
+/// A command for a shell, with a button that copies it.
+export function Command({ text }) {
+  const [done, set] = useState(false);
+  const act = async () => { await copy(text); set(true); setTimeout(() => set(false), 1500); };
+  return html`<span class="command"><code>${text}</code><button type="button" class="quiet" onClick=${act} aria-label=${`Copy ${text}`}>${done ? "copied" : "copy"}</button></span>`;
+}
+
+/// A field for the reason of an action, which the audit trail keeps.
+export function Reason({ value, onInput, autofocus }) {
+  return html`<label class="field"><span>Reason, for the audit trail <span class="dim">needed</span></span><input name="reason" value=${value} maxlength="200" required autocomplete="off" autofocus=${autofocus} pattern=".*\\S.*" title="Some words that tell others why" onInput=${onInput} /></label>`;
+}
+
+/// Says how old a value is that could not be loaded again. `live`: the outcome of useLive().
+export function AsOf({ live }) {
+  if (!live.error || live.value === undefined || !live.at) return null;
+  return html`<p class="dim small">This is the state of <${When} at=${new Date(live.at).toISOString()} />.</p>`;
 }
 
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
@@ -90,7 +109,7 @@ export function Confirm({ title, children, verb, tone = "danger", needsReason, r
   const [act, busy, error] = useAction(async () => { await run(reason.trim()); onClose(); });
   return html`<${Dialog} title=${title} onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); act(); }}>
     ${children}
-    ${needsReason && html`<label class="field"><span>Reason, for the audit trail</span><input value=${reason} maxlength="200" required onInput=${(e) => setReason(e.target.value)} /></label>`}
+    ${needsReason && html`<${Reason} value=${reason} onInput=${(e) => setReason(e.target.value)} />`}
     <${Failure} error=${error} />
     <footer><button type="button" onClick=${onClose}>Back</button><button class=${tone} disabled=${busy}>${busy ? "…" : verb}</button></footer></form></${Dialog}>`;
 }

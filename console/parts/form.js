@@ -1,34 +1,98 @@
-// A form made from a schema: a field for each member; a value that is more than a word or a number is written as JSON.
+// A form made from a schema: a field for each member, with what the api says of it. Names in lists are written with
+// commas, headers line by line, an object with few members has fields of its own; the rest is written as JSON.
 import { html } from "./html.js";
 import { resolved } from "../net/description.js";
 import { parseExact, textOf } from "../net/exact.js";
+import { Suggestions } from "./suggest.js";
 
 const spaced = (name) => name.replace(/([A-Z])/g, (c) => ` ${c.toLowerCase()}`).replace(/^./, (c) => c.toUpperCase());
 
+const isNames = (schema) => schema.type === "array" && schema.items?.type === "string";
+const isPairs = (schema) => schema.type === "object" && !schema.properties && schema.additionalProperties?.type === "string";
+
 function typeOf(schema) {
   if (schema.enum) return "choice";
+  if (schema.oneOf?.some(isNames) && schema.oneOf.some(isPairs)) return "pairs";
   if (schema.oneOf) return schema.oneOf.some((each) => each.type === "string") ? "mixed" : "json";
+  if (isNames(schema)) return "names";
+  if (isPairs(schema)) return "lines";
+  if (schema.type === "object" && schema.properties) return "group";
   return { string: "text", integer: "number", number: "number", boolean: "flag" }[schema.type] || "json";
 }
 
-/// `texts`: the texts in the fields, by member. `members`: the members that have a field.
-export function Fields({ document, schema, texts, onChange, members }) {
-  return html`<div class="fields">${members.map((name) => {
+const range = (member) => (member.minimum !== undefined && member.maximum !== undefined ? `${member.minimum.toLocaleString("en")} to ${member.maximum.toLocaleString("en")}` : "");
+const sentence = (text) => text && text.replace(/[.]*$/, ".");
+const hintOf = (member, type) => [sentence(member.description), { names: "Names, with commas between them.", pairs: "Names, with commas between them; NEW=OLD where they differ.", lines: "A line for each: name: value" }[type],
+  type === "number" && range(member) && `${range(member)}.`, member.default !== undefined && `Default: ${member.default}.`].filter(Boolean).join(" ");
+
+/// Returns the texts of the fields of an object, whether it is there as such or as the JSON of a value.
+function innerOf(texts) {
+  if (typeof texts !== "string") return texts || {};
+  try { return textsOf(parseExact(texts)); } catch { return {}; }
+}
+
+/// `texts`: the texts in the fields, by member. `members`: the members that have a field; all if absent. `suggest`: by
+/// member, the names to offer while the user types ({of: "tables"}). `fixed`: members that cannot be changed. `loose`:
+/// the form of names is left to the api. `within`: the name of the object whose members these are.
+export function Fields({ document, schema, texts, onChange, members = Object.keys(schema.properties), suggest = {}, fixed = [], loose, within = "field" }) {
+  return html`<div class="fields">${members.filter((name) => schema.properties[name]).map((name) => {
     const member = resolved(document, schema.properties[name]);
     const type = typeOf(member);
     const required = schema.required?.includes(name);
-    const set = (e) => onChange({ ...texts, [name]: e.target.value });
-    const hint = [member.description, member.default !== undefined && `Default: ${member.default}`].filter(Boolean).join(". ");
-    const label = html`<span>${spaced(name)}${required ? html` <span class="dim">needed</span>` : ""}</span>`;
-    if (type === "choice" || type === "flag") {
-      const options = type === "flag" ? ["true", "false"] : member.enum;
-      return html`<label class="field" key=${name}>${label}<select name=${name} value=${texts[name] || ""} onChange=${set}><option value="">${member.default !== undefined ? `default: ${member.default}` : "–"}</option>${options.map((each) => html`<option selected=${texts[name] === each} value=${each}>${each}</option>`)}</select><small>${member.description}</small></label>`;
+    const put = (value) => onChange({ ...texts, [name]: value });
+    const hint = hintOf(member, type);
+    const id = `${within}-${name}`;
+    if (type === "group") {
+      const inner = innerOf(texts[name]);
+      const begun = Object.values(inner).some(Boolean);
+      return html`<details class="field group" key=${name} open=${begun || required}><summary>${spaced(name)}</summary><small>${hint}</small>
+        <${Fields} document=${document} schema=${begun || required ? member : { ...member, required: [] }} texts=${inner} onChange=${put} suggest=${suggest[name] || {}} within=${id} /></details>`;
     }
-    if (type === "json") return html`<label class="field" key=${name}>${label}<textarea name=${name} rows="2" spellcheck=${false} required=${required} placeholder="JSON" value=${texts[name] || ""} onInput=${set}></textarea><small>${hint}</small></label>`;
-    return html`<label class="field" key=${name}>${label}<input name=${name} type=${type === "number" ? "text" : "text"} inputmode=${type === "number" ? "numeric" : undefined} pattern=${type === "number" ? "-?[0-9]+" : undefined} required=${required} spellcheck=${false} autocomplete="off"
-      placeholder=${member.format === "date-time" ? "2026-01-31T22:00:00Z" : ""} value=${texts[name] || ""} onInput=${set} /><small>${hint}</small></label>`;
+    const common = { id, name, required, "aria-describedby": hint ? `${id}-hint` : undefined };
+    const value = texts[name] ?? "";
+    return html`<div class="field" key=${name}><label for=${id}>${spaced(name)}${required ? html` <span class="dim">needed</span>` : ""}</label>
+      <${Input} common=${common} member=${member} type=${type} value=${value} readonly=${fixed.includes(name)} loose=${loose} offered=${suggest[name]} set=${(e) => put(e.target.value)} />
+      ${hint && html`<small id=${`${id}-hint`}>${hint}</small>`}</div>`;
   })}</div>`;
 }
+
+function Input({ common, member, type, value, readonly, loose, offered, set }) {
+  if (type === "choice" || type === "flag") {
+    const options = type === "flag" ? ["true", "false"] : member.enum;
+    return html`<select ...${common} value=${value} disabled=${readonly} onChange=${set}><option value="">${member.default !== undefined ? `default: ${member.default}` : "–"}</option>${options.map((each) => html`<option selected=${value === each} value=${each}>${each}</option>`)}</select>`;
+  }
+  if (type === "json" || type === "lines") return html`<textarea ...${common} rows="2" spellcheck=${false} readonly=${readonly} placeholder=${type === "json" ? "JSON" : "name: value"} value=${value} onInput=${set}></textarea>`;
+  const list = offered && !readonly ? `${common.id}-names` : undefined;
+  const pattern = type === "number" ? "-?[0-9]+" : type === "text" && !loose ? member.pattern : undefined;
+  return html`<input ...${common} type="text" inputmode=${type === "number" ? "numeric" : undefined} pattern=${pattern} title=${pattern ? member.description : undefined} readonly=${readonly} spellcheck=${false} autocomplete="off" list=${list}
+      placeholder=${member.format === "date-time" ? "2026-01-31T22:00:00Z" : ""} value=${value} onInput=${set} />
+    ${list && html`<${Suggestions} id=${list} value=${value} several=${type === "names" || type === "pairs"} ...${offered} />`}`;
+}
+
+const itemsOf = (text) => text.split(",").map((each) => each.trim()).filter(Boolean);
+
+function linesOf(text) {
+  return Object.fromEntries(text.split("\n").filter((line) => line.trim()).map((line) => {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw new Error(`"${line.trim()}" is not of the form name: value.`);
+    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+  }));
+}
+
+function valueOfText(document, member, text) {
+  const type = typeOf(member);
+  if (type === "group") return valueOf(document, member, innerOf(text));
+  if (/^\s*[{[]/.test(text) && ["names", "pairs", "lines", "mixed"].includes(type)) return parseExact(text);
+  if (type === "names") return itemsOf(text);
+  if (type === "pairs") {
+    const items = itemsOf(text).map((each) => each.split("=").map((side) => side.trim()));
+    return items.some((each) => each.length > 1) ? Object.fromEntries(items.map(([to, from = to]) => [to, from])) : items.map(([to]) => to);
+  }
+  if (type === "lines") return linesOf(text);
+  return type === "number" || type === "flag" || type === "json" ? parseExact(text) : text;
+}
+
+const wrongForms = { number: "a number", json: "JSON", flag: "true or false" };
 
 /// Returns the value for which the texts stand. Throws with the name of the member whose text is wrong.
 export function valueOf(document, schema, texts) {
@@ -38,17 +102,26 @@ export function valueOf(document, schema, texts) {
     if (!member || text === "" || text === undefined) continue;
     const type = typeOf(member);
     try {
-      if (type === "number" || type === "flag" || type === "json") out[name] = parseExact(text);
-      else if (type === "mixed" && /^\s*[{[]/.test(text)) out[name] = parseExact(text);
-      else out[name] = text;
-    } catch {
-      throw new Error(`${spaced(name)} is not ${type === "number" ? "a number" : "JSON"}.`);
+      const value = valueOfText(document, member, text);
+      if (type !== "group" || Object.keys(value).length) out[name] = value;
+    } catch (wrong) {
+      throw new Error(type === "lines" || type === "group" ? `${spaced(name)}: ${wrong.message}` : `${spaced(name)} is not ${wrongForms[type] || "JSON"}.`);
     }
   }
   return out;
 }
 
+const isPlain = (value) => typeof value === "string" && !/[,=]/.test(value) && value === value.trim() && value !== "";
+
 /// Returns the texts that stand for a value, to begin editing.
-export function textsOf(value) {
-  return Object.fromEntries(Object.entries(value || {}).map(([name, each]) => [name, typeof each === "string" ? each : textOf(each)]));
+export function textsOf(value, schema, document) {
+  return Object.fromEntries(Object.entries(value || {}).map(([name, each]) => {
+    const member = schema?.properties[name] && resolved(document, schema.properties[name]);
+    const type = member && typeOf(member);
+    if (Array.isArray(each) && (type === "names" || type === "pairs") && each.every(isPlain)) return [name, each.join(", ")];
+    if (type === "pairs" && Object.entries(each).every((pair) => pair.every(isPlain))) return [name, Object.entries(each).map(([to, from]) => (to === from ? to : `${to}=${from}`)).join(", ")];
+    if (type === "lines" && each) return [name, Object.entries(each).map(([key, text]) => `${key}: ${text}`).join("\n")];
+    if (type === "group" && each) return [name, textsOf(each, member, document)];
+    return [name, typeof each === "string" ? each : textOf(each)];
+  }));
 }

@@ -11,6 +11,16 @@ function useTick() {
   useEffect(() => { ticking.add(tick); return () => ticking.delete(tick); }, []);
 }
 
+/// Draws the component anew every second, while `on`.
+export function useSeconds(on) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (!on) return undefined;
+    const timer = setInterval(() => { if (!document.hidden) tick((n) => n + 1); }, 1_000);
+    return () => clearInterval(timer);
+  }, [on]);
+}
+
 const two = (number) => String(number).padStart(2, "0");
 
 export function exactTime(text, utc) {

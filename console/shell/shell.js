@@ -2,9 +2,12 @@
 import { html } from "../parts/html.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { signOut } from "../net/api.js";
-import { Act, Dialog, Empty, Head, Toggle } from "../parts/basic.js";
+import { Act, Dialog, Head, Toggle } from "../parts/basic.js";
+import { visible } from "../parts/text.js";
 import { useKeys } from "./keys.js";
 import { go, useRoute } from "./router.js";
+import { useHealthWatch } from "../net/health.js";
+import { Away } from "./away.js";
 import { change, current, useSettings } from "./settings.js";
 import { Who } from "./who.js";
 import { views } from "../views/all.js";
@@ -20,6 +23,7 @@ export function Shell({ who, onSignOut }) {
   const view = views.find((each) => each.name === name);
   const jump = (to) => go(to === "overview" ? "/" : `/${to}`);
   const [chord, setChord] = useState(0);
+  useHealthWatch(paused);
   useKeys({
     "?": () => setHelp(true),
     "/": () => document.querySelector("[data-search]")?.focus(),
@@ -43,8 +47,16 @@ export function Shell({ who, onSignOut }) {
         <div class="dim small">${who.name ? html`<bdi>${who.name}</bdi> · ` : ""}${who.role}</div>
       </div></nav>
     <main id="view" tabindex="-1">${paused && html`<div class="notice info">Updates are paused: what is shown may be old. <button type="button" onClick=${() => change({ paused: false })}>Resume</button></div>`}
-      ${view ? html`<${view.of} key=${name} path=${route.path.slice(1)} query=${route.query} />` : html`<${Head} title="Nothing here" /><${Empty}>There is no view at this address. <a href="/">Overview</a></${Empty}>`}</main></div>
+      <${Away} lacks=${view?.lacks} />
+      ${who.readOnly && html`<div class="notice info" role="status"><div>You can only read for now: you signed in while the audit trail could not be written. Your rights as the owner of the token come back by themselves when the table store answers.</div></div>`}
+      ${view ? html`<${view.of} key=${name} path=${route.path.slice(1)} query=${route.query} />` : html`<${Nowhere} address=${route.href} />`}</main></div>
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}</${Who.Provider}>`;
+}
+
+/// The page at an address that belongs to no view.
+function Nowhere({ address }) {
+  return html`<${Head} title="There is no page at this address" /><p><code>${visible(address)}</code> belongs to none of the views. The address may be mistyped, or come from another version of the console.</p>
+    <ul>${views.filter((each) => each.title).map((each) => html`<li><a href=${each.name === "overview" ? "/" : `/${each.name}`}>${each.title}</a></li>`)}</ul>`;
 }
 
 function Help({ onClose }) {

@@ -3,10 +3,12 @@ import { html } from "../parts/html.js";
 import { useEffect, useMemo, useState } from "../vendor/preact/hooks.js";
 import { api, at, follow, part } from "../net/api.js";
 import { parseExact, textOf } from "../net/exact.js";
+import { useAbout } from "../net/about.js";
 import { description, kindsOf } from "../net/description.js";
 import { search, textSearch, useLive, usePages } from "../net/live.js";
-import { Act, Badge, Bar, Card, Confirm, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
-import { Fields, textsOf, valueOf } from "../parts/form.js";
+import { Act, Badge, Bar, Card, Command, Confirm, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
+import { textsOf } from "../parts/form.js";
+import { JobFields, specOf } from "../parts/job_form.js";
 import { Choice, List, More, Search } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
 import { Copyable, count, Id, Json, rate, Text, visible } from "../parts/text.js";
@@ -35,6 +37,30 @@ function findJobs(filter, text, continuation, signal, tell) {
 const inAccount = (name, account) => (typeof name === "string" && account ? `${account}/${name}` : name);
 export const target = (spec) => [inAccount(spec?.source, spec?.sourceAccount), inAccount(spec?.destination, spec?.destinationAccount)].filter((each) => typeof each === "string").join(" → ");
 
+const attemptsOf = (job) => job.history.filter((each) => each.number);
+/// How often the job was tried in all its rounds; a round begins when it is sent back from poison.
+const triesOf = (job) => Math.max(job.attempts, attemptsOf(job).length);
+const roundsOf = (job) => Math.max(1, ...job.history.map((each) => each.round || 1));
+
+/// How long the job took: its last attempt, and all of them together if there were several.
+function Took({ job }) {
+  const tries = attemptsOf(job).filter((each) => each.durationMs !== undefined);
+  if (!tries.length) return duration((new Date(job.finishedAt) - new Date(job.startedAt)) / 1000);
+  const last = duration(Number(tries.at(-1).durationMs) / 1000);
+  return tries.length === 1 ? last : `${last} in its last attempt, ${duration(tries.reduce((sum, each) => sum + Number(each.durationMs), 0) / 1000)} in all ${tries.length}`;
+}
+
+/// The trace of a job, in the system that keeps traces if the api knows its address; and the log of its worker.
+function Traces({ job, worker }) {
+  const about = useAbout();
+  const trace = /^00-([0-9a-f]{32})-/.exec(job.spec?.traceparent || "")?.[1];
+  if (!trace && !worker) return null;
+  return html`<${Card} title="Trace and log"><${Facts} items=${[trace && ["Trace", html`<${Copyable} value=${trace} />${about.traceUrl && html` <a href=${about.traceUrl.replace("{traceId}", trace)} rel="noreferrer" target="_blank">open it</a>`}`],
+    worker && about.logs && ["Log of the worker", html`<${Command} text=${`grep ${job.id} ${shellWord(`${about.logs}/${worker}.log`)}`} />`],
+    worker && !about.logs && ["Log of the worker", html`<${Command} text=${`sudo journalctl -u 'tidemark-worker@*' --grep ${job.id}`} />`]]} /></${Card}>`;
+}
+const shellWord = (text) => (/^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 function JobList({ query }) {
   const filter = { kind: query.kind, state: query.state, queue: query.queue };
   const pages = usePages((continuation, signal, tell) => findJobs(filter, query.q || "", continuation, signal, tell), [query.kind, query.state, query.queue, query.q], 3_000);
@@ -47,7 +73,7 @@ function JobList({ query }) {
       { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} byEnd href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "Queue", of: (job) => job.queue }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
       { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.waiting && html`<div class="small dim">waits: <${Text} value=${job.waiting.text} most=${160} /></div>`}${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
       { name: "Done", number: true, of: (job) => html`${count(job.progress.done)}${job.progress.total !== undefined ? ` of ${count(job.progress.total)}` : ""}${job.state === "running" && job.progress.total ? html`<${Bar} done=${job.progress.done} total=${job.progress.total} />` : ""}` },
-      { name: "Attempts", number: true, of: (job) => job.attempts }, { name: "Submitted", of: (job) => html`<${When} at=${job.submittedAt} />` }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }]} />
+      { name: "Attempts", number: true, of: triesOf }, { name: "Submitted", of: (job) => html`<${When} at=${job.submittedAt} />` }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }]} />
     <${More} pages=${pages} what="job" among="the newest" />`;
 }
 
@@ -90,6 +116,7 @@ function Job({ id }) {
   const may = useMay("operator");
   if (!job) return html`<${Head} title="Job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${error} retry=${refresh} />`;
   const spec = job.spec;
+  const schedule = /^schedule:([^:]+):/.exec(spec?.idempotencyKey || "")?.[1];
   const repeat = () => { const { idempotencyKey, notBefore, group, ...rest } = spec; sessionStorage.setItem(draftKey, textOf(rest)); go("/jobs/new"); };
   const undo = () => { sessionStorage.setItem(draftKey, textOf({ kind: "undo", job: job.id })); go("/jobs/new"); };
   const undoable = ["archive", "unarchive", "copy", "undo"].includes(job.kind) && ended(job);
@@ -103,22 +130,20 @@ function Job({ id }) {
     ${job.waiting && html`<div class="notice info" role="status"><div>It waits: <${Text} value=${job.waiting.text} most=${2000} /></div></div>`}
     ${job.error && html`<${Card} tone="bad"><${Text} value=${job.error} most=${2000} /></${Card}>`}
     <div class="figures"><${Figure} name=${job.progress.total !== undefined ? `done of ${count(job.progress.total)}` : "done"} value=${count(job.progress.done)} note=${job.progress.phase} />
-      <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} /><${Figure} name="attempts" value=${count(job.attempts)} />
+      <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} /><${Figure} name=${triesOf(job) === 1 ? "attempt" : "attempts"} value=${count(triesOf(job))} note=${roundsOf(job) > 1 && `in ${roundsOf(job)} rounds`} />
       ${job.progress.perSecond !== undefined && html`<${Figure} name="a second" value=${rate(job.progress.perSecond)} note=${job.progress.secondsLeft !== undefined ? `${duration(job.progress.secondsLeft)} left` : ""} />`}</div>
     ${job.progress.total !== undefined && !ended(job) && html`<p><${Bar} done=${Number(job.progress.done) + Number(job.progress.skipped)} total=${job.progress.total} /></p>`}
     <${Card}><${Facts} items=${[["Job", html`<${Copyable} value=${job.id} />`], ["Submitted", html`<${When} at=${job.submittedAt} both />`], job.notBefore && ["Not before", html`<${When} at=${job.notBefore} both />`],
-      job.startedAt && ["Started", html`<${When} at=${job.startedAt} both />`], job.finishedAt && ["Ended", html`<${When} at=${job.finishedAt} both />`],
-      job.startedAt && job.finishedAt && ["Took", duration((new Date(job.finishedAt) - new Date(job.startedAt)) / 1000)], ["Queue", job.queue], job.worker && ["Worker", html`<${Text} value=${job.worker} />`], ["Message", html`<${Id} value=${job.messageId} />`],
+      job.startedAt && [roundsOf(job) > 1 ? "First started" : "Started", html`<${When} at=${job.startedAt} both />`], job.finishedAt && ["Ended", html`<${When} at=${job.finishedAt} both />`],
+      job.startedAt && job.finishedAt && ["Took", html`<${Took} job=${job} />`], ["Queue", job.queue], job.worker && ["Worker", html`<a href="/workers"><${Text} value=${job.worker} /></a>`], schedule && ["Schedule", html`<a href=${`/schedules/${part(schedule)}`}><${Text} value=${schedule} /></a>`], ["Message", html`<${Id} value=${job.messageId} />`],
       job.thenJob && ["Followed by", html`<${Id} value=${job.thenJob} href=${`/jobs/${part(job.thenJob)}`} />`], job.callbackJob && ["Its end is told by", html`<${Id} value=${job.callbackJob} href=${`/jobs/${part(job.callbackJob)}`} />`]]} /></${Card}>
     <div class="columns"><${Card} title="History"><${Story} attempts=${job.history} before=${html`<li><strong>submitted</strong> <span class="dim"><${When} at=${job.submittedAt} both /></span></li>`}
         after=${ended(job) && job.finishedAt ? html`<li class=${job.state === "succeeded" ? "good" : job.state === "poisoned" ? "bad" : ""}><strong>${job.state}</strong> <span class="dim"><${When} at=${job.finishedAt} both /></span></li>` : ""} /></${Card}>
       <div>${job.result !== undefined && html`<${Card} title="Result"><${Json} value=${job.result} /></${Card}>`}
         ${job.skips && html`<${Card} title="Skipped"><ul>${job.skips.map((skip) => html`<li><strong>${count(skip.count)}</strong> <${Text} value=${skip.reason} /><ul class="small">${skip.samples.slice(0, 5).map(([p, r]) => html`<li><${Text} value=${p} most=${80} /> / <${Text} value=${r} most=${80} /></li>`)}</ul></li>`)}</ul></${Card}>`}
-        <${Card} title="Spec"><${Json} value=${spec} /></${Card}></div></div>
+        <${Card} title="Spec"><${Json} value=${spec} /></${Card}><${Traces} job=${job} worker=${job.worker || attemptsOf(job).at(-1)?.worker} /></div></div>
     ${acting === "cancel" && html`<${Confirm} title="Cancel this job?" verb="Cancel the job" needsReason run=${async (reason) => take(await api.post(`/v1/jobs/${part(id)}/cancel`, undefined, reason, { exact: true }))} onClose=${() => setActing("")}><p>What it has done stays done.</p></${Confirm}>`}`;
 }
-
-const shared = ["maxAttempts", "idempotencyKey", "priority", "queue", "notBefore", "retryBaseMs", "retryCapMs", "keepHours", "maxAffected", "maxPerSecond", "onEnd", "then", "traceparent", "tracestate"];
 
 function draft() {
   try { return parseExact(sessionStorage.getItem(draftKey)) || {}; } catch { return {}; }
@@ -127,35 +152,26 @@ function draft() {
 function Submit({ query }) {
   const live = useLive(() => description(), [], 0);
   const [begun] = useState(draft);
-  const [kind, setKind] = useState(query.kind || begun.kind || "archive");
-  const [texts, setTexts] = useState(textsOf(begun));
+  const [form, setForm] = useState({ kind: query.kind || begun.kind || "archive", texts: textsOf(begun), every: begun.filter === "" });
   const [plan, setPlan] = useState(null);
   const [reason, setReason] = useState("");
-  const [every, setEvery] = useState(begun.filter === "");
   const admin = useMay("admin");
   useEffect(() => sessionStorage.removeItem(draftKey), []);
   const document = live.value;
-  const schema = document && kindsOf(document)[kind];
-  const chosen = texts.filter || texts.partitionKey || texts.rowKey;
-  const selects = schema?.properties.filter && !chosen;
-  const spec = () => ({ ...valueOf(document, schema, texts), ...(selects && every ? { filter: "" } : {}), kind });
+  const spec = () => specOf(document, form);
   const [look, looking, lookError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
   const [submit, busy, error] = useAction(async () => { const job = await api.post("/v1/jobs", spec(), reason); go(`/jobs/${part(job.id)}`); });
-  const written = useMemo(() => { try { return schema ? textOf(spec(), 2) : ""; } catch (wrong) { return wrong.message; } }, [texts, kind, schema, every]);
+  const written = useMemo(() => { try { return document ? textOf(spec(), 2) : ""; } catch (wrong) { return wrong.message; } }, [form, document]);
   if (!document) return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${live.error} retry=${live.refresh} />`;
-  const members = Object.keys(schema.properties).filter((name) => name !== "kind");
-  const change = (next) => { setTexts(next); setPlan(null); };
+  const change = (next) => { setForm(next); setPlan(null); };
   return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} />
     <form onSubmit=${(e) => { e.preventDefault(); (plan ? submit : look)(); }}><div class="columns"><${Card}>
-      <label class="field"><span>Kind</span><select name="kind" value=${kind} onChange=${(e) => { setKind(e.target.value); setPlan(null); }}>${Object.keys(kindsOf(document)).filter((each) => each !== "adopt" || admin).map((each) => html`<option value=${each} selected=${each === kind}>${each}</option>`)}</select></label>
-      <${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => !shared.includes(name))} />
-      ${selects && html`<label class="choice"><input type="checkbox" checked=${every} onChange=${(e) => { setEvery(e.target.checked); setPlan(null); }} /><span>Every entity of the table</span></label>`}
-      <details><summary>What all jobs have: priority, attempts, limits, what follows</summary><${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => shared.includes(name))} /></details></${Card}>
+      <${JobFields} document=${document} form=${form} onChange=${change} kinds=${Object.keys(kindsOf(document)).filter((each) => each !== "adopt" || admin)} /></${Card}>
       <div><${Card} title="As it will be sent"><${Json} value=${written} /></${Card}>
         ${plan && html`<${Card} title="Plan" tone=${plan.problems.length ? "warn" : ""}><${PlanOf} plan=${plan} /></${Card}>`}</div></div>
       <${Failure} error=${lookError || error} />
       <div class="bulk"><button class=${plan ? "" : "primary"} type="button" disabled=${looking} onClick=${(e) => e.target.form.reportValidity() && look()}>${looking ? "Planning…" : plan ? "Plan again" : "Plan: what would it do?"}</button>
-        ${plan && html`<label class="choice"><span>Reason</span><input value=${reason} maxlength="200" onInput=${(e) => setReason(e.target.value)} placeholder="for the audit trail" /></label><button type="submit" class="primary" disabled=${busy}>${busy ? "…" : `Submit: touches ${count(plan.keys)}${plan.complete ? "" : " or more"}`}</button>`}
+        ${plan && html`<label class="choice"><span>Reason</span><input value=${reason} maxlength="200" onInput=${(e) => setReason(e.target.value)} placeholder="optional, for the audit trail" /></label><button type="submit" class="primary" disabled=${busy}>${busy ? "…" : `Submit: touches ${count(plan.keys)}${plan.complete ? "" : " or more"}`}</button>`}
         ${!plan && html`<span class="dim">A plan reads, and changes nothing. Then the job can be submitted.</span>`}</div></form>`;
 }
 

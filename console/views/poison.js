@@ -4,7 +4,7 @@ import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { hasMembers, parseExact, textOf } from "../net/exact.js";
 import { search, textSearch, useLive, usePages } from "../net/live.js";
-import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
+import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, Reason, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
 import { Spark } from "../parts/spark.js";
 import { Choice, List, More, Search } from "../parts/list.js";
@@ -165,7 +165,7 @@ function Edit({ message: newest, onClose, onSaved }) {
     <${Toggle} label="Shown" value=${look ? "diff" : "text"} options=${[["text", "Text"], ["diff", "Difference to the original"]]} onChange=${(to) => setLook(to === "diff")} />
     ${look ? html`<${Diff} before=${original} after=${after} />` : html`<label class="field"><span class="sr">The job as JSON</span><textarea rows="18" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
     ${wrong && html`<p class="inline-error" role="status">Not JSON yet: ${visible(wrong)}</p>`}
-    <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
+    <${Reason} value=${reason} onInput=${(e) => setReason(e.target.value)} />
     <${Failure} error=${error} />
     <footer><button type="button" onClick=${onClose}>Back</button><button disabled=${busy || Boolean(wrong) || after === before || !reason}>Save, keep it here</button><button type="button" class="primary" disabled=${busy || Boolean(wrong) || !reason} onClick=${() => save(true)}>Save and redrive</button></footer></form></${Dialog}>`;
 }

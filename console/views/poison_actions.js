@@ -2,7 +2,7 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
-import { Confirm, Dialog, Failure, useAction } from "../parts/basic.js";
+import { Confirm, Dialog, Failure, Reason, useAction } from "../parts/basic.js";
 import { exactTime } from "../parts/time.js";
 import { count, Id, many, Text, visible } from "../parts/text.js";
 import { go } from "../shell/router.js";
@@ -57,7 +57,7 @@ export function All({ verb, filter, onClose }) {
       ${canaries && html`<label class="field"><span>Canaries first</span><input type="number" min="0" max="100" required value=${form.canary} onInput=${set("canary")} /><small>The rest follows only if these succeed</small></label>`}
       <label class="field"><span>At most</span><input type="number" min="1" value=${form.limit} placeholder="no limit" onInput=${set("limit")} /></label></div>
     ${plan && html`<div class="notice ${plan.keys && !deletes ? "info" : "warn"}" role="status"><div><strong>${count(plan.keys)}${plan.complete ? "" : " or more"}</strong> ${plan.keys === 1 ? "message matches" : "messages match"} now; in this pace it takes about ${Math.ceil(Number(plan.keys) / Math.max(1, form.perSecond))} s.</div></div>
-      <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${form.reason} onInput=${set("reason")} autofocus /></label>
+      <${Reason} value=${form.reason} onInput=${set("reason")} autofocus />
       ${deletes && html`<label class="field"><span>Type ${String(plan.keys)} to confirm</span><input required inputmode="numeric" pattern=${String(plan.keys)} value=${form.typed} onInput=${set("typed")} /></label>`}`}
     <${Failure} error=${lookError || error} />
     <footer><button type="button" onClick=${onClose}>Back</button><button class=${deletes ? "danger" : "primary"} disabled=${busy || looking || (plan && !plan.keys) || (plan && deletes && form.typed !== String(plan.keys))}>${plan ? `${verb} ${count(plan.keys)}` : "Count what matches"}</button></footer></form></${Dialog}>`;

@@ -5,7 +5,7 @@ import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { textOf } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
-import { Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
+import { Card, Confirm, Dialog, Facts, Failure, Head, Reason, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
 import { List, More } from "../parts/list.js";
 import { When } from "../parts/time.js";
@@ -88,7 +88,7 @@ function EditText({ queue, message: newest, onClose, onSaved, onSent }) {
   return html`<${Dialog} title="Edit the message" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>
     <${Toggle} label="Shown" value=${look ? "diff" : "text"} options=${[["text", "Text"], ["diff", "Difference to the original"]]} onChange=${(to) => setLook(to === "diff")} />
     ${look ? html`<${Diff} before=${message.original ?? message.body} after=${after} />` : html`<label class="field"><span class="sr">The text of the message</span><textarea rows="14" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
-    <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
+    <${Reason} value=${reason} onInput=${(e) => setReason(e.target.value)} />
     <${Failure} error=${error} />
     <footer><button type="button" onClick=${onClose}>Back</button><button disabled=${busy || after === message.body || !reason}>Save, keep it here</button><button type="button" class="primary" disabled=${busy || !reason} onClick=${() => save(true)}>Save and redrive</button></footer></form></${Dialog}>`;
 }

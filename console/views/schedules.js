@@ -1,12 +1,15 @@
 import { html } from "../parts/html.js";
-import { useState } from "../vendor/preact/hooks.js";
+import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
-import { textOf } from "../net/exact.js";
-import { useLive, usePages } from "../net/live.js";
-import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, useAction } from "../parts/basic.js";
+import { kindsOf } from "../net/description.js";
+import { search, useLive, usePages } from "../net/live.js";
+import { checkKnown, EditDialog } from "../parts/as_json.js";
+import { Act, Badge, Card, Confirm, Facts, Failure, Head } from "../parts/basic.js";
+import { Fields, textsOf, valueOf } from "../parts/form.js";
+import { JobFields, specOf } from "../parts/job_form.js";
 import { List, More } from "../parts/list.js";
 import { When } from "../parts/time.js";
-import { count, Id, Json, Text } from "../parts/text.js";
+import { count, Id, Json, Text, visible } from "../parts/text.js";
 import { go } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
 
@@ -48,24 +51,71 @@ function Schedule({ name }) {
     <${Failure} error=${live.error} retry=${live.refresh} />${last?.problem && html`<${Card} tone="bad"><${Text} value=${last.problem} most=${1000} /></${Card}>`}
     <${Card}><${Facts} items=${[["When", html`<code>${schedule.cron}</code> in ${schedule.timeZone}`], ["Next run", html`<${When} at=${schedule.nextRun} both />`], last && ["Last due", html`<${When} at=${last.dueTime} both />`],
       last?.job && ["Last job", html`<${Id} value=${last.job} href=${`/jobs/${part(last.job)}`} /> ${last.jobState && html`<${Badge} state=${last.jobState} />`}`], ["Runs", count(schedule.runs)], ["Left out because of the job before", count(schedule.skipped)], ["Missed", count(schedule.missed)],
-      ["After a time that was missed", schedule.catchUp], ["If the job before still runs", schedule.overlap], ["Made", html`<${When} at=${schedule.createdAt} both />`]]} /></${Card}><${Card} title="Job"><${Json} value=${schedule.job} /></${Card}>
+      ["After a time that was missed", schedule.catchUp], ["If the job before still runs", schedule.overlap], ["Made", html`<${When} at=${schedule.createdAt} both />`]]} /></${Card}><div class="columns"><${Card} title="Due next">${schedule.paused ? html`<p>Not while it is paused.</p>` : html`<${DueTimes} cron=${schedule.cron} timeZone=${schedule.timeZone} startAfter=${schedule.startAfter} />`}</${Card}><${Card} title="Job"><${Json} value=${schedule.job} /></${Card}></div>
+    <${Runs} name=${name} kind=${schedule.job?.kind} />
     ${acting?.verb === "run" && html`<${Confirm} title="Run it now?" verb="Run now" tone="primary" run=${async () => { const job = await api.post(`/v1/schedules/${part(name)}/run`); go(`/jobs/${part(job.id)}`); }} onClose=${() => setActing(null)}><p>The job is submitted at once, as if it were due now.</p></${Confirm}>`}
     ${acting?.verb === "delete" && html`<${Confirm} title="Delete this schedule?" verb="Delete" needsReason run=${async (reason) => { await api.remove(`/v1/schedules/${part(name)}`, reason, { "If-Match": acting.tag }); go("/schedules"); }} onClose=${() => setActing(null)}><p>Its jobs stay.</p></${Confirm}>`}
     ${acting?.verb === "edit" && html`<${EditSchedule} name=${name} schedule=${acting.schedule} tag=${acting.tag} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
 }
 
 const stateMembers = ["name", "paused", "createdAt", "runs", "skipped", "missed", "nextRun", "lastRun"];
-const example = { cron: "30 2 * * *", timeZone: "UTC", job: { kind: "archive", source: "Orders", destination: "OldOrders", filter: "Timestamp lt datetime'{now-60d}'" }, catchUp: "last", overlap: "skip" };
+const fresh = { cron: "30 2 * * *", timeZone: "UTC", catchUp: "last", overlap: "skip", job: { kind: "archive" } };
+const notInJobs = ["idempotencyKey", "notBefore", "traceparent", "tracestate"];
+const manyDueTimes = 5;
 
-function EditSchedule({ name, schedule, tag, onClose }) {
-  const [form, set] = useState({ name: name || "", text: textOf(schedule ? Object.fromEntries(Object.entries(schedule).filter(([member]) => !stateMembers.includes(member))) : example, 2) });
-  const [save, busy, error] = useAction(async () => {
-    await api.put(`/v1/schedules/${part(form.name)}`, form.text, "", schedule ? { "If-Match": tag } : { "If-None-Match": "*" });
+/// The next due times of a schedule, or the reason why there are none, shortly after the last key.
+function DueTimes({ cron, timeZone, startAfter }) {
+  const [found, set] = useState({});
+  useEffect(() => {
+    if (!cron) { set({}); return undefined; }
+    const abort = new AbortController();
+    const timer = setTimeout(() => api.get(at("/v1/dueTimes", { cron, timeZone, startAfter, count: manyDueTimes }), { signal: abort.signal })
+      .then((told) => set({ times: told.dueTimes }), (error) => error.name !== "AbortError" && set({ wrong: error.message })), 200);
+    return () => { clearTimeout(timer); abort.abort(); };
+  }, [cron, timeZone, startAfter]);
+  if (found.wrong) return html`<p class="inline-error" role="status">${visible(found.wrong)}</p>`;
+  if (!found.times) return null;
+  return html`<div class="due small" role="status">${found.times.length ? html`<span class="dim">Due next:</span> <ol>${found.times.map((time) => html`<li><${When} at=${time} both /></li>`)}</ol>` : "It is never due."}</div>`;
+}
+
+function EditSchedule({ name: known, schedule, tag, onClose }) {
+  const [name, setName] = useState(known || "");
+  const admin = useMay("admin");
+  const value = schedule ? Object.fromEntries(Object.entries(schedule).filter(([member]) => !stateMembers.includes(member))) : fresh;
+  const schemaOf = (document) => document.components.schemas.ScheduleSpec;
+  const save = async (text) => {
+    await api.put(`/v1/schedules/${part(name)}`, text, "", schedule ? { "If-Match": tag } : { "If-None-Match": "*" });
     onClose();
-    go(`/schedules/${part(form.name)}`);
-  });
-  return html`<${Dialog} title=${schedule ? "Edit the schedule" : "New schedule"} wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(); }}>
-    <label class="field"><span>Name</span><input required readonly=${Boolean(schedule)} value=${form.name} onInput=${(e) => set({ ...form, name: e.target.value })} /></label>
-    <label class="field"><span>Schedule, as JSON</span><textarea rows="16" spellcheck=${false} value=${form.text} onInput=${(e) => set({ ...form, text: e.target.value })}></textarea></label>
-    <${Failure} error=${error} /><footer><button type="button" onClick=${onClose}>Back</button><button class="primary" disabled=${busy}>Save</button></footer></form></${Dialog}>`;
+    go(`/schedules/${part(name)}`);
+  };
+  const toForm = (document, from) => {
+    const { job = {}, ...rest } = from;
+    checkKnown(schemaOf(document), rest);
+    const { kind = "archive", ...members } = job;
+    const schema = kindsOf(document)[kind];
+    if (!schema) throw new Error(`${kind} is not a kind of job.`);
+    checkKnown(schema, members);
+    return { texts: textsOf(rest), job: { kind, texts: textsOf(members, schema, document), every: members.filter === "" } };
+  };
+  const toValue = (document, form) => ({ ...valueOf(document, schemaOf(document), form.texts), job: specOf(document, form.job) });
+  return html`<${EditDialog} title=${schedule ? "Edit the schedule" : "New schedule"} what="Schedule" verb="Save" value=${value} onClose=${onClose} save=${save} toForm=${toForm} toValue=${toValue}
+    before=${html`<label class="field"><span>Name <span class="dim">needed</span></span><input name="name" required readonly=${Boolean(schedule)} autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value)} /></label>`}
+    fields=${(document, form, set) => html`<${Fields} document=${document} schema=${schemaOf(document)} members=${Object.keys(schemaOf(document).properties).filter((each) => each !== "job")} texts=${form.texts} suggest=${{ timeZone: { of: "zones" } }} onChange=${(texts) => set({ ...form, texts })} />
+      <${DueTimes} cron=${form.texts.cron} timeZone=${form.texts.timeZone} startAfter=${form.texts.startAfter} />
+      <fieldset><legend>The job</legend><${JobFields} document=${document} form=${form.job} loose without=${notInJobs} kinds=${Object.keys(kindsOf(document)).filter((each) => each !== "adopt" || admin)} onChange=${(job) => set({ ...form, job })} /></fieldset>`} />`;
+}
+
+const cost = 20;  // a job that is received counts as much as so many that the api has looked at
+
+/// The jobs of a schedule, the newest first: their idempotency key has its name and their due time.
+function Runs({ name, kind }) {
+  const prefix = `schedule:${name}:`;
+  const find = (continuation, signal, tell) => search(async (from) => {
+    const page = await api.get(at("/v1/jobs", { kind, limit: 500, continuation: from }), { signal });
+    return { ...page, items: page.jobs, searched: Math.max(Number(page.searched || 0), page.jobs.length * cost) };
+  }, continuation, { tell, wanted: (job) => job.spec?.idempotencyKey?.startsWith(prefix) });
+  const pages = usePages(find, [name, kind], 10_000);
+  return html`<${Card} title="Its runs"><${List} label="Runs of the schedule" failed=${pages.error} items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${pages.next ? "No run so far among the newest jobs." : "It has not run yet, or its jobs are no longer kept."} columns=${[
+      { name: "Due", of: (job) => html`<${When} at=${job.spec.idempotencyKey.slice(prefix.length)} both />` }, { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} byEnd href=${`/jobs/${part(job.id)}`} />` }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
+      { name: "Done", number: true, of: (job) => count(job.progress.done) }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }, { name: "Error", of: (job) => html`<${Text} value=${job.error} most=${160} />` }]} /><${More} pages=${pages} what="run" /></${Card}>`;
 }

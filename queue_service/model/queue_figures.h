@@ -16,7 +16,7 @@ struct QueueFigures {
   std::uint64_t in_flight = 0;  // taken, and their visibility timeout has not passed
   std::uint64_t waiting = 0;    // behind another message of their group
   std::uint64_t poison = 0;     // in the queue's poison queue
-  Duration oldest{};            // how long ago the next message was put; 0 if there is none
+  Duration oldest{};            // how long the next message could have been taken; 0 if there is none
   // Totals since the queue was created or cleared.
   std::uint64_t put = 0, taken = 0, finished = 0, moved = 0, expired = 0;
   // Messages per second, over the last minute or less.

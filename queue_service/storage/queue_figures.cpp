@@ -68,7 +68,8 @@ Result<QueueFigures> QueueService::Shard::figures(const kv::Reader& reader, cons
   for (std::size_t passed = 0; rows.valid() && passed < kMaxExpiredPassed; ++passed, rows.next()) {
     auto front = TRY(decode_message(rows.value()));
     if (front.message.expires <= age) continue;
-    figures.oldest = std::max(now - front.message.inserted, Duration(1));
+    // A message that was sent back, or is tried again, waits from then on.
+    figures.oldest = std::max(now - std::max(front.message.inserted, rows.place().visible_at), Duration(1));
     break;
   }
   TRY(rows.status());

@@ -24,6 +24,8 @@ async function inBothThemes(page, what) {
 /// `dialogs`: the page of each dialog, and the button that opens it.
 export async function wrongsOf(sight, views, dialogs) {
   await sight.open("/");
+  const menu = sight.button("Menu");
+  if (await menu.isVisible()) await menu.click();
   await sight.button("Auto").click();
   const wrongs = [];
   for (const target of views) {

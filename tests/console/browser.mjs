@@ -1,9 +1,11 @@
 // One chromium over one stack: pages, the signed-in user, and the name of everything in a view.
 import assert from "node:assert/strict";
+import path from "node:path";
 import { chromium } from "playwright-core";
 import { token, until } from "./stack.mjs";
 
 const waitMs = 60_000;
+const files = process.env.TIDEMARK_CONSOLE_FILES;  // the folder console/, to try its files without a build
 
 /// Finds elements of a page by the names that a user would give them.
 export class Sight {
@@ -78,6 +80,7 @@ export class Browser {
   /// Opens another page of the same user.
   async pageOf(context) {
     const page = await context.newPage();
+    if (files) await page.route(/\/console\/[0-9a-f]{16}\/(?!runbooks\.json)/, (route) => route.fulfill({ path: path.join(files, new URL(route.request().url()).pathname.split("/").slice(3).join("/")) }));
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.stack}`));
     page.on("console", (message) => { if (/Content Security Policy|Refused to/.test(message.text())) this.complaints.push(message.text()); });
     page.on("request", (request) => { if (!request.url().startsWith(this.stack.url) && !/^(data|blob):/.test(request.url())) this.complaints.push(`asked elsewhere: ${request.url()}`); });

@@ -139,6 +139,36 @@ describe("jobs", () => {
     await page.locator(".json", { hasText: '"Whole": 5.0' }).waitFor();
   });
 
+  test("after it was sent back, a job tells how long its last attempt took, and all its attempts", async () => {
+    await stack.call("PATCH", "/v1/kinds/archive", { paused: false });
+    const job = await stack.submit({ kind: "archive", source: "LaterThere", destination: "OldLater", partitionKey: "p", rowKey: "1", maxAttempts: 1, traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" });
+    await until(() => stack.call("GET", `/v1/poison/${job.id}`).catch(() => null), "it is poison");
+    stack.importEntities("LaterThere", [{ PartitionKey: "p", RowKey: "1" }]);
+    const began = new Date((await stack.call("GET", `/v1/jobs/${job.id}`)).startedAt).getTime();
+    await until(() => Date.now() - began > 3_000, "time has passed");
+    await stack.call("POST", `/v1/poison/${job.id}/redrive`);
+    await open(`/jobs/${job.id}`);
+    await badge("succeeded");
+    const attempts = page.locator(".figure", { hasText: "attempts" });
+    await attempts.getByText("in 2 rounds").waitFor();
+    assert.equal(await attempts.locator(".figure-value").textContent(), "2");
+    await page.getByText(/^\d+ ms in its last attempt, \d+ ms in all 2$/).waitFor();
+    await page.getByText("0af7651916cd43dd8448eb211c80319c", { exact: true }).waitFor();
+    await button(/^Copy (grep|sudo journalctl) .*/).waitFor();
+    await page.getByRole("link", { name: "worker-1" }).waitFor();
+  });
+
+  test("an action that wants a reason says so", async () => {
+    const job = await stack.submit({ kind: "delete", source: "Copies2", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await open(`/jobs/${job.id}`);
+    await button("Cancel…").click();
+    await dialog().getByText("Reason, for the audit trail needed").waitFor();
+    await button("Cancel the job", dialog()).click();
+    assert.equal(await dialog().getByLabel("Reason").evaluate((input) => input.validity.valueMissing), true);
+    await page.keyboard.press("Escape");
+    assert.equal((await stack.call("GET", `/v1/jobs/${job.id}`)).state, "queued");
+  });
+
   test("a group is counted", async () => {
     await stack.call("POST", "/v1/jobs/batch", { group: "both", jobs: [{ kind: "copy", source: "Orders", destination: "Group1", filter: "" }, { kind: "copy", source: "Orders", destination: "Group2", filter: "" }] });
     await open("/groups/both");
@@ -152,16 +182,18 @@ describe("limits", () => {
     await open("/limits");
     const row = page.getByRole("row", { name: /^rekey/ });
     await row.getByRole("button", { name: "Limit…" }).click();
-    await dialog().getByLabel("Entities a second").fill("77");
+    assert.equal(await row.getByText("no limit").count(), 2);
+    await dialog().getByLabel("Max per second").fill("77");
     await button("Save", dialog()).click();
     await row.getByText("77").waitFor();
     await button("New limit…").click();
-    await dialog().getByLabel("Table").fill("Orders");
-    await dialog().getByLabel("At once").fill("2");
+    await dialog().getByLabel("Name").fill("Orders");
+    assert.equal(await dialog().getByLabel("Partition key").count(), 0, "a table's limit has no partition");
+    await dialog().getByLabel("Max running").fill("2");
     await button("Save", dialog()).click();
     await rows("Limits of tables and partitions").getByText("Orders").waitFor();
     await rows("Limits of tables and partitions").first().getByRole("button", { name: "Change…" }).click();
-    await dialog().getByLabel("At once").fill("0");
+    await dialog().getByLabel("Max running").fill("0");
     await button("Save", dialog()).click();
     await page.getByText("No table and no partition has a limit").waitFor();
     await stack.call("PATCH", "/v1/kinds/rekey", { maxPerSecond: 0 });
@@ -172,7 +204,7 @@ describe("limits", () => {
     await open("/limits");
     const row = rows("Limits of tables and partitions");
     await row.getByRole("button", { name: "Change…" }).click();
-    await dialog().getByLabel("At once").fill("3");
+    await dialog().getByLabel("Max running").fill("3");
     await button("Save", dialog()).click();
     await row.getByText("3", { exact: true }).waitFor();
     const told = (await stack.call("GET", "/v1/limits")).limits.filter((each) => each.name === "Orders");
@@ -204,6 +236,37 @@ describe("schedules", () => {
     await dialog().getByLabel("Reason").fill("tried");
     await button("Delete", dialog()).click();
     await page.getByText("There is no schedule.").waitFor();
+  });
+
+  test("a schedule is made by a form that shows when it would be due, and lists its runs", async () => {
+    await open("/schedules");
+    await button("New schedule…").click();
+    await dialog().getByLabel("Name").fill("yearly");
+    await dialog().getByLabel("Cron").fill("0 0 31 2 *");
+    await dialog().getByText("It is never due.").waitFor();
+    await dialog().getByLabel("Cron").fill("not a time");
+    await dialog().locator(".inline-error").filter({ hasText: "cron" }).waitFor();
+    await dialog().getByLabel("Cron").fill("0 3 1 1 *");
+    await dialog().getByLabel("Time zone").fill("Europe/Berlin");
+    await until(async () => (await dialog().locator(".due time").evaluateAll((all) => all.map((each) => each.getAttribute("datetime")))).filter((each) => /-01-01T02:00:00/.test(each)).length === 5, "the next five times");
+    await dialog().getByLabel("Kind").selectOption("copy");
+    await dialog().getByLabel(/^Source(?! ?account)/i).fill("Orders");
+    await dialog().getByLabel(/^Destination(?! ?account)/i).fill("Yearly{today:yyyy}");
+    await dialog().getByLabel("Every entity of the table").check();
+    assert.deepEqual(JSON.parse(await dialog().getByLabel("Schedule, as JSON").inputValue()).job, { source: "Orders", destination: "Yearly{today:yyyy}", filter: "", kind: "copy" });
+    await button("Save", dialog()).click();
+    await heading("yearly");
+    await page.getByText("It has not run yet").waitFor();
+    await button("Run now…").click();
+    await button("Run now", dialog()).click();
+    await heading(/copy Orders → Yearly/);
+    await badge("succeeded");
+    await page.getByRole("link", { name: "yearly" }).click();
+    await heading("yearly");
+    await rows("Runs of the schedule").first().getByText("succeeded").waitFor();
+    assert.equal(await rows("Runs of the schedule").count(), 1);
+    assert.equal(await page.locator(".due time").count(), 5);
+    await stack.call("DELETE", "/v1/schedules/yearly", undefined, { "If-Match": "*" });
   });
 
   test("a schedule is not saved over what another has changed since it was opened", async () => {

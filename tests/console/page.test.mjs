@@ -1,5 +1,6 @@
 // The page as a whole: how it is served, signing in, keys, lists, and what it says when a service is away.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { wrongsOf } from "./axe.mjs";
 import { token, until } from "./stack.mjs";
@@ -31,13 +32,44 @@ describe("what is served", () => {
       const plain = await get(file, { "Accept-Encoding": "identity" });
       assert.equal(await plain.text(), await found.text());
     }
-    assert.ok(size <= 120_000, `${size} bytes`);
+    assert.ok(size <= 180_000, `${size} bytes`);
   });
 
   test("views are addresses, and everything else is not", async () => {
     for (const target of ["/poison", "/jobs/some-id?x=1", "/tables/Orders", "/containers/some"]) assert.match(await (await get(target)).text(), /<div id="app">/);
     for (const target of ["/nothing", "/console/", "/console/0000000000000000/app.js", "/poisonous"]) assert.notEqual((await get(target)).status, 200, target);
+    const asBrowser = await get("/nothing/here", { Accept: "text/html,*/*;q=0.8" });
+    assert.equal(asBrowser.status, 404);
+    assert.match(await asBrowser.text(), /<div id="app">/);
+    assert.notEqual((await get("/v1/nothing", { Accept: "text/html" })).headers.get("content-type"), "text/html; charset=utf-8");
     assert.equal((await fetch(stack.url + "/poison", { method: "POST" })).status, 401);
+  });
+});
+
+describe("an unknown address", () => {
+  test("has a page that says so, and leads on", async () => {
+    await open("/poisonous/things?a=b");
+    await heading("There is no page at this address");
+    await page.getByText("/poisonous/things?a=b").waitFor();
+    await page.locator("main").getByRole("link", { name: "Poison" }).click();
+    await heading("Poison");
+  });
+});
+
+describe("runbooks", () => {
+  test("there is one for each line that the overview may show", async () => {
+    const source = readFileSync(new URL("../../console/views/overview.js", import.meta.url), "utf8") + readFileSync(new URL("../../console/shell/away.js", import.meta.url), "utf8");
+    const named = new Set([...source.matchAll(/say\((?:"\w+"|\w+\.full \? "bad" : "warn"), "([a-z-]+)"/g), ...source.matchAll(/"((?:api|store)-away)"/g)].map((found) => found[1]));
+    assert.ok(named.size > 15, [...named].join(" "));
+    await open("/runbooks");
+    await heading("Runbooks");
+    await page.locator("main .links a").first().waitFor();
+    const there = await page.locator("main .links a").evaluateAll((all) => all.map((each) => each.getAttribute("href").split("/").at(-1)));
+    assert.deepEqual([...named].sort(), there.sort());
+    for (const id of there) {
+      await sight.go(`/runbooks/${id}`);
+      for (const step of ["Meaning", "Look at", "Do"]) await page.getByRole("heading", { level: 2, name: step, exact: true }).waitFor();
+    }
   });
 });
 

@@ -239,6 +239,29 @@ class RightsTest(StackTest):
         wait_until(lambda: self.send("POST", "/v1/queues/tidemark-jobs-low/resume", bearer(TOKENS["operator"]))[0] == 200,
                    "the trail is written again")
 
+    def test_a_login_without_the_trail_can_only_read_until_it_is_entered(self):
+        """Kills the table store, so that the entry of the login cannot be written."""
+        store = self.stack.children["table_store"]
+        store.kill()
+        wait_until(lambda: [each["answers"] for each in self.api.call("GET", "/v1/health")["stores"]
+                            if each["store"] == "table"] == [False], "the api knows that the store is away")
+        status, cookie, who = self.log_in(TOKENS["operator"])
+        self.assertEqual((status, who["role"], who["readOnly"]), (200, "viewer", True))
+        self.assertEqual(self.log_in("the-token-of-nobody")[0], 401)
+        by_cookie = {"Cookie": cookie.split(";")[0], "X-CSRF-Token": who["csrfToken"]}
+        self.assertEqual(self.send("GET", "/v1/queues", by_cookie)[0], 200)
+        status, _, answer = self.send("POST", "/v1/queues/tidemark-jobs-low/pause", by_cookie)
+        self.assertEqual(status, 403, answer)
+        self.assertIn("can only read", answer["detail"])
+        status, _, answer = self.send("POST", "/v1/queues/tidemark-jobs/messages", by_cookie, {"text": "x"})
+        self.assertEqual(status, 403, "also where an action leaves no entry")
+        self.stack.start("table_store")
+        wait_until(lambda: self.send("GET", "/v1/session", by_cookie)[2]["role"] == "operator", "its role comes back")
+        self.assertNotIn("readOnly", self.send("GET", "/v1/session", by_cookie)[2])
+        self.assertEqual(self.send("POST", "/v1/queues/tidemark-jobs-low/resume", by_cookie)[0], 200)
+        details = [entry.get("detail", "") for entry in self.entries(operation="session.post", actor="operator-name")]
+        self.assertEqual(len([each for each in details if "while the audit trail could not be written" in each]), 1, details)
+
     def test_some_of_an_operation_may_need_more(self):
         later = {"notBefore": "2100-01-01T00:00:00Z"}
         plain = {"kind": "delete", "source": "Somewhere", "filter": ""}

@@ -186,6 +186,64 @@ TEST_F(SessionsTest, AreBounded) {
   EXPECT_TRUE(sessions_.use(first).has_value());
 }
 
+TEST_F(SessionsTest, CanOnlyReadUntilTheirLoginIsInTheTrail) {
+  const auto opened = sessions_.open(sha256(kSecret), true);
+  Caller caller{"ann", Role::kViewer, "session", sha256(kSecret), sessions_.use(opened->id)};
+  EXPECT_TRUE(caller.read_only());
+  EXPECT_TRUE(caller.must_be(Role::kViewer).has_value());
+  const auto refused = caller.must_be(Role::kOperator);
+  ASSERT_TRUE(refused.failed_with(ErrorCode::kAuthorizationPermissionMismatch));
+  EXPECT_THAT(refused.error().message, HasSubstr("can only read"));
+  sessions_.admit_fully(opened->session.name);
+  EXPECT_FALSE(sessions_.use(opened->id)->read_only);
+  sessions_.admit_fully("another");
+  EXPECT_FALSE(sessions_.use(open())->read_only) << "others are as before";
+}
+
+struct NoBody : http::BodyReader {
+  std::optional<std::uint64_t> content_length() const override { return 0; }
+  Task<Result<std::string>> read_all(std::size_t) override { co_return std::string(); }
+  Task<Result<std::string>> read_some(std::size_t) override { co_return std::string(); }
+};
+
+class EntryTest : public TokensTest {
+ protected:
+  http::Request request_by(const std::string& id) {
+    cookie_ = session_cookie(id, false, hours(1));
+    http::Request request;
+    request.method = "GET";
+    request.path = "/v1/jobs";
+    request.headers = {{"Host", "localhost"}, {"Cookie", cookie_}};
+    request.body = &none_;
+    return request;
+  }
+  std::string cookie_;
+  NoBody none_;
+  StandingClock clock_{Time(hours(24 * 365 * 50))};
+  std::shared_ptr<Sessions> sessions_ = std::make_shared<Sessions>(SessionLimits{}, clock_);
+};
+
+TEST_F(EntryTest, ASessionNeverHasMoreThanItsTokenNorThanReadingWithoutTheTrail) {
+  const auto file =
+      write(file_of(entry("ann", "operator", kSecret) + "," + entry("bob", "viewer", "the-secret-of-bob-x")));
+  const std::shared_ptr<const Tokens> tokens = *Tokens::load({directory_, "the-token-of-the-stack", file});
+  const auto entry = Entry::create({"127.0.0.1", "", ""}, tokens, sessions_);
+  ASSERT_TRUE(entry.has_value());
+  for (const auto& [token, full] : {std::pair("the-token-of-the-stack", Role::kAdmin),
+                                    {kSecret, Role::kOperator},
+                                    {"the-secret-of-bob-x", Role::kViewer}}) {
+    const auto opened = sessions_->open(sha256(token), true);
+    auto caller = entry->admit(request_by(opened->id), Entrance::kToken);
+    ASSERT_TRUE(caller.has_value()) << caller.error().message;
+    EXPECT_EQ(caller->role, Role::kViewer);
+    EXPECT_TRUE(entry->still_may(*caller, Role::kViewer));
+    EXPECT_FALSE(entry->still_may(*caller, Role::kOperator));
+    sessions_->admit_fully(opened->session.name);
+    EXPECT_EQ(entry->admit(request_by(opened->id), Entrance::kToken)->role, full);
+    EXPECT_EQ(entry->still_may(*caller, Role::kOperator), full >= Role::kOperator);
+  }
+}
+
 TEST(SessionCookies, AreForThisServerAlone) {
   EXPECT_EQ(session_cookie("abc", true, hours(1)),
             "tidemark_session=abc; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=3600");

@@ -28,6 +28,28 @@ TEST(ConsoleFiles, ThePageIsAtTheAddressesOfItsViewsAndNowhereElse) {
   EXPECT_FALSE(console_response(post));
 }
 
+TEST(ConsoleFiles, ABrowserAtAnUnknownAddressGetsThePageAndAProgramDoesNot) {
+  constexpr const char* kOfBrowser = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8";
+  auto request = get("/nothing/here");
+  request.headers = {{"Accept", kOfBrowser}};
+  const auto answer = console_response(request);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 404U);
+  EXPECT_EQ(answer->headers.find("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_TRUE(answer->headers.find("Content-Security-Policy"));
+  const std::string tag(*answer->headers.find("ETag"));
+  request.headers = {{"Accept", kOfBrowser}, {"If-None-Match", tag}};
+  EXPECT_EQ(console_response(request)->status, 404U);
+  for (const auto* path : {"/v1/nothing", "/v1", "/console/0000000000000000/app.js", "/metrics", "*"}) {
+    auto of_program = get(path);
+    of_program.headers = {{"Accept", kOfBrowser}};
+    EXPECT_FALSE(console_response(of_program)) << path;
+  }
+  auto plain = get("/nothing");
+  plain.headers = {{"Accept", "*/*"}};
+  EXPECT_FALSE(console_response(plain));
+}
+
 TEST(ConsoleFiles, AFileIsPackedForWhoeverTakesItAndNotSentAgainUnchanged) {
   for (const auto& file : console_files()) {
     EXPECT_EQ(console_response(get(file.path))->body, file.plain);

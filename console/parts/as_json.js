@@ -1,0 +1,38 @@
+// A dialog for a value that the api describes: a form of its members, and below it the same as JSON. Each follows the
+// other.
+import { html } from "./html.js";
+import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { description } from "../net/description.js";
+import { parseExact, textOf } from "../net/exact.js";
+import { useLive } from "../net/live.js";
+import { Busy, Dialog, Failure, useAction } from "./basic.js";
+import { visible } from "./text.js";
+
+/// `toForm(document, value)` makes the state of the form, and `toValue(document, form)` the value again; both throw if
+/// that is impossible. `fields(document, form, set)` draws the form. `save(text)` gets the JSON. `before`: fields above.
+export function EditDialog({ title, what, value, toForm, toValue, fields, save, verb, before, onClose }) {
+  const live = useLive(() => description(), [], 0);
+  const document = live.value;
+  const [state, set] = useState({ form: null, json: textOf(value, 2), wrong: "" });
+  const fromJson = (json) => {
+    try { set({ form: toForm(document, parseExact(json)), json, wrong: "" }); } catch (error) { set({ ...state, json, wrong: error.message, unread: true }); }
+  };
+  const fromForm = (form) => {
+    try { set({ form, json: textOf(toValue(document, form), 2), wrong: "" }); } catch (error) { set({ ...state, form, wrong: error.message, unread: false }); }
+  };
+  useEffect(() => { if (document) fromJson(state.json); }, [document]);
+  const [act, busy, error] = useAction(async () => save(state.json));
+  return html`<${Dialog} title=${title} wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); act(); }}>
+    ${before}
+    ${state.form ? fields(document, state.form, fromForm) : html`<${Failure} error=${live.error} retry=${live.refresh} />${!live.error && html`<${Busy} />`}`}
+    <label class="field"><span>${what}, as JSON</span><textarea class="as-json" rows="8" spellcheck=${false} value=${state.json} onInput=${(e) => fromJson(e.target.value)}></textarea></label>
+    ${state.wrong && html`<p class="inline-error" role="status"><bdi>${visible(state.wrong)}</bdi></p>`}
+    <${Failure} error=${error} /><footer><button type="button" onClick=${onClose}>Back</button><button class="primary" disabled=${busy || (state.wrong && !state.unread)}>${busy ? "…" : verb}</button></footer></form></${Dialog}>`;
+}
+
+/// Throws if the value has a member that the schema does not know, which a form would lose.
+export function checkKnown(schema, value) {
+  for (const name of Object.keys(value)) {
+    if (!schema.properties[name]) throw new Error(`The form has no field for ${name}.`);
+  }
+}
