@@ -7,9 +7,9 @@ import { Busy, Empty, Failure } from "./basic.js";
 import { count, many } from "./text.js";
 import { rowId } from "../net/live.js";
 
-/// `columns`: [{name, of: row => content, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids,
-/// with `onSelect(set)`.
-export function List({ label, columns, items, id = (each) => each[rowId] ?? each.id, href, selected, onSelect, empty, keys = {}, failed }) {
+/// `columns`: [{name, of: row => content, wide?, number?, title?}]; `title` is the name as text. `failed`: why there are no
+/// items. `selected`: a Set of ids, with `onSelect(set)`. `kind`: a class, such as "lines" for one line a row.
+export function List({ label, columns, items, id = (each) => each[rowId] ?? each.id, href, selected, onSelect, empty, keys = {}, failed, kind = "" }) {
   const [mark, setMark] = useState(null);  // by id, so that rows that are inserted above do not move it to another row
   const at = items ? items.findIndex((each) => id(each) === mark) : -1;
   const body = useRef();
@@ -34,12 +34,12 @@ export function List({ label, columns, items, id = (each) => each[rowId] ?? each
   if (!items) return failed ? null : html`<${Busy} />`;
   if (!items.length) return html`<${Empty}>${empty}</${Empty}>`;
   const all = selected && items.every((each) => selected.has(id(each)));
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table>
+  return html`<div class=${`scroll ${kind}`} tabindex="0" role="region" aria-label=${label}><table>
     <thead><tr>${selected && html`<th class="tick"><input type="checkbox" aria-label="Select all that are shown" checked=${all} onChange=${() => onSelect(all ? new Set() : new Set(items.map(id)))} /></th>`}
       ${columns.map((column) => html`<th scope="col" class=${column.number ? "number" : ""}>${column.name || html`<span class="sr">Actions</span>`}</th>`)}</tr></thead>
     <tbody ref=${body}>${items.map((row, index) => html`<tr key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setMark(id(row))}>
       ${selected && html`<td class="tick"><input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} /></td>`}
-      ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
+      ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`} data-label=${column.title ?? (typeof column.name === "string" ? column.name : "")}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 /// The line under a list that came by pages, or the reason why none came. `what`: the name of one item. `among`: where
