@@ -6,15 +6,16 @@ import { api, at } from "../net/api.js";
 const most = 20;
 const restMs = 150;
 
-/// Returns the names that begin with the text. `of`: "tables", "queues" or "containers".
-export function useNames(of, text) {
+/// Returns the names that begin with the text. `of`: "tables", "queues" or "containers". `asked`: somebody is typing.
+export function useNames(of, text, asked) {
   const [names, set] = useState([]);
   useEffect(() => {
+    if (!asked) return undefined;
     const abort = new AbortController();
     const ask = () => api.get(at(`/v1/${of}`, { prefix: text.trim(), limit: most }), { signal: abort.signal }).then((page) => set(page[of].map((each) => each.name)), () => {});
     const timer = setTimeout(ask, restMs);
     return () => { clearTimeout(timer); abort.abort(); };
-  }, [of, text]);
+  }, [of, text, asked]);
   return names;
 }
 
@@ -22,9 +23,10 @@ export const Offers = ({ id, values }) => html`<datalist id=${id}>${values.map((
 
 /// A field for a name; the attributes go to the input.
 export function NameInput({ of, value, onInput, ...attributes }) {
-  const names = useNames(of, value);
+  const [asked, setAsked] = useState(false);
+  const names = useNames(of, value, asked);
   const id = `names-${of}-${attributes.name || "field"}`;
-  return html`<input list=${id} autocomplete="off" spellcheck=${false} value=${value} onInput=${(e) => onInput(e.target.value)} ...${attributes} /><${Offers} id=${id} values=${names} />`;
+  return html`<input list=${id} autocomplete="off" spellcheck=${false} value=${value} onFocus=${() => setAsked(true)} onInput=${(e) => onInput(e.target.value)} ...${attributes} /><${Offers} id=${id} values=${names} />`;
 }
 
 /// A search by the beginning of a name; `/` goes to it, and its text is part of the address.

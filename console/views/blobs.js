@@ -6,6 +6,7 @@ import { api, at, part } from "../net/api.js";
 import { parseSome } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
 import { Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
+import { Counted, useCounted } from "../parts/counted.js";
 import { Destroy } from "../parts/destroy.js";
 import { List, More, Search } from "../parts/list.js";
 import { NameSearch } from "../parts/names.js";
@@ -30,26 +31,15 @@ const isOurs = (container) => container.startsWith("tidemark") || container === 
 const lastOf = (name) => name.slice(folderOf(name).length);
 
 const pageSize = 50;
-const counted = (row) => (row.blobs === undefined ? "" : row.complete ? count(row.blobs) : html`<span title="Blobs are counted up to 1,000.">${count(row.blobs)} or more</span>`);
 const sized = (row) => (row.bytes === undefined ? "" : `${bytes(row.bytes)}${row.complete ? "" : " or more"}`);
 
-/// Names come at once, and counts follow.
-async function loadContainers(prefix, continuation, signal, tell) {
-  const ask = async (counts) => {
-    const page = await api.get(at("/v1/containers", { prefix, limit: pageSize, counts, continuation }), { signal });
-    return { items: page.containers.map((each) => ({ ...each, id: each.name })), continuation: page.continuation };
-  };
-  if (tell) tell(await ask());
-  return ask("true");
-}
-
 function All({ query }) {
-  const pages = usePages((continuation, signal, tell) => loadContainers(query.q, continuation, signal, tell), [query.q], 15_000);
+  const pages = useCounted("containers", query.q, pageSize);
   const [making, setMaking] = useState(false);
   return html`<${Head} title="Containers" actions=${html`<${Allowed} role="operator" class="primary" onClick=${() => setMaking(true)}>New container…</${Allowed}>`} />
     <div class="filters"><${NameSearch} of="containers" value=${query.q} onChange=${(q) => refine({ q })} /></div>
     <${List} label="Containers" kind="lines cards" failed=${pages.error} items=${pages.items} href=${(row) => place(row.name)} empty="There is no such container." columns=${[
-      { name: "Name", of: (row) => html`<a href=${place(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Blobs", number: true, of: counted }, { name: "Size", number: true, of: sized }, { name: "Public", of: (row) => (row.publicAccess ? html`<${Badge} tone="warn" state=${row.publicAccess} />` : "") },
+      { name: "Name", of: (row) => html`<a href=${place(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Blobs", number: true, of: (row) => html`<${Counted} number=${row.blobs} complete=${row.complete} what="Blobs" />` }, { name: "Size", number: true, of: sized }, { name: "Public", of: (row) => (row.publicAccess ? html`<${Badge} tone="warn" state=${row.publicAccess} />` : "") },
       { name: "Lease", of: (row) => (row.leased ? html`<${Badge} tone="info" state="leased" />` : "") }, { name: "Changed", of: (row) => html`<${When} at=${row.changedAt} />` }]} />
     <${More} pages=${pages} what="container" /><${WhyNot} />
     ${making && html`<${NewContainer} onClose=${() => setMaking(false)} />`}`;

@@ -44,7 +44,7 @@ const isLong = (text) => text.length > 60 || /[\r\n]/.test(text);
 function PropertyRows({ rows, names, onChange }) {
   const set = (row, part) => onChange(rows.map((each) => (each === row ? { ...each, ...part, touched: true } : each)));
   const add = () => onChange([...rows, { key: `new ${Date.now()} ${rows.length}`, name: "", type: "String", text: "", touched: true }]);
-  return html`<div class="properties" role="group" aria-label="Properties of the entity">${rows.map((row) => html`<div class="property" key=${row.key}>
+  return html`<div class="properties" role="group" aria-label="Fields">${rows.map((row) => html`<div class="property" key=${row.key}>
       <input aria-label="Name of the property" placeholder="Name" list="known-properties" required maxlength="255" autocomplete="off" spellcheck=${false} value=${row.name} onInput=${(e) => set(row, { name: e.target.value })} />
       <select aria-label=${`Type of ${row.name || "the property"}`} value=${row.type} onChange=${(e) => set(row, { type: e.target.value })}>${types.map((each) => html`<option value=${each} selected=${each === row.type}>${each}</option>`)}</select>
       ${isLong(row.text) ? html`<textarea rows="3" aria-label=${`Value of ${row.name || "the property"}`} spellcheck=${false} value=${row.text} onInput=${(e) => set(row, { text: e.target.value })}></textarea>`
@@ -106,7 +106,7 @@ export function EntityForm({ table, entity, tag, names = [], onSaved, onClose })
     ${entity ? html`<p class="small"><span class="dim">PartitionKey</span> <${Text} value=${keys.partitionKey} most=${80} /> <span class="dim">RowKey</span> <${Text} value=${keys.rowKey} most=${80} /></p>` : html`<div class="fields">${key("partitionKey", "PartitionKey")}${key("rowKey", "RowKey")}</div>`}
     ${conflict ? html`<${Failure} error=${error} /><${Conflict} base=${base.entity} mine=${conflict.mine} theirs=${conflict.value} />
       <footer><button type="button" onClick=${onClose}>Back</button>${conflict.value && html`<button type="button" onClick=${() => goOn(false)}>Take theirs</button><button type="button" class="primary" onClick=${() => goOn(true)}>Put mine on top of theirs</button>`}</footer>`
-    : html`<${Toggle} label="Properties as" value=${mode} options=${modes} onChange=${turn} />
+    : html`<${Toggle} label="Shown as" value=${mode} options=${modes} onChange=${turn} />
       ${mode === "json" ? html`<label class="field"><span>Properties, as JSON with types</span><textarea rows="14" spellcheck=${false} value=${text} onInput=${(e) => setText(e.target.value)}></textarea></label>` : html`<${PropertyRows} rows=${rows} names=${names} onChange=${setRows} />`}
       ${entity && shown !== null && html`<${Diff} before=${jsonOf(base.entity)} after=${shown} />`}
       <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>

@@ -1,13 +1,12 @@
 // Tables: their list, with how many entities each has; a table and an entity have views of their own.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
-import { api, at, part } from "../net/api.js";
-import { usePages } from "../net/live.js";
+import { part } from "../net/api.js";
 import { Badge, Head } from "../parts/basic.js";
+import { Counted, useCounted } from "../parts/counted.js";
 import { List, More } from "../parts/list.js";
 import { NameSearch } from "../parts/names.js";
 import { Allowed, WhyNot } from "../parts/rights.js";
-import { count } from "../parts/text.js";
 import { refine } from "../shell/router.js";
 import { Entities } from "./entities.js";
 import { Entity } from "./entity.js";
@@ -20,26 +19,15 @@ export function Tables({ path, query }) {
 }
 
 const pageSize = 100;
-const counted = (row) => (row.entities === undefined ? "" : row.complete ? count(row.entities) : html`<span title="Entities are counted up to 1,000.">${count(row.entities)} or more</span>`);
-
-/// Names come at once, and counts follow.
-async function load(prefix, continuation, signal, tell) {
-  const ask = async (counts) => {
-    const page = await api.get(at("/v1/tables", { prefix, limit: pageSize, counts, continuation }), { signal });
-    return { items: page.tables.map((each) => ({ ...each, id: each.name })), continuation: page.continuation };
-  };
-  if (tell) tell(await ask());
-  return ask("true");
-}
 
 function All({ query }) {
-  const pages = usePages((continuation, signal, tell) => load(query.q, continuation, signal, tell), [query.q], 15_000);
+  const pages = useCounted("tables", query.q, pageSize);
   const [making, setMaking] = useState(false);
   const href = (row) => `/tables/${part(row.id)}`;
   return html`<${Head} title="Tables" actions=${html`<${Allowed} role="operator" class="primary" onClick=${() => setMaking(true)}>New table…</${Allowed}>`} />
     <div class="filters"><${NameSearch} of="tables" value=${query.q} onChange=${(q) => refine({ q })} /></div>
     <${List} label="Tables" kind="lines cards" failed=${pages.error} items=${pages.items} href=${href} empty="There is no such table." columns=${[
-      { name: "Name", of: (row) => html`<a href=${href(row)}>${row.id}</a>` }, { name: "Entities", number: true, of: counted }, { name: "Whose", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
+      { name: "Name", of: (row) => html`<a href=${href(row)}>${row.id}</a>` }, { name: "Entities", number: true, of: (row) => html`<${Counted} number=${row.entities} complete=${row.complete} what="Entities" />` }, { name: "Whose", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
     <${More} pages=${pages} what="table" /><${WhyNot} />
     ${making && html`<${NewTable} onClose=${() => setMaking(false)} />`}`;
 }
