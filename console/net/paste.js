@@ -1,4 +1,4 @@
-// Entities that somebody pastes, as JSON, JSON Lines or CSV: what would be written, and each line that is wrong.
+// Reads entities that somebody pastes, as JSON, JSON Lines or CSV, and names each line that is wrong.
 import { parseExact } from "./exact.js";
 import { isSystem, own, setProperty, textIn, typeOf, typeOfAll, types, wrongIn, wrongKey } from "./values.js";
 
@@ -30,7 +30,7 @@ export function recordsOf(text) {
 const withKeys = (partitionKey, rowKey) => Object.assign(Object.create(null), { PartitionKey: partitionKey, RowKey: rowKey });
 
 function entityOf(value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("it is no JSON object");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("it is not a JSON object");
   const entity = withKeys(value.PartitionKey, value.RowKey);
   for (const name of own(value)) {
     const text = textIn(value, name);
@@ -61,7 +61,7 @@ function elementsOf(text) {
 }
 
 function parsed(text) {
-  try { return parseExact(text); } catch { throw new Error("it is no JSON"); }
+  try { return parseExact(text); } catch { throw new Error("it is not JSON"); }
 }
 
 function fromJson(text) {

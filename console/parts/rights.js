@@ -16,6 +16,6 @@ export function WhyNot({ own = false, admin }) {
   const operator = useMay("operator");
   const all = useMay("admin");
   if (own) return html`<p class="dim small">This belongs to Tidemark itself, so it is not changed by hand.</p>`;
-  if (!operator) return html`<p class="dim small">You have the role ${role}, which may look. To change something you need the role operator.</p>`;
+  if (!operator) return html`<p class="dim small">You have the role ${role}, which can only look. To change something you need the role operator.</p>`;
   return admin && !all ? html`<p class="dim small">${admin} needs the role admin; you have the role ${role}.</p>` : null;
 }

@@ -41,7 +41,7 @@ function Signature({ of, name }) {
     setMade(await api.post("/v1/sas", { kind, name, permissions: form.permissions, expiresAt: timeOf(form.ends), startsAt: timeOf(form.starts), ip: form.ip || undefined, protocol: form.https ? "https" : undefined }, form.reason.trim()));
   });
   return html`<form onSubmit=${(e) => { e.preventDefault(); sign(); }}>
-    <p class="dim small">The holder of a shared access signature (SAS) needs no key. It works until its end; it can be ended before only with a new account key.</p>
+    <p class="dim small">The holder of a shared access signature (SAS) needs no account key. The signature works until it ends; to end it earlier, replace the account key.</p>
     <${Permissions} label="Permissions" letters=${letters} value=${form.permissions} onChange=${(permissions) => { set({ ...form, permissions }); setMade(null); }} />
     <div class="fields"><label class="field"><span>Ends</span><input type="datetime-local" required value=${form.ends} onInput=${change("ends")} /><small>In the time of this browser</small></label>
       <label class="field"><span>Starts</span><input type="datetime-local" value=${form.starts} onInput=${change("starts")} /><small>Empty: at once</small></label>

@@ -30,7 +30,7 @@ const pageSize = 100;
 const longestInPlace = 1_000;
 const onHover = 1_000;
 
-/// A value on one line; the whole of it, as far as that is sensible, when one points at it.
+/// A value on one line; pointing at it shows more of it.
 function Cell({ value, href }) {
   if (value === undefined) return html`<span class="cell"></span>`;
   const inside = html`<bdi>${visible(beginning(value, 200)) || html`<span class="dim">(empty)</span>`}</bdi>`;
@@ -182,7 +182,7 @@ export function Entities({ table, query }) {
       <button type="button" disabled=${wrong || !items?.length} onClick=${() => setActing("columns")}>Columns…</button>
       <button type="button" disabled=${wrong || !items?.length} onClick=${() => saveJsonLines(table, items)}>Export JSON Lines</button><button type="button" disabled=${wrong || !items?.length} onClick=${() => saveCsv(table, items)}>Export CSV</button>
       ${may && html`<select aria-label="Act on all that match, by a job" title="A job that is planned first" value="" onChange=${(e) => act(e.target.value)}><option value="">Act on all that match…</option>${kinds.map((kind) => html`<option value=${kind}>${kind} by a job…</option>`)}</select>`}</div>
-    ${wrong ? html`<${Failure} error=${wrong} /><${Empty}>No entities are shown for a filter that is wrong.</${Empty}>`
+    ${wrong ? html`<${Failure} error=${wrong} /><${Empty}>Correct the filter to see entities.</${Empty}>`
     : html`<${List} label="Entities" kind="lines cards" failed=${pages.error} items=${items} href=${(row) => linkTo(table, row)} empty=${pages.next ? "No entity matches so far." : filter ? "No entity matches." : "This table is empty."}
       selected=${may ? selected : undefined} onSelect=${setSelected} keys=${may ? { e: (row) => row && editor.begin(row) } : {}} columns=${[
       { name: "PartitionKey", of: (row) => html`<${Cell} value=${row.PartitionKey} href=${linkTo(table, row)} />` }, { name: "RowKey", of: (row) => html`<${Cell} value=${row.RowKey} href=${linkTo(table, row)} />` },

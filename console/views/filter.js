@@ -26,7 +26,7 @@ export function usePlan(table, filter) {
 const operators = ["eq", "ne", "gt", "ge", "lt", "le"];
 const mostOffered = 20;
 
-/// Returns what may follow at the end of the filter, each as the whole text. `names`: the properties that are known.
+/// Completes the last word of the filter: returns the possible texts of the whole filter. `names`: known properties.
 export function offersFor(text, names) {
   const typed = /[A-Za-z_]\w*$/.exec(text)?.[0] || "";
   const before = text.slice(0, text.length - typed.length);

@@ -70,8 +70,8 @@ function useSecond(on) {
   }, [on]);
 }
 
-/// The messages that are leased to this page. It forgets the leases when one leaves it; the messages are visible again
-/// when their timeouts are over.
+/// The messages that are leased to this page. The leases are forgotten when the user leaves it, and the messages become
+/// visible again when their timeouts are over.
 export function TakenMessages({ queue, taken, onChange, onDone }) {
   const [acting, setActing] = useState(null);
   useSecond(taken.length > 0);
@@ -81,7 +81,7 @@ export function TakenMessages({ queue, taken, onChange, onDone }) {
   const give = (message) => async () => { await api.patch(messageAddress(queue, message), { visibilitySeconds: 0 }); drop(message); };
   const keep = (message) => async () => { const placed = await api.patch(messageAddress(queue, message), { visibilitySeconds: 300 }); put({ ...message, nextVisibleAt: placed.nextVisibleAt }); };
   const left = (message) => Math.floor((new Date(message.nextVisibleAt).getTime() - Date.now()) / 1000);
-  return html`<${Card} title=${`${many(taken.length, "message")} taken by you`}><p class="dim small">They are leased to this page alone. If you leave it, they become visible again at the end of their timeouts.</p>
+  return html`<${Card} title=${`${many(taken.length, "message")} taken by you`}><p class="dim small">Only this page has their leases. If you leave it, they become visible again when their timeouts are over.</p>
     <ul class="taken" aria-label="Messages that you have taken">${taken.map((message) => { const seconds = left(message); return html`<li key=${message.id}><div class="taken-text"><span class="mono">${message.id.slice(0, 8)}…</span> ${seconds > 0 ? html`<${Badge} tone="info" state=${`${duration(seconds)} left`} />` : html`<${Badge} tone="warn" state="timeout over" />`} <span class="dim small">dequeue count ${String(message.dequeueCount)}, put <${When} at=${message.insertedAt} /></span><div><${Text} value=${message.text} most=${300} /></div></div>
       <div class="actions"><button type="button" onClick=${() => setActing({ verb: "edit", message })}>Change…</button><${Act} run=${keep(message)}>Keep 5 min</${Act}><${Act} run=${give(message)}>Give back</${Act}><button type="button" class="danger" onClick=${() => setActing({ verb: "delete", message })}>Delete…</button><button type="button" class="quiet" onClick=${() => onChange(taken.filter((each) => each.id !== message.id))} aria-label=${`Hide ${message.id.slice(0, 8)}`}>✕</button></div></li>`; })}</ul>
     ${acting?.verb === "edit" && html`<${EditMessage} queue=${queue} message=${acting.message} onSaved=${(message, back) => (back ? drop(message) : put(message))} onClose=${() => setActing(null)} />`}

@@ -1,4 +1,4 @@
-// Entities that are pasted or read from a file: first a preview of what would be written, and of each line that is wrong.
+// Pastes entities, or reads them from a file. A preview shows them, and each line that is wrong, before anything is written.
 import { html } from "../parts/html.js";
 import { useRef, useState } from "../vendor/preact/hooks.js";
 import { addressOf, insertEntity, replaceEntity } from "../net/entities.js";

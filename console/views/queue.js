@@ -1,4 +1,4 @@
-// One queue: its figures, its messages, those that one has taken here, and actions on all of it.
+// One queue: its figures, its messages, those that the user has taken, and actions on all of it.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";

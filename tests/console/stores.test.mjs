@@ -390,7 +390,7 @@ describe("what somebody may not do", () => {
     const end = await as("viewer");
     for (const target of targets) {
       await open(target);
-      await page.getByText("You have the role viewer, which may look.").waitFor();
+      await page.getByText("You have the role viewer, which can only look.").waitFor();
       assert.deepEqual(await page.locator("main").getByRole("button", { name: /New|Put|Take|Edit|Delete|Drop|Clear|Upload|Paste|Pause/ }).allTextContents(), [], target);
     }
     await end();
