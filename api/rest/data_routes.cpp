@@ -73,10 +73,8 @@ Answer list_tables(Api& api, http::Request& request, std::string) {
   const auto after = to_lower_ascii(parameters.text("continuation"));
   const auto prefix = to_lower_ascii(parameters.text("prefix"));
   auto names = CO_TRY(co_await api.tables.list_tables());
-  std::erase_if(names, [&](const std::string& name) {
-    const auto lower = to_lower_ascii(name);
-    return lower <= after || !lower.starts_with(prefix);
-  });
+  std::erase_if(names, [&](const std::string& name) { return to_lower_ascii(name) <= after; });
+  std::erase_if(names, [&](const std::string& name) { return !to_lower_ascii(name).starts_with(prefix); });
   std::string continuation;
   if (names.size() > limit) {
     names.resize(limit);
