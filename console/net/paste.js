@@ -95,7 +95,7 @@ function fromCsv(text, chosen) {
     column.type = chosen[column.name] || typeOfAll(records.map((each) => each.fields[column.at]).filter((each) => each !== undefined && each !== ""));
   }
   const rows = records.map(({ line, fields }) => [line, () => {
-    if (fields.length !== header.length) throw new Error(`it has ${fields.length} fields, and the first line ${header.length}`);
+    if (fields.length !== header.length) throw new Error(`it has ${fields.length} ${fields.length === 1 ? "field" : "fields"} instead of ${header.length}`);
     const entity = withKeys(fields[header.indexOf("PartitionKey")], fields[header.indexOf("RowKey")]);
     for (const { name, at, told, type } of columns) {
       if (fields[at] === "") continue;
@@ -106,7 +106,7 @@ function fromCsv(text, chosen) {
     }
     return entity;
   }]);
-  return ["CSV", rows, ignored];
+  return ["CSV", rows, ignored, columns.map(({ name, type }) => [name, new Set(chosen[name] ? [type] : [])])];
 }
 
 /// Returns {format, rows: [{line, entity}], bad: [{line, why}], columns: [{name, types}], ignored}.
@@ -114,15 +114,15 @@ export function readPaste(text, chosen = {}) {
   const out = { format: "", rows: [], bad: [], columns: [], ignored: [] };
   if (!text.trim()) return out;
   if (text.length > mostBytes) return { ...out, bad: [{ line: 1, why: "this is more than 4 MiB; use `tidemark table import`" }] };
-  let lines;
+  let lines, known;
   try {
-    [out.format, lines, out.ignored = []] = /^\s*[[{]/.test(text) ? fromJson(text) : fromCsv(text, chosen);
+    [out.format, lines, out.ignored = [], known = []] = /^\s*[[{]/.test(text) ? fromJson(text) : fromCsv(text, chosen);
   } catch (error) {
     return { ...out, bad: [{ line: error.line || 1, why: error.message }] };
   }
   if (lines.length > mostRows) return { ...out, bad: [{ line: lines[mostRows][0], why: `there are ${lines.length.toLocaleString("en")} entities, and at most ${mostRows.toLocaleString("en")} can be pasted; use \`tidemark table import\`` }] };
   const seen = new Map();
-  const columns = new Map();
+  const columns = new Map(known);  // those of CSV are known even if no line is right
   for (const [line, read] of lines) {
     try {
       const entity = read();

@@ -1,7 +1,7 @@
 // Containers and blobs: folders by the names' slashes, a blob with its properties and the beginning of its content,
 // upload, download and deletion.
 import { html } from "../parts/html.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { parseSome } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
@@ -79,7 +79,7 @@ function Container({ container, query }) {
     ${chosen.length > 0 && html`<div class="bulk" role="region" aria-label="Selected blobs"><span>${many(chosen.length, "blob")} selected, ${bytes(chosen.reduce((sum, each) => sum + Number(each.size), 0))}</span><button type="button" class="danger" onClick=${() => setActing("delete")}>Delete ${chosen.length}…</button><button type="button" onClick=${() => setSelected(new Set())}>Select none</button></div>`}
     <${WhyNot} own=${ours} admin="Dropping the container" />
     ${acting === "upload" && html`<${Upload} container=${container} prefix=${prefix} onClose=${close} onDone=${(name) => go(place(container, { blob: name }))} />`}
-    ${acting === "delete" && html`<${DeleteSome} container=${container} blobs=${chosen} onDone=${() => { setSelected(new Set()); pages.refresh(); }} onClose=${close} />`}
+    ${acting === "delete" && html`<${DeleteSome} container=${container} selected=${chosen} onDone=${() => { setSelected(new Set()); pages.refresh(); }} onClose=${close} />`}
     ${acting === "drop" && html`<${Destroy} title=${`Drop the container ${container}?`} name=${container} verb="Drop the container" run=${(reason) => api.remove(`/v1/containers/${part(container)}`, reason).then(() => go("/containers"))} onClose=${close}><p>The container is deleted with all of its blobs, and cannot be brought back.</p></${Destroy}>`}`;
 }
 
@@ -136,12 +136,16 @@ function Blob({ container, name }) {
 }
 
 /// Deletes each blob as it is shown; those that somebody has changed since are named, and stay.
-function DeleteSome({ container, blobs, onDone, onClose }) {
+function DeleteSome({ container, selected, onDone, onClose }) {
+  const [blobs] = useState(selected);
+  const left = useRef(blobs);
   const run = async (reason) => {
     const kept = [];
-    for (const blob of blobs) {
-      try { await api.remove(route(container, "blob", { name: blob.name }), reason, { "If-Match": blob.etag }); } catch (error) { kept.push(`${blob.name}: ${error.code || ""} ${error.message}`); }
+    const stayed = [];
+    for (const blob of left.current) {
+      try { await api.remove(route(container, "blob", { name: blob.name }), reason, { "If-Match": blob.etag }); } catch (error) { stayed.push(blob); kept.push(`${blob.name}: ${error.code || ""} ${error.message}`); }
     }
+    left.current = stayed;
     onDone();
     if (kept.length) throw Object.assign(new Error(`${many(kept.length, "blob")} of ${blobs.length} stayed. ${kept[0]}`), { code: "NotAllDeleted", problems: kept.slice(0, 20) });
   };

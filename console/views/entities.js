@@ -1,6 +1,6 @@
 // The entities of a table that a filter finds, one line each: columns that are chosen, values that are edited in place.
 import { html } from "../parts/html.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { addressOf, deleteEntity, isConflict, linkTo, presentEntity, replaceEntity } from "../net/entities.js";
 import { textOf } from "../net/exact.js";
@@ -57,6 +57,7 @@ function useWritten(inputs) {
 /// Edits the values of one row in place: {row, texts, ...}.
 function useRowEdit(table, items, written) {
   const [edit, set] = useState(null);
+  const tried = useRef(null);  // the edit that was last saved, so that its error is not shown with another one
   const [reason, setReason] = useState("");
   const [conflict, setConflict] = useState(null);
   /// Returns the row with the texts that were typed.
@@ -71,6 +72,11 @@ function useRowEdit(table, items, written) {
     return next;
   };
   const changes = () => { try { const next = mine(); return own(next).filter((name) => differs(edit.row, next, name)).length; } catch { return 1; } };
+  const end = (row) => {
+    set(null);
+    setConflict(null);
+    requestAnimationFrame(() => [...document.querySelectorAll("button[data-edit]")].find((each) => each.dataset.edit === row[rowId])?.focus());
+  };
   const write = async (row, next, tag) => {
     const address = addressOf(table, row.PartitionKey, row.RowKey);
     try {
@@ -83,18 +89,16 @@ function useRowEdit(table, items, written) {
     }
     const { value } = await presentEntity(address);
     if (value) written.put(value); else written.remove([row[rowId]]);
-    set(null);
-    setConflict(null);
+    end(row);
   };
-  const [save, busy, error] = useAction(() => write(edit.row, mine(), tagOf(edit.row)));
+  const [save, busy, error] = useAction(() => { tried.current = edit.row; return write(edit.row, mine(), tagOf(edit.row)); });
   const [insist, insisting, insistError] = useAction(() => write(conflict.value, rebased(conflict.base, conflict.mine, conflict.value), conflict.tag));
   const takeTheirs = () => {
     if (conflict.value) written.put(conflict.value); else written.remove([conflict.base[rowId]]);
-    set(null);
-    setConflict(null);
+    end(conflict.base);
   };
-  return { edit, reason, setReason, conflict, changes, save, busy, error, insist, insisting, insistError, takeTheirs, stay: () => setConflict(null),
-    begin: (row) => set({ row, texts: {} }), end: () => set(null), type: (name, text) => set((was) => ({ ...was, texts: { ...was.texts, [name]: text } })) };
+  return { edit, reason, setReason, conflict, changes, save, busy, error: edit && tried.current === edit.row ? error : null, insist, insisting, insistError, takeTheirs, stay: () => setConflict(null),
+    begin: (row) => set({ row, texts: {} }), end: () => end(edit.row), type: (name, text) => set((was) => ({ ...was, texts: { ...was.texts, [name]: text } })) };
 }
 
 /// The field for a value of the row that is edited.
@@ -125,15 +129,19 @@ function ConflictDialog({ editor }) {
 }
 
 /// Deletes each entity as it is shown; those that somebody has changed since are named, and stay.
-function DeleteSome({ table, rows, onGone, onClose }) {
+function DeleteSome({ table, selected, onGone, onClose }) {
+  const [rows] = useState(selected);
   const [done, setDone] = useState(0);
+  const left = useRef(rows);
   const run = async (reason) => {
     const kept = [];
     const gone = [];
-    for (const row of rows) {
-      try { await deleteEntity(addressOf(table, row.PartitionKey, row.RowKey), tagOf(row), reason); gone.push(row[rowId]); } catch (error) { kept.push(`${row.PartitionKey} / ${row.RowKey}: ${error.code || ""} ${error.message}`); }
-      setDone(gone.length + kept.length);
+    const stayed = [];
+    for (const row of left.current) {
+      try { await deleteEntity(addressOf(table, row.PartitionKey, row.RowKey), tagOf(row), reason); gone.push(row[rowId]); } catch (error) { stayed.push(row); kept.push(`${row.PartitionKey} / ${row.RowKey}: ${error.code || ""} ${error.message}`); }
+      setDone(rows.length - left.current.length + gone.length + kept.length);
     }
+    left.current = stayed;
     onGone(gone);
     if (kept.length) throw Object.assign(new Error(`${many(kept.length, "entity")} of ${rows.length} stayed. ${kept[0]}`), { code: "NotAllDeleted", problems: kept.slice(0, 20) });
   };
@@ -189,7 +197,7 @@ export function Entities({ table, query }) {
       ...columns.map((name, i) => { const type = typeInAll(items || [], name); return { title: beginning(name, 40), name: html`<bdi title=${visible(name)}>${visible(name.length > 40 ? `${beginning(name, 40)}…` : name)}</bdi> <span class="type">${visible(type)}</span>`,
         of: (row) => (isEdited(row) ? html`<${InPlace} editor=${editor} name=${name} type=${type === "mixed" ? "" : type} first=${i === 0} />` : html`<${Cell} value=${textIn(row, name)} />`) }; }),
       { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` },
-      ...(may ? [{ name: "", of: (row) => (isEdited(row) ? "" : html`<button type="button" class="quiet" aria-label=${`Edit ${visible(beginning(row.RowKey, 60))} in place`} disabled=${Boolean(editor.edit)} onClick=${() => editor.begin(row)}>Edit</button>`) }] : [])]} />
+      ...(may ? [{ name: "", of: (row) => (isEdited(row) ? "" : html`<button type="button" class="quiet" aria-label=${`Edit ${visible(beginning(row.RowKey, 60))} in place`} data-edit=${row[rowId]} disabled=${Boolean(editor.edit)} onClick=${() => editor.begin(row)}>Edit</button>`) }] : [])]} />
       ${names.length > columns.length && items?.length > 0 && html`<p class="dim small">${many(names.length - columns.filter((each) => names.includes(each)).length, "property")} not shown. <button type="button" class="quiet" onClick=${() => setActing("columns")}>Choose the columns</button></p>`}
       <${More} pages=${pages} what="entity" among="the first" />${index && html`<p class="dim small">Found by index <a href=${`/indexes/${part(index)}`}>${visible(index)}</a>.</p>`}`}
     ${editor.edit && html`<${EditBar} editor=${editor} />`}${editor.conflict && html`<${ConflictDialog} editor=${editor} />`}
@@ -198,6 +206,6 @@ export function Entities({ table, query }) {
     ${acting === "columns" && html`<${ColumnPicker} table=${table} names=${names} chosen=${columns} isChosen=${isChosen} onChoose=${choose} onClose=${close} />`}
     ${acting === "insert" && html`<${EntityForm} table=${table} names=${names} onClose=${close} onSaved=${(partitionKey, rowKey) => go(linkTo(table, { PartitionKey: partitionKey, RowKey: rowKey }))} />`}
     ${acting === "paste" && html`<${Paste} table=${table} onDone=${again} onClose=${close} />`}
-    ${acting === "delete" && html`<${DeleteSome} table=${table} rows=${rows} onGone=${(ids) => { written.remove(ids); setSelected(new Set()); }} onClose=${close} />`}
+    ${acting === "delete" && html`<${DeleteSome} table=${table} selected=${rows} onGone=${(ids) => { written.remove(ids); setSelected(new Set()); }} onClose=${close} />`}
     ${acting === "clear" && html`<${ClearTable} table=${table} onClose=${close} />`}${acting === "drop" && html`<${DropTable} table=${table} onClose=${close} />`}`;
 }

@@ -96,7 +96,7 @@ describe("queues", () => {
   test("are found by the beginning of their names, at the api", async () => {
     for (const name of ["find-a", "find-b", "other"]) await stack.putQueue(name);
     await open("/queues");
-    await page.getByLabel("Names that begin with").fill("find-");
+    await page.getByPlaceholder("Names that begin with").fill("find-");
     await page.locator("datalist option[value=find-b]").waitFor({ state: "attached" });
     await page.keyboard.press("Enter");
     await until(async () => (await rows("Queues").count()) === 2, "both");
@@ -208,7 +208,7 @@ describe("containers", () => {
     await button("Stored policies", dialog()).click();
     await button("Change the policies", dialog()).click();
     await button("Add a policy", dialog()).click();
-    await dialog().getByLabel("Id").fill("readers");
+    await dialog().getByLabel("Id", { exact: true }).fill("readers");
     for (const right of [/^Read/, /^List/]) await dialog().getByRole("checkbox", { name: right }).check();
     await dialog().getByLabel("Reason").fill("asked for");
     await button("Save the policies", dialog()).click();

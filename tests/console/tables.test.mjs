@@ -248,7 +248,7 @@ describe("tables as such", () => {
     await open("/tables");
     await rows("Tables").filter({ hasText: "Manyfold" }).getByText("1", { exact: true }).waitFor();
     await rows("Tables").filter({ hasText: /^Many1,000 or more/ }).waitFor();
-    const search = page.getByRole("combobox", { name: "Names that begin with" });
+    const search = page.getByPlaceholder("Names that begin with");
     await search.fill("many");
     await page.locator("datalist option[value=Manyfold]").waitFor({ state: "attached" });
     await page.keyboard.press("Enter");
@@ -468,7 +468,7 @@ describe("entities are made", () => {
     await paste("PartitionKey,RowKey,Amount,Name\np,1,5,007\np,2,many,\"two\nlines\"\np,1,7,again\nq\n");
     await dialog().getByText("2 entities will be written to Pasted, from CSV.").waitFor();
     const wrong = () => dialog().getByRole("list", { name: "Wrong lines" }).getByRole("listitem").allInnerTexts();
-    assert.deepEqual(await wrong(), ["Line 5: it has the keys of line 2", "Line 6: it has 1 fields, and the first line 4"]);
+    assert.deepEqual(await wrong(), ["Line 5: it has the keys of line 2", "Line 6: it has 1 field instead of 4"]);
     assert.equal(await dialog().getByLabel("Type of Amount").inputValue(), "String");
     await dialog().getByLabel("Type of Amount").selectOption("Int32");
     await dialog().getByText("Line 3").waitFor();
@@ -528,7 +528,7 @@ describe("access to a table", () => {
     await button("Make a signature", dialog()).click();
     const made = await dialog().getByRole("status").locator(".mono").first().getAttribute("title");
     assert.match(made, /[?&]se=/);
-    assert.equal((await fetch(made, { headers: { Accept: "application/json" } })).status, 200);
+    assert.equal((await fetch(made.replace("Orders?", "Orders()?"), { headers: { Accept: "application/json" } })).status, 200);
     assert.equal((await fetch(made, { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"PartitionKey":"x","RowKey":"y"}' })).status, 403);
   });
 
@@ -539,7 +539,7 @@ describe("access to a table", () => {
     await dialog().getByText("There is no stored access policy.").waitFor();
     await button("Change the policies", dialog()).click();
     await button("Add a policy", dialog()).click();
-    await dialog().getByLabel("Id").fill("readers");
+    await dialog().getByLabel("Id", { exact: true }).fill("readers");
     await dialog().getByRole("checkbox", { name: /^Query/ }).check();
     await dialog().getByLabel("Ends").fill("2100-01-31T22:00");
     await dialog().getByLabel("Reason").fill("asked for");
