@@ -34,12 +34,12 @@ export function List({ label, columns, items, id = (each) => each[rowId] ?? each
   if (!items) return failed ? null : html`<${Busy} />`;
   if (!items.length) return html`<${Empty}>${empty}</${Empty}>`;
   const all = selected && items.every((each) => selected.has(id(each)));
-  return html`<div class=${`scroll ${kind}`} tabindex="0" role="region" aria-label=${label}><table>
-    <thead><tr>${selected && html`<th class="tick"><input type="checkbox" aria-label="Select all that are shown" checked=${all} onChange=${() => onSelect(all ? new Set() : new Set(items.map(id)))} /></th>`}
-      ${columns.map((column) => html`<th scope="col" class=${column.number ? "number" : ""}>${column.name || html`<span class="sr">Actions</span>`}</th>`)}</tr></thead>
-    <tbody ref=${body}>${items.map((row, index) => html`<tr key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setMark(id(row))}>
-      ${selected && html`<td class="tick"><input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} /></td>`}
-      ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`} data-label=${column.title ?? (typeof column.name === "string" ? column.name : "")}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
+  return html`<div class=${`scroll ${kind}`} tabindex="0" role="region" aria-label=${label}><table class="cards" role="table">
+    <thead role="rowgroup"><tr role="row">${selected && html`<th class="tick" role="columnheader"><input type="checkbox" aria-label="Select all that are shown" checked=${all} onChange=${() => onSelect(all ? new Set() : new Set(items.map(id)))} /></th>`}
+      ${columns.map((column) => html`<th scope="col" role="columnheader" class=${column.number ? "number" : ""}>${column.name || html`<span class="sr">Actions</span>`}</th>`)}</tr></thead>
+    <tbody ref=${body} role="rowgroup">${items.map((row, index) => html`<tr role="row" key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setMark(id(row))}>
+      ${selected && html`<td class="tick" role="cell"><input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} /></td>`}
+      ${columns.map((column) => html`<td role="cell" class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`} data-label=${column.title ?? (typeof column.name === "string" ? column.name : "")}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 /// The line under a list that came by pages, or the reason why none came. `what`: the name of one item. `among`: where

@@ -38,7 +38,7 @@ function All({ query }) {
   const [making, setMaking] = useState(false);
   return html`<${Head} title="Containers" actions=${html`<${Allowed} role="operator" class="primary" onClick=${() => setMaking(true)}>New container…</${Allowed}>`} />
     <div class="filters"><${NameSearch} of="containers" value=${query.q} onChange=${(q) => refine({ q })} /></div>
-    <${List} label="Containers" kind="lines cards" failed=${pages.error} items=${pages.items} href=${(row) => place(row.name)} empty="There is no such container." columns=${[
+    <${List} label="Containers" kind="lines" failed=${pages.error} items=${pages.items} href=${(row) => place(row.name)} empty="There is no such container." columns=${[
       { name: "Name", of: (row) => html`<a href=${place(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Blobs", number: true, of: (row) => html`<${Counted} number=${row.blobs} complete=${row.complete} what="Blobs" />` }, { name: "Size", number: true, of: sized }, { name: "Public", of: (row) => (row.publicAccess ? html`<${Badge} tone="warn" state=${row.publicAccess} />` : "") },
       { name: "Lease", of: (row) => (row.leased ? html`<${Badge} tone="info" state="leased" />` : "") }, { name: "Changed", of: (row) => html`<${When} at=${row.changedAt} />` }]} />
     <${More} pages=${pages} what="container" /><${WhyNot} />
@@ -71,7 +71,7 @@ function Container({ container, query }) {
   return html`<${Head} title=${folders.length ? folders.at(-1) || "(empty)" : container} crumbs=${crumbs} actions=${html`<${Toggle} label="Shown as" value=${flat ? "flat" : "folders"} options=${[["folders", "Folders"], ["flat", "All names"]]} onChange=${(to) => refine({ flat: to === "flat" ? "1" : "" })} />
       ${may && html`<button type="button" class="primary" onClick=${() => setActing("upload")}>Upload…</button>`}<${AccessButton} of="containers" name=${container} own=${ours} />${!ours && html`<${Allowed} role="admin" class="danger" onClick=${() => setActing("drop")}>Drop…</${Allowed}>`}`} />
     <div class="filters"><${Search} label="Names that begin with" value=${prefix} onChange=${(to) => refine({ prefix: to })} /></div>
-    <${List} label="Blobs" kind="lines cards" selected=${may ? selected : undefined} onSelect=${setSelected} failed=${pages.error} items=${pages.items} href=${href} empty=${prefix ? "No blob has a name like this." : "This container is empty."} columns=${[
+    <${List} label="Blobs" kind="lines" selected=${may ? selected : undefined} onSelect=${setSelected} failed=${pages.error} items=${pages.items} href=${href} empty=${prefix ? "No blob has a name like this." : "This container is empty."} columns=${[
       { name: "Name", wide: true, of: (row) => html`<a href=${href(row)}>${row.folder ? "▸ " : ""}<${Text} value=${flat ? row.name : row.name.slice(folderOf(prefix.endsWith("/") ? `${prefix}x` : prefix).length)} most=${160} /></a>` },
       { name: "Size", number: true, of: (row) => (row.folder ? "" : bytes(row.size)) }, { name: "Type", of: (row) => html`<${Text} value=${row.contentType} most=${60} />` },
       { name: "Tier", of: (row) => row.tier || "" }, { name: "Changed", of: (row) => (row.folder ? "" : html`<${When} at=${row.changedAt} />`) }]} />

@@ -28,7 +28,7 @@ function All({ query }) {
   const href = (row) => `/queues/${part(row.name)}`;
   return html`<${Head} title="Queues" actions=${html`<${Allowed} role="operator" class="primary" onClick=${() => setMaking(true)}>New queue…</${Allowed}>`} />
     <div class="filters"><${NameSearch} of="queues" value=${query.q} onChange=${(q) => refine({ q })} /></div>
-    <${List} label="Queues" kind="lines cards" failed=${pages.error} items=${pages.items} href=${href} empty="There is no such queue." columns=${[
+    <${List} label="Queues" kind="lines" failed=${pages.error} items=${pages.items} href=${href} empty="There is no such queue." columns=${[
       { name: "Name", of: (row) => html`<a href=${href(row)}><${Text} value=${row.name} /></a>${row.paused && html` <${Badge} tone="warn" state="paused" />`}` }, { name: "Messages", number: true, of: (row) => count(row.messages) }, { name: "Ready", number: true, of: (row) => count(row.ready) }, { name: "Delayed", number: true, of: (row) => count(row.delayed) }, { name: "In flight", number: true, of: (row) => count(row.inFlight) }, { name: "Waiting", number: true, of: (row) => count(row.waiting) },
       { name: "Poison", number: true, of: (row) => (row.poison ? html`<a href=${`/poison?queue=${part(row.name)}`}><span class="badge bad">${count(row.poison)}</span></a>` : "") }, { name: "Next waits for", number: true, of: (row) => (row.messages ? duration(row.oldestAgeSeconds) : "") }, { name: "In/s", number: true, of: (row) => rate(row.inPerSecond) }, { name: "Out/s", number: true, of: (row) => rate(row.outPerSecond) }]} />
     <${More} pages=${pages} what="queue" /><${WhyNot} />

@@ -26,7 +26,7 @@ function All({ query }) {
   const href = (row) => `/tables/${part(row.id)}`;
   return html`<${Head} title="Tables" actions=${html`<${Allowed} role="operator" class="primary" onClick=${() => setMaking(true)}>New table…</${Allowed}>`} />
     <div class="filters"><${NameSearch} of="tables" value=${query.q} onChange=${(q) => refine({ q })} /></div>
-    <${List} label="Tables" kind="lines cards" failed=${pages.error} items=${pages.items} href=${href} empty="There is no such table." columns=${[
+    <${List} label="Tables" kind="lines" failed=${pages.error} items=${pages.items} href=${href} empty="There is no such table." columns=${[
       { name: "Name", of: (row) => html`<a href=${href(row)}>${row.id}</a>` }, { name: "Entities", number: true, of: (row) => html`<${Counted} number=${row.entities} complete=${row.complete} what="Entities" />` }, { name: "Whose", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
     <${More} pages=${pages} what="table" /><${WhyNot} />
     ${making && html`<${NewTable} onClose=${() => setMaking(false)} />`}`;
