@@ -266,8 +266,8 @@ describe("the grid of entities", () => {
   test("has one line a row, the whole value on hover, the types, and more on demand", async () => {
     await open("/tables/Grid");
     await gridRow("001").waitFor();
-    const heights = await rows("Entities").evaluateAll((found) => [...new Set(found.map((row) => Math.round(row.getBoundingClientRect().height)))]);
-    assert.equal(heights.length, 1, `heights ${heights}`);
+    const heights = await rows("Entities").evaluateAll((found) => found.map((row) => row.getBoundingClientRect().height));
+    assert.ok(Math.max(...heights) - Math.min(...heights) < 2, `heights ${heights}`);
     assert.match(await gridRow("001").locator(".cell", { hasText: "first line" }).getAttribute("title"), /second line .*end$/s);
     await page.getByRole("columnheader", { name: "Amount Int32" }).waitFor();
     await page.getByText(/^100 entities shown.*there are more$/).waitFor();
@@ -386,8 +386,8 @@ describe("the grid of entities", () => {
   });
 
   test("the index of a filter is named before the query is made", async () => {
-    await stack.call("PUT", "/v1/indexes/grid-by-customer", { kind: "lists", source: "Grid", by: ["Customer"], destination: "GridByCustomer" });
-    await until(async () => (await stack.call("GET", "/v1/indexes/grid-by-customer")).state === "ready", "the index is ready");
+    await stack.call("PUT", "/v1/indexes/grid-by-customer", { kind: "lists", source: "Grid", by: ["Customer"], destination: "GridByCustomer", answersQueries: true });
+    await until(async () => (await stack.call("GET", `/v1/tables/Grid/plan?filter=${encodeURIComponent("Customer eq 'customer 7'")}`)).index, "the index answers queries");
     await open("/tables/Grid");
     await page.locator("#cost").getByText("scan: the whole table").waitFor();
     await page.getByLabel("Filter ($filter)").fill("Customer eq 'customer 7'");
