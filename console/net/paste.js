@@ -1,6 +1,6 @@
 // Reads entities that somebody pastes, as JSON, JSON Lines or CSV, and names each line that is wrong.
 import { parseExact } from "./exact.js";
-import { isSystem, own, setProperty, textIn, typeOf, typeOfAll, types, wrongIn, wrongKey } from "./values.js";
+import { bare, isSystem, own, setProperty, textIn, typeOf, typeOfAll, types, wrongIn, wrongKey } from "./values.js";
 
 export const mostBytes = 4 << 20;
 export const mostRows = 1000;
@@ -26,8 +26,7 @@ export function recordsOf(text) {
   return records.filter((each) => each.fields.some((one) => one !== ""));
 }
 
-/// An entity without a prototype may have a property of any name.
-const withKeys = (partitionKey, rowKey) => Object.assign(Object.create(null), { PartitionKey: partitionKey, RowKey: rowKey });
+const withKeys = (partitionKey, rowKey) => bare({ PartitionKey: partitionKey, RowKey: rowKey });
 
 function entityOf(value) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("it is not a JSON object");
@@ -49,6 +48,7 @@ function elementsOf(text) {
     const c = text[i];
     if (c === "\n") line += 1;
     if (quoted) { if (c === "\\") i += 1; else if (c === '"') quoted = false; continue; }
+    if (depth === 0 && i > 0 && /\S/.test(c)) throw Object.assign(new Error("there is more after the end of the list"), { line });
     if (from < 0 && depth === 1 && !/[\s,\]]/.test(c)) { from = i; begun = line; }
     if (c === '"') quoted = true;
     else if (c === "[" || c === "{") depth += 1;

@@ -9,6 +9,9 @@ const annotation = "@odata.type";
 export const own = (entity) => Object.keys(entity).filter((name) => !system.has(name) && !name.endsWith(annotation));
 export const isSystem = (name) => system.has(name) || name.endsWith(annotation);
 
+/// Returns a copy without a prototype, which may have a property of any name.
+export const bare = (entity) => Object.assign(Object.create(null), entity);
+
 const plainTypes = { string: "String", boolean: "Boolean", number: "Int32", bigint: "Int64" };
 
 export function typeOf(entity, name) {
@@ -73,7 +76,7 @@ export const differs = (a, b, name) => textIn(a, name) !== textIn(b, name) || (t
 
 /// Returns `theirs` with what `mine` changed in `base`.
 export function rebased(base, mine, theirs) {
-  const out = { ...theirs };
+  const out = bare(theirs);
   for (const name of new Set([...own(base), ...own(mine)])) {
     if (!differs(base, mine, name)) continue;
     delete out[name];

@@ -8,6 +8,7 @@ const key = "tidemark.columns";
 const mostTables = 50;
 export const mostColumns = 60;  // of a table
 const usual = 8;
+const mostOffered = 500;
 
 function stored() {
   try { return JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; }
@@ -22,17 +23,17 @@ export function useColumns(table, names) {
     const { [table]: _, ...others } = stored();
     const kept = Object.fromEntries(Object.entries(others).slice(1 - mostTables));
     const next = columns ? { ...kept, [table]: columns.slice(0, mostColumns) } : kept;
-    localStorage.setItem(key, JSON.stringify(next));
+    try { localStorage.setItem(key, JSON.stringify(next)); } catch { /* the browser keeps nothing: the choice lasts as long as the page */ }
     set(next);
   };
   return [mine || names.slice(0, usual), choose, Boolean(mine)];
 }
 
 export function ColumnPicker({ table, names, chosen, isChosen, onChoose, onClose }) {
-  const all = [...new Set([...names, ...chosen])];
+  const all = [...new Set([...names.slice(0, mostOffered), ...chosen])];
   const toggle = (name) => onChoose(chosen.includes(name) ? chosen.filter((each) => each !== name) : all.filter((each) => each === name || chosen.includes(each)));
   return html`<${Dialog} title=${`Columns of ${table}`} onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); onClose(); }}>
-    <p class="dim small">The properties of the entities that are shown. The choice is kept in this browser${isChosen ? "" : `; until you choose, the first ${usual} are shown`}.</p>
+    <p class="dim small">${names.length > mostOffered ? `The first ${mostOffered} of ${names.length.toLocaleString("en")} properties` : "The properties"} of the entities that are shown. The choice is kept in this browser${isChosen ? "" : `; until you choose, the first ${usual} are shown`}.</p>
     <fieldset class="picks"><legend class="sr">Columns</legend>${all.map((name) => html`<label class="choice" key=${name}><input type="checkbox" checked=${chosen.includes(name)} disabled=${!chosen.includes(name) && chosen.length >= mostColumns} onChange=${() => toggle(name)} /><bdi>${visible(beginning(name, 80))}</bdi></label>`)}</fieldset>
     ${all.length === 0 && html`<p class="dim">No entity that is shown has a property.</p>`}
     <footer><button type="button" onClick=${() => onChoose(all)}>${all.length > mostColumns ? `The first ${mostColumns}` : "All"}</button><button type="button" onClick=${() => onChoose([])}>Keys only</button><button type="button" disabled=${!isChosen} onClick=${() => onChoose(null)}>As at first</button><button class="primary">Done</button></footer></form></${Dialog}>`;

@@ -7,7 +7,7 @@ import { useLive } from "../net/live.js";
 import { Dialog, Failure, Toggle, useAction } from "../parts/basic.js";
 import { TypedName } from "../parts/destroy.js";
 import { WhyNot } from "../parts/rights.js";
-import { Copyable, Text } from "../parts/text.js";
+import { Copyable, Text, visible } from "../parts/text.js";
 import { When } from "../parts/time.js";
 import { useMay } from "../shell/who.js";
 
@@ -75,7 +75,7 @@ function PolicyForm({ of, name, policies, onSaved, onCancel }) {
       <${Permissions} label=${`Permissions of ${row.id || "the policy"}`} letters=${kinds[of].letters} value=${row.permissions} onChange=${(permissions) => set(i, { permissions })} />
       <button type="button" class="quiet" onClick=${() => setRows(rows.filter((_, at) => at !== i))}>Remove this policy</button></section>`)}
     <button type="button" disabled=${rows.length >= mostPolicies} onClick=${() => setRows([...rows, blank])}>Add a policy</button>${rows.length >= mostPolicies && html` <span class="dim small">There can be at most ${mostPolicies}.</span>`}
-    ${gone.length > 0 && html`<div class="notice warn"><div>Signatures that refer to ${gone.map((each) => each.id).join(", ")} stop working.</div></div><${TypedName} name=${name} />`}
+    ${gone.length > 0 && html`<div class="notice warn"><div>Signatures that refer to ${visible(gone.map((each) => each.id).join(", "))} stop working.</div></div><${TypedName} name=${name} />`}
     <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
     <${Failure} error=${error} /><footer><button type="button" onClick=${onCancel}>Back to the policies</button><button class="primary" disabled=${busy}>${busy ? "…" : "Save the policies"}</button></footer></form>`;
 }
@@ -88,7 +88,7 @@ function Policies({ of, name, may }) {
   if (!policies) return html`<${Failure} error=${live.error} retry=${live.refresh} />`;
   if (editing) return html`<${PolicyForm} of=${of} name=${name} policies=${policies} onSaved=${back} onCancel=${back} />`;
   const told = (permissions) => [...(permissions || "")].map((each) => kinds[of].letters[each] || each).join(", ");
-  return html`<p class="dim small">A signature can refer to a policy by its id, and ends when the policy is changed or removed.</p>
+  return html`<p class="dim small">A signature can refer to a policy by its id. It follows each change of the policy, and stops working when the policy is removed.</p>
     ${policies.length === 0 ? html`<p class="empty">There is no stored access policy.</p>` : html`<div class="scroll" tabindex="0" role="region" aria-label="Stored access policies"><table><thead><tr>${["Id", "Permissions", "Starts", "Ends"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
       <tbody>${policies.map((each) => html`<tr key=${each.id}><td><${Text} value=${each.id} /></td><td>${told(each.permissions) || html`<span class="dim">as the signature says</span>`}</td><td><${When} at=${each.startsAt} both /></td><td><${When} at=${each.expiresAt} both /></td></tr>`)}</tbody></table></div>`}
     <footer>${may && html`<button type="button" onClick=${() => setEditing(true)}>Change the policies</button>`}</footer>`;

@@ -5,7 +5,7 @@ import { api, at, part } from "../net/api.js";
 import { addressOf, deleteEntity, isConflict, linkTo, presentEntity, replaceEntity } from "../net/entities.js";
 import { textOf } from "../net/exact.js";
 import { rowId, search, usePages } from "../net/live.js";
-import { differs, own, rebased, setProperty, tagOf, textIn, typeOf } from "../net/values.js";
+import { bare, differs, own, rebased, setProperty, tagOf, textIn, typeOf } from "../net/values.js";
 import { Dialog, Empty, Failure, Head, useAction } from "../parts/basic.js";
 import { ColumnPicker, useColumns } from "../parts/columns.js";
 import { Destroy } from "../parts/destroy.js";
@@ -20,7 +20,7 @@ import { AccessButton } from "./access.js";
 import { Conflict } from "./conflict.js";
 import { EntityForm } from "./entity_form.js";
 import { saveCsv, saveJsonLines } from "./export.js";
-import { FilterForm, usePlan } from "./filter.js";
+import { FilterForm, refusalOf, usePlan } from "./filter.js";
 import { Followers } from "./followers.js";
 import { Paste } from "./paste.js";
 import { ClearTable, DropTable } from "./table_actions.js";
@@ -62,7 +62,7 @@ function useRowEdit(table, items, written) {
   const [conflict, setConflict] = useState(null);
   /// Returns the row with the texts that were typed.
   const mine = () => {
-    const next = { ...edit.row };
+    const next = bare(edit.row);
     for (const [name, text] of Object.entries(edit.texts)) {
       const before = textIn(edit.row, name);
       if (text === (before ?? "")) continue;
@@ -101,11 +101,15 @@ function useRowEdit(table, items, written) {
     begin: (row) => set({ row, texts: {} }), end: () => end(edit.row), type: (name, text) => set((was) => ({ ...was, texts: { ...was.texts, [name]: text } })) };
 }
 
+const isLongIn = (row, name) => (textIn(row, name) || "").length > longestInPlace;
+const hasLinesIn = (row, name) => /[\r\n]/.test(textIn(row, name) || "");
+
 /// The field for a value of the row that is edited.
 function InPlace({ editor, name, type, first }) {
   const { edit } = editor;
   const before = textIn(edit.row, name);
-  if (before !== undefined && (before.length > longestInPlace || /[\r\n]/.test(before))) return html`<span class="cell dim" title="Edit it in the entity's own page.">${before.length > longestInPlace ? "too long for a line" : "several lines"}</span>`;
+  const why = isLongIn(edit.row, name) ? "too long for a line" : hasLinesIn(edit.row, name) ? "several lines" : "";
+  if (why) return html`<span class="cell dim" title="Edit it in the entity's own page.">${why}</span>`;
   const onKeyDown = (e) => { if (e.key === "Escape") { e.stopPropagation(); editor.end(); } if (e.key === "Enter") { e.preventDefault(); editor.save(); } };
   return html`<input class="in-place" ref=${first ? (input) => input && !input.dataset.seen && (input.dataset.seen = "1") && input.focus() : undefined} aria-label=${`${name}, ${(before !== undefined ? typeOf(edit.row, name) : type) || "String"}`} placeholder=${before === undefined ? "not there" : ""} autocomplete="off" spellcheck=${false}
     value=${edit.texts[name] ?? before ?? ""} onInput=${(e) => editor.type(name, e.target.value)} onKeyDown=${onKeyDown} />`;
@@ -178,9 +182,10 @@ export function Entities({ table, query }) {
   const may = useMay("operator") && !ours;
   const act = (kind) => { if (!kind) return; sessionStorage.setItem("tidemark.draft", textOf({ kind, source: table, filter })); go("/jobs/new"); };
   const again = () => { written.forget(); setSelected(new Set()); pages.refresh(); };
-  const wrong = plan.of === text && plan.wrong?.status === 400 ? plan.wrong : null;
+  const wrong = refusalOf(plan, text);
   const rows = (items || []).filter((each) => selected.has(each[rowId]));
   const isEdited = (row) => editor.edit?.row[rowId] === row[rowId];
+  const firstField = editor.edit && columns.find((name) => !isLongIn(editor.edit.row, name) && !hasLinesIn(editor.edit.row, name));
   const close = () => setActing("");
   const head = html`${may && html`<button type="button" class="primary" onClick=${() => setActing("insert")}>New entity…</button><button type="button" onClick=${() => setActing("paste")}>Paste…</button>`}<${AccessButton} of="tables" name=${table} own=${ours} />
     ${!ours && html`<${Allowed} role="operator" onClick=${() => setActing("clear")}>Clear…</${Allowed}><${Allowed} role="admin" class="danger" onClick=${() => setActing("drop")}>Drop…</${Allowed}>`}`;
@@ -192,14 +197,14 @@ export function Entities({ table, query }) {
       ${may && html`<select aria-label="Act on all that match, by a job" title="A job that is planned first" value="" onChange=${(e) => act(e.target.value)}><option value="">Act on all that match…</option>${kinds.map((kind) => html`<option value=${kind}>${kind} by a job…</option>`)}</select>`}</div>
     ${wrong ? html`<${Failure} error=${wrong} /><${Empty}>Correct the filter to see entities.</${Empty}>`
     : html`<${List} label="Entities" kind="lines" failed=${pages.error} items=${items} href=${(row) => linkTo(table, row)} empty=${pages.next ? "No entity matches so far." : filter ? "No entity matches." : "This table is empty."}
-      selected=${may ? selected : undefined} onSelect=${setSelected} keys=${may ? { e: (row) => row && editor.begin(row) } : {}} columns=${[
+      selected=${may ? selected : undefined} onSelect=${setSelected} keys=${may ? { e: (row) => row && !editor.edit && editor.begin(row) } : {}} columns=${[
       { name: "PartitionKey", of: (row) => html`<${Cell} value=${row.PartitionKey} href=${linkTo(table, row)} />` }, { name: "RowKey", of: (row) => html`<${Cell} value=${row.RowKey} href=${linkTo(table, row)} />` },
-      ...columns.map((name, i) => { const type = typeInAll(items || [], name); return { title: beginning(name, 40), name: html`<bdi title=${visible(name)}>${visible(name.length > 40 ? `${beginning(name, 40)}…` : name)}</bdi> <span class="type">${visible(type)}</span>`,
-        of: (row) => (isEdited(row) ? html`<${InPlace} editor=${editor} name=${name} type=${type === "mixed" ? "" : type} first=${i === 0} />` : html`<${Cell} value=${textIn(row, name)} />`) }; }),
+      ...columns.map((name) => { const type = typeInAll(items || [], name); return { title: beginning(name, 40), name: html`<bdi title=${visible(name)}>${visible(name.length > 40 ? `${beginning(name, 40)}…` : name)}</bdi> <span class="type">${visible(type)}</span>`,
+        of: (row) => (isEdited(row) ? html`<${InPlace} editor=${editor} name=${name} type=${type === "mixed" ? "" : type} first=${name === firstField} />` : html`<${Cell} value=${textIn(row, name)} />`) }; }),
       { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` },
       ...(may ? [{ name: "", of: (row) => (isEdited(row) ? "" : html`<button type="button" class="quiet" aria-label=${`Edit ${visible(beginning(row.RowKey, 60))} in place`} data-edit=${row[rowId]} disabled=${Boolean(editor.edit)} onClick=${() => editor.begin(row)}>Edit</button>`) }] : [])]} />
       ${names.length > columns.length && items?.length > 0 && html`<p class="dim small">${many(names.length - columns.filter((each) => names.includes(each)).length, "property")} not shown. <button type="button" class="quiet" onClick=${() => setActing("columns")}>Choose the columns</button></p>`}
-      <${More} pages=${pages} what="entity" among="the first" />${index && html`<p class="dim small">Found by index <a href=${`/indexes/${part(index)}`}>${visible(index)}</a>.</p>`}`}
+      <${More} pages=${{ ...pages, refresh: again }} what="entity" among="the first" />${index && html`<p class="dim small">Found by index <a href=${`/indexes/${part(index)}`}>${visible(index)}</a>.</p>`}`}
     ${editor.edit && html`<${EditBar} editor=${editor} />`}${editor.conflict && html`<${ConflictDialog} editor=${editor} />`}
     ${rows.length > 0 && !editor.edit && html`<div class="bulk" role="region" aria-label="Selected entities"><span>${many(rows.length, "entity")} selected</span><button type="button" class="danger" onClick=${() => setActing("delete")}>Delete ${rows.length}…</button><button type="button" onClick=${() => setSelected(new Set())}>Select none</button></div>`}
     <${WhyNot} own=${ours} admin="Dropping the table" /><${Followers} table=${table} />

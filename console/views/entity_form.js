@@ -3,7 +3,7 @@ import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { parseExact } from "../net/exact.js";
 import { addressOf, insertEntity, isConflict, presentEntity, replaceEntity } from "../net/entities.js";
-import { bodyOfEntity, differs, jsonOf, own, rebased, setProperty, textIn, typeOf, types } from "../net/values.js";
+import { bare, bodyOfEntity, differs, jsonOf, own, rebased, setProperty, textIn, typeOf, types } from "../net/values.js";
 import { Dialog, Failure, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
 import { Offers } from "../parts/names.js";
@@ -13,14 +13,15 @@ import { Conflict } from "./conflict.js";
 const modes = [["fields", "Fields"], ["json", "JSON"]];
 const mostProperties = 252;
 
-const rowsOf = (entity) => own(entity).map((name, i) => ({ key: `${i}`, name, type: typeOf(entity, name), text: textIn(entity, name), from: name }));
+/// A property without a value, null in JSON, is none.
+const rowsOf = (entity) => own(entity).filter((name) => textIn(entity, name) !== undefined).map((name, i) => ({ key: `${i}`, name, type: typeOf(entity, name), text: textIn(entity, name), from: name }));
 
 /// The rows of an entity; those that are not as in `base` count as touched.
 const rowsBeside = (entity, base) => rowsOf(entity).map((each) => (differs(entity, base, each.name) ? { ...each, touched: true } : each));
 
 /// Makes the entity of the rows. A row that nobody touched keeps its value exactly.
 function entityOf(rows, before) {
-  const out = {};
+  const out = bare({});
   for (const row of rows) {
     if (!row.name) throw new Error("A property needs a name.");
     if (Object.hasOwn(out, row.name)) throw new Error(`The property ${row.name} is there twice.`);
@@ -40,6 +41,8 @@ function jsonEntity(text) {
 }
 
 const isLong = (text) => text.length > 60 || /[\r\n]/.test(text);
+const mayBeLong = new Set(["String", "Binary"]);
+const mostNames = 200;  // that are offered
 
 function PropertyRows({ rows, names, onChange }) {
   const set = (row, part) => onChange(rows.map((each) => (each === row ? { ...each, ...part, touched: true } : each)));
@@ -47,11 +50,11 @@ function PropertyRows({ rows, names, onChange }) {
   return html`<div class="properties" role="group" aria-label="Fields">${rows.map((row) => html`<div class="property" key=${row.key}>
       <input aria-label="Name of the property" placeholder="Name" list="known-properties" required maxlength="255" autocomplete="off" spellcheck=${false} value=${row.name} onInput=${(e) => set(row, { name: e.target.value })} />
       <select aria-label=${`Type of ${row.name || "the property"}`} value=${row.type} onChange=${(e) => set(row, { type: e.target.value })}>${types.map((each) => html`<option value=${each} selected=${each === row.type}>${each}</option>`)}</select>
-      ${isLong(row.text) ? html`<textarea rows="3" aria-label=${`Value of ${row.name || "the property"}`} spellcheck=${false} value=${row.text} onInput=${(e) => set(row, { text: e.target.value })}></textarea>`
+      ${mayBeLong.has(row.type) ? html`<textarea rows=${isLong(row.text) ? 3 : 1} aria-label=${`Value of ${row.name || "the property"}`} spellcheck=${false} value=${row.text} onInput=${(e) => set(row, { text: e.target.value })}></textarea>`
         : row.type === "Boolean" ? html`<select aria-label=${`Value of ${row.name || "the property"}`} value=${row.text} onChange=${(e) => set(row, { text: e.target.value })}>${["", "true", "false"].map((each) => html`<option value=${each} selected=${each === row.text}>${each || "–"}</option>`)}</select>`
         : html`<input aria-label=${`Value of ${row.name || "the property"}`} placeholder=${row.type === "DateTime" ? "2026-01-31T22:00:00Z" : ""} autocomplete="off" spellcheck=${false} value=${row.text} onInput=${(e) => set(row, { text: e.target.value })} />`}
       <button type="button" class="quiet" aria-label=${`Remove ${row.name || "the property"}`} onClick=${() => onChange(rows.filter((each) => each !== row))}>✕</button></div>`)}
-    <${Offers} id="known-properties" values=${names} /><button type="button" disabled=${rows.length >= mostProperties} onClick=${add}>Add a property</button></div>`;
+    <${Offers} id="known-properties" values=${names.slice(0, mostNames)} /><button type="button" disabled=${rows.length >= mostProperties} onClick=${add}>Add a property</button></div>`;
 }
 
 /// `entity` and `tag`: as it was read; without them, a new entity is made. `names`: properties that the table is known to

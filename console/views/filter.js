@@ -23,6 +23,9 @@ export function usePlan(table, filter) {
   return plan;
 }
 
+/// Why the api takes this text for no filter; null: it takes it, or has not said yet.
+export const refusalOf = (plan, text) => (plan.of === text && plan.wrong?.status === 400 ? plan.wrong : null);
+
 const operators = ["eq", "ne", "gt", "ge", "lt", "le"];
 const mostOffered = 20;
 
@@ -41,14 +44,14 @@ export function offersFor(text, names) {
 /// Says what the query would read, before it is made.
 function Cost({ plan, text }) {
   if (plan.of !== text) return html`<${Badge} tone="dim" state="…" />`;
-  if (plan.wrong) return html`<span class="inline-error">${plan.wrong.status === 400 ? "This is not a filter." : "The filter could not be checked."}</span>`;
+  if (plan.wrong) return html`<span class="inline-error">${refusalOf(plan, text) ? "This is not a filter." : "The filter could not be checked."}</span>`;
   if (plan.index) return html`<${Badge} tone="good" state=${`found by index ${visible(plan.index)}`} />`;
   const [tone, told] = costs[plan.access] || ["dim", plan.access];
   return html`<${Badge} tone=${tone} state=${told} />`;
 }
 
 export function FilterForm({ text, plan, names, onText, onQuery }) {
-  const wrong = plan.of === text && Boolean(plan.wrong);
+  const wrong = Boolean(refusalOf(plan, text));
   return html`<form class="filters" role="search" onSubmit=${(e) => { e.preventDefault(); if (!wrong) onQuery(text.trim()); }}>
       <label class="search"><span class="sr">Filter ($filter)</span><input data-search type="text" spellcheck=${false} autocomplete="off" list="filter-offers" value=${text} aria-invalid=${wrong} aria-describedby="cost" placeholder="PartitionKey eq 'sales' and Amount gt 10" onInput=${(e) => onText(e.target.value)} /></label>
       <${Offers} id="filter-offers" values=${offersFor(text, names)} /><button disabled=${wrong}>Query</button></form>

@@ -260,7 +260,7 @@ describe("tables as such", () => {
 
 describe("the grid of entities", () => {
   before(async () => {
-    stack.importEntities("Grid", Array.from({ length: 120 }, (_, i) => ({ PartitionKey: "p", RowKey: String(i).padStart(3, "0"), Amount: i, Customer: `customer ${i}`, Note: i === 1 ? `first line\nsecond line ${"word ".repeat(200)}end` : "short" })));
+    stack.importEntities("Grid", Array.from({ length: 120 }, (_, i) => ({ PartitionKey: "p", RowKey: String(i).padStart(3, "0"), Amount: i, Customer: `customer ${i}`, Note: i === 1 ? `first line\nsecond line ${"word ".repeat(150)}end` : "short" })));
   });
 
   test("has one line a row, the whole value on hover, the types, and more on demand", async () => {
@@ -440,12 +440,12 @@ describe("entities are made", () => {
   });
 
   test("by fields, only what was touched changes, and a conflict shows both values", async () => {
-    await put("Orders", "form", "1", '{"Lines":"a\\r\\nb","Big":"9007199254740993","Big@odata.type":"Edm.Int64","Share":5.0,"Small":1}');
+    await put("Orders", "form", "1", '{"__proto__":"kept","Lines":"a\\r\\nb","Big":"9007199254740993","Big@odata.type":"Edm.Int64","Share":5.0,"Small":1}');
     await open("/tables/Orders?partitionKey=form&rowKey=1");
     await button("Edit…").click();
     await dialog().getByLabel("Value of Small").fill("2");
     await dialog().getByLabel("Reason").fill("two is right");
-    await change("Orders", "form", "1", '{"Lines":"a\\r\\nb","Big":"9007199254740993","Big@odata.type":"Edm.Int64","Share":5.0,"Small":3}');
+    await change("Orders", "form", "1", '{"__proto__":"kept","Lines":"a\\r\\nb","Big":"9007199254740993","Big@odata.type":"Edm.Int64","Share":5.0,"Small":3}');
     await button("Save", dialog()).click();
     await dialog().getByText("UpdateConditionNotSatisfied").waitFor();
     await dialog().getByRole("row", { name: /^Small both changed it 1 Int32 2 Int32 3 Int32/ }).waitFor();
@@ -453,8 +453,29 @@ describe("entities are made", () => {
     await button("Save", dialog()).click();
     await dialog().waitFor({ state: "detached" });
     const text = await (await fetch(stack.url + entity("Orders", "form", "1"), { headers: { Authorization: `Bearer ${token}` } })).text();
-    for (const each of [/"Lines":"a\\r\\nb"/, /"Big":"9007199254740993"/, /"Share":5\.0/, /"Small":2/]) assert.match(text, each);
+    for (const each of [/"__proto__":"kept"/, /"Lines":"a\\r\\nb"/, /"Big":"9007199254740993"/, /"Share":5\.0/, /"Small":2/]) assert.match(text, each);
     await stack.call("DELETE", entity("Orders", "form", "1"), undefined, { "If-Match": "*" });
+  });
+
+  test("fields become JSON and JSON becomes fields, and a long text is typed into one field", async () => {
+    await put("Orders", "turn", "1", '{"Note":"short"}');
+    await open("/tables/Orders?partitionKey=turn&rowKey=1");
+    await button("Edit…").click();
+    await dialog().getByLabel("Value of Note").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" and longer than what fits into a line, which is some sixty characters");
+    await button("JSON", dialog()).click();
+    const json = dialog().getByLabel("Properties, as JSON");
+    assert.match(await json.inputValue(), /"Note": "short and longer .* sixty characters"/);
+    await json.fill('{"Note":"new","Absent":null}');
+    await button("Fields", dialog()).click();
+    assert.equal(await dialog().getByLabel("Value of Note").inputValue(), "new");
+    assert.equal(await dialog().locator(".property").count(), 1);
+    await dialog().getByLabel("Reason").fill("asked for");
+    await button("Save", dialog()).click();
+    await dialog().waitFor({ state: "detached" });
+    assert.equal((await get("Orders", "turn", "1")).Note, "new");
+    await stack.call("DELETE", entity("Orders", "turn", "1"), undefined, { "If-Match": "*" });
   });
 
   const paste = async (text) => {
@@ -511,6 +532,7 @@ describe("entities are made", () => {
     const told = (text, chosen) => { const { format, rows: read, bad } = readPaste(text, chosen); return [format, read.map(({ line, entity: each }) => [line, { ...each }]), bad.map((each) => `${each.line}: ${each.why}`)]; };
     assert.deepEqual(told('\n{"PartitionKey":"p","RowKey":"1","A":true}\n\nnonsense\n'), ["JSON Lines", [[2, { PartitionKey: "p", RowKey: "1", A: true }]], ["4: it is not JSON"]]);
     assert.deepEqual(told('[{"RowKey":"1"},\n7,\n{"PartitionKey":"a/b","RowKey":"1"}]')[2].map((each) => each.slice(0, 25)), ["1: it has no PartitionKey", "2: it is not a JSON objec", "3: PartitionKey must have"]);
+    assert.deepEqual(told('[{"PartitionKey":"p","RowKey":"1"}]\n[]')[2], ["2: there is more after the end of the list"]);
     assert.deepEqual(told("PartitionKey\tRowKey\tA\tA@type\np\t1\t5\tEdm.Int64\n"), ["CSV", [[2, { PartitionKey: "p", RowKey: "1", A: "5", "A@odata.type": "Edm.Int64" }]], []]);
     assert.deepEqual(told("a,b\n1,2")[2], ["1: the first line must name the columns, and PartitionKey is not among them"]);
     assert.deepEqual(told('PartitionKey,RowKey\n"p,1\n')[2], ["2: a quote is opened and never closed"]);
