@@ -27,7 +27,7 @@ describe("queues", () => {
   test("one is created, and a message is put, taken, changed, kept, given back and deleted", async () => {
     await open("/queues");
     await button("New queue…").click();
-    await dialog().getByLabel("Name").fill("mail");
+    await dialog().getByLabel(/^Name/).fill("mail");
     await dialog().getByLabel("Dequeue count").fill("7");
     await button("Create", dialog()).click();
     await heading("mail");
@@ -45,7 +45,7 @@ describe("queues", () => {
     await taken().getByText(/left$/).waitFor();
     await rows("Messages").getByText("in flight").waitFor();
     await button("Change…", taken()).click();
-    await dialog().getByLabel("Text").fill("smaller");
+    await dialog().getByLabel(/^Text/).fill("smaller");
     await dialog().getByLabel("Reason").fill("it was too big");
     await button("Save", dialog()).click();
     await taken().getByText("smaller").waitFor();
