@@ -9,6 +9,7 @@
 #include "blob_store/model/conditions.h"
 #include "blob_store/model/names.h"
 #include "common/base/encoding.h"
+#include "common/base/side_by_side.h"
 #include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
@@ -27,6 +28,8 @@ struct ShownContainer {
   std::string name, public_access;
   Time changed_at{};
   bool leased = false;
+  std::optional<std::uint64_t> blobs, bytes;
+  std::optional<bool> complete;
   static constexpr const char* kSchema = "Container";
   void members(jobs::SpecMembers& to) const {
     static constexpr std::array<std::string_view, 2> kAccess{"blob", "container"};
@@ -34,6 +37,9 @@ struct ShownContainer {
     to.shows("changedAt", changed_at);
     to.shows("leased", leased);
     to.shows_unless_empty("publicAccess", public_access, {.one_of = kAccess});
+    to.shows("blobs", blobs, {.meaning = "in lists, if asked for: how many there are, counted up to 1,000"});
+    to.shows("bytes", bytes, {.meaning = "the size of the blobs that were counted"});
+    to.shows("complete", complete, {.meaning = "false: there are more blobs than were counted"});
   }
 };
 
@@ -74,15 +80,41 @@ struct ShownFolder {
   }
 };
 
+constexpr std::uint32_t kMostBlobsCounted = 1000;     // in a container
+constexpr std::uint32_t kMostContainersCounted = 50;  // on a page
+
+/// Counts the blobs of each container up to a bound; one that is dropped meanwhile has no count.
+Task<Result<void>> count_blobs(Api& api, std::vector<ShownContainer>& containers) {
+  Step step = [&](std::size_t number) -> Task<Result<void>> {
+    auto& container = containers[number];
+    auto page = co_await api.blobs->browse(container.name, {}, {}, {}, kMostBlobsCounted);
+    if (page.failed_with(ErrorCode::kContainerNotFound)) co_return Result<void>();
+    const auto counted = CO_TRY(std::move(page));
+    std::uint64_t bytes = 0;
+    for (const auto& blob : counted.blobs) bytes += blob.facts ? blob.facts->size : 0;
+    container.blobs = counted.blobs.size();
+    container.bytes = bytes;
+    container.complete = counted.next.empty();
+    co_return Result<void>();
+  };
+  co_return co_await side_by_side(api.clock, containers.size(), std::move(step));
+}
+
 Answer list_containers(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
-  const auto limit = CO_TRY(parameters.limit());
+  const bool counts = CO_TRY(parameters.flag("counts"));
+  const auto limit = std::min(CO_TRY(parameters.limit()), counts ? kMostContainersCounted : UINT32_MAX);
   const auto page =
       CO_TRY(co_await api.blobs->containers(parameters.text("prefix"), parameters.text("continuation"), limit));
-  co_return page_response("containers", page.containers, page.next, [now = api.clock.now()](const auto& container) {
-    return json_of(
-        ShownContainer{container.name, container.public_access, container.changed, container.lease.locked(now)});
-  });
+  std::vector<ShownContainer> containers;
+  containers.reserve(page.containers.size());
+  const auto now = api.clock.now();
+  for (const auto& each : page.containers) {
+    containers.push_back({each.name, each.public_access, each.changed, each.lease.locked(now), {}, {}, {}});
+  }
+  if (counts) CO_TRY(co_await count_blobs(api, containers));
+  co_return page_response("containers", containers, page.next,
+                          [](const ShownContainer& container) { return json_of(container); });
 }
 
 Answer make_container(Api& api, http::Request&, std::string container) {

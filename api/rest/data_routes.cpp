@@ -6,6 +6,7 @@
 #include "api/rest/render.h"
 #include "api/rest/resource_names.h"
 #include "common/base/encoding.h"
+#include "common/base/side_by_side.h"
 #include "jobs/spec/spec_members.h"
 #include "jobs/store/rows.h"
 #include "table_store/odata/entity_text.h"
@@ -30,19 +31,60 @@ http::Response json_text_response(std::string body) {
   return response;
 }
 
+constexpr std::uint32_t kMostEntitiesCounted = 1000;  // in a table
+constexpr std::uint32_t kMostTablesCounted = 100;     // on a page
+constexpr Duration kCountPatience = std::chrono::milliseconds(20);
+
+struct ListedTable {
+  std::string name;
+  std::optional<std::uint64_t> entities;
+  std::optional<bool> complete;
+  static constexpr const char* kSchema = "ListedTable";
+  void members(jobs::SpecMembers& to) const {
+    to.shows("name", name);
+    to.shows("entities", entities, {.meaning = "if asked for: how many there are, counted up to 1,000"});
+    to.shows("complete", complete, {.meaning = "false: there may be more entities than were counted"});
+  }
+};
+
+/// Counts the entities of each table up to a bound; one that is dropped meanwhile has no count.
+Task<Result<void>> count_entities(Api& api, std::vector<ListedTable>& tables) {
+  Step step = [&](std::size_t number) -> Task<Result<void>> {
+    auto& table = tables[number];
+    table_store::QueryRequest query;
+    query.table = table.name;
+    query.top = kMostEntitiesCounted;
+    query.count_only = true;
+    query.patience = kCountPatience;
+    auto page = co_await api.tables.query(std::move(query));
+    if (page.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>();
+    const auto counted = CO_TRY(std::move(page));
+    table.entities = counted.count;
+    table.complete = counted.continuation.empty();
+    co_return Result<void>();
+  };
+  co_return co_await side_by_side(api.clock, tables.size(), std::move(step));
+}
+
 Answer list_tables(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
-  const auto limit = CO_TRY(parameters.limit());
+  const bool counts = CO_TRY(parameters.flag("counts"));
+  const auto limit = std::min(CO_TRY(parameters.limit()), counts ? kMostTablesCounted : UINT32_MAX);
   const auto after = to_lower_ascii(parameters.text("continuation"));
+  const auto prefix = to_lower_ascii(parameters.text("prefix"));
   auto names = CO_TRY(co_await api.tables.list_tables());
   std::erase_if(names, [&](const std::string& name) { return to_lower_ascii(name) <= after; });
+  std::erase_if(names, [&](const std::string& name) { return !to_lower_ascii(name).starts_with(prefix); });
   std::string continuation;
   if (names.size() > limit) {
     names.resize(limit);
     continuation = names.back();
   }
-  co_return page_response("tables", names, continuation,
-                          [](const std::string& name) { return nlohmann::json{{"name", name}}; });
+  std::vector<ListedTable> tables;
+  tables.reserve(names.size());
+  for (auto& name : names) tables.push_back({std::move(name), {}, {}});
+  if (counts) CO_TRY(co_await count_entities(api, tables));
+  co_return page_response("tables", tables, continuation, [](const ListedTable& table) { return json_of(table); });
 }
 
 struct ShownTable {
@@ -286,7 +328,7 @@ std::span<const Route> data_routes() {
 
 nlohmann::ordered_json data_schemas() {
   nlohmann::ordered_json out;
-  jobs::add_answers<ShownMessage, ShownTable>(out);
+  jobs::add_answers<ShownMessage, ListedTable, ShownTable>(out);
   return out;
 }
 

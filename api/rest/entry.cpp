@@ -55,6 +55,13 @@ Result<void> check_body(const http::Request& request, Body body) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the part of a role that only reads.
+Role read_only_role(Role role) { return includes(role, Role::kViewer) ? Role::kViewer : Role::kNone; }
+
+}  // namespace
+
 Result<void> Caller::must_be(Role needed) const {
   if (includes(role, needed)) return {};
   if (read_only()) {
@@ -140,7 +147,7 @@ std::optional<Caller> Entry::of_session(const http::Request& request) const {
       // The token may have been withdrawn, or its role changed, since the login.
       auto token = tokens_->with_digest(session->token_digest);
       if (!token) continue;
-      const auto role = session->read_only ? std::min(token->role, Role::kViewer) : token->role;
+      const auto role = session->read_only ? read_only_role(token->role) : token->role;
       return Caller{std::move(token->name), role, "session", std::move(token->digest), std::move(session)};
     }
   }

@@ -30,7 +30,11 @@ http::Response text_response(std::string body) {
 Answer list_queues(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request));
   const auto limit = CO_TRY(parameters.limit());
-  const auto found = CO_TRY(co_await api.queues.all_figures(limit, parameters.text("continuation")));
+  const auto prefix = parameters.text("prefix");
+  // The names come in order, so those with the prefix begin at it.
+  auto found = CO_TRY(co_await api.queues.all_figures(limit, std::max(parameters.text("continuation"), prefix)));
+  std::erase_if(found.queues, [&](const auto& queue) { return !queue.first.starts_with(prefix); });
+  if (!found.continuation.starts_with(prefix)) found.continuation.clear();
   co_return page_response("queues", found.queues, found.continuation);
 }
 

@@ -8,8 +8,9 @@ import { count, many } from "./text.js";
 import { rowId } from "../net/live.js";
 
 /// `columns`: [{name, of: row => content, wide?, number?, title?}]; `title` is the name as text. `failed`: why there are no
-/// items. `selected`: a Set of ids, with `onSelect(set)`. `kind`: a class, such as "lines" for one line a row.
-export function List({ label, columns, items, id = (each) => each[rowId] ?? each.id, href, selected, onSelect, empty, keys = {}, failed, kind = "" }) {
+/// items. `selected`: a Set of ids, with `onSelect(set)`; `selectable(row)`: whether the row can be among them. `kind`:
+/// classes, such as "lines" for one line a row, and "edits" if the last column has its actions and stays in view.
+export function List({ label, columns, items, id = (each) => each[rowId] ?? each.id, href, selected, onSelect, selectable = () => true, empty, keys = {}, failed, kind = "" }) {
   const [mark, setMark] = useState(null);  // by id, so that rows that are inserted above do not move it to another row
   const at = items ? items.findIndex((each) => id(each) === mark) : -1;
   const body = useRef();
@@ -27,18 +28,19 @@ export function List({ label, columns, items, id = (each) => each[rowId] ?? each
   const onCurrent = Object.fromEntries(Object.entries(keys).map(([key, act]) => [key, () => act(current)]));
   useKeys(items?.length ? {
     j: () => focus(at + 1), k: () => focus(at - 1),
-    x: () => current && selected && toggle(current),
+    x: () => current && selected && selectable(current) && toggle(current),
     Enter: () => current && href && go(href(current)),
     ...onCurrent,
   } : {});
   if (!items) return failed ? null : html`<${Busy} />`;
   if (!items.length) return html`<${Empty}>${empty}</${Empty}>`;
-  const all = selected && items.every((each) => selected.has(id(each)));
+  const some = selected && items.filter(selectable);
+  const all = some?.length > 0 && some.every((each) => selected.has(id(each)));
   return html`<div class=${`scroll ${kind}`} tabindex="0" role="region" aria-label=${label}><table class="cards" role="table">
-    <thead role="rowgroup"><tr role="row">${selected && html`<th class="tick" role="columnheader"><input type="checkbox" aria-label="Select all that are shown" checked=${all} onChange=${() => onSelect(all ? new Set() : new Set(items.map(id)))} /></th>`}
+    <thead role="rowgroup"><tr role="row">${selected && html`<th class="tick" role="columnheader"><input type="checkbox" aria-label="Select all that are shown" checked=${all} disabled=${!some.length} onChange=${() => onSelect(all ? new Set() : new Set(some.map(id)))} /></th>`}
       ${columns.map((column) => html`<th scope="col" role="columnheader" class=${column.number ? "number" : ""}>${column.name || html`<span class="sr">Actions</span>`}</th>`)}</tr></thead>
     <tbody ref=${body} role="rowgroup">${items.map((row, index) => html`<tr role="row" key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setMark(id(row))}>
-      ${selected && html`<td class="tick" role="cell"><input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} /></td>`}
+      ${selected && html`<td class="tick" role="cell">${selectable(row) && html`<input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} />`}</td>`}
       ${columns.map((column) => html`<td role="cell" class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`} data-label=${column.title ?? (typeof column.name === "string" ? column.name : "")}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 

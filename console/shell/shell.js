@@ -60,7 +60,7 @@ function Nowhere({ address }) {
 }
 
 function Help({ onClose }) {
-  const keys = [["/", "search or filter"], ["j, k", "next and previous row"], ["x", "select the row"], ["Enter", "open the row"], ["r", "redrive what is selected, or the row"],
+  const keys = [["/", "search or filter"], ["j, k", "next and previous row"], ["x", "select the row"], ["Enter", "open the row"], ["e", "edit the row of a table in place"], ["r", "redrive what is selected, or the row"],
     ["p", "pause and resume updates"], ["?", "these keys"], ["Esc", "close a dialog"], ...views.filter((each) => each.key).map((each) => [`g ${each.key}`, each.title])];
   return html`<${Dialog} title="Keys" onClose=${onClose}><dl class="keys">${keys.map(([key, what]) => html`<div><dt>${key.split(" ").map((each) => html`<kbd>${each}</kbd> `)}</dt><dd>${what}</dd></div>`)}</dl></${Dialog}>`;
 }

@@ -1,16 +1,21 @@
 // Containers and blobs: folders by the names' slashes, a blob with its properties and the beginning of its content,
 // upload, download and deletion.
 import { html } from "../parts/html.js";
-import { useState } from "../vendor/preact/hooks.js";
+import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { parseSome } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
 import { Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
+import { Counted, useCounted } from "../parts/counted.js";
+import { Destroy } from "../parts/destroy.js";
 import { List, More, Search } from "../parts/list.js";
+import { NameSearch } from "../parts/names.js";
+import { Allowed, WhyNot } from "../parts/rights.js";
 import { When } from "../parts/time.js";
-import { bytes, Copyable, count, Json, Text, visible } from "../parts/text.js";
+import { bytes, Copyable, count, Json, many, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
+import { AccessButton } from "./access.js";
 
 export function Blobs({ path, query }) {
   if (path[0] && query.blob) return html`<${Blob} key=${`${path[0]} ${query.blob}`} container=${path[0]} name=${query.blob} />`;
@@ -21,27 +26,28 @@ export function Blobs({ path, query }) {
 const place = (container, query) => at(`/containers/${part(container)}`, query);
 const route = (container, what, query) => at(`/v1/containers/${part(container)}/${what}`, query);
 const folderOf = (name) => name.slice(0, name.slice(0, -1).lastIndexOf("/") + 1);
+/// A container that only Tidemark itself changes.
+const isOurs = (container) => container.startsWith("tidemark") || container === "$logs";
 const lastOf = (name) => name.slice(folderOf(name).length);
 
+const pageSize = 50;
+const sized = (row) => (row.bytes === undefined ? "" : `${bytes(row.bytes)}${row.complete ? "" : " or more"}`);
+
 function All({ query }) {
-  const pages = usePages(async (continuation, signal) => {
-    const page = await api.get(at("/v1/containers", { prefix: query.q, limit: 500, continuation }), { signal });
-    return { items: page.containers.map((each) => ({ ...each, id: each.name })), continuation: page.continuation };
-  }, [query.q], 15_000);
+  const pages = useCounted("containers", query.q, pageSize);
   const [making, setMaking] = useState(false);
-  const may = useMay("operator");
-  return html`<${Head} title="Containers" actions=${may && html`<button type="button" onClick=${() => setMaking(true)}>New container…</button>`} />
-    <div class="filters"><${Search} label="Names that begin with" value=${query.q} onChange=${(q) => refine({ q })} /></div>
-    <${List} label="Containers" failed=${pages.error} items=${pages.items} href=${(row) => place(row.name)} empty="There is no such container." columns=${[
-      { name: "Name", of: (row) => html`<a href=${place(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Public", of: (row) => (row.publicAccess ? html`<${Badge} tone="warn" state=${row.publicAccess} />` : "") },
+  return html`<${Head} title="Containers" actions=${html`<${Allowed} role="operator" class="primary" onClick=${() => setMaking(true)}>New container…</${Allowed}>`} />
+    <div class="filters"><${NameSearch} of="containers" value=${query.q} onChange=${(q) => refine({ q })} /></div>
+    <${List} label="Containers" kind="lines" failed=${pages.error} items=${pages.items} href=${(row) => place(row.name)} empty="There is no such container." columns=${[
+      { name: "Name", of: (row) => html`<a href=${place(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Blobs", number: true, of: (row) => html`<${Counted} number=${row.blobs} complete=${row.complete} what="Blobs" />` }, { name: "Size", number: true, of: sized }, { name: "Public", of: (row) => (row.publicAccess ? html`<${Badge} tone="warn" state=${row.publicAccess} />` : "") },
       { name: "Lease", of: (row) => (row.leased ? html`<${Badge} tone="info" state="leased" />` : "") }, { name: "Changed", of: (row) => html`<${When} at=${row.changedAt} />` }]} />
-    <${More} pages=${pages} what="container" />
+    <${More} pages=${pages} what="container" /><${WhyNot} />
     ${making && html`<${NewContainer} onClose=${() => setMaking(false)} />`}`;
 }
 
 function NewContainer({ onClose }) {
   const [name, setName] = useState("");
-  return html`<${Confirm} title="New container" verb="Make it" tone="primary" run=${async (reason) => { await api.put(`/v1/containers/${part(name)}`, undefined, reason); go(place(name)); }} onClose=${onClose}>
+  return html`<${Confirm} title="New container" verb="Create" tone="primary" run=${async (reason) => { await api.put(`/v1/containers/${part(name)}`, undefined, reason); go(place(name)); }} onClose=${onClose}>
     <label class="field"><span>Name</span><input required pattern="[a-z0-9](-?[a-z0-9])+" minlength="3" maxlength="63" spellcheck=${false} autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value)} /><small>Lower-case letters, digits and hyphens</small></label></${Confirm}>`;
 }
 
@@ -52,20 +58,29 @@ function Container({ container, query }) {
     const page = await api.get(route(container, "blobs", { prefix, delimiter: flat ? "" : "/", limit: 200, continuation }), { signal });
     return { items: page.blobs.map((each) => ({ ...each, id: each.name })), continuation: page.continuation };
   }, [container, prefix, flat], 10_000);
-  const [uploading, setUploading] = useState(false);
-  const may = useMay("operator");
+  const [acting, setActing] = useState("");
+  const [selected, setSelected] = useState(new Set());
+  useEffect(() => setSelected(new Set()), [container, prefix, flat]);
+  const ours = isOurs(container);
+  const may = useMay("operator") && !ours;
+  const close = () => setActing("");
+  const chosen = (pages.items || []).filter((each) => !each.folder && selected.has(each.id));
   const folders = prefix.split("/").slice(0, -1);
   const crumbs = [["Containers", "/containers"], ...(prefix ? [[container, place(container)]] : []), ...folders.slice(0, -1).map((each, i) => [visible(each) || "(empty)", place(container, { prefix: `${folders.slice(0, i + 1).join("/")}/` })])];
   const href = (row) => place(container, row.folder ? { prefix: row.name } : { blob: row.name });
   return html`<${Head} title=${folders.length ? folders.at(-1) || "(empty)" : container} crumbs=${crumbs} actions=${html`<${Toggle} label="Shown as" value=${flat ? "flat" : "folders"} options=${[["folders", "Folders"], ["flat", "All names"]]} onChange=${(to) => refine({ flat: to === "flat" ? "1" : "" })} />
-      ${may && html`<button type="button" class="primary" onClick=${() => setUploading(true)}>Upload…</button>`}`} />
+      ${may && html`<button type="button" class="primary" onClick=${() => setActing("upload")}>Upload…</button>`}<${AccessButton} of="containers" name=${container} own=${ours} />${!ours && html`<${Allowed} role="admin" class="danger" onClick=${() => setActing("drop")}>Drop…</${Allowed}>`}`} />
     <div class="filters"><${Search} label="Names that begin with" value=${prefix} onChange=${(to) => refine({ prefix: to })} /></div>
-    <${List} label="Blobs" failed=${pages.error} items=${pages.items} href=${href} empty=${prefix ? "No blob has a name like this." : "This container is empty."} columns=${[
+    <${List} label="Blobs" kind="lines" selected=${may ? selected : undefined} onSelect=${setSelected} selectable=${(row) => !row.folder} failed=${pages.error} items=${pages.items} href=${href} empty=${prefix ? "No blob has a name like this." : "This container is empty."} columns=${[
       { name: "Name", wide: true, of: (row) => html`<a href=${href(row)}>${row.folder ? "▸ " : ""}<${Text} value=${flat ? row.name : row.name.slice(folderOf(prefix.endsWith("/") ? `${prefix}x` : prefix).length)} most=${160} /></a>` },
       { name: "Size", number: true, of: (row) => (row.folder ? "" : bytes(row.size)) }, { name: "Type", of: (row) => html`<${Text} value=${row.contentType} most=${60} />` },
       { name: "Tier", of: (row) => row.tier || "" }, { name: "Changed", of: (row) => (row.folder ? "" : html`<${When} at=${row.changedAt} />`) }]} />
     <${More} pages=${pages} what="name" />
-    ${uploading && html`<${Upload} container=${container} prefix=${prefix} onClose=${() => setUploading(false)} onDone=${(name) => go(place(container, { blob: name }))} />`}`;
+    ${chosen.length > 0 && html`<div class="bulk" role="region" aria-label="Selected blobs"><span>${many(chosen.length, "blob")} selected, ${bytes(chosen.reduce((sum, each) => sum + Number(each.size), 0))}</span><button type="button" class="danger" onClick=${() => setActing("delete")}>Delete ${chosen.length}…</button><button type="button" onClick=${() => setSelected(new Set())}>Select none</button></div>`}
+    <${WhyNot} own=${ours} admin="Dropping the container" />
+    ${acting === "upload" && html`<${Upload} container=${container} prefix=${prefix} onClose=${close} onDone=${(name) => go(place(container, { blob: name }))} />`}
+    ${acting === "delete" && html`<${DeleteSome} container=${container} selected=${chosen} onDone=${() => { setSelected(new Set()); pages.refresh(); }} onClose=${close} />`}
+    ${acting === "drop" && html`<${Destroy} title=${`Drop the container ${container}?`} name=${container} verb="Drop the container" run=${(reason) => api.remove(`/v1/containers/${part(container)}`, reason).then(() => go("/containers"))} onClose=${close}><p>The container is deleted with all of its blobs, and cannot be brought back.</p></${Destroy}>`}`;
 }
 
 /// `replaces`: the blob that the upload replaces, if that is still as it was shown.
@@ -100,7 +115,8 @@ function Pairs({ title, of }) {
 function Blob({ container, name }) {
   const live = useLive((signal) => api.get(route(container, "blob", { name }), { signal }), [container, name], 15_000);
   const [acting, setActing] = useState("");
-  const may = useMay("operator");
+  const ours = isOurs(container);
+  const may = useMay("operator") && !ours;
   const folder = folderOf(name);
   const crumbs = [["Containers", "/containers"], [container, place(container)], ...(folder ? [[visible(lastOf(folder)), place(container, { prefix: folder })]] : [])];
   const blob = live.value;
@@ -114,16 +130,35 @@ function Blob({ container, name }) {
       ...[["MD5", "contentMd5"], ["Encoding", "contentEncoding"], ["Language", "contentLanguage"], ["Disposition", "contentDisposition"], ["Cache control", "cacheControl"]].map(([title, member]) => blob[member] && [title, html`<${Text} value=${blob[member]} />`])]} /></${Card}>
     <${Pairs} title="Metadata" of=${blob.metadata} /><${Pairs} title="Tags" of=${blob.tags} />
     <${Card} title="Content"><${Preview} key=${blob.etag} container=${container} blob=${blob} /></${Card}>
+    <${WhyNot} own=${ours} />
     ${acting === "replace" && html`<${Upload} container=${container} replaces=${blob} onClose=${() => setActing("")} onDone=${live.refresh} />`}
     ${acting === "delete" && html`<${Delete} container=${container} blob=${blob} onClose=${() => setActing("")} onDone=${gone} />`}`;
+}
+
+/// Deletes each blob as it is shown; those that somebody has changed since are named, and stay.
+function DeleteSome({ container, selected, onDone, onClose }) {
+  const [blobs] = useState(selected);
+  const left = useRef(blobs);
+  const run = async (reason) => {
+    const kept = [];
+    const stayed = [];
+    for (const blob of left.current) {
+      try { await api.remove(route(container, "blob", { name: blob.name }), reason, { "If-Match": blob.etag }); } catch (error) { stayed.push(blob); kept.push(`${blob.name}: ${error.code || ""} ${error.message}`); }
+    }
+    left.current = stayed;
+    onDone();
+    if (kept.length) throw Object.assign(new Error(`${many(kept.length, "blob")} of ${blobs.length} stayed. ${kept[0]}`), { code: "NotAllDeleted", problems: kept.slice(0, 20) });
+  };
+  return html`<${Destroy} title=${`Delete ${many(blobs.length, "blob")}?`} name=${blobs.length === 1 ? lastOf(blobs[0].name) : String(blobs.length)} verb=${`Delete ${blobs.length}`} run=${run} onClose=${onClose}><p>Each is deleted as it is shown; one that somebody has changed since stays, and so does one with snapshots.</p>
+    <ul class="small">${blobs.slice(0, 5).map((each) => html`<li><${Text} value=${each.name} most=${120} /></li>`)}${blobs.length > 5 && html`<li>and ${blobs.length - 5} more</li>`}</ul></${Destroy}>`;
 }
 
 function Delete({ container, blob, onClose, onDone }) {
   const [snapshots, setSnapshots] = useState(false);
   const [condition] = useState({ "If-Match": blob.etag }); // as it was shown
   const run = async (reason) => { await api.remove(route(container, "blob", { name: blob.name, snapshots: snapshots ? "true" : "" }), reason, condition); onDone(); };
-  return html`<${Confirm} title="Delete this blob?" verb="Delete" needsReason run=${run} onClose=${onClose}><p>It is deleted as it is shown; if somebody has changed it since, nothing happens.</p>
-    <label class="choice"><input type="checkbox" checked=${snapshots} onChange=${(e) => setSnapshots(e.target.checked)} /><span>Its snapshots, too</span></label></${Confirm}>`;
+  return html`<${Destroy} title="Delete this blob?" name=${lastOf(blob.name)} verb="Delete" run=${run} onClose=${onClose}><p>It is deleted as it is shown; if somebody has changed it since, nothing happens.</p>
+    <label class="choice"><input type="checkbox" checked=${snapshots} onChange=${(e) => setSnapshots(e.target.checked)} /><span>Its snapshots, too</span></label></${Destroy}>`;
 }
 
 const textBytes = 64 << 10;

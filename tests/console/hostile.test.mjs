@@ -62,6 +62,7 @@ describe("tables", () => {
   test("an edit gives back exactly what was there, but for what was changed", async () => {
     await sight.see("/tables/Orders?partitionKey=hostile&rowKey=big");
     await sight.button("Edit…").click();
+    await sight.button("JSON", sight.dialog()).click();
     const text = sight.dialog().getByLabel("Properties");
     await text.fill((await text.inputValue()).replace("{", '{"New": 1,'));
     await sight.dialog().getByLabel("Reason").fill(markup);

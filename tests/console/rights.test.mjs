@@ -122,6 +122,7 @@ describe("two people at once", () => {
       await each.button("Edit…").click();
     }
     const change = async (sight, to) => {
+      await sight.button("JSON", sight.dialog()).click();
       const text = sight.dialog().getByLabel("Properties");
       await text.fill((await text.inputValue()).replace('"Amount": 1', `"Amount": ${to}`));
       await sight.dialog().getByLabel("Reason").fill("mine is right");

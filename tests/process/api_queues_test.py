@@ -117,6 +117,15 @@ class ApiQueuesTest(ApiCase):
         self.refused(400, "OutOfRangeQueryParameterValue", "GET", "/v1/queues?limit=0")
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/queues?kind=delete")
 
+    def test_queues_are_found_by_the_beginning_of_their_names(self):
+        for name in ("begin", "begin-a", "begin-b", "beg", "begun"):
+            self.queues.create(name)
+        page = self.api.call("GET", "/v1/queues?prefix=begin&limit=2")
+        self.assertEqual([each["name"] for each in page["queues"]], ["begin", "begin-a"])
+        page = self.api.call("GET", f"/v1/queues?prefix=begin&limit=2&continuation={page['continuation']}")
+        self.assertEqual(([each["name"] for each in page["queues"]], page.get("continuation")), (["begin-b"], None))
+        self.assertEqual(self.api.call("GET", "/v1/queues?prefix=zzz")["queues"], [])
+
     def test_queues_on_the_command_line(self):
         self.queues.create("shown")
         self.queues.put("shown", "one")

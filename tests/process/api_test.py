@@ -120,6 +120,28 @@ class ApiTest(ApiCase):
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/tables/Looked/entity?partitionKey=p")
         self.refused(404, "TableNotFound", "GET", "/v1/tables/NotThere/entities")
 
+    def test_lists_begin_with_a_prefix_and_count_up_to_a_bound(self):
+        self.start_blob_store()
+        for name in ("CountedOne", "CountedTwo"):
+            self.api.call("PUT", f"/v1/tables/{name}")
+        for row in range(3):
+            self.api.ask("PUT", f"/v1/tables/CountedTwo/entity?partitionKey=p&rowKey={row}", {**JSON, "If-None-Match": "*"}, "{}", ok=(201,))
+        self.assertEqual(self.api.call("GET", "/v1/tables?prefix=counted")["tables"], [{"name": "CountedOne"}, {"name": "CountedTwo"}])
+        self.assertEqual(self.api.call("GET", "/v1/tables?prefix=COUNTED&counts=true")["tables"],
+                         [{"name": "CountedOne", "entities": 0, "complete": True}, {"name": "CountedTwo", "entities": 3, "complete": True}])
+        first = self.api.call("GET", "/v1/tables?prefix=counted&limit=1")
+        rest = self.api.call("GET", f"/v1/tables?prefix=counted&limit=1&continuation={first['continuation']}")
+        self.assertEqual((rest["tables"], rest.get("continuation")), ([{"name": "CountedTwo"}], None))
+        self.api.call("PUT", "/v1/containers/counted")
+        for name in ("one", "two"):
+            self.api.ask("PUT", f"/v1/containers/counted/content?name={name}",
+                         {"Content-Type": "application/octet-stream", "If-None-Match": "*"}, "12345", ok=(201,))
+        [container] = self.api.call("GET", "/v1/containers?prefix=counted&counts=true")["containers"]
+        self.assertEqual((container["blobs"], container["bytes"], container["complete"]), (2, 10, True))
+        self.assertNotIn("blobs", self.api.call("GET", "/v1/containers?prefix=counted")["containers"][0])
+        for path in ("tables/CountedOne", "tables/CountedTwo", "containers/counted"):
+            self.api.call("DELETE", f"/v1/{path}")
+
     def policies_are_kept(self, of, letters):
         path = f"/v1/{of}/policies"
         self.assertEqual(self.api.call("GET", path), {"policies": []})
