@@ -64,9 +64,9 @@ Task<Result<jobs::JobSpec>> Api::admitted(Result<std::string> body, Caller calle
 }
 
 Task<Result<void>> Api::check_kinds(jobs::JobSpec spec) const {
-  const auto facts = CO_TRY(co_await work->facts());
+  const auto known = CO_TRY(co_await work->facts());
   const auto text = jobs::canonical_text(spec);
-  CO_TRY(jobs::parse_job_spec(text, facts->kinds));
+  CO_TRY(jobs::parse_job_spec(text, known->kinds));
   co_return Result<void>{};
 }
 
