@@ -6,26 +6,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import Any, List, Optional
+from types import SimpleNamespace
+from typing import Any, Optional
 
-from tidemark.client import Json
 from tidemark.work import Cancelled, Handler, Job, outcome_of
 
 
-@dataclass
-class Outcome:
-    result: Any = None
-    error: Optional[Json] = None
-    released: bool = False
-    cancelled: bool = False
-    progress: List[Json] = field(default_factory=list)
-    checkpoints: List[Any] = field(default_factory=list)
-
-
 class _TestJob(Job):
-    def __init__(self, claimed: Json, outcome: Outcome, cancel_at_check: Optional[int]):
-        super().__init__(claimed, time.monotonic() + 1e9)
+    def __init__(self, outcome: SimpleNamespace, cancel_at_check: Optional[int], **claimed: Any):
+        super().__init__({"id": "0000000000000000-00000000", "epoch": 1, "kind": "test", "maxAttempts": 5, **claimed},
+                         time.monotonic() + 1e9)
         self._outcome, self._left = outcome, cancel_at_check
 
     def check(self) -> None:
@@ -45,15 +35,11 @@ class _TestJob(Job):
 
 
 def run(handler: Handler, input: Any = None, *, checkpoint: Any = None, attempt: int = 1,
-        cancel_at_check: Optional[int] = None) -> Outcome:
-    """Runs the handler once for a job with this input. `cancel_at_check`: the number of check() that goes well before
-    the job is cancelled."""
-    outcome = Outcome()
-    job = _TestJob({"id": "0000000000000000-00000000", "epoch": 1, "kind": "test", "attempt": attempt, "maxAttempts": 5,
-                    "input": input, "checkpoint": checkpoint}, outcome, cancel_at_check)
-    end = outcome_of(handler, job)
-    if end is None:
-        outcome.cancelled = True
-    else:
-        outcome.result, outcome.error, outcome.released = end.get("result"), end.get("error"), end.get("release", False)
+        cancel_at_check: Optional[int] = None) -> SimpleNamespace:
+    """Runs the handler once for a job with this input. Returns result, error, released and cancelled, and what it
+    reported: progress and checkpoints. `cancel_at_check`: how many check() go well before the job is cancelled."""
+    outcome = SimpleNamespace(progress=[], checkpoints=[])
+    end = outcome_of(handler, _TestJob(outcome, cancel_at_check, input=input, checkpoint=checkpoint, attempt=attempt))
+    outcome.cancelled, end = end is None, end or {}
+    outcome.result, outcome.error, outcome.released = end.get("result"), end.get("error"), end.get("release", False)
     return outcome
