@@ -150,7 +150,7 @@ function LastHour({ points }) {
       oldest: [{ name: "oldest", values: of("oldestSeconds"), colour: "--c3" }],
       latency: [{ name: "mean", values: of("meanMs"), colour: "--c1" }] };
   }, [points]);
-  return html`<h2>The last hour</h2><div class="columns"><${Card}><${Chart} title="Jobs a second" times=${series.times} lines=${series.jobs} /></${Card}>
+  return html`<h2>The last hour</h2><div class="columns charts"><${Card}><${Chart} title="Jobs a second" times=${series.times} lines=${series.jobs} /></${Card}>
     <${Card}><${Chart} title="Jobs waiting, and poison" times=${series.times} lines=${series.waiting} /></${Card}>
     <${Card}><${Chart} title="How long the next job has waited" unit=" s" times=${series.times} lines=${series.oldest} /></${Card}>
     <${Card}><${Chart} title="Requests to the api: time to answer" unit=" ms" times=${series.times} lines=${series.latency} /></${Card}></div>`;

@@ -64,7 +64,7 @@ const notInJobs = ["idempotencyKey", "notBefore", "traceparent", "tracestate"];
 const manyDueTimes = 5;
 
 /// The next due times of a schedule, or the reason why there are none, shortly after the last key.
-function DueTimes({ cron, timeZone, startAfter }) {
+function DueTimes({ cron, timeZone, startAfter, label }) {
   const [found, set] = useState({});
   useEffect(() => {
     if (!cron) { set({}); return undefined; }
@@ -75,7 +75,7 @@ function DueTimes({ cron, timeZone, startAfter }) {
   }, [cron, timeZone, startAfter]);
   if (found.wrong) return html`<p class="inline-error" role="status">${visible(found.wrong)}</p>`;
   if (!found.times) return null;
-  return html`<div class="due small" role="status">${found.times.length ? html`<span class="dim">Due next:</span> <ol>${found.times.map((time) => html`<li><${When} at=${time} both /></li>`)}</ol>` : "It is never due."}</div>`;
+  return html`<div class="due small" role="status">${found.times.length ? html`${label && html`<span class="dim">${label}</span>`}<ol>${found.times.map((time) => html`<li><${When} at=${time} both /></li>`)}</ol>` : "It is never due."}</div>`;
 }
 
 function EditSchedule({ name: known, schedule, tag, onClose }) {
@@ -101,7 +101,7 @@ function EditSchedule({ name: known, schedule, tag, onClose }) {
   return html`<${EditDialog} title=${schedule ? "Edit the schedule" : "New schedule"} what="Schedule" verb="Save" value=${value} onClose=${onClose} save=${save} toForm=${toForm} toValue=${toValue}
     before=${html`<label class="field"><span>Name <span class="dim">needed</span></span><input name="name" required readonly=${Boolean(schedule)} autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value)} /></label>`}
     fields=${(document, form, set) => html`<${Fields} document=${document} schema=${schemaOf(document)} members=${Object.keys(schemaOf(document).properties).filter((each) => each !== "job")} texts=${form.texts} suggest=${{ timeZone: { of: "zones" } }} onChange=${(texts) => set({ ...form, texts })} />
-      <${DueTimes} cron=${form.texts.cron} timeZone=${form.texts.timeZone} startAfter=${form.texts.startAfter} />
+      <${DueTimes} cron=${form.texts.cron} timeZone=${form.texts.timeZone} startAfter=${form.texts.startAfter} label="Due next:" />
       <fieldset><legend>The job</legend><${JobFields} document=${document} form=${form.job} loose without=${notInJobs} kinds=${Object.keys(kindsOf(document)).filter((each) => each !== "adopt" || admin)} onChange=${(job) => set({ ...form, job })} /></fieldset>`} />`;
 }
 

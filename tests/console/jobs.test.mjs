@@ -158,6 +158,22 @@ describe("jobs", () => {
     await page.getByRole("link", { name: "worker-1" }).waitFor();
   });
 
+  test("the story of an entity has every place with its key, also an archive", async () => {
+    stack.importEntities("Moved", [{ PartitionKey: "m", RowKey: "1", Customer: "ann" }]);
+    await stack.call("PUT", "/v1/containers/archive-of-moved");
+    const copy = await stack.submit({ kind: "copy", source: "Moved", destination: "MovedByCustomer", filter: "", partitionKeyTemplate: "{Customer}", rowKeyTemplate: "of_{RowKey}" });
+    await inState(stack, copy.id, "succeeded");
+    const archive = await stack.submit({ kind: "archive", source: "Moved", destination: { container: "archive-of-moved" }, partitionKey: "m", rowKey: "1" });
+    await inState(stack, archive.id, "succeeded");
+    await open("/explain?table=Moved&partitionKey=m&rowKey=1");
+    const story = page.locator(".card", { has: page.getByRole("heading", { name: "Its story" }) });
+    await story.getByText("is in table MovedByCustomer as ann / of_1").waitFor();
+    await story.getByText("is in archive archive-of-moved as m / 1").waitFor();
+    await page.locator(".card", { hasText: "Where it is not" }).getByText("table Moved, as m / 1").waitFor();
+    await sight.go("/explain?table=Orders&partitionKey=p1&rowKey=001");
+    assert.equal(await page.getByLabel("PartitionKey").inputValue(), "p1", "the form follows the address");
+  });
+
   test("an action that wants a reason says so", async () => {
     const job = await stack.submit({ kind: "delete", source: "Copies2", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
     await open(`/jobs/${job.id}`);

@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+import time
 import unittest
 from urllib.parse import quote
 
@@ -67,6 +68,21 @@ class ApiQueuesTest(ApiCase):
         for query in ("queue=", "queue=orders-poison", "queue=orders&kind=copy"):
             self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/poison?" + query)
         self.assertEqual(self.api.call("GET", "/v1/poison?queue=tidemark-jobs"), self.api.call("GET", "/v1/poison"))
+
+    def test_a_message_that_was_sent_back_waits_from_then_on(self):
+        self.queues._ask("PUT", "/returned", extensions={"x-ms-tidemark-max-dequeue-count": "1"})
+        put = time.monotonic()
+        one = self.queues.put("returned", "bad")
+        for _ in range(2):
+            for message in self.queues.take("returned", visibility_s=300):
+                self.queues.update("returned", message, 0)
+        wait_until(lambda: self.api.call("GET", "/v1/queues/returned")["poison"] == 1, "it is poison")
+        wait_until(lambda: time.monotonic() - put > 3, "some time has passed since it was put")
+        began = time.monotonic()
+        self.api.call("POST", f"/v1/poison/{one}/redrive?queue=returned")
+        waited = self.api.call("GET", "/v1/queues/returned")["oldestAgeSeconds"]
+        self.assertGreater(waited, 0)
+        self.assertLessEqual(waited, time.monotonic() - began)
 
     def test_queues_are_watched_paused_and_resumed(self):
         for name in ("watched", "watched-poison", "zebra"):

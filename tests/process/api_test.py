@@ -273,6 +273,40 @@ class ApiTest(ApiCase):
         wait_until(ended, "the upload has failed")
         self.refused(404, "BlobNotFound", "GET", "/v1/containers/looked/blob?name=half")
 
+    def test_health_tells_which_stores_answer_and_since_when(self):
+        stores = self.api.call("GET", "/v1/health")["stores"]
+        self.assertEqual([(each["store"], each["process"]) for each in stores],
+                         [("table", "table_store"), ("queue", "queue_service"), ("blob", "blob_store")])
+        store = self.stack.children["queue_service"]
+
+        def queue():
+            return next(each for each in self.api.call("GET", "/v1/health")["stores"] if each["store"] == "queue")
+        wait_until(lambda: queue()["answers"], "the store answers")
+        store.kill()
+        wait_until(lambda: not queue()["answers"], "the store is known to be away")
+        away = queue()
+        self.assertEqual(away["since"], away["answeredAt"])
+        self.assertTrue(away["problem"])
+        self.assertIn("queue", self.api.call("GET", "/v1/overview")["notAnswering"])
+        self.stack.start("queue_service")
+        wait_until(lambda: queue()["answers"], "the store is known to be back")
+        self.assertGreater(queue()["since"], away["since"])
+
+    def test_what_there_is_to_know_of_the_stack(self):
+        about = self.api.call("GET", "/v1/about")
+        self.assertRegex(about["version"], r"^\d+\.\d+\.\d+$")
+        self.assertNotIn("traceUrl", about)
+
+    def test_due_times_of_a_cron_expression(self):
+        query = "/v1/dueTimes?cron=" + quote("0 3 1 1 *") + "&timeZone=Europe/Berlin&startAfter=2100-01-01T00:00:00Z"
+        self.assertEqual(self.api.call("GET", query + "&count=2")["dueTimes"], ["2100-01-01T02:00:00Z", "2101-01-01T02:00:00Z"])
+        self.assertEqual(len(self.api.call("GET", query)["dueTimes"]), 5)
+        self.assertEqual(self.api.call("GET", "/v1/dueTimes?cron=" + quote("0 0 31 2 *"))["dueTimes"], [])
+        for wrong in ("cron=daily", "cron=@daily&timeZone=Nowhere", "cron=@daily&startAfter=soon", "cron=@daily&count=0"):
+            with self.assertRaises(HttpFailure) as caught:
+                self.api.call("GET", "/v1/dueTimes?" + wrong)
+            self.assertEqual(caught.exception.status, 400, wrong)
+
     def test_the_last_hour_is_known_from_the_start_on(self):
         overview = wait_until(lambda: (found := self.api.call("GET", "/v1/overview"))["points"] and found, "a point")
         self.assertEqual(overview["stepSeconds"], 10)
