@@ -239,6 +239,7 @@ describe("containers", () => {
     await open("/containers/pictures");
     await rows("Blobs").first().waitFor();
     assert.equal(await rows("Blobs").count(), 2);
+    assert.equal(await rows("Blobs").getByRole("checkbox").count(), 1, "a folder is not selected");
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
     await heading("a");
