@@ -13,6 +13,7 @@ using queue_service::Message;
 constexpr std::size_t kMostWaiting = 10'000;
 constexpr std::size_t kBatchesAtOnce = 3;
 constexpr std::size_t kMostKnownWorkers = 10'000;
+constexpr Duration kKindsKept = std::chrono::minutes(1);
 constexpr Duration kWatchSlice = std::chrono::seconds(5);
 constexpr Duration kLookAgain = std::chrono::seconds(1);
 constexpr Duration kAfterFailure = std::chrono::milliseconds(100);
@@ -25,13 +26,13 @@ const std::array<std::size_t, 3>& order_in(std::uint32_t round) {
   return kOrders.at(round % 10 < 6 ? 0 : round % 10 < 9 ? 1 : 2);
 }
 
-jobs::WorkerInfo info_of(const std::string& name, const std::vector<jobs::KindVersion>* kinds) {
-  jobs::WorkerInfo info;
-  info.name = name;
-  for (const auto& kind : kinds != nullptr ? *kinds : std::vector<jobs::KindVersion>()) {
-    for (const auto& queue : jobs::work_queues(kind)) info.queues += (info.queues.empty() ? "" : ",") + queue;
+/// Returns the queues of these versions, separated by commas.
+std::string queues_of(const std::map<jobs::KindVersion, Duration>& kinds) {
+  std::string out;
+  for (const auto& [kind, at] : kinds) {
+    for (const auto& queue : jobs::work_queues(kind)) out += (out.empty() ? "" : ",") + queue;
   }
-  return info;
+  return out;
 }
 
 }  // namespace
@@ -405,19 +406,26 @@ void WorkDesk::count(const char* name, const char* help, const std::string& kind
 void WorkDesk::note_worker(const std::string& name, const std::vector<jobs::KindVersion>* kinds, std::size_t count,
                            std::size_t running) {
   const auto now = services_.clock.monotonic();
-  const auto found = seen_.find(name);
-  if (found != seen_.end() && now - found->second < jobs::kHeartbeatInterval) return;
-  if (seen_.size() >= kMostKnownWorkers) {
-    seen_.clear();
-    began_.clear();
+  if (seen_.size() >= kMostKnownWorkers) seen_.clear();
+  const auto [found, is_new] = seen_.try_emplace(name);
+  auto& seen = found->second;
+  bool is_news = is_new;
+  for (const auto& kind : kinds != nullptr ? *kinds : std::vector<jobs::KindVersion>()) {
+    is_news = seen.kinds.insert_or_assign(kind, now).second || is_news;
   }
-  seen_[name] = now;
-  auto info = info_of(name, kinds);
+  if (!is_news && now - seen.written < jobs::kHeartbeatInterval) return;
+  std::erase_if(seen.kinds, [&](const auto& each) { return now - each.second > kKindsKept; });
+  jobs::WorkerInfo info;
+  info.name = name;
+  info.queues = queues_of(seen.kinds);
   info.heartbeat_at = services_.clock.now();
-  info.started_at = began_.try_emplace(name, info.heartbeat_at).first->second;
+  if (is_new) seen.began = info.heartbeat_at;
+  seen.written = now;
+  info.started_at = seen.began;
   info.concurrency = static_cast<std::int32_t>(count);
   info.running = static_cast<std::int32_t>(running);
-  spawn(strand_, write_worker(shared_from_this(), std::move(info), kinds != nullptr));
+  const bool whole = !seen.kinds.empty();  // otherwise another api may know what it claims
+  spawn(strand_, write_worker(shared_from_this(), std::move(info), whole));
 }
 
 Task<void> WorkDesk::write_worker(std::shared_ptr<WorkDesk> self, jobs::WorkerInfo info, bool whole) {

@@ -135,8 +135,12 @@ class WorkDesk : public std::enable_shared_from_this<WorkDesk> {
   std::deque<std::shared_ptr<EndAsk>> ending_;
   std::size_t enders_ = 0;
   std::size_t waiting_ = 0;
-  std::map<std::string, Duration> seen_;  // workers, and when their rows were written
-  std::map<std::string, Time> began_;     // workers, and when they first came
+  struct SeenWorker {
+    Duration written{};  // when its row was
+    Time began{};
+    std::map<jobs::KindVersion, Duration> kinds;  // that it has claimed, and when it did so last
+  };
+  std::map<std::string, SeenWorker> seen_;
   bool stopping_ = false;
 };
 

@@ -19,6 +19,18 @@ bool has_form(std::string_view name) {
   return std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
+/// Unlike those of other objects, each member may be left out.
+void per_key_member(SpecMembers& in, std::optional<PerKey>& per_key) {
+  if (in.describes()) {
+    in.describe("perKey", schema_of<PerKey>(Use::kRequest), {.meaning = "limits for the jobs of each key"});
+  }
+  if (in.writes() && per_key) in.put("perKey", members_json(*per_key));
+  const auto* given = in.any("perKey");
+  if (given == nullptr) return;
+  if (!given->is_object()) return in.problem("perKey must be an object with running or perSecond");
+  in.nested("perKey", *given, per_key.emplace());
+}
+
 }  // namespace
 
 bool is_own_kind_name(std::string_view name) { return has_form(name) && name != "unknown" && !is_kind(name); }
@@ -42,7 +54,7 @@ void OwnKind::members(SpecMembers& in) {
   }
   in.number("keepHours", keep_hours, kMinKeepHours, kMaxKeepHours,
             {.meaning = "keep records so long after the end, likewise"});
-  in.object("perKey", per_key, "running or perSecond", {.meaning = "limits for the jobs of each key"});
+  per_key_member(in, per_key);
 }
 
 const OwnKind* find_kind(const OwnKinds& kinds, std::string_view name) {

@@ -328,8 +328,9 @@ class OwnKinds(StackTest):
         self.assertEqual((job["id"], job["attempt"]), (job_id, 1))
 
     def test_a_waiting_claim_is_woken(self):
+        self.api.call("PUT", f"/v1/kinds/{self.kind}", {"leaseSeconds": 60})
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            claims = [pool.submit(Worker(self.port, f"w{n}", [self.kind]).claim, 5, 20) for n in range(3)]
+            claims = [pool.submit(Worker(self.port, f"w{n}", [self.kind]).claim, 5, 8) for n in range(3)]
             time.sleep(0.5)
             ids = {self.submit() for _ in range(3)}
             got = [job["id"] for claim in concurrent.futures.as_completed(claims) for job in claim.result()]
