@@ -47,7 +47,7 @@ tidemark_simulation_bites(bites_without_proof proof L1 1011)
 tidemark_simulation_bites(bites_without_freshness freshness L2)
 tidemark_simulation_bites(bites_without_epoch epoch Q)
 tidemark_simulation_bites(bites_without_moments moments H1)
-tidemark_simulation_bites(bites_without_steps steps T)
+tidemark_simulation_bites(bites_without_steps steps T 251)
 # Without the fence, former owners write rows of indexes; without the proof, queries miss changes that an index has not
 # dealt with.
 tidemark_simulation_bites(bites_indexes_without_fence fence I)

@@ -272,14 +272,9 @@ TEST_F(QueueExtensions, AnOfferThatNobodyConfirmedIsNoAttempt) {
 TEST_F(QueueExtensions, AReplyThatCouldNotBeDeliveredGivesItsMessagesBack) {
   ASSERT_TRUE(run(client_.ensure_queue("work")));
   for (const char* text : {"x", "y", "z"}) ASSERT_TRUE(run(client_.put("work", text, Duration{})));
-  std::string request;
-  ByteWriter out(request);
-  out.string("acc");
-  out.string("work");
-  out.i64(Duration(seconds(30)).count());
-  out.i64(0);
-  out.string("");
-  out.varint(2);
+  calls::Receive receive{"acc", "work", seconds(30)};
+  receive.count = 2;
+  const auto request = wire::encode(receive);
   const auto dispatch = make_queue_dispatch(service_);
   auto reply = run(dispatch("queue.receive", request));
   ASSERT_TRUE(reply);
