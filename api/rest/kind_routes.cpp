@@ -1,4 +1,4 @@
-// Kinds of job: the built-in ones and those that users declare; what is set for each of them.
+// Kinds of job: the built-in ones and those that users declare; their settings.
 #include "api/rest/api_routes.h"
 #include "api/rest/kind_members.h"
 #include "api/rest/render.h"

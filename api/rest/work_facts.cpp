@@ -22,7 +22,7 @@ Task<Result<WorkFacts>> WorkFactReader::look() {
 Task<Result<std::shared_ptr<const WorkFacts>>> WorkFactReader::read(bool fresh) {
   const auto now = clock_.monotonic();
   if (known_ && !fresh && now - read_at_ < kFactsGoodFor) co_return known_;
-  if (known_) read_at_ = now;  // one reads; the others go on with what is known
+  if (known_) read_at_ = now;  // one caller reads; the others go on with the facts of before
   auto seen = co_await look();
   if (!seen && !known_) co_return fail(std::move(seen.error()));
   if (seen) {

@@ -170,7 +170,7 @@ Task<Result<JobRecord>> Work::succeed_one(const WorkEnd& end, Held held) {
   co_return record;
 }
 
-/// Does again what follows the change of the record, in case that the one who changed it did not get so far.
+/// Repeats the steps after the change of the record, in case that an earlier request was cut off there.
 Task<Result<void>> Work::finish(const WorkEnd& end, Held held) {
   switch (held.record.state) {
     case JobState::kSucceeded:

@@ -17,7 +17,7 @@
 //   waiting      'w' text(group) u64(sequence)      -> MessageRecord  behind another message of its group
 //   by id        'i' message id                     -> IdRecord: where its row is; of a listed message
 //   group        'g' text(group)                    -> GroupRecord; there while one of the group is ready or timed
-//   turn key     'u' text(key)                      -> TurnKeyRecord  what is known of a key that takes turns
+//   turn key     'u' text(key)                      -> TurnKeyRecord: the state of a key that takes turns
 //   tenant       'v' text(tenant)                   -> TenantRecord; there while a message of the tenant heads it
 //   turn         'o' text(tenant) u64(turn)         -> a key of the tenant whose waiting messages are due in turn
 //   idempotency  'k' text(key)                      -> IdempotencyRecord

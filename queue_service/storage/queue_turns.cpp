@@ -14,7 +14,8 @@
 namespace tidemark::queue_service {
 namespace {
 
-// Keys at their limit that one change passes over; after that, it takes what comes, and the next take looks again.
+// Keys at their limit that one change passes over; after that, it takes the next message of any key, and the next take
+// looks again.
 constexpr std::size_t kMaxKeysPassed = 256;
 
 bool is_limited(const std::string& key, std::uint32_t limit) { return limit > 0 && !key.empty(); }

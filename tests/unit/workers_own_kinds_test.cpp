@@ -183,7 +183,7 @@ TEST_F(OwnKindsWork, NothingThatIsLostEndsAJobTwiceOrStrandsIt) {
           }
           state = record(job.id).state;
         }
-        // What is left of the message goes with the next claim.
+        // A message that was left goes with the next claim.
         for (int i = 0; i < 300 && messages(kResizeQueue) > 0; ++i) claim(1, std::chrono::milliseconds(5));
         EXPECT_EQ(messages(kResizeQueue), 0U) << static_cast<int>(kind) << " " << answers << " " << at;
         const auto ended = record(job.id);
