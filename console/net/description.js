@@ -21,12 +21,12 @@ function whole(document, schema) {
   return { ...own, properties: Object.assign({}, own.properties, ...allOf.map((each) => whole(document, each).properties)) };
 }
 
-/// Returns the schema of each kind of job.
+/// Returns the schema of each kind of job. Those that users have declared have no names here.
 export function kindsOf(document) {
   const out = {};
   for (const each of document.components.schemas.JobSpec.oneOf) {
     const schema = whole(document, each);
-    for (const kind of resolved(document, schema.properties.kind).enum) out[kind] = schema;
+    for (const kind of resolved(document, schema.properties.kind).enum ?? []) out[kind] = schema;
   }
   return out;
 }

@@ -211,17 +211,11 @@ TEST_F(WorkersTransaction, AWorkerWhoseLeaseIsOverChangesNothingMore) {
     const auto job = submit(kPay);
     auto message = receive();
     ASSERT_TRUE(message.has_value());
-    const auto overtake = [&](const std::string& called) {
-      if (called != method) return;
-      for (auto* link : {&table_link_, &queue_link_, &blob_link_}) link->before = nullptr;
-      overtaken_ = true;
-    };
     overtaken_ = false;
     for (auto* link : {&table_link_, &queue_link_, &blob_link_}) {
-      link->before = [&, overtake](std::string called) -> Task<Result<void>> {
-        overtake(called);
-        if (!overtaken_) co_return Result<void>{};
-        overtaken_ = false;
+      link->before = [&](std::string called) -> Task<Result<void>> {
+        if (overtaken_ || called != method) co_return Result<void>{};
+        overtaken_ = true;
         auto lease = queue_service::lease_of("tidemark-jobs", *message);
         CO_TRY(co_await queues_.release(std::move(lease), Duration::zero(), "", true));
         auto taken =
@@ -235,6 +229,7 @@ TEST_F(WorkersTransaction, AWorkerWhoseLeaseIsOverChangesNothingMore) {
       };
     }
     const auto late = work(*message);
+    for (auto* link : {&table_link_, &queue_link_, &blob_link_}) link->before = nullptr;
     EXPECT_NE(late.end, RunEnd::kPoisoned) << method;
     EXPECT_EQ(record(job.id).state, JobState::kSucceeded) << method;
     expect_paid();
@@ -263,8 +258,7 @@ TEST_F(WorkersTransaction, OfTwoThatGuardOneEntityOneDecides) {
   const auto first = submit(kPay);
   const auto second = submit(kPay);
   table_link_.before = [&](std::string method) -> Task<Result<void>> {
-    if (method != "table.take_steps") co_return Result<void>{};
-    table_link_.before = nullptr;
+    if (method != "table.take_steps" || std::exchange(overtaken_, true)) co_return Result<void>{};
     auto taken = CO_TRY(co_await queues_.receive("tidemark-jobs", std::chrono::seconds(30), std::chrono::seconds(1)));
     if (!taken) co_return fail(ErrorCode::kInternalError);
     LimitGate gate(tables_, *clock_, options_.lease);
@@ -301,8 +295,7 @@ TEST_F(WorkersTransaction, IsCancelledBeforeTheDecisionAndNotAfterIt) {
 TEST_F(WorkersTransaction, AWorkerThatDecidesAfterACancellationFindsIt) {
   const auto job = submit(kPay);
   table_link_.before = [&](std::string method) -> Task<Result<void>> {
-    if (method != "table.take_steps") co_return Result<void>{};
-    table_link_.before = nullptr;
+    if (method != "table.take_steps" || std::exchange(overtaken_, true)) co_return Result<void>{};
     const auto cancelled = co_await jobs_.cancel(job.id);
     EXPECT_TRUE(cancelled.has_value());
     co_return Result<void>{};
