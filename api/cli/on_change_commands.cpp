@@ -109,7 +109,7 @@ void add_put_on_change(const Commands& family) {
   putting.add_option("--after", a->after, "where to begin: oldest, now or a token; now if absent");
 }
 
-void add_resume(const Commands& family) {
+void add_resume_on_change(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   add_for_one(family, "resume", "go on after it stopped or was paused", a, [a](const GlobalOptions& options) {
     return call_and_print(options, "POST", path_of(*a, "/resume"),
@@ -119,7 +119,7 @@ void add_resume(const Commands& family) {
 }
 
 /// Reads a declaration from the file that was named.
-Result<json> declaration_in(const Arguments& a) {
+Result<json> rule_in(const Arguments& a) {
   const auto text = TRY(read_file(a.file));
   auto out = json::parse(text, nullptr, false);
   if (!out.is_object()) return fail(ErrorCode::kInvalidInput, a.file + " is not a JSON object with the job of a rule");
@@ -138,28 +138,28 @@ void print_tested(const json& tested) {
   if (tested["more"] == true) std::cout << "go on with --after " << cell(tested, "next") << "\n";
 }
 
-Result<int> test(const GlobalOptions& options, const Arguments& a) {
+Result<int> test_rule(const GlobalOptions& options, const Arguments& a) {
   auto body = json::object();
   if (!a.after.empty()) body["after"] = a.after;
-  if (!a.file.empty()) body["definition"] = TRY(declaration_in(a));
+  if (!a.file.empty()) body["definition"] = TRY(rule_in(a));
   return call_and_print(options, "POST", path_of(a, "/test"), print_tested, body.dump());
 }
 
-void add_pause(const Commands& family) {
+void add_pause_on_change(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   add_for_one(family, "pause", "make it wait until it is resumed", a, [a](const GlobalOptions& options) {
     return call_and_print(options, "POST", path_of(*a, "/pause"), said("It waits until it is resumed."));
   });
 }
 
-void add_remove(const Commands& family) {
+void add_remove_on_change(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   add_for_one(family, "remove", "remove the declaration", a, [a](const GlobalOptions& options) {
     return call_and_print(options, "DELETE", path_of(*a), said("It is gone."));
   });
 }
 
-void add_list_and_show(const Commands& family) {
+void add_list_and_show_on_change(const Commands& family) {
   family.add_for_one(
       "tables", "table", "the table",
       {{"list", "what follows the changes of a table", "GET", "/onChange", member_of("onChange", on_change_table())}});
@@ -167,10 +167,10 @@ void add_list_and_show(const Commands& family) {
   add_for_one(family, "show", "how far it is", a, [a](const GlobalOptions& options) { return show(options, *a); });
 }
 
-void add_test(const Commands& family) {
+void add_test_rule(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   auto& testing = add_for_one(family, "test", "show the jobs that it would make of the changes that are kept", a,
-                              [a](const GlobalOptions& options) { return test(options, *a); });
+                              [a](const GlobalOptions& options) { return test_rule(options, *a); });
   testing.add_option("--file", a->file, "try the declaration in this file instead, which need not be declared");
   testing.add_option("--after", a->after, "where to begin: oldest, now or a token; oldest if absent");
 }
@@ -196,7 +196,7 @@ Result<int> run_rule(const GlobalOptions& options, const RunArguments& a) {
   return kOk;
 }
 
-void add_run(const Commands& family) {
+void add_run_rule(const Commands& family) {
   auto a = std::make_shared<RunArguments>();
   auto& running =
       family.add("run", "make the jobs for entities that exist already; prints the id of the job that does it",
@@ -211,7 +211,7 @@ void add_put_rule(const Commands& family) {
   auto a = std::make_shared<Arguments>();
   auto& putting = add_for_one(family, "put", "have a job for each change that matches, from now on", a,
                               [a](const GlobalOptions& options) -> Result<int> {
-                                auto body = TRY(declaration_in(*a));
+                                auto body = TRY(rule_in(*a));
                                 if (!a->after.empty()) body["after"] = a->after;
                                 return call_and_print(options, "PUT", path_of(*a), print_on_change, body.dump());
                               });
@@ -224,21 +224,21 @@ void add_put_rule(const Commands& family) {
 void add_rule_commands(const Commands& program) {
   const auto family = program.family("rule", "jobs for the changes of tables");
   add_put_rule(family);
-  add_list_and_show(family);
-  add_test(family);
-  add_run(family);
-  add_pause(family);
-  add_resume(family);
-  add_remove(family);
+  add_list_and_show_on_change(family);
+  add_test_rule(family);
+  add_run_rule(family);
+  add_pause_on_change(family);
+  add_resume_on_change(family);
+  add_remove_on_change(family);
 }
 
 void add_on_change_commands(const Commands& program) {
   const auto family = program.family("on-change", "webhooks and messages for the changes of tables");
   add_put_on_change(family);
-  add_list_and_show(family);
-  add_pause(family);
-  add_resume(family);
-  add_remove(family);
+  add_list_and_show_on_change(family);
+  add_pause_on_change(family);
+  add_resume_on_change(family);
+  add_remove_on_change(family);
 }
 
 }  // namespace tidemark::cli

@@ -15,6 +15,7 @@
 
 #include "common/base/error.h"
 #include "jobs/spec/job_spec.h"
+#include "jobs/spec/names.h"
 #include "table_store/model/feed.h"
 #include "table_store/model/filter.h"
 

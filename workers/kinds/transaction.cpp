@@ -1,5 +1,5 @@
-// Takes the steps of a transaction (jobs/kinds/transaction/transaction.h). What was decided and which steps were taken
-// is known from the ledgers of the stores alone: a worker that takes over opens them under its epoch, which keeps
+// Takes the steps of a transaction (jobs/kinds/transaction/transaction.h). The decision and the steps that were taken
+// are known from the ledgers of the stores alone: a worker that takes over opens them under its epoch, which keeps
 // earlier workers out, and goes on at the first step without a mark.
 #include "jobs/kinds/transaction/transaction.h"
 

@@ -309,7 +309,7 @@ void TransactionSpec::members(SpecMembers& in) {
       if (!guard.as.empty() && find_guard(guard.as) != &guards.back())
         in.problem(place + ": another guard has this name");
       if (values.contains(guard.as)) in.problem(place + ": values have this name, too");
-      // Only what is given is known before any guard has been read.
+      // Only the values that are given are known before any guard has been read.
       for (const auto* key : {&guard.partition_key, &guard.row_key}) {
         const auto inside = references_in(std::string_view(*key)).value_or(References{});
         if (!std::ranges::all_of(inside, is_named)) {

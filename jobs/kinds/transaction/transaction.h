@@ -44,7 +44,7 @@ struct GuardSpec : EntityTarget {
   void members(SpecMembers& in);
 };
 
-/// What is common to the steps that change an entity.
+/// The common part of the steps that change an entity.
 struct EntityStep : EntityTarget {
   std::string of;  // the guard whose entity it changes, instead of a table and keys
   bool operator==(const EntityStep&) const = default;
