@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Sets up the shop, places some orders, and checks what becomes of them. See README.md, and run it with `run`."""
+"""Sets up the shop (`shop.py open`), or places orders and checks what becomes of them (`shop.py sell`). See README.md, and
+run both with `run`."""
 import os
 import pathlib
 import sys
@@ -96,14 +97,7 @@ class Shop:
         return until(look, f"{count} jobs of kind {kind}")
 
 
-def main():
-    shop = Shop()
-    before = {kind: len(shop.jobs(kind)) for kind in ("transaction", "invoice")}
-    if before["transaction"]:
-        sys.exit("shop: this stack has been a shop before; run it with another data directory")
-    step("Opening the shop: tables, a rule and a kind of work")
-    shop.open()
-
+def sell(shop):
     step(f"Placing {len(ORDERS)} orders, each in one entity group transaction")
     placed = [(shop.place(customer, item), customer, item) for customer, item in ORDERS]
     transactions = shop.ended("transaction", len(ORDERS))
@@ -156,4 +150,13 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["open"]:
+        step("Opening the shop: tables, a rule and a kind of work")
+        shop = Shop()
+        if shop.jobs("transaction"):
+            sys.exit("shop: this stack has been a shop before; run it with another data directory")
+        shop.open()
+    elif sys.argv[1:] == ["sell"]:
+        sell(Shop())
+    else:
+        sys.exit(__doc__)

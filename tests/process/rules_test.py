@@ -224,7 +224,7 @@ class KilledRulesTest(StackTest):
         stop, entered = threading.Event(), []
 
         def write(number):
-            mine = random.Random(number)
+            mine, tables = random.Random(number), TableClient(self.stack.ports["table_store"])
             states = {}
             while not stop.is_set():
                 row = f"w{number}-{mine.randrange(20)}"
