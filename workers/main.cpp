@@ -300,7 +300,8 @@ Result<void> run(const WorkerConfig& config) {
       IndexKeeper::create({.worker = config.name},
                           {stores.tables, stores.indexes, stores.jobs, *clock, *random, &stores.blobs}),
       OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},
-                             {stores.tables, stores.queues, stores.on_changes, *clock, *random, services.callbacks,
+                             {stores.tables, stores.queues, stores.jobs, stores.on_changes, *clock, *random,
+                              services.callbacks,
                               worker_options(config).runner.retry}),
       AnalyticsCollector::create(
           analytics_options(config),

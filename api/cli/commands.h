@@ -65,6 +65,7 @@ void add_overview_command(const Commands& program);
 void add_poison_commands(const Commands& program);
 void add_policy_commands(const Commands& program);
 void add_queue_commands(const Commands& program);
+void add_rule_commands(const Commands& program);
 void add_schedule_commands(const Commands& program);
 void add_stack_commands(const Commands& program);
 void add_table_commands(const Commands& program);

@@ -96,6 +96,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_index_commands(program);
   add_feed_commands(program);
   add_on_change_commands(program);
+  add_rule_commands(program);
   add_policy_commands(program);
   add_access_commands(program);
   add_key_commands(program);
@@ -106,7 +107,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   program.group("The stack", {"up", "down", "status", "env", "overview"});
   program.group("Data", {"table", "entity", "queue", "container", "blob", "explain"});
   program.group("Jobs", {"job", "transaction", "poison", "schedule", "group", "kind", "limit", "worker"});
-  program.group("Indexes and changes", {"index", "changes", "feed", "consumer", "on-change"});
+  program.group("Indexes and changes", {"index", "changes", "feed", "consumer", "on-change", "rule"});
   program.group("Access", {"policy", "sas", "session", "audit", "keys"});
   program.group("Operation", {"backup", "restore", "fsck", "account", "shards", "completion"});
 }

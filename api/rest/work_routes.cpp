@@ -120,10 +120,11 @@ struct WorkClaim {
 };
 
 struct FenceHeaders {
-  std::string id, epoch;
+  std::string id, epoch, cause;
   void members(jobs::SpecMembers& to) const {
     to.shows("x-ms-tidemark-operation-id", id);
     to.shows("x-ms-tidemark-epoch", epoch);
+    to.shows_unless_empty("x-ms-tidemark-cause", cause);
   }
 };
 
@@ -150,7 +151,7 @@ struct ShownWork {
                   {.meaning = "what an earlier attempt saved last"});
     to.shows("done", record.done);
     to.shows("submittedAt", record.submitted_at);
-    to.shows("fence", FenceHeaders{record.id, std::to_string(record.epoch)},
+    to.shows("fence", FenceHeaders{record.id, std::to_string(record.epoch), jobs::chain_of(job.spec)},
              {.meaning = "headers for the job's own writes, with which those of an earlier attempt are refused"});
     const auto trace = jobs::delivery_trace(job.spec.trace, record.id, record.epoch);
     to.shows_unless_empty("traceparent", trace ? traceparent_of(trace) : std::string());

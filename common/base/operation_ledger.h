@@ -18,6 +18,7 @@
 namespace tidemark {
 
 inline constexpr std::size_t kMaxOperationIdBytes = 1024;
+inline constexpr std::size_t kMaxCauseBytes = 512;
 
 /// A write with this fence is refused with kFenced if a higher epoch was seen or the operation is closed.
 struct Fence {
@@ -28,6 +29,9 @@ struct Fence {
   /// Not 0 if the job got another text, which made it another operation: the last epoch under the earlier text. A
   /// ledger of that epoch or an earlier one does not count, and begins anew.
   std::uint64_t since = 0;
+  /// The rules from which the write comes, if it does: the chain of a job that a rule has made (jobs/spec/cause.h). The
+  /// table store notes it with each change, so that a rule can tell which changes its own jobs have caused.
+  std::string cause = {};
 };
 
 /// The outcome of a write under a fence.

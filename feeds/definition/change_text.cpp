@@ -40,6 +40,7 @@ void append_change(std::string& out, const Change& change, std::string_view toke
   }
   append_text(out, R"(,"version":)", to_iso8601(Time(Ticks(change.version))));
   append_text(out, R"(,"token":)", token);
+  if (!change.cause.empty()) append_text(out, R"(,"cause":)", change.cause);
   append_values(out, R"(,"old":)", change, change.before_version, change.before);
   append_values(out, R"(,"new":)", change, change.version, change.after);
   out += '}';

@@ -1,4 +1,5 @@
-// A change of a table's feed as JSON: {"kind","partitionKey"?,"rowKey"?,"version","token","old"?,"new"?}. Entities have
+// A change of a table's feed as JSON: {"kind","partitionKey"?,"rowKey"?,"version","token","cause"?,"old"?,
+// "new"?}. Entities have
 // the form in which the table endpoint writes them. Pure.
 #pragma once
 #include <string>

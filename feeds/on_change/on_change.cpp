@@ -16,12 +16,16 @@ using nlohmann::json;
 constexpr std::size_t kMaxNameBytes = 63;
 constexpr std::int64_t kMostAttempts = 1000;
 constexpr std::int64_t kLongestTimeoutMs = 120'000;
+constexpr std::string_view kSampleTable = "Sample";
 constexpr std::string_view kWhat = "The declaration is not valid: ";
 
 constexpr jobs::About kAboutQueue{.meaning = "instead of webhook: the queue that gets a message for each change",
                                   .detail = "made if absent"};
 constexpr jobs::About kAboutFilter{.meaning = "OData filter of the entity after the change, or before its deletion",
                                    .detail = "drops and creations match only without one"};
+constexpr jobs::About kAboutWhen{
+    .meaning = "which changes count, by the filter: the entity matches it afterwards, only afterwards, or only before",
+    .detail = "default: enters with job, otherwise matches"};
 constexpr jobs::About kAboutValues{.meaning = "values that are sent with each change"};
 constexpr jobs::About kAboutAttempts{.meaning = "how often one change is tried; then the declaration stops"};
 constexpr jobs::About kAboutTimeout{.meaning = "how long a webhook may take for its answer"};
@@ -53,7 +57,11 @@ void filter_member(jobs::SpecMembers& in, std::string& filter) {
 void OnChangeDefinition::members(jobs::SpecMembers& in) {
   in.object("webhook", webhook, "a url", {.meaning = "endpoint that is called for each change"});
   queue_member(in, queue);
-  if (in.problems().empty() && webhook.has_value() == !queue.empty()) in.problem("either webhook or queue is needed");
+  rule_members(in, rule);
+  const int targets = int{webhook.has_value()} + int{!queue.empty()} + int{rule.has_value()};
+  if (in.problems().empty() && targets != 1) in.problem("one of webhook, queue and job is needed");
+  if (!in.writes() && rule) when = When::kEnters;
+  in.choice("when", kWhens, when, kAboutWhen);
   filter_member(in, filter);
   values_member(in, old_values, new_values, kAboutValues);
   in.number("maxAttempts", max_attempts, 1, kMostAttempts, kAboutAttempts);
@@ -91,11 +99,16 @@ Result<OnChangeDefinition> parse_on_change_definition(const json& body) {
 
 json to_json(const OnChangeDefinition& definition) { return jobs::members_json(definition); }
 
+bool needs_old_values(const OnChangeDefinition& definition) {
+  return definition.old_values || definition.rule || !definition.filter.empty();
+}
+
+bool needs_new_values(const OnChangeDefinition& definition) {
+  return definition.new_values || definition.rule || !definition.filter.empty();
+}
+
 bool keeps_enough(const table_store::ChangeFeed& feed, const OnChangeDefinition& definition) {
-  const bool filters = !definition.filter.empty();
-  const bool old_missing = (definition.old_values || filters) && !feed.old_values;
-  const bool new_missing = (definition.new_values || filters) && !feed.new_values;
-  return !old_missing && !new_missing;
+  return (feed.old_values || !needs_old_values(definition)) && (feed.new_values || !needs_new_values(definition));
 }
 
 Result<void> check_on_change(const OnChangeDefinition& definition, const table_store::ChangeFeed& feed,
@@ -107,9 +120,15 @@ Result<void> check_on_change(const OnChangeDefinition& definition, const table_s
     if (!admitted) problems.push_back("webhook: " + admitted.error().message);
   }
   if (!keeps_enough(feed, definition)) {
-    const bool filters = !definition.filter.empty();
-    problems.push_back(std::string(filters ? "a filter needs the old and the new values" : "these values are needed") +
-                       ": declare the feed with \"values\":\"both\"");
+    const auto* why = definition.rule              ? "a job needs the old and the new values"
+                      : !definition.filter.empty() ? "a filter needs the old and the new values"
+                                                   : "these values are needed";
+    problems.push_back(std::string(why) + ": declare the feed with \"values\":\"both\"");
+  }
+  if (definition.rule) {
+    const auto sample = sample_of(*definition.rule, std::string(kSampleTable));
+    for (const auto& [name, text] : sample ? decltype(Error::fields)() : sample.error().fields)
+      problems.push_back(text);
   }
   if (problems.empty()) return {};
   return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat, problems);

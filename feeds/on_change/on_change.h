@@ -1,4 +1,4 @@
-// The action after a change of a table: a signed webhook, or a message to a queue, for each match. Pure.
+// The action after a change of a table: a signed webhook, a message to a queue, or a job, for each match. Pure.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/base/error.h"
+#include "feeds/on_change/rule.h"
 #include "jobs/spec/on_end.h"
 #include "table_store/model/feed.h"
 
@@ -19,10 +20,12 @@ namespace tidemark::feeds {
 struct OnChangeDefinition {
   std::string filter;  // OData; applied to the entity after the change, or before its deletion
   std::optional<jobs::CallbackEndpoint> webhook;  // either the webhook
-  std::string queue;                              // or the queue is set
-  bool old_values = false, new_values = false;    // the values that are sent
-  std::uint32_t max_attempts = 10;                // for each change
-  std::uint32_t timeout_ms = 10'000;              // for a webhook
+  std::string queue;                              // or the queue
+  std::optional<Rule> rule;                       // or the rule is set
+  When when = When::kMatches;
+  bool old_values = false, new_values = false;  // the values that are sent
+  std::uint32_t max_attempts = 10;              // for each change
+  std::uint32_t timeout_ms = 10'000;            // for a webhook
   bool operator==(const OnChangeDefinition&) const = default;
   void members(jobs::SpecMembers& in);
 };
@@ -42,10 +45,14 @@ Result<OnChangeDefinition> parse_on_change_definition(const nlohmann::json& body
 nlohmann::json to_json(const OnChangeDefinition& definition);
 /// Tells whether the feed keeps the values that the filter needs and those that are sent.
 bool keeps_enough(const table_store::ChangeFeed& feed, const OnChangeDefinition& definition);
-/// Checks that the feed keeps the needed values and the endpoint is allowed. kOnChangeInvalid, with every problem.
+/// Checks that the feed keeps the needed values, the endpoint is allowed, and the job can be one. kOnChangeInvalid,
+/// with every problem.
 Result<void> check_on_change(const OnChangeDefinition& definition, const table_store::ChangeFeed& feed,
                              const jobs::CallbackPolicy& callbacks);
 /// Checks for 1 to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit.
 bool is_on_change_name(std::string_view name);
+/// Tells whether following it needs the values before a change, or those after it.
+bool needs_old_values(const OnChangeDefinition& definition);
+bool needs_new_values(const OnChangeDefinition& definition);
 
 }  // namespace tidemark::feeds

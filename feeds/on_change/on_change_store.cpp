@@ -27,6 +27,7 @@ constexpr std::tuple kFields{
     Field{"ResumeAfter", &OnChange::resume_after, jobs::kSparse},
     Field{"CreatedAt", &OnChange::created_at},
     Field{"ResumesAsked", &OnChange::resumes_asked},
+    Field{"Paused", &OnChange::paused, jobs::kSparse},
 };
 
 constexpr std::tuple kProgressFields{
@@ -39,6 +40,8 @@ constexpr std::tuple kProgressFields{
     Field{"LastError", &OnChangeProgress::last_error, jobs::kSparse},
     Field{"LastErrorAt", &OnChangeProgress::last_error_at},
     Field{"Resumes", &OnChangeProgress::resumes},
+    Field{"Day", &OnChangeProgress::day, jobs::kSparse},
+    Field{"MadeToday", &OnChangeProgress::made_today, jobs::kSparse},
 };
 
 std::string row_of(const std::string& table, const std::string& name) { return to_lower_ascii(table) + " " + name; }
@@ -121,16 +124,28 @@ Task<Result<OnChangeStore::Stored>> OnChangeStore::put(std::string table, std::s
   co_return co_await jobs::until_swapped<Stored>(name, attempt);
 }
 
-Task<Result<OnChange>> OnChangeStore::resume(std::string table, std::string name, std::string after) {
+Task<Result<OnChange>> OnChangeStore::change(std::string table, std::string name,
+                                             std::function<void(OnChange&)> change) {
   const auto attempt = [&]() -> Task<Result<std::optional<OnChange>>> {
     auto found = CO_TRY(co_await get(table, name));
-    ++found.resumes_asked;
-    found.resume_after = after;
+    change(found);
     if (!CO_TRY(co_await swap(found))) co_return std::nullopt;
     CO_TRY(co_await mark_.raise());
     co_return found;
   };
   co_return co_await jobs::until_swapped<OnChange>(name, attempt);
+}
+
+Task<Result<OnChange>> OnChangeStore::pause(std::string table, std::string name) {
+  co_return co_await change(std::move(table), std::move(name), [](OnChange& found) { found.paused = true; });
+}
+
+Task<Result<OnChange>> OnChangeStore::resume(std::string table, std::string name, std::string after) {
+  co_return co_await change(std::move(table), std::move(name), [&after](OnChange& found) {
+    ++found.resumes_asked;
+    found.resume_after = after;
+    found.paused = false;
+  });
 }
 
 Task<Result<void>> OnChangeStore::remove(std::string table, std::string name) {

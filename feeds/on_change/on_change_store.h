@@ -2,10 +2,12 @@
 //   'definitions' / TABLE NAME   the wishes of persons, changed by compare-and-swap; the table in lower case
 //     Definition String (on_change.h)   Id Table Start String   CreatedAt DateTime
 //     ResumesAsked Int32, ResumeAfter String: how often a person has asked to go on, and from which token on, if given
+//     Paused Boolean, if it is
 //   'progress' / ID              the owner's report (OnChangeProgress), under its fence
 //   'owners' / ...               the owner (jobs/store/owner_rows.h)
 //   'changes' / 'last'           its version rises with every change by a person
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@ inline constexpr std::string_view kOnChangeTable = "TidemarkOnChange";
 inline constexpr std::size_t kMaxOnChanges = 200;  // in an account
 inline constexpr std::string_view kRunning = "running";
 inline constexpr std::string_view kStopped = "stopped";  // until a person asks it to go on
+inline constexpr std::string_view kPaused = "paused";    // likewise; a person's wish, never written by an owner
 
 struct OnChange {
   std::string table, name;
@@ -29,6 +32,7 @@ struct OnChange {
   std::string resume_after;
   Time created_at{};
   std::int32_t resumes_asked = 0;
+  bool paused = false;
   table_store::Version version = 0;  // of the row
 };
 
@@ -41,7 +45,9 @@ struct OnChangeProgress {
   std::uint32_t attempts = 0;   // attempts to tell that change
   std::string last_error;
   Time last_error_at{};
-  std::int32_t resumes = 0;  // requests to go on that were heeded
+  std::int32_t resumes = 0;      // requests to go on that were heeded
+  std::string day;               // the day of made_today: 2026-01-31
+  std::uint64_t made_today = 0;  // jobs
   table_store::Version version = 0;
 };
 
@@ -60,7 +66,9 @@ class OnChangeStore : public jobs::OwnerRows {
   /// Stores a declaration, or finds that the same one is there already. kOnChangeInvalid if a different one has the
   /// name. kTooManyOnChanges.
   Task<Result<Stored>> put(std::string table, std::string name, OnChangeDefinition definition, std::string start);
-  /// Asks a stopped follower to go on, from another place if a token is given.
+  /// Makes it wait until it is resumed.
+  Task<Result<OnChange>> pause(std::string table, std::string name);
+  /// Asks a paused or stopped follower to go on, from another place if a token is given.
   Task<Result<OnChange>> resume(std::string table, std::string name, std::string after);
   /// Removes all rows of a declaration, and the remains of earlier removals that were interrupted. Its owner is fenced.
   Task<Result<void>> remove(std::string table, std::string name);
@@ -76,6 +84,7 @@ class OnChangeStore : public jobs::OwnerRows {
 
  private:
   Task<Result<bool>> swap(OnChange& on_change);
+  Task<Result<OnChange>> change(std::string table, std::string name, std::function<void(OnChange&)> change);
   Task<Result<void>> remove_rest(std::string id);
 
   table_store::TableClient& tables_;

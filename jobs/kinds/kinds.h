@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "jobs/kinds/adopt/adopt.h"
+#include "jobs/kinds/apply/apply.h"
 #include "jobs/kinds/archive/archive.h"
 #include "jobs/kinds/callback/callback.h"
 #include "jobs/kinds/copy/copy.h"
@@ -50,7 +51,8 @@ using Kinds = KindList<
     DiscardSpec,
     OrphansSpec,
     PurgeSpec,
-    TransactionSpec>;
+    TransactionSpec,
+    ApplySpec>;
 // clang-format on
 using JobWork = Kinds::Work;
 static_assert(Kind<OwnSpec>);

@@ -47,7 +47,7 @@ struct Reach {
   std::vector<std::string> urls = {};          // those of endpoints that are called
   std::string container = {};                  // the container that must exist
   bool writes_blobs = false;
-  // Of a transaction, instead of `from` and `to`.
+  // Those that a transaction reaches, instead of `from` and `to`.
   std::vector<std::string> tables = {};
   std::vector<std::string> accounts = {};  // those that it changes, in which it is decided first; "": that of the jobs
   bool writes_messages = false;

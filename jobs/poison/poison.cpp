@@ -238,6 +238,7 @@ Task<Result<std::string>> PoisonStore::replace_text(PoisonRecord& poison, JobSpe
   // The job remains a member of its group, and still follows the same job.
   if (before) edited.group = before->spec.group;
   if (before) edited.after = before->spec.after;
+  if (before) edited.cause = before->spec.cause;
   add_mark(poison.attempts, kEdited, jobs_.now(), std::move(by));
   auto text = job_message_text(poison.job_id, edited);
   if (before && before->spec == edited) co_return text;

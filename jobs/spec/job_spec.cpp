@@ -168,6 +168,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, const Reading
     if (in.text("jobId", *job_id) && !is_job_id(*job_id)) in.problem("jobId does not have the form of a job id");
     spec.group = read_group_member(in);
     if (in.text("after", spec.after) && !is_job_id(spec.after)) in.problem("after must be the id of a job");
+    spec.cause = read_cause(in);
   }
   std::string name;
   const bool named = in.text("kind", name, true);
@@ -243,6 +244,7 @@ ordered_json ordered(const JobSpec& spec) {
   if (!spec.then.empty()) out["then"] = ordered_json::parse(spec.then);
   if (spec.group) out["group"] = group_json(*spec.group);
   if (!spec.after.empty()) out["after"] = spec.after;
+  if (spec.cause) out["cause"] = cause_json(*spec.cause);
   if (!spec.idempotency_key.empty()) out["idempotencyKey"] = spec.idempotency_key;
   if (spec.trace) out["traceparent"] = traceparent_of(spec.trace);
   if (!spec.trace.state.empty()) out["tracestate"] = spec.trace.state;

@@ -16,7 +16,8 @@
 //   merge      source SELECTION set
 //   discard    source SELECTION property container
 //   orphans    source property container prefix? graceHours? remove?
-//   transaction  guards? steps
+//   transaction  values? guards? steps
+//   apply      source SELECTION rule
 //   KIND       version? input?                           a kind that users have declared (own_kinds.h)
 // POISON is poisonQueue? poisonIds? poisonKind? poisonSource? fingerprint? movedAfter? movedBefore? perSecond? limit?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
@@ -36,6 +37,7 @@
 #include "common/base/time.h"
 #include "common/base/trace_context.h"
 #include "jobs/kinds/kinds.h"
+#include "jobs/spec/cause.h"
 #include "jobs/spec/job_queues.h"
 #include "jobs/spec/on_end.h"
 #include "jobs/spec/own_kinds.h"
@@ -53,9 +55,10 @@ inline constexpr auto kLongestRetry = std::chrono::hours(24);  // for retryBaseM
 inline constexpr std::uint32_t kMinKeepHours = 2;
 inline constexpr std::uint32_t kMaxKeepHours = 87'600;
 /// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record, together with
-/// everything that is added on the way: group, after, the key of a schedule, the queues of undone jobs, the trace.
+/// everything that is added on the way: group, after, the key of a schedule, the queues of undone jobs, the cause, the
+/// trace.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
-inline constexpr std::size_t kMaxMessageSpecBytes = kMaxSpecBytes + 1'000;  // without the trace
+inline constexpr std::size_t kMaxMessageSpecBytes = kMaxSpecBytes + 1'500;  // without the trace
 /// The largest number of jobs that follow the first.
 inline constexpr int kMostFollowing = 5;
 
@@ -80,11 +83,14 @@ struct JobSpec {
   std::string then;                             // canonical text of the job that follows a success; empty: none
   std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
   std::string after;                            // likewise: the job that this one follows
+  std::optional<Cause> cause;                   // likewise: the rule that has made it
   TraceContext trace;                           // the trace of the submission: jobs/spec/job_trace.h
   bool operator==(const JobSpec&) const = default;
 };
 
 std::string_view kind_name(const JobSpec& spec);
+/// Returns the chain of rules that the job comes from (Fence::cause); empty: no rule has made it.
+inline std::string chain_of(const JobSpec& spec) { return spec.cause ? spec.cause->chain : std::string(); }
 /// Tells whether a failure cancels the job instead of making it poison.
 bool is_never_poison(const JobSpec& spec);
 /// Returns the tables that the spec names, without repetitions.

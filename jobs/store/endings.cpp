@@ -66,6 +66,12 @@ json summary_of(const GroupStatus& status) {
   return {{"type", "group.ended"}, {"timestamp", finished}, {"data", std::move(data)}};
 }
 
+/// The job that follows is no job of the rule itself: it has no lane, and no change of its own.
+std::optional<Cause> cause_of_follower(const JobSpec& ended) {
+  if (!ended.cause) return std::nullopt;
+  return Cause{.rule = ended.cause->rule, .chain = ended.cause->chain};
+}
+
 }  // namespace
 
 queue_service::PutRequest message_of(std::string_view job_id, const JobSpec& spec) {
@@ -73,6 +79,7 @@ queue_service::PutRequest message_of(std::string_view job_id, const JobSpec& spe
   message.text = job_message_text(job_id, spec);
   message.turns = std::holds_alternative<OwnSpec>(spec.work);
   if (message.turns) message.group = spec.key;
+  if (!message.turns && spec.cause) message.group = spec.cause->lane;
   return message;
 }
 
@@ -118,6 +125,7 @@ Task<Result<std::vector<FollowUp>>> Endings::follow_ups(JobRecord ended, JobSpec
   if (!spec.then.empty() && ended.state == JobState::kSucceeded) {
     auto next = CO_TRY(parse_stored_spec(spec.then));
     next.after = ended.id;
+    next.cause = cause_of_follower(spec);
     next.trace = trace;
     CO_TRY(co_await add(out, following_job_id(ended), std::move(next)));
   }

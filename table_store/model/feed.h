@@ -66,6 +66,7 @@ struct Change {
   /// The properties that were kept and asked for. Nothing where there was no entity.
   std::optional<std::vector<Property>> before, after;
   Version before_version = 0;  // of the entity before the change, if that is known
+  std::string cause;           // the rules from which it comes (Fence::cause); empty: none
   /// For a drop: the places behind its notes in the logs of other shards.
   struct Elsewhere {
     std::uint32_t shard = 0;

@@ -15,7 +15,7 @@ namespace tidemark::table_store {
 inline constexpr std::size_t kMaxSteps = 100;
 inline constexpr std::size_t kMaxNoteBytes = 256UL << 10;
 
-/// What must still be true of an entity when the transaction is decided: it has this version, or it does not exist.
+/// The state that an entity must still be in when the transaction is decided: it has this version, or does not exist.
 struct Guard {
   std::string table, partition_key, row_key;
   std::optional<Version> version;
@@ -73,7 +73,7 @@ struct StepFailure {
   std::uint32_t number = 0;
 };
 
-/// What a step did to an entity, for undoing it (OperationLedger::steps).
+/// The effect of a step on an entity, for undoing it (OperationLedger::steps).
 struct StepEffect {
   Version version = 0;                // of the entity afterwards; 0: it was erased, or there was nothing to erase
   bool kept = false;                  // false: the entity before was too large to be kept

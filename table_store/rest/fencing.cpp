@@ -39,8 +39,13 @@ bool is_operation_id(std::string_view id) {
          std::all_of(id.begin(), id.end(), [](char c) { return c > 0x20 && c < 0x7F; });
 }
 
+bool is_cause(std::string_view text) {
+  return text.size() <= kMaxCauseBytes &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
 struct Given {
-  std::optional<std::string_view> operation_id, epoch, source_version;
+  std::optional<std::string_view> operation_id, epoch, source_version, cause;
 };
 
 /// An unknown header of ours is a misspelt safeguard: refusing it is better than silently ignoring it.
@@ -51,6 +56,7 @@ Result<Given> collect(const HeaderList& headers) {
     auto* slot = iequals_ascii(name, kOperationIdHeader)     ? &given.operation_id
                  : iequals_ascii(name, kEpochHeader)         ? &given.epoch
                  : iequals_ascii(name, kSourceVersionHeader) ? &given.source_version
+                 : iequals_ascii(name, kCauseHeader)         ? &given.cause
                                                              : nullptr;
     if (slot == nullptr || slot->has_value()) return fail(invalid_header(name, value));
     *slot = value;
@@ -78,7 +84,7 @@ Result<Fencing> read_fencing(const HeaderList& headers) {
   if (given.source_version) {
     out.source_version = TRY(parse_source_version(*given.source_version));
   }
-  if (!given.operation_id && !given.epoch) return out;
+  if (!given.operation_id && !given.epoch && !given.cause) return out;
   if (!given.operation_id) return fail(missing_header(kOperationIdHeader));
   if (!given.epoch) return fail(missing_header(kEpochHeader));
   const auto epoch = parse_number<std::uint64_t>(*given.epoch);
@@ -86,6 +92,10 @@ Result<Fencing> read_fencing(const HeaderList& headers) {
   if (!is_operation_id(*given.operation_id)) return fail(invalid_header(kOperationIdHeader, *given.operation_id));
   out.fence =
       Fence{std::string(kUserOperation) + std::string(*given.operation_id), *epoch, std::string(kAppliedCounter)};
+  if (given.cause) {
+    if (!is_cause(*given.cause)) return fail(invalid_header(kCauseHeader, *given.cause));
+    out.fence->cause = *given.cause;
+  }
   return out;
 }
 

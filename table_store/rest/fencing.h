@@ -13,6 +13,8 @@ namespace tidemark::table_store {
 
 inline constexpr std::string_view kOperationIdHeader = "x-ms-tidemark-operation-id";
 inline constexpr std::string_view kEpochHeader = "x-ms-tidemark-epoch";
+/// The chain of rules of a job that a rule has made, as the job's claim has it (jobs/spec/cause.h).
+inline constexpr std::string_view kCauseHeader = "x-ms-tidemark-cause";
 inline constexpr std::string_view kSourceVersionHeader = "x-ms-tidemark-source-version";
 inline constexpr std::string_view kVersionHeader = "x-ms-tidemark-version";
 inline constexpr std::string_view kOutcomeHeader = "x-ms-tidemark-outcome";

@@ -190,6 +190,7 @@ class FeedReader {
     reply_bytes_ += note.partition_key.size() + note.row_key.size();
     change.partition_key = std::move(note.partition_key);
     change.row_key = std::move(note.row_key);
+    change.cause = std::move(note.cause);
     if (request_.old_values && note.before_version) {
       change.before = TRY(properties_in(note.before));
       change.before_version = *note.before_version;

@@ -39,13 +39,14 @@ void ChangeNotes::add(Open& feed, Note note) {
   auto& head = feed.head;
   note.changes = ++head.changes;
   note.bytes = head.bytes += kNoteOverhead + note.partition_key.size() + note.row_key.size() + note.before.size() +
-                             (note.after ? note.after->size() : 0);
+                             (note.after ? note.after->size() : 0) + note.cause.size();
   txn_.put(note_key(feed.capture->feed, version_, feed.noted++), encode_note(note));
 }
 
 Result<void> ChangeNotes::note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
                                std::string_view row_key, const EntityView* before, NoteKind kind,
-                               const std::optional<OriginView>& origin, std::string_view block) {
+                               const std::optional<OriginView>& origin, std::string_view block,
+                               std::string_view cause) {
   if (!capture || test_switches().leave_out_notes.load(std::memory_order_relaxed)) return {};
   const bool was_there = before != nullptr && !capture->made(before->origin);
   const bool is_there = kind != NoteKind::kErased && !capture->made(origin);
@@ -57,6 +58,7 @@ Result<void> ChangeNotes::note(const std::shared_ptr<const Capture>& capture, st
   note.was_there = was_there;
   note.partition_key = partition_key;
   note.row_key = row_key;
+  if (capture->kept) note.cause = cause;
   if (was_there && capture->old_values) {
     if (!is_property_block(before->block)) return corrupt_record("entity");
     note.before = before->block;

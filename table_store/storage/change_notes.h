@@ -21,10 +21,10 @@ class ChangeNotes {
   ChangeNotes(kv::Transaction& txn, Version version) : txn_(txn), version_(version) {}
 
   /// Notes that an entity was put or erased. `before`: the previous entity, or null. `origin` and `block`, which has
-  /// the properties, are those of the present entity.
+  /// the properties, are those of the present entity. `cause`: Fence::cause of the write.
   Result<void> note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
                     std::string_view row_key, const EntityView* before, NoteKind kind,
-                    const std::optional<OriginView>& origin, std::string_view block);
+                    const std::optional<OriginView>& origin, std::string_view block, std::string_view cause);
   /// Notes that the table was dropped or made. `which`: the number of the drop, in a divided store
   /// (FeedDivision::change).
   Result<void> note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind, std::string_view which = {});

@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint8_t kWasThere = 1;
 constexpr std::uint8_t kWholeBefore = 2;
 constexpr std::uint8_t kHasAfter = 4;
-constexpr std::uint8_t kAllNoteFlags = kWasThere | kWholeBefore | kHasAfter;
+constexpr std::uint8_t kHasCause = 8;
+constexpr std::uint8_t kAllNoteFlags = kWasThere | kWholeBefore | kHasAfter | kHasCause;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t bound_of(std::uint64_t at, std::uint64_t more) { return more > kNever - at ? kNever : at + more; }
@@ -49,18 +50,20 @@ std::string encode_note(const Note& note) {
   constexpr std::size_t kLargestHead = 3 + 8 + 5 * 10;
   const auto after = note.after ? note.after->size() : 0;
   std::string bytes;
-  bytes.reserve(kLargestHead + note.partition_key.size() + note.row_key.size() + note.before.size() + after);
+  bytes.reserve(kLargestHead + note.partition_key.size() + note.row_key.size() + note.before.size() + after +
+                note.cause.size());
   ByteWriter out(bytes);
   out.u8(kChangeFormat);
   out.u8(static_cast<std::uint8_t>(note.kind));
   out.u8(static_cast<std::uint8_t>((note.was_there ? kWasThere : 0) | (note.before_version ? kWholeBefore : 0) |
-                                   (note.after ? kHasAfter : 0)));
+                                   (note.after ? kHasAfter : 0) | (note.cause.empty() ? 0 : kHasCause)));
   out.string(note.partition_key);
   out.string(note.row_key);
   out.varint(note.changes);
   out.varint(note.bytes);
   if (note.before_version) out.i64(*note.before_version);
   if (note.after) out.string(*note.after);
+  if (!note.cause.empty()) out.string(note.cause);
   if (note.was_there) out.raw(note.before);
   return bytes;
 }
@@ -83,6 +86,7 @@ Result<Note> decode_note(std::string_view bytes) {
   note.bytes = in.varint();
   if (whole) note.before_version = in.i64();
   if ((flags & kHasAfter) != 0) note.after = in.string();
+  if ((flags & kHasCause) != 0) note.cause = in.string();
   note.before = in.rest();
   if (!in.ok() || note.was_there != is_property_block(note.before)) return corrupt_record("note");
   if (note.after && !is_property_block(*note.after)) return corrupt_record("note");

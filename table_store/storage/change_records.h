@@ -79,6 +79,7 @@ struct Note {
   std::string partition_key, row_key;    // of a drop in a divided store: empty, and its number (FeedDivision::change)
   std::string before;                    // the followed properties (model/property_block.h), if the entity existed
   std::optional<std::string> after;      // all properties
+  std::string cause;                     // Fence::cause of the write
   std::uint64_t changes = 0, bytes = 0;  // of the log up to and including this note
 };
 

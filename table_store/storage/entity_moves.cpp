@@ -78,7 +78,8 @@ struct Moving {
       const auto stored = TRY(writing.txn.get(key));
       if (!stored) return fail(ErrorCode::kCorruption);
       const auto before = TRY(view_entity(*stored));
-      TRY(writing.notes.note(destination.capture, partition_key, copy.row_key, &before, NoteKind::kPut, {}, block));
+      TRY(writing.notes.note(destination.capture, partition_key, copy.row_key, &before, NoteKind::kPut, {}, block,
+                             job.entity.fence->cause));
     }
     writing.txn.put(key, encode_entity(writing.version, copy.source_version, block, job.entity.fence->operation_id));
     return {};

@@ -184,9 +184,10 @@ Result<MutationOutcome> apply_mutation(Writing& writing, const MutationJob& job,
   if (existing) view = TRY(view_entity(*existing));
   const auto verdict = TRY(existing ? judge_existing(mutation, view) : judge_missing(mutation));
   if (verdict) return *verdict;
+  const std::string_view cause = job.fence ? std::string_view(job.fence->cause) : std::string_view();
   const auto note = [&](NoteKind kind, std::string_view block) {
     return notes.note(table.capture, job.partition_key, mutation.row_key, existing ? &view : nullptr, kind,
-                      view_of(mutation.origin), block);
+                      view_of(mutation.origin), block, cause);
   };
   if (mutation.kind == kErase) {
     TRY(note(NoteKind::kErased, {}));

@@ -83,6 +83,7 @@ SignedHeaders headers_for(const SignedCall& call, Time now, const std::vector<st
   out.all.emplace_back("idempotency-key", call.id);
   out.all.emplace_back("tidemark-attempt", std::to_string(call.attempt));
   out.all.emplace_back("tidemark-epoch", std::to_string(call.epoch));
+  if (!call.cause.empty()) out.all.emplace_back("tidemark-cause", call.cause);
   if (call.trace && !has_trace) out.all.emplace_back("traceparent", traceparent_of(call.trace));
   if (!call.trace.state.empty() && !has_trace) out.all.emplace_back("tracestate", call.trace.state);
   return out;
@@ -156,8 +157,12 @@ Task<Result<SignedReply>> send_signed(const CallbackServices* services, Clock& c
 Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec) {
   CO_TRY(context.check());
   const auto started = context.clock.now();
-  const SignedCall call{std::move(spec), context.job_id(), context.record().attempts, context.epoch(),
-                        jobs::delivery_trace(context.spec().trace, context.job_id(), context.epoch())};
+  const SignedCall call{.spec = std::move(spec),
+                        .id = context.job_id(),
+                        .attempt = context.record().attempts,
+                        .epoch = context.epoch(),
+                        .cause = jobs::chain_of(context.spec()),
+                        .trace = jobs::delivery_trace(context.spec().trace, context.job_id(), context.epoch())};
   const auto sent = CO_TRY(co_await send_signed(context.callbacks, context.clock, call));
   CO_TRY(with_patience(context, judge_reply(sent.reply, sent.origin, sent.secrets)));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.now() - started).count();

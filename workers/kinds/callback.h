@@ -22,6 +22,7 @@ struct SignedCall {
   std::string id;  // the same for each repetition
   std::uint64_t attempt = 1;
   std::uint64_t epoch = 0;  // of the sender; a request with a later epoch supersedes earlier ones
+  std::string cause = {};   // the rules that it comes from (jobs/spec/cause.h), passed on
   TraceContext trace = {};  // passed on to the endpoint, if there is one
 };
 struct SignedReply {

@@ -1,5 +1,5 @@
-// Takes the steps of a transaction (jobs/kinds/transaction/transaction.h). What was decided and which steps were taken
-// is known from the ledgers of the stores alone: a worker that takes over opens them under its epoch, which keeps
+// Takes the steps of a transaction (jobs/kinds/transaction/transaction.h). The decision and the steps that were taken
+// are known from the ledgers of the stores alone: a worker that takes over opens them under its epoch, which keeps
 // earlier workers out, and goes on at the first step without a mark.
 #include "jobs/kinds/transaction/transaction.h"
 
@@ -146,7 +146,8 @@ class Transaction {
 
   Task<Result<void>> withdraw(const jobs::BrokenGuard& broken) {
     auto request = CO_TRY(deciding(Deciding::kWithdraws));
-    request.note = json{{kBrokenGuard, jobs::to_json(spec_, broken)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    request.note =
+        json{{kBrokenGuard, jobs::to_json(spec_, broken)}}.dump(-1, ' ', false, json::error_handler_t::replace);
     const auto taken = CO_TRY(co_await take_steps_in(spec_.deciding_account(), std::move(request)));
     decision_ = taken.decision;
     co_return taken.decided_before ? accept_decision() : Result<void>{};
@@ -287,9 +288,12 @@ class Transaction {
 
   /// Calls the endpoint, then notes that it was called: a worker that dies in between calls it again.
   Task<Result<void>> take(const FilledCallback& step, std::uint32_t number) {
-    const SignedCall call{step.request, context_.job_id() + "." + std::to_string(number), context_.record().attempts,
-                          context_.epoch(),
-                          jobs::delivery_trace(context_.spec().trace, context_.job_id(), context_.epoch())};
+    const SignedCall call{.spec = step.request,
+                          .id = context_.job_id() + "." + std::to_string(number),
+                          .attempt = context_.record().attempts,
+                          .epoch = context_.epoch(),
+                          .cause = jobs::chain_of(context_.spec()),
+                          .trace = jobs::delivery_trace(context_.spec().trace, context_.job_id(), context_.epoch())};
     const auto sent = CO_TRY(co_await send_signed(context_.callbacks, context_.clock, call));
     CO_TRY(judge_reply(sent.reply, sent.origin, sent.secrets));
     StepsRequest request;

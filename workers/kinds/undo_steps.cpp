@@ -93,7 +93,7 @@ class UndoSteps {
     done_.insert(number);
     const auto* step = std::get_if<FilledEntityStep>(&steps_[number - 1]);
     if (step == nullptr) return;
-    // Of several steps on one entity, the first one is taken back last.
+    // If several steps changed one entity, the first one is taken back last.
     const auto [place, is_new] = versions_.try_emplace(key_of(*step), number, version);
     if (!is_new && number < place->second.first) place->second = {number, version};
   }

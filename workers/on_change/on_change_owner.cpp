@@ -1,6 +1,8 @@
 #include "workers/on_change/on_change_owner.h"
 
 #include <map>
+#include <ranges>
+#include <set>
 
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
@@ -11,6 +13,7 @@
 #include "feeds/tokens/token.h"
 #include "queue_service/model/queue_rules.h"
 #include "table_store/odata/odata_json.h"
+#include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
 namespace {
@@ -21,7 +24,9 @@ using table_store::ChangeKind;
 
 constexpr std::uint32_t kPageChanges = 100;
 constexpr Duration kIdleWait = 500ms;
+constexpr std::uint32_t kRulePageChanges = 256;
 constexpr std::size_t kPartitionsAtOnce = 8;
+constexpr std::size_t kJobsAtOnce = 32;
 constexpr Duration kLeastPause = 50ms;
 
 bool of_table(const Change& change) { return change.kind == ChangeKind::kDrop || change.kind == ChangeKind::kCreate; }
@@ -47,13 +52,16 @@ OnChangeOwner::OnChangeOwner(OnChangeServices services, feeds::OnChange on_chang
     : services_(services),
       on_change_(std::move(on_change)),
       epoch_(epoch),
-      fences_(feeds::operation_of(on_change_.id), epoch) {}
+      fences_(feeds::operation_of(on_change_.id), epoch) {
+  if (on_change_.definition.rule) rule_.emplace(services_.jobs, services_.queues, services_.clock, on_change_);
+}
 
 void OnChangeOwner::start(Executor strand) { spawn(std::move(strand), run(shared_from_this())); }
 
 void OnChangeOwner::update(const feeds::OnChange& on_change) {
   on_change_.resumes_asked = on_change.resumes_asked;
   on_change_.resume_after = on_change.resume_after;
+  on_change_.paused = on_change.paused;
   wake_.notify_all();
 }
 
@@ -77,7 +85,7 @@ Task<Result<void>> OnChangeOwner::serve() {
   CO_TRY(co_await begin());
   while (!stopping_) {
     CO_TRY(co_await heed_wishes());
-    if (progress_.state == feeds::kStopped) {
+    if (progress_.state == feeds::kStopped || on_change_.paused) {
       co_await wake_.wait(services_.clock, kIdleWait);
     } else {
       CO_TRY(co_await step());
@@ -107,6 +115,7 @@ Task<Result<void>> OnChangeOwner::heed_wishes() {
   progress_.state = feeds::kRunning;
   progress_.attempts = 0;
   progress_.failed.clear();
+  progress_.day.clear();
   if (!on_change_.resume_after.empty()) {
     progress_.token = on_change_.resume_after;
     page_ = {};
@@ -130,6 +139,7 @@ Task<Result<void>> OnChangeOwner::step() {
   }
   if (!told) co_return co_await fail_with(told.error());
   progress_.last_error.clear();
+  if (rule_) co_return co_await fail_points::kRulePlace.around(flush());
   co_return co_await flush();
 }
 
@@ -141,7 +151,7 @@ Task<Result<void>> OnChangeOwner::read_page() {
   const auto place = feeds::parse_token(on_change_.table, progress_.token);
   if (!place) co_return co_await stop_for(place.error());
   request.place = *place;
-  request.limit = kPageChanges;
+  request.limit = rule_ ? kRulePageChanges : kPageChanges;
   request.wait = kIdleWait;
   // The filter needs the values, too.
   request.old_values = request.new_values = true;
@@ -153,24 +163,57 @@ Task<Result<void>> OnChangeOwner::read_page() {
 }
 
 Task<Result<void>> OnChangeOwner::tell_page() {
-  // A drop must be told after the changes of its table, and before those of the next table of that name.
-  const auto table_event = std::ranges::any_of(page_.changes, of_table);
-  std::map<std::string, std::vector<std::size_t>> partitions;
-  for (std::size_t i = read_; i < page_.changes.size(); ++i) {
-    if (!done_[i]) partitions[table_event ? std::string() : page_.changes[i].partition_key].push_back(i);
-  }
-  std::vector<std::vector<std::size_t>> lanes;
-  for (auto& [key, numbers] : partitions) lanes.push_back(std::move(numbers));
+  const auto lanes = CO_TRY(co_await this->lanes());
+  if (lanes.empty()) co_await wake_.wait(services_.clock, kIdleWait);  // a limit of the rule holds it up
   co_return co_await side_by_side(
-      services_.clock, lanes.size(), [&](std::size_t lane) { return tell_in_order(lanes[lane]); }, kPartitionsAtOnce);
+      services_.clock, lanes.size(), [&](std::size_t lane) { return tell_in_order(lanes[lane]); },
+      rule_ ? kJobsAtOnce : kPartitionsAtOnce);
+}
+
+Task<Result<std::vector<std::vector<std::size_t>>>> OnChangeOwner::lanes() {
+  auto room = rule_ ? CO_TRY(co_await rule_->room(progress_)) : page_.changes.size();
+  // A drop must be told after the changes of its table, and before those of the next table of that name.
+  const bool in_one = !rule_ && std::ranges::any_of(page_.changes, of_table);
+  std::map<std::string, std::vector<std::size_t>> by_key;
+  for (std::size_t i = read_; i < page_.changes.size(); ++i) {
+    if (done_[i]) continue;
+    if (rule_ && wants(page_.changes[i]).value_or(true) && room-- == 0) break;
+    by_key[lane_of(page_.changes[i], in_one)].push_back(i);
+  }
+  std::vector<std::vector<std::size_t>> out;
+  for (auto& [key, numbers] : by_key) out.push_back(std::move(numbers));
+  if (rule_ && on_change_.definition.rule->collapse) collapse(out);
+  co_return out;
+}
+
+std::string OnChangeOwner::lane_of(const Change& change, bool in_one) const {
+  if (in_one) return {};
+  if (!rule_) return change.partition_key;
+  const auto order = on_change_.definition.rule->order;
+  if (order == feeds::Order::kPartition) return change.partition_key;
+  // Without an order, too, the jobs of an entity are made in turn, so that the last of them can be told.
+  return change.partition_key + '\0' + change.row_key;
+}
+
+void OnChangeOwner::collapse(const std::vector<std::vector<std::size_t>>& lanes) {
+  for (const auto& lane : lanes) {
+    std::set<std::string_view> later;  // the rows of the lane's partition that have a later change which makes a job
+    for (const auto number : std::views::reverse(lane)) {
+      const auto& change = page_.changes[number];
+      if (!wants(change).value_or(false) || later.insert(change.row_key).second) continue;
+      done_[number] = true;
+      ++progress_.passed_by;
+    }
+  }
 }
 
 Task<Result<void>> OnChangeOwner::tell_in_order(std::vector<std::size_t> numbers) {
   for (const auto number : numbers) {
     if (stopping_) co_return fail(ErrorCode::kCancelled);
+    if (done_[number]) continue;
     const auto& change = page_.changes[number];
     CO_TRY(check_values(change));
-    if (matches(change)) {
+    if (CO_TRY(wants(change))) {
       CO_TRY(co_await tell(number));
       ++progress_.told;
     } else {
@@ -185,26 +228,20 @@ Result<void> OnChangeOwner::check_values(const Change& change) const {
   if (of_table(change)) return {};
   const auto& wanted = on_change_.definition;
   const bool filters = !filter_.matches_all();
+  const bool compares = wanted.rule || wanted.when != feeds::When::kMatches;
   const bool was_there = change.kind != ChangeKind::kInsert;
   const bool is_there = change.kind != ChangeKind::kDelete;
-  const bool old_missing = was_there && !change.before && (wanted.old_values || (filters && !is_there));
-  const bool new_missing = is_there && !change.after && (wanted.new_values || filters);
+  const bool old_missing = was_there && !change.before && (wanted.old_values || compares || (filters && !is_there));
+  const bool new_missing = is_there && !change.after && (wanted.new_values || compares || filters);
   if (!old_missing && !new_missing) return {};
   return fail(ErrorCode::kInvalidInput,
               "The feed has not kept the values of this change that the declaration needs. Declare the feed with "
               "\"values\":\"both\", and resume after the changes that were kept without them.");
 }
 
-bool OnChangeOwner::matches(const Change& change) const {
-  if (filter_.matches_all()) return true;
-  if (of_table(change)) return false;
-  table_store::Entity entity;
-  entity.partition_key = change.partition_key;
-  entity.row_key = change.row_key;
-  entity.version = change.version;
-  const auto& values = change.kind == ChangeKind::kDelete ? change.before : change.after;
-  if (values) entity.properties = *values;
-  return filter_.matches(entity);
+Result<bool> OnChangeOwner::wants(const Change& change) const {
+  if (rule_) return rule_->wants(filter_, change);
+  return feeds::concerns(on_change_.definition.when, filter_, change);
 }
 
 std::string OnChangeOwner::token_behind(std::size_t count) const {
@@ -230,10 +267,25 @@ std::string OnChangeOwner::text_of(const Change& change, const std::string& toke
 }
 
 Task<Result<void>> OnChangeOwner::tell(std::size_t number) {
+  if (rule_) co_return co_await make_job(number);
   const auto& change = page_.changes[number];
   const auto token = token_behind(number + 1);
   if (on_change_.definition.webhook) co_return co_await post(change, token);
   co_return co_await put(change, token);
+}
+
+Task<Result<void>> OnChangeOwner::make_job(std::size_t number) {
+  CO_TRY(rule_->check_day(progress_));
+  for (auto left = rule_->pause(); left > Duration::zero() && !stopping_;) {
+    const auto begun = services_.clock.now();
+    co_await wake_.wait(services_.clock, left);
+    left -= services_.clock.now() - begun;
+  }
+  if (stopping_) co_return fail(ErrorCode::kCancelled);
+  const auto& change = page_.changes[number];
+  CO_TRY(co_await rule_->submit(change, feeds::id_of(on_change_.table, page_, change)));
+  rule_->count(progress_);
+  co_return Result<void>{};
 }
 
 Task<Result<void>> OnChangeOwner::post(const Change& change, const std::string& token) {

@@ -1,9 +1,9 @@
-// The owner of an on-change declaration (feeds/on_change). It reads the change feed and tells each change that matches:
-// in order within a partition, side by side for several. The place up to which all changes were told is written under
-// the owner's fence, so an owner that was replaced moves nothing. A change that was told before its place was written
-// is told again, with the same id. A change that cannot be told in as many attempts as the declaration allows, or that
-// was kept without the values that the declaration needs, stops the owner until a person decides how to go on.
-// Runs on one strand.
+// The owner of an on-change declaration (feeds/on_change). It reads the change feed and tells each change that matches,
+// or makes its job: in order within a partition or a lane of jobs, side by side for several. The place up to which all
+// changes were told is written under the owner's fence, so an owner that was replaced moves nothing. A change that was
+// told before its place was written is told again, with the same id. A change that cannot be told in as many attempts
+// as the declaration allows, or that was kept without the values that the declaration needs, stops the owner until a
+// person decides how to go on. Runs on one strand.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,6 +14,7 @@
 #include "table_store/model/filter.h"
 #include "workers/indexes/index_rows.h"
 #include "workers/kinds/callback.h"
+#include "workers/on_change/rule_jobs.h"
 #include "workers/runtime/keeper.h"
 #include "workers/runtime/retry_policy.h"
 
@@ -22,6 +23,7 @@ namespace tidemark::workers {
 struct OnChangeServices {
   table_store::TableClient& tables;
   queue_service::QueueClient& queues;
+  jobs::JobStore& jobs;
   feeds::OnChangeStore& store;
   Clock& clock;
   Random& random;
@@ -50,6 +52,13 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   Task<Result<void>> step();
   Task<Result<void>> read_page();
   Task<Result<void>> tell_page();
+  /// Returns the changes of the page that are to be dealt with now, in lanes that keep their order.
+  Task<Result<std::vector<std::vector<std::size_t>>>> lanes();
+  [[nodiscard]] std::string lane_of(const table_store::Change& change, bool in_one) const;
+  /// Passes by all changes of an entity but the last one that makes a job.
+  void collapse(const std::vector<std::vector<std::size_t>>& lanes);
+  [[nodiscard]] Result<bool> wants(const table_store::Change& change) const;
+  Task<Result<void>> make_job(std::size_t number);
   Task<Result<void>> tell_in_order(std::vector<std::size_t> numbers);
   Task<Result<void>> tell(std::size_t number);
   Task<Result<void>> post(const table_store::Change& change, const std::string& token);
@@ -60,7 +69,6 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   Task<Result<void>> flush();
   /// Checks the values of a change: a feed that was declared again may have kept less than the declaration needs.
   [[nodiscard]] Result<void> check_values(const table_store::Change& change) const;
-  [[nodiscard]] bool matches(const table_store::Change& change) const;
   /// Returns the token of the place behind the first `count` changes of the page.
   [[nodiscard]] std::string token_behind(std::size_t count) const;
   [[nodiscard]] std::string text_of(const table_store::Change& change, const std::string& token, bool values) const;
@@ -70,6 +78,7 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   std::uint64_t epoch_;
   Fences fences_;
   table_store::Filter filter_;
+  std::optional<RuleJobs> rule_;  // of a declaration whose target is a job
   feeds::OnChangeProgress progress_;
   table_store::FeedPage page_;
   std::vector<bool> done_;    // which of the page's changes are finished

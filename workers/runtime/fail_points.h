@@ -42,6 +42,8 @@ inline const FailStep kTransactionMessage("transaction.message");
 inline const FailStep kTransactionUndo("transaction.undo");
 inline const FailStep kTransactionBlob("transaction.blob");
 inline const FailStep kCallbackSend("callback.send");
+inline const FailStep kRuleSubmit("rule.submit");
+inline const FailStep kRulePlace("rule.place");
 inline const FailStep kIndexClaim("index.claim");
 inline const FailStep kIndexFollow("index.follow");
 inline const FailStep kIndexRows("index.rows");

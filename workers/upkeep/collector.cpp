@@ -74,16 +74,17 @@ Task<Result<bool>> Collector::removable(Rows rows, Time now, Entity entity) {
   auto record = record_from_entity(entity);
   // An entity that somebody else put there must not be removed.
   if (!record || !is_terminal(record->state)) co_return false;
-  if (CO_TRY(co_await has_group(*record))) co_return false;
+  if (CO_TRY(co_await is_asked_for(*record))) co_return false;
   // Without its record, a message would be taken for a job that was never done or cancelled.
   queue_service::MessageName message{record->message_id, record->receipt};
   const auto waits = CO_TRY(co_await queues_.holds(possible_queues(*record), std::move(message)));
   co_return !waits;
 }
 
-/// A client that submits the group again gets the jobs that the group had.
-Task<Result<bool>> Collector::has_group(JobRecord record) {
+/// A client that submits the group again gets the jobs that the group had; so does a rule that reads a change again.
+Task<Result<bool>> Collector::is_asked_for(JobRecord record) {
   const auto spec = parse_stored_spec(record.spec);
+  if (spec && spec->cause && may_come_again_) co_return co_await may_come_again_(*spec->cause);
   if (!spec || !spec->group) co_return false;
   Groups groups(tables_, clock_);
   auto group = co_await groups.find(spec->group->id);

@@ -6,6 +6,8 @@
 // of data that may change names the version that it saw. The retention must be longer than any lease, since a worker
 // that slept through it would find no ledger to refuse it.
 #pragma once
+#include <functional>
+
 #include "jobs/store/job_store.h"
 
 namespace tidemark::jobs {
@@ -20,11 +22,19 @@ struct Collected {
   std::uint64_t audit_entries = 0;
 };
 
+/// Tells whether the rule that has made a job may ask for it again.
+using MayComeAgain = std::function<Task<Result<bool>>(Cause cause)>;
+
 class Collector {
  public:
   Collector(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Duration retention,
-            Duration audit_retention = kAuditRetention)
-      : tables_(tables), queues_(queues), clock_(clock), retention_(retention), audit_retention_(audit_retention) {}
+            Duration audit_retention = kAuditRetention, MayComeAgain may_come_again = {})
+      : tables_(tables),
+        queues_(queues),
+        clock_(clock),
+        retention_(retention),
+        audit_retention_(audit_retention),
+        may_come_again_(std::move(may_come_again)) {}
   /// Makes one pass over everything that is old by `now`, which is the table store's age_now(): a clock that somebody
   /// sets does not mislead it.
   Task<Result<Collected>> collect(Time now);
@@ -33,7 +43,7 @@ class Collector {
   enum class Rows : std::uint8_t { kJobs, kKeys, kWorkers, kNotes };
   Task<Result<std::uint64_t>> sweep(Rows rows, Time now, table_store::QueryRequest request);
   Task<Result<bool>> removable(Rows rows, Time now, table_store::Entity entity);
-  Task<Result<bool>> has_group(JobRecord record);
+  Task<Result<bool>> is_asked_for(JobRecord record);
   Task<Result<bool>> remove(Rows rows, table_store::Entity entity);
   Task<Result<void>> close_messages(JobRecord record);
   Task<Result<void>> forget_operation(std::string id, std::string account);
@@ -42,6 +52,7 @@ class Collector {
   queue_service::QueueClient& queues_;
   Clock& clock_;
   Duration retention_, audit_retention_;
+  MayComeAgain may_come_again_;
 };
 
 }  // namespace tidemark::jobs

@@ -1,10 +1,10 @@
 #include "workers/upkeep/housekeeping.h"
 
 #include "common/process/failures.h"
-#include "feeds/on_change/on_change_store.h"
 #include "jobs/objects/file_collector.h"
 #include "workers/indexes/build_claims.h"
 #include "workers/indexes/stray_followers.h"
+#include "workers/on_change/rule_jobs.h"
 
 namespace tidemark::workers {
 namespace {
@@ -26,7 +26,9 @@ Housekeeping::Housekeeping(HousekeepingOptions options, JobServices services, st
     : options_(std::move(options)),
       services_(std::move(services)),
       list_(services_.tables),
-      collector_(services_.tables, services_.queues, services_.clock, options_.retention, options_.audit_retention),
+      on_changes_(services_.tables, services_.clock, services_.random),
+      collector_(services_.tables, services_.queues, services_.clock, options_.retention, options_.audit_retention,
+                 [this](jobs::Cause cause) { return may_come_again(on_changes_, std::move(cause)); }),
       scheduler_({options_.self.name, options_.schedule_hold}, services_.jobs, services_.tables, services_.clock),
       loop_(std::move(loop)) {}
 

@@ -5,6 +5,7 @@
 #pragma once
 #include <memory>
 
+#include "feeds/on_change/on_change_store.h"
 #include "jobs/store/worker_list.h"
 #include "workers/runtime/worker_loop.h"
 #include "workers/upkeep/collector.h"
@@ -43,6 +44,7 @@ class Housekeeping : public std::enable_shared_from_this<Housekeeping> {
   HousekeepingOptions options_;
   JobServices services_;
   jobs::WorkerList list_;
+  feeds::OnChangeStore on_changes_;
   jobs::Collector collector_;
   Scheduler scheduler_;
   std::shared_ptr<WorkerLoop> loop_;

@@ -168,7 +168,7 @@ Result<std::vector<FilledStep>> fill_in(const TransactionSpec& spec, const ReadV
 
 Task<Result<GuardsRead>> read_guards(const JobStore& store, const TransactionSpec& spec, std::string job_id) {
   GuardsRead out;
-  out.values.emplace(Reference{std::string(kJobAlias), "id"}, std::move(job_id));
+  out.values = spec.values_before_guards(std::move(job_id));
   const auto references = spec.references();
   for (std::uint32_t i = 0; i < spec.guards.size(); ++i) {
     const auto& guard = spec.guards[i];
@@ -233,7 +233,7 @@ Result<std::optional<table_store::PartitionName>> deciding_place(const Transacti
                                             : &spec.target_of(*first);
   if (target == nullptr) return std::nullopt;
   // Without guards, a template can name nothing but the job.
-  const ReadValues values{{Reference{std::string(kJobAlias), "id"}, job_id}};
+  const auto values = spec.values_before_guards(job_id);
   return std::optional(table_store::PartitionName{target->table, TRY(fill_in_text(target->partition_key, values))});
 }
 

@@ -44,7 +44,7 @@ struct BrokenGuard {
   nlohmann::json found;      // the properties that the entity has, or null if there is none
 };
 
-/// What the guards have read.
+/// The entities that the guards have read.
 struct GuardsRead {
   std::vector<table_store::Guard> guards;  // with the versions that were read
   ReadValues values;                       // what the templates refer to

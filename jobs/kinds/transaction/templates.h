@@ -26,7 +26,7 @@ struct Reference {
 };
 using References = std::set<Reference>;
 
-/// What the templates are filled in with.
+/// The values for the templates.
 using ReadValues = std::map<Reference, table_store::Value>;
 
 /// Returns what a template refers to. kJobInvalid, with a message that goes on after the name of a member.

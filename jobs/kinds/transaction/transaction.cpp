@@ -182,6 +182,8 @@ const std::string& account_of(const StepSpec& step) {
       step);
 }
 
+ordered_json values_by_name_schema() { return {{"type", "object"}, {"additionalProperties", values_schema()}}; }
+
 ordered_json list_schema(ordered_json item, std::size_t least, std::size_t most) {
   return {{"type", "array"}, {"minItems", least}, {"maxItems", most}, {"items", std::move(item)}};
 }
@@ -195,12 +197,6 @@ void GuardSpec::members(SpecMembers& in) {
   key_members(in, *this, true);
   if (in.text("where", where, kAboutWhere) && where != kAbsent) {
     if (const auto parsed = table_store::Filter::parse(where); !parsed) in.problem("where: " + parsed.error().message);
-  }
-  // What guards read is known only once all of them are.
-  for (const auto* key : {&partition_key, &row_key}) {
-    const auto inside = references_in(std::string_view(*key)).value_or(References{});
-    const bool strange = std::ranges::any_of(inside, [](const auto& each) { return each.guard != kJobAlias; });
-    if (strange) in.problem("the keys of a guard cannot be made from what guards read");
   }
 }
 
@@ -273,6 +269,8 @@ const EntityStep* entity_of(const StepSpec& step) {
 
 void TransactionSpec::members(SpecMembers& in) {
   if (in.describes()) {
+    in.describe("values", values_by_name_schema(),
+                {.meaning = "named values for templates: {\"order\":{\"Cents\":5}} for {order.Cents}", .flag = ""});
     in.describe("guards", list_schema(reference("TransactionGuard"), 0, kMaxGuards),
                 {.meaning = "what must be true when the transaction is decided", .flag = ""});
     in.describe("steps", list_schema(reference("TransactionStep"), 1, kMaxTransactionSteps),
@@ -280,6 +278,7 @@ void TransactionSpec::members(SpecMembers& in) {
     return;
   }
   if (in.writes()) {
+    if (!values.is_null()) in.put("values", ordered_json(values));
     auto out = ordered_json::array();
     for (const auto& guard : guards) out.push_back(members_json(guard));
     if (!guards.empty()) in.put("guards", std::move(out));
@@ -289,6 +288,12 @@ void TransactionSpec::members(SpecMembers& in) {
     }
     return in.put("steps", std::move(out));
   }
+  if (const auto* named_values = in.any("values")) values = *named_values;
+  const auto named = values.is_null() ? std::optional(ReadValues{}) : read_values_from(values);
+  if (!named || named->size() > kMaxNamedValues) {
+    return in.problem("values must be an object of names, each with an object of properties and their values");
+  }
+  const auto is_named = [&](const Reference& each) { return each.guard == kJobAlias || named->contains(each); };
   const auto* given = in.any("guards");
   if (given != nullptr && (!given->is_array() || given->size() > kMaxGuards)) {
     in.problem("guards must be a list of at most 20 objects");
@@ -303,6 +308,14 @@ void TransactionSpec::members(SpecMembers& in) {
       in.nested(place.c_str(), (*given)[i], guard);
       if (!guard.as.empty() && find_guard(guard.as) != &guards.back())
         in.problem(place + ": another guard has this name");
+      if (values.contains(guard.as)) in.problem(place + ": values have this name, too");
+      // Only the values that are given are known before any guard has been read.
+      for (const auto* key : {&guard.partition_key, &guard.row_key}) {
+        const auto inside = references_in(std::string_view(*key)).value_or(References{});
+        if (!std::ranges::all_of(inside, is_named)) {
+          in.problem(place + ": the keys of a guard cannot be made from what guards read");
+        }
+      }
     }
   }
   given = in.any("steps");
@@ -320,15 +333,24 @@ void TransactionSpec::members(SpecMembers& in) {
       in.problem(place + "of: no guard is named '" + std::string(beginning_of(entity->of, 64)) + "'");
     }
     for (const auto& each : references_of(*step)) {
-      if (each.guard == kJobAlias) continue;
+      if (is_named(each)) continue;
       const auto* guard = find_guard(each.guard);
-      if (guard == nullptr) in.problem(place + "{" + each.guard + "." + each.property + "}: no guard has this name");
+      if (guard == nullptr) {
+        in.problem(place + "{" + each.guard + "." + each.property +
+                   "}: " + (values.contains(each.guard) ? "values have no such property" : "no guard has this name"));
+      }
       if (guard != nullptr && guard->where == kAbsent && each.property != "PartitionKey" && each.property != "RowKey") {
         in.problem(place + "{" + each.guard + "." + each.property + "}: the guard asks that there be no such entity");
       }
     }
     steps.push_back(std::move(*step));
   }
+}
+
+ReadValues TransactionSpec::values_before_guards(std::string job_id) const {
+  auto out = read_values_from(values).value_or(ReadValues{});
+  out.insert_or_assign(Reference{std::string(kJobAlias), "id"}, std::move(job_id));
+  return out;
 }
 
 const GuardSpec* TransactionSpec::find_guard(std::string_view as) const {

@@ -1,5 +1,6 @@
 // Transaction: steps over any partitions, tables, accounts, queues, blobs and endpoints, which are taken once, all or
 // none, in their order (docs/transactions.md).
+//   values   {NAME:{PROPERTY:VALUE}}, for templates
 //   guards   [{"as"?,"account"?,"table","partitionKey","rowKey","where"?}]   where: a filter, or "absent"
 //   steps    [{"put":{TARGET,"entity"}} | {"insert":{TARGET,"entity"}} | {"merge":{TARGET,"set"?,"add"?,"orInsert"?}} |
 //             {"delete":{TARGET}} | {"message":{"account"?,"queue","text"|"json","group"?,"delaySeconds"?}} |
@@ -26,6 +27,7 @@ namespace tidemark::jobs {
 
 inline constexpr std::size_t kMaxTransactionSteps = 100;
 inline constexpr std::size_t kMaxGuards = 20;
+inline constexpr std::size_t kMaxNamedValues = 500;
 inline constexpr std::string_view kAbsent = "absent";
 
 /// The entity that a guard reads or a step changes. The keys are templates.
@@ -42,7 +44,7 @@ struct GuardSpec : EntityTarget {
   void members(SpecMembers& in);
 };
 
-/// What is common to the steps that change an entity.
+/// The common part of the steps that change an entity.
 struct EntityStep : EntityTarget {
   std::string of;  // the guard whose entity it changes, instead of a table and keys
   bool operator==(const EntityStep&) const = default;
@@ -102,6 +104,7 @@ std::string_view name_of(const StepSpec& step);  // "put"
 const EntityStep* entity_of(const StepSpec& step);
 
 struct TransactionSpec {
+  nlohmann::json values;  // {NAME:{PROPERTY:VALUE}}; null: none
   std::vector<GuardSpec> guards;
   std::vector<StepSpec> steps;
   bool operator==(const TransactionSpec&) const = default;
@@ -116,6 +119,8 @@ struct TransactionSpec {
   [[nodiscard]] const GuardSpec* find_guard(std::string_view as) const;
   /// Returns the entity that a step changes: its own, or that of its guard.
   [[nodiscard]] const EntityTarget& target_of(const EntityStep& step) const;
+  /// Returns the values that templates have before any guard is read.
+  [[nodiscard]] ReadValues values_before_guards(std::string job_id) const;
   /// Returns everything that the templates refer to.
   [[nodiscard]] References references() const;
   [[nodiscard]] bool has_messages() const;
