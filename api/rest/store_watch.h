@@ -1,5 +1,5 @@
-// Whether each store answers, and since when. A small call to each store, three times a second, keeps this known, so that a
-// page can be told at once which process is down, without a request that waits for it. Thread safe.
+// Whether each store answers, and since when. A small call to each store, three times a second, keeps this known, so
+// that a page can be told at once which process is down, without a request that waits for it. Thread safe.
 #pragma once
 #include <memory>
 #include <optional>
