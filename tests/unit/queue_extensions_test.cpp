@@ -272,8 +272,8 @@ TEST_F(QueueExtensions, AnOfferThatNobodyConfirmedIsNoAttempt) {
 TEST_F(QueueExtensions, AReplyThatCouldNotBeDeliveredGivesItsMessagesBack) {
   ASSERT_TRUE(run(client_.ensure_queue("work")));
   for (const char* text : {"x", "y", "z"}) ASSERT_TRUE(run(client_.put("work", text, Duration{})));
-  calls::Receive receive{"acc", "work", seconds(30)};
-  receive.count = 2;
+  const calls::Receive receive{
+      .account = "acc", .queue = "work", .visibility = seconds(30), .wait = {}, .token = "", .count = 2};
   const auto request = wire::encode(receive);
   const auto dispatch = make_queue_dispatch(service_);
   auto reply = run(dispatch("queue.receive", request));
