@@ -138,10 +138,23 @@ Task<std::shared_ptr<const Obstacles>> Waits::obstacles(Api& api) {
   co_return fresh;
 }
 
-Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job) {
-  if (job.state != jobs::JobState::kQueued) co_return job_json(job);
+namespace {
+
+Task<std::optional<Wait>> wait_now(Api& api, const jobs::JobRecord& job) {
+  if (job.state != jobs::JobState::kQueued) co_return std::nullopt;
   const auto obstacles = co_await api.waits->obstacles(api);
-  co_return job_json(job, obstacles ? wait_of(job, *obstacles, api.clock.now()) : std::nullopt);
+  co_return obstacles ? wait_of(job, *obstacles, api.clock.now()) : std::nullopt;
+}
+
+}  // namespace
+
+Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job) {
+  co_return job_json(job, co_await wait_now(api, job));
+}
+
+Task<nlohmann::json> job_in_full(Api& api, const jobs::JobRecord& job) {
+  auto waiting = co_await wait_now(api, job);
+  co_return job_json(job, std::move(waiting), co_await transaction_facts(api, job));
 }
 
 }  // namespace tidemark::api

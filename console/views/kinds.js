@@ -1,2 +1,12 @@
-export const kinds = ["archive", "unarchive", "copy", "delete", "index", "undo", "redrive", "callback", "offload", "inline", "adopt", "rekey", "merge", "discard", "orphans", "purge"];
+import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { ownKinds } from "../net/description.js";
+
+const builtIn = ["archive", "unarchive", "copy", "delete", "index", "undo", "redrive", "callback", "offload", "inline", "adopt", "rekey", "merge", "discard", "orphans", "purge", "transaction"];
 export const states = ["queued", "running", "succeeded", "poisoned", "cancelled"];
+
+/// Returns the names of all kinds of job, those that users have declared last.
+export function useKinds() {
+  const [own, set] = useState([]);
+  useEffect(() => { let over = false; ownKinds().then((names) => { if (!over) set(names); }); return () => { over = true; }; }, []);
+  return [...builtIn, ...own];
+}
