@@ -131,7 +131,7 @@ describe("transactions", () => {
     await page.getByText("it goes on at step 3").waitFor();
     assert.deepEqual(await steps().locator(".badge").allTextContents(), ["taken", "taken", "failed here"]);
     await page.getByText("read", { exact: true }).waitFor();
-    await page.getByRole("link", { name: "its poison message" }).click();
+    await page.getByRole("link", { name: "its poison message", exact: true }).click();
     await heading("transaction given up");
     await button("Edit…").click();
     await step(1).getByText("taken", { exact: true }).waitFor();
