@@ -45,8 +45,8 @@ function innerOf(texts) {
 
 /// `texts`: the texts in the fields, by member. `members`: the members that have a field; all if absent. `suggest`: by
 /// member, the names to offer while the user types ({of: "tables"}). `fixed`: members that cannot be changed. `loose`:
-/// the form of names is left to the api. `within`: the name of the object whose members these are. `terse`: short hints are
-/// left out. `problems`: what the api has said, shown at the rows that it names. `locked`: by member, how many of the
+/// the form of names is left to the api. `within`: the name of the object whose members these are. `terse`: "short" hints
+/// or "all" are left out. `problems`: what the api has said, shown at the rows that it names. `locked`: by member, how many of the
 /// first rows cannot be changed.
 export function Fields({ document, schema, texts, onChange, members = Object.keys(schema.properties), suggest = {}, fixed = [], loose, within = "field", terse, problems = [], locked = {} }) {
   return html`<div class="fields">${members.filter((name) => schema.properties[name]).map((name) => {
@@ -55,7 +55,7 @@ export function Fields({ document, schema, texts, onChange, members = Object.key
     const required = schema.required?.includes(name);
     const put = (value) => onChange({ ...texts, [name]: value });
     const whole = hintOf(member, type);
-    const hint = terse && whole.length < longHint ? "" : whole;
+    const hint = terse === "all" || (terse === "short" && whole.length < longHint) ? "" : whole;
     const id = `${within}-${name}`;
     if (type === "rows") return html`<${Rows} key=${name} name=${name} id=${id} document=${document} member=${member} hint=${hint} rows=${rowsIn(texts[name], member, document)} onChange=${put} suggest=${suggest[name]} problems=${problems} locked=${locked[name] || 0} />`;
     if (type === "properties") return html`<fieldset class="field" key=${name} name=${name}><legend>${spaced(name)}${required ? html` <span class="dim">needed</span>` : ""}</legend>${hint && html`<small>${hint}</small>`}<${Properties} id=${id} rows=${propertiesIn(texts[name])} onChange=${put} suggest=${suggest[name]} value=${suggest.value} /></fieldset>`;

@@ -9,7 +9,7 @@ const rowsOf = (texts) => (Array.isArray(texts) ? texts.map((row) => row.texts) 
 /// The tables of the guards that have a name, by their names.
 const guardsOf = (texts) => Object.fromEntries(rowsOf(texts.guards).filter((guard) => guard.as).map((guard) => [guard.as, guard.table]));
 
-/// What is offered in a step: what the guards have read, and the properties of the entity that it changes.
+/// Returns the names that are offered in a step: the values that the guards read, and the properties of its entity.
 function suggestForStep(guards, step) {
   const value = { guards, template: true };
   const properties = { of: "properties", table: step.of ? guards[step.of] : step.table };

@@ -69,10 +69,10 @@ export function Rows({ name, id, document, member, hint, rows, onChange, suggest
       const label = `${one} ${i + 1}`;
       return html`<section class="row" key=${row.key} aria-label=${label}><header><strong>${i + 1}.</strong>
         ${kind && html`<select aria-label=${`What ${label} does`} value=${kind} disabled=${fixed} onChange=${(e) => put(i, turned(document, item, row.texts, e.target.value))}>${Object.keys(item.properties).map((each) => html`<option value=${each} selected=${each === kind}>${each}</option>`)}</select>`}
-        <code class="dim small">${name}[${i}]</code>${fixed && html`<span class="badge good">taken</span>`}
+        <code class="dim small">${name}[${i}]</code>${fixed && html`<span class="badge good">${name === "guards" ? "held" : "taken"}</span>`}
         ${!fixed && html`<span class="actions"><button type="button" class="quiet" aria-label=${`Move ${label} up`} disabled=${i <= locked} onClick=${() => move(i, -1)}>↑</button><button type="button" class="quiet" aria-label=${`Move ${label} down`} disabled=${i === rows.length - 1} onClick=${() => move(i, 1)}>↓</button><button type="button" class="quiet" aria-label=${`Remove ${label}`} onClick=${() => onChange(rows.filter((each) => each !== row))}>✕</button></span>`}</header>
-        <fieldset class="bare" disabled=${fixed}><${Fields} document=${document} schema=${lessRequired(schema)} members=${membersOf(schema, inner)} texts=${inner} terse within=${`${id}-${row.key.replace(" ", "")}`} suggest=${suggest?.(inner) || {}} onChange=${(texts) => put(i, kind ? { [kind]: texts } : texts)} /></fieldset>
+        <fieldset class="bare" disabled=${fixed}><${Fields} document=${document} schema=${lessRequired(schema)} members=${membersOf(schema, inner)} texts=${inner} terse=${i ? "all" : "short"} within=${`${id}-${row.key.replace(" ", "")}`} suggest=${suggest?.(inner) || {}} onChange=${(texts) => put(i, kind ? { [kind]: texts } : texts)} /></fieldset>
         ${said.map((each) => html`<p class="inline-error" role="status"><bdi>${visible(each)}</bdi></p>`)}</section>`;
     })}
-    <button type="button" disabled=${rows.length >= (member.maxItems ?? Infinity)} onClick=${add}>Add ${article} ${one}</button></fieldset>`;
+    ${locked !== Infinity && html`<button type="button" disabled=${rows.length >= (member.maxItems ?? Infinity)} onClick=${add}>Add ${article} ${one}</button>`}</fieldset>`;
 }

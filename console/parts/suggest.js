@@ -22,7 +22,7 @@ const loads = {
   kinds: async () => (await api.get("/v1/kinds")).kinds.map((each) => each.kind),
 };
 
-/// What the guards of a transaction read, as its templates name it. `guards`: {name: table}.
+/// Returns the values that the guards of a transaction read, as templates name them. `guards`: {name: table}.
 async function placeholdersOf(guards) {
   const all = await Promise.all(Object.entries(guards).map(async ([name, table]) => ["RowKey", ...await namesOf("properties", table)].map((each) => `${name}.${each}`)));
   return [...new Set(["job.id", ...all.flat()])];
@@ -39,8 +39,8 @@ function namesOf(of, table) {
   return names;
 }
 
-/// `of`: tables, queues, containers, zones, kinds or properties, the latter of `table`; or the `fixed` names; or what
-/// `guards` read. `several`: the field holds names with commas between them. `template`: the names stand in braces, and
+/// `of`: tables, queues, containers, zones, kinds or properties, the latter of `table`; or the `fixed` names; or the
+/// values that `guards` read. `several`: the field holds names with commas between them. `template`: the names stand in braces, and
 /// text may be around them.
 export function Suggestions({ id, of, table, fixed, guards, value = "", several, template }) {
   const [names, set] = useState([]);

@@ -43,7 +43,7 @@ function EditRule({ table, like, onClose }) {
   const [by, setBy] = useState(like ? targetOf(like) : "queue");
   const document = useLive(() => description(), [], 0).value;
   const known = document ? document.components.schemas.OnChangeSpec.properties : {};
-  // What is sent with each change is nothing that a job would get.
+  // A job gets the values that its own texts name.
   const members = (schema) => Object.keys(schema.properties).filter((each) => fits(each, by) && !(each === "values" && by === "job"));
   const kept = Object.fromEntries(Object.entries(like || (by === "job" ? {} : { values: "new" })).filter(([each]) => fits(each, by)));
   const value = { ...kept, [by]: like?.[by] || begun[by] };

@@ -8,14 +8,14 @@ import { search, textSearch, useLive, usePages } from "../net/live.js";
 import { Badge, Bar, Card, Command, Confirm, Empty, Facts, Failure, Figure, Head } from "../parts/basic.js";
 import { Choice, List, More, Search } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
-import { Copyable, count, Id, Json, rate, Text, visible } from "../parts/text.js";
+import { Copyable, count, Id, Json, many, rate, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
 import { useSettings } from "../shell/settings.js";
 import { states, useKinds } from "./kinds.js";
 import { Story } from "./story.js";
 import { Submit, submitLike } from "./submit.js";
-import { isTransaction, isUndoable, isUndoOfSteps, Transaction, Undone } from "./transaction.js";
+import { isTransaction, isUndoable, isUndoOfSteps, tellsResult, Transaction, Undone } from "./transaction.js";
 
 const ended = (job) => ["succeeded", "poisoned", "cancelled"].includes(job.state);
 
@@ -129,8 +129,8 @@ function Job({ id }) {
     <${Failure} error=${error} retry=${refresh} />
     ${job.waiting && html`<div class="notice info" role="status"><div>It waits: <${Text} value=${job.waiting.text} most=${2000} /></div></div>`}
     ${job.error && html`<${Card} tone="bad"><${Text} value=${job.error} most=${2000} /></${Card}>`}
-    <div class="figures"><${Figure} name=${job.progress.total !== undefined ? `done of ${count(job.progress.total)}` : "done"} value=${count(job.progress.done)} note=${job.progress.phase} />
-      <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} /><${Figure} name=${triesOf(job) === 1 ? "attempt" : "attempts"} value=${count(triesOf(job))} note=${roundsOf(job) > 1 && `in ${roundsOf(job)} rounds`} />
+    <div class="figures">${transaction && job.transaction ? html`<${Figure} name=${`of ${many(spec.steps.length, "step")} taken`} value=${count(job.transaction.taken)} />` : html`<${Figure} name=${job.progress.total !== undefined ? `done of ${count(job.progress.total)}` : "done"} value=${count(job.progress.done)} note=${job.progress.phase} />
+      <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} />`}<${Figure} name=${triesOf(job) === 1 ? "attempt" : "attempts"} value=${count(triesOf(job))} note=${roundsOf(job) > 1 && `in ${roundsOf(job)} rounds`} />
       ${job.progress.perSecond !== undefined && html`<${Figure} name="a second" value=${rate(job.progress.perSecond)} note=${job.progress.secondsLeft !== undefined ? `${duration(job.progress.secondsLeft)} left` : ""} />`}</div>
     ${job.progress.total !== undefined && !ended(job) && html`<p><${Bar} done=${Number(job.progress.done) + Number(job.progress.skipped)} total=${job.progress.total} /></p>`}
     <${Card}><${Facts} items=${[["Job", html`<${Copyable} value=${job.id} />`], ["Submitted", html`<${When} at=${job.submittedAt} both />`], job.notBefore && ["Not before", html`<${When} at=${job.notBefore} both />`],
@@ -140,7 +140,7 @@ function Job({ id }) {
     ${transaction && html`<${Transaction} job=${job} />`}${isUndoOfSteps(job) && html`<${Undone} job=${job} />`}
     <div class="columns"><${Card} title="History"><${Story} attempts=${job.history} before=${html`<li><strong>submitted</strong> <span class="dim"><${When} at=${job.submittedAt} both /></span></li>`}
         after=${ended(job) && job.finishedAt ? html`<li class=${job.state === "succeeded" ? "good" : job.state === "poisoned" ? "bad" : ""}><strong>${job.state}</strong> <span class="dim"><${When} at=${job.finishedAt} both /></span></li>` : ""} /></${Card}>
-      <div>${job.result !== undefined && html`<${Card} title="Result"><${Json} value=${job.result} /></${Card}>`}
+      <div>${job.result !== undefined && !tellsResult(job) && !isUndoOfSteps(job) && html`<${Card} title="Result"><${Json} value=${job.result} /></${Card}>`}
         ${job.checkpoint !== undefined && html`<${Card} title="Checkpoint"><p class="dim small">What a worker saved last; the next attempt gets it.</p><${Json} value=${job.checkpoint} /></${Card}>`}
         ${spec?.input !== undefined && html`<${Card} title="Input"><${Json} value=${spec.input} /></${Card}>`}
         ${job.skips && html`<${Card} title="Skipped"><ul>${job.skips.map((skip) => html`<li><strong>${count(skip.count)}</strong> <${Text} value=${skip.reason} /><ul class="small">${skip.samples.slice(0, 5).map(([p, r]) => html`<li><${Text} value=${p} most=${80} /> / <${Text} value=${r} most=${80} /></li>`)}</ul></li>`)}</ul></${Card}>`}

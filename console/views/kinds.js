@@ -10,3 +10,9 @@ export function useKinds() {
   useEffect(() => { let over = false; ownKinds().then((names) => { if (!over) set(names); }); return () => { over = true; }; }, []);
   return [...builtIn, ...own];
 }
+
+/// Returns {kind, version} for each version that a worker of the user's own claims, which its queues tell.
+export function claimsOf(worker) {
+  const found = (worker.queues || []).map((queue) => /^tidemark-work-(.+)-v(\d+)(?:-high|-low)?$/.exec(queue)).filter(Boolean);
+  return [...new Map(found.map(([, kind, version]) => [`${kind}@${version}`, { kind, version: Number(version) }])).values()];
+}

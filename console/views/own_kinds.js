@@ -1,4 +1,4 @@
-// Kinds of work of users' own: what was declared, which versions wait and run, and which workers claim them.
+// Kinds of work of users' own: their declarations, the versions that wait and run, and the workers that claim them.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
@@ -12,6 +12,7 @@ import { duration, When } from "../parts/time.js";
 import { count, Id, many, Text } from "../parts/text.js";
 import { go } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
+import { claimsOf } from "./kinds.js";
 import { submitLike } from "./submit.js";
 
 const kindName = "[a-z][a-z0-9]*(-[a-z0-9]+)*";
@@ -42,12 +43,9 @@ function Kinds() {
     ${making && html`<${EditKind} onClose=${() => setMaking(false)} />`}`;
 }
 
-/// Workers claim versions by their queues.
-const claims = (worker, name) => (worker.queues || []).map((queue) => new RegExp(`^(?:tidemark-work-)?${name}-v(\\d+)$`).exec(queue)?.[1]).filter(Boolean).map(Number);
-
 async function look(name, signal) {
   const [kind, workers, jobs] = await Promise.all([api.get(`/v1/kinds/${part(name)}`, { signal }), api.get("/v1/workers?limit=1000", { signal }), api.get(at("/v1/jobs", { kind: name, limit: 10 }), { signal })]);
-  return { kind, jobs: jobs.jobs, workers: workers.workers.filter((each) => each.own && each.alive).map((each) => ({ ...each, versions: claims(each, name) })).filter((each) => each.versions.length) };
+  return { kind, jobs: jobs.jobs, workers: workers.workers.filter((each) => each.own && each.alive).map((each) => ({ ...each, versions: claimsOf(each).filter((claim) => claim.kind === name).map((claim) => claim.version) })).filter((each) => each.versions.length) };
 }
 
 function Kind({ name }) {

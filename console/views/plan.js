@@ -15,7 +15,7 @@ function stepsOf(plan) {
   return Array.from({ length: plan.samples.length + missing.size }, (_, i) => (missing.has(i) ? { steps: ["fail: there is no such table"] } : left.shift()));
 }
 
-/// What each step of a transaction would change.
+/// Shows for each step of a transaction the change that it would make.
 function PlanOfSteps({ plan }) {
   const broken = plan.problems.some((each) => each.startsWith("guards["));
   if (!plan.samples.length) return html`<p>${broken ? "A guard does not hold, so no step would be taken." : "No step would be taken."}</p>`;

@@ -1,13 +1,13 @@
-// How far a transaction has come: its guards and what they found, the decision, and each step.
+// How far a transaction has come: its guards and the entities that they found, the decision, and each step.
 import { html } from "../parts/html.js";
 import { part } from "../net/api.js";
 import { hasMembers, textOf } from "../net/exact.js";
-import { Badge, Card, Facts } from "../parts/basic.js";
+import { Badge, Card } from "../parts/basic.js";
 import { count, Json, Text } from "../parts/text.js";
 
 const decisions = {
   open: ["plain", "not decided yet", "Until it is decided, nothing has happened, and the job can be cancelled."],
-  goesAhead: ["info", "goes ahead", "Nothing stops it any more: the steps are taken in order, whatever dies."],
+  goesAhead: ["info", "goes ahead", "It was decided, and cannot be cancelled any more: the steps are taken in order."],
   withdrawn: ["dim", "withdrawn", "No step was taken, and none ever will be."],
 };
 
@@ -48,7 +48,7 @@ function Guard({ guard, i, job, facts }) {
     <div><${Entity} of=${guard} guards=${[]} /></div>
     <div class="small">${!guard.where ? "must exist" : guard.where === "absent" ? "must not exist" : html`must match <code><${Text} value=${guard.where} most=${300} /></code>`}</div>
     ${read && html`<${Values} title="read" values=${read} />`}
-    ${broken && html`<p><${Text} value=${job.result.reason} most=${600} />.</p>${hasMembers(job.result.found) ? html`<details><summary>What was found</summary><${Json} value=${job.result.found} /></details>` : html`<p class="dim small">There was no such entity.</p>`}`}</li>`;
+    ${broken && html`<p><${Text} value=${job.result.reason} most=${600} />.</p>${hasMembers(job.result.found) ? html`<div class="small dim">Found:</div><${Json} value=${job.result.found} />` : html`<p class="dim small">There was no such entity.</p>`}`}</li>`;
 }
 
 function stateOfStep(job, facts, i) {
@@ -60,6 +60,9 @@ function stateOfStep(job, facts, i) {
 
 export const isTransaction = (job) => job.kind === "transaction" && Array.isArray(job.spec?.steps);
 
+/// Whether the page of a transaction shows the result of the job.
+export const tellsResult = (job) => isTransaction(job) && job.result?.guard !== undefined;
+
 /// Whether there is anything that an undo could take back.
 export const isUndoable = (job) => job.transaction?.decision === "goesAhead" && job.transaction.taken > 0;
 
@@ -69,7 +72,6 @@ export function Transaction({ job }) {
   const [tone, name, meaning] = decisions[facts?.decision] || ["plain", "not known", "The stores cannot tell now."];
   const at_ = poisonAt(job);
   return html`<${Card} title="Decision" tone=${job.state === "poisoned" ? "bad" : ""}><p><${Badge} tone=${tone} state=${name} /> ${meaning}</p>
-      ${facts && html`<${Facts} items=${[["Steps taken", `${count(facts.taken)} of ${count(steps.length)}`]]} />`}
       ${job.state === "poisoned" && facts?.decision === "goesAhead" && html`<p>Mend the cause and send it back, and it goes on at step ${Number(facts.taken) + 1}; or edit the steps that have not been taken, in <a href=${`/poison/${part(job.messageId)}`}>its poison message</a>.</p>`}
       ${job.state === "poisoned" && facts?.decision === "open" && html`<p>It failed before the decision${Number.isNaN(at_) ? "" : `, because of step ${at_ + 1}`}: all of it can still be edited, in <a href=${`/poison/${part(job.messageId)}`}>its poison message</a>.</p>`}</${Card}>
     <div class="columns">${guards.length > 0 && html`<${Card} title="Guards"><ol class="line">${guards.map((guard, i) => html`<${Guard} guard=${guard} i=${i} job=${job} facts=${facts} />`)}</ol></${Card}>`}
@@ -80,7 +82,7 @@ export function Transaction({ job }) {
       })}</ol></${Card}></div>`;
 }
 
-/// What the undo of a transaction has done: the steps that it could not take back.
+/// Tells whether the job has taken back a transaction; its result then lists the steps that stay.
 export const isUndoOfSteps = (job) => job.kind === "undo" && Array.isArray(job.result?.left);
 
 export function Undone({ job }) {
