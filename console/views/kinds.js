@@ -11,8 +11,11 @@ export function useKinds() {
   return [...builtIn, ...own];
 }
 
-/// Returns {kind, version} for each version that a worker of the user's own claims, which its queues tell.
-export function claimsOf(worker) {
-  const found = (worker.queues || []).map((queue) => /^tidemark-work-(.+)-v(\d+)(?:-high|-low)?$/.exec(queue)).filter(Boolean);
-  return [...new Map(found.map(([, kind, version]) => [`${kind}@${version}`, { kind, version: Number(version) }])).values()];
+/// Returns {kind, version} of the kind of a user's own whose jobs wait in a queue; nothing for other queues.
+export function workOf(queue) {
+  const found = /^tidemark-work-(.+)-v(\d+)(?:-high|-low)?$/.exec(queue);
+  return found ? { kind: found[1], version: Number(found[2]) } : undefined;
 }
+
+/// Returns {kind, version} for each version that a worker of the user's own claims, which its queues tell.
+export const claimsOf = (worker) => [...new Map((worker.queues || []).map(workOf).filter(Boolean).map((each) => [`${each.kind}@${each.version}`, each])).values()];

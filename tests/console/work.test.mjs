@@ -219,6 +219,9 @@ describe("kinds of work of your own", () => {
     await page.getByText("1 job of version 2 waits, and no worker claims resize@2").waitFor();
     await open("/kinds");
     await rows("Your kinds").getByText("no worker").waitFor();
+    await open("/");
+    await page.getByRole("listitem").filter({ hasText: "1 job of your kind resize@2 waits, and no worker claims it" }).getByRole("link", { name: "what to do" }).click();
+    await heading("Jobs of your own kind wait and no worker claims them");
   });
 
   test("its workers, what they claim, and how a job goes on", async () => {
