@@ -1,7 +1,8 @@
 """Generates the C++ source that holds the console's files:
 embed_console.py CONSOLE_DIRECTORY docs/runbooks.md OUTPUT.cpp
 
-The page of runbooks becomes runbooks.json, so that documentation and console have one text. Every file is included plain and compressed by gzip. The address of each, except index.html, begins with a hash of them
+The page of runbooks becomes runbooks.json, so that documentation and console have one text. Lines of comments are left empty,
+so that the lines of a module keep their numbers. Every file is included plain and compressed by gzip. The address of each, except index.html, begins with a hash of them
 all, so browsers may keep them for ever; index.html names that hash, and every module, so that a browser asks for all of
 them at once.
 """
@@ -17,10 +18,15 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=u
          ".json": "application/json"}
 
 
+def without_comments(module):
+    return re.sub(rb"^[ \t]*//.*$", b"", module, flags=re.MULTILINE)
+
+
 def files_of(folder):
     """Returns the files for the browser, by their path."""
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.suffix in TYPES}
-    return dict(sorted(found.items()))
+    own = {name for name in found if name.endswith(".js") and not name.startswith("vendor/")}
+    return {name: without_comments(text) if name in own else text for name, text in sorted(found.items())}
 
 
 def plain(text):

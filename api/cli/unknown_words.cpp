@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/nearest_word.h"
+#include "jobs/kinds/kinds.h"
 
 namespace tidemark::cli {
 namespace {
@@ -41,6 +42,13 @@ std::string list_of(const std::vector<std::string>& names) {
   return list;
 }
 
+/// Kinds of job are not commands, but look like some.
+std::string kind_meant(const std::string& word) {
+  const std::vector<std::string> kinds(jobs::Kinds::kNames.begin(), jobs::Kinds::kNames.end());
+  const auto kind = nearest_word(word, kinds);
+  return kind ? " Did you mean \"tidemark job submit " + *kind + "\"?" : "";
+}
+
 }  // namespace
 
 std::optional<std::string> explain_unknown_word(const CLI::App& program, std::span<const char* const> arguments) {
@@ -59,7 +67,8 @@ std::optional<std::string> explain_unknown_word(const CLI::App& program, std::sp
     const auto commands = commands_of(*level);
     if (word.starts_with("-") || commands.empty()) continue;
     if (std::ranges::find(commands, word) == commands.end()) {
-      const auto meant = guess_of(word, commands);
+      auto meant = guess_of(word, commands);
+      if (meant.empty() && (level == &program || level->get_name() == "job")) meant = kind_meant(word);
       return "\"" + path_of(*level) + "\" has no command \"" + word + "\"." +
              (meant.empty() ? " It has: " + list_of(commands) + "." : meant);
     }

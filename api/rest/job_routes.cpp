@@ -199,7 +199,7 @@ Answer list_jobs(Api& api, http::Request& request, std::string) {
 Answer show_job(Api& api, http::Request&, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(std::move(id)));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
-  co_return json_response(200, co_await job_with_wait(api, *job));
+  co_return json_response(200, co_await job_in_full(api, *job));
 }
 
 Answer show_group(Api& api, http::Request&, std::string id) {
@@ -246,7 +246,7 @@ class JobEvents final : public http::BodySource {
   Task<std::optional<std::string>> news_of(const jobs::JobRecord& job) {
     const bool changed = job.version != seen_;
     if (!changed && job.state != jobs::JobState::kQueued) co_return std::nullopt;
-    const auto shown = co_await job_with_wait(api_, job);
+    const auto shown = co_await job_in_full(api_, job);
     auto waiting = shown.value("waiting", nlohmann::json());
     if (!changed && waiting == waiting_) co_return std::nullopt;
     seen_ = job.version;

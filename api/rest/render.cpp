@@ -94,6 +94,7 @@ constexpr jobs::About kAboutCallbackJob{.meaning = "the job that calls the endpo
 struct ShownJob {
   jobs::JobRecord job;
   std::optional<Wait> waiting;
+  std::optional<TransactionFacts> transaction;
   static constexpr const char* kSchema = "Job";
   void members(SpecMembers& to) const {
     to.shows("id", job.id);
@@ -105,6 +106,7 @@ struct ShownJob {
     to.shows("attempts", job.attempts);
     to.shows("progress", progress_of(job));
     show_result(to);
+    to.shows("transaction", transaction, {.meaning = "how far a transaction has come; told of a single job"});
     to.shows("history", shown_all<ShownAttempt>(job.history));
     to.shows("messageId", job.message_id);
     to.shows("submittedAt", job.submitted_at);
@@ -310,8 +312,8 @@ struct ShownProblem {
 
 }  // namespace
 
-json job_json(const jobs::JobRecord& job, std::optional<Wait> waiting) {
-  return json_of(ShownJob{job, std::move(waiting)});
+json job_json(const jobs::JobRecord& job, std::optional<Wait> waiting, std::optional<TransactionFacts> transaction) {
+  return json_of(ShownJob{job, std::move(waiting), std::move(transaction)});
 }
 json job_json(const jobs::JobRecord& job) { return job_json(job, {}); }
 json to_json(const jobs::GroupStatus& status) { return json_of(ShownGroup{status}); }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/explain/explain.h"
+#include "api/rest/transaction_facts.h"
 #include "common/http/http.h"
 #include "jobs/plan/plan.h"
 #include "jobs/poison/poison_summary.h"
@@ -19,7 +20,8 @@ inline double seconds(Duration duration) { return std::chrono::duration<double>(
 
 struct Wait;
 /// `waiting`: why it does not run yet (waits.h).
-nlohmann::json job_json(const jobs::JobRecord& job, std::optional<Wait> waiting);
+nlohmann::json job_json(const jobs::JobRecord& job, std::optional<Wait> waiting,
+                        std::optional<TransactionFacts> transaction = {});
 nlohmann::json job_json(const jobs::JobRecord& job);
 inline constexpr jobs::About kAboutOriginalText{
     .meaning =

@@ -70,7 +70,7 @@ void note_answer(const Action& action, const Result<http::Response>& answer, job
   entry.status = static_cast<std::int32_t>(status);
   if (!answer) entry.code = azure_name_of(answer.error().code);
   const bool refused = answer.failed_with(ErrorCode::kAuthorizationPermissionMismatch);
-  if (refused && entry.detail.empty()) entry.detail = why_refused(answer.error());
+  if (!answer) entry.detail += (entry.detail.empty() ? "" : ": ") + why_refused(answer.error());
   entry.outcome = refused ? jobs::outcome::kRefused : status < 400 ? jobs::outcome::kDone : jobs::outcome::kFailed;
 }
 

@@ -5,6 +5,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/job_queues.h"
 #include "api/rest/render.h"
+#include "jobs/spec/job_queues.h"
 #include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
@@ -83,6 +84,12 @@ bool all_busy(const std::vector<jobs::WorkerInfo>& workers) {
   return std::ranges::all_of(workers, [](const auto& each) { return each.running >= each.concurrency; });
 }
 
+std::string nobody_takes(const std::string& queue) {
+  const auto own = jobs::kind_version_in(jobs::name_of_queue(queue));
+  if (!own) return "no worker takes jobs from queue " + queue;
+  return "no worker of yours claims " + own->kind + "@" + std::to_string(own->version);
+}
+
 }  // namespace
 
 void Wait::members(jobs::SpecMembers& to) const {
@@ -101,7 +108,7 @@ std::optional<Wait> wait_of(const jobs::JobRecord& job, const Obstacles& obstacl
   const auto queue = queue_of(job, spec);
   auto workers = obstacles.workers;
   std::erase_if(workers, [&](const jobs::WorkerInfo& each) { return !each.serves(queue); });
-  if (workers.empty()) return Wait{WaitReason::kNoWorker, "no worker takes jobs from queue " + queue, {}};
+  if (workers.empty()) return Wait{WaitReason::kNoWorker, nobody_takes(queue), {}};
   if (std::ranges::find(obstacles.paused_queues, queue) != obstacles.paused_queues.end()) {
     return Wait{WaitReason::kQueuePaused, "queue " + queue + " is paused", {}};
   }
@@ -138,10 +145,23 @@ Task<std::shared_ptr<const Obstacles>> Waits::obstacles(Api& api) {
   co_return fresh;
 }
 
-Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job) {
-  if (job.state != jobs::JobState::kQueued) co_return job_json(job);
+namespace {
+
+Task<std::optional<Wait>> wait_now(Api& api, const jobs::JobRecord& job) {
+  if (job.state != jobs::JobState::kQueued) co_return std::nullopt;
   const auto obstacles = co_await api.waits->obstacles(api);
-  co_return job_json(job, obstacles ? wait_of(job, *obstacles, api.clock.now()) : std::nullopt);
+  co_return obstacles ? wait_of(job, *obstacles, api.clock.now()) : std::nullopt;
+}
+
+}  // namespace
+
+Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job) {
+  co_return job_json(job, co_await wait_now(api, job));
+}
+
+Task<nlohmann::json> job_in_full(Api& api, const jobs::JobRecord& job) {
+  auto waiting = co_await wait_now(api, job);
+  co_return job_json(job, std::move(waiting), co_await transaction_facts(api, job));
 }
 
 }  // namespace tidemark::api

@@ -58,5 +58,7 @@ class Waits {
 
 /// Renders the job as the api shows it, with the member `waiting` if it waits.
 Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job);
+/// Likewise, and how far it has come if it is a transaction, which takes a call of the stores.
+Task<nlohmann::json> job_in_full(Api& api, const jobs::JobRecord& job);
 
 }  // namespace tidemark::api

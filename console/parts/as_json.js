@@ -29,10 +29,3 @@ export function EditDialog({ title, what, value, toForm, toValue, fields, save, 
     ${state.wrong && html`<p class="inline-error" role="status"><bdi>${visible(state.wrong)}</bdi></p>`}
     <${Failure} error=${error} /><footer><button type="button" onClick=${onClose}>Back</button><button class="primary" disabled=${busy || (state.wrong && !state.unread)}>${busy ? "…" : verb}</button></footer></form></${Dialog}>`;
 }
-
-/// Throws if the value has a member that the schema does not know, which a form would lose.
-export function checkKnown(schema, value) {
-  for (const name of Object.keys(value)) {
-    if (!schema.properties[name]) throw new Error(`The form has no field for ${name}.`);
-  }
-}

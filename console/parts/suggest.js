@@ -19,7 +19,14 @@ const loads = {
     const page = await api.get(`/v1/tables/${part(table)}/entities?limit=${sampled}`);
     return [...new Set(page.entities.flatMap(Object.keys))].filter((name) => !/[@.]/.test(name) && name !== "Timestamp");
   },
+  kinds: async () => (await api.get("/v1/kinds")).kinds.map((each) => each.kind),
 };
+
+/// Returns the values that the guards of a transaction read, as templates name them. `guards`: {name: table}.
+async function placeholdersOf(guards) {
+  const all = await Promise.all(Object.entries(guards).map(async ([name, table]) => ["RowKey", ...await namesOf("properties", table)].map((each) => `${name}.${each}`)));
+  return [...new Set(["job.id", ...all.flat()])];
+}
 
 function namesOf(of, table) {
   const key = `${of} ${table || ""}`;
@@ -32,15 +39,16 @@ function namesOf(of, table) {
   return names;
 }
 
-/// `of`: tables, queues, containers, zones or properties, the latter of `table`. `several`: the field holds names with
-/// commas between them. `template`: the names stand in braces, and text may be around them.
-export function Suggestions({ id, of, table, value = "", several, template }) {
+/// `of`: tables, queues, containers, zones, kinds or properties, the latter of `table`; or the `fixed` names; or the
+/// values that `guards` read. `several`: the field holds names with commas between them. `template`: the names stand in braces, and
+/// text may be around them.
+export function Suggestions({ id, of, table, fixed, guards, value = "", several, template }) {
   const [names, set] = useState([]);
   useEffect(() => {
     let over = false;
-    namesOf(of, table).then((found) => { if (!over) set(found); });
+    Promise.resolve(fixed || (guards ? placeholdersOf(guards) : namesOf(of, table))).then((found) => { if (!over) set(found); });
     return () => { over = true; };
-  }, [of, table]);
+  }, [of, table, String(fixed), JSON.stringify(guards)]);
   const cut = several ? value.lastIndexOf(",") + 1 : template ? Math.max(0, value.lastIndexOf("{")) : 0;
   const head = several && cut ? `${value.slice(0, cut)} ` : value.slice(0, cut);
   const begun = value.slice(cut).replace(/^[\s{]+/, "").toLowerCase();

@@ -14,6 +14,7 @@ import { Blobs } from "./blobs.js";
 import { Explain } from "./explain.js";
 import { Audit } from "./audit.js";
 import { Runbooks } from "./runbooks.js";
+import { OwnKinds } from "./own_kinds.js";
 
 export const views = [
   { name: "overview", title: "Overview", key: "o", of: Overview,
@@ -23,6 +24,7 @@ export const views = [
   { name: "groups", under: "jobs", of: Groups, lacks: { table: "the groups" } },
   { name: "schedules", title: "Schedules", key: "s", of: Schedules, lacks: { table: "the schedules" } },
   { name: "limits", title: "Limits and pauses", key: "l", of: Limits, lacks: { table: "limits and pauses" } },
+  { name: "kinds", title: "Your kinds", key: "k", of: OwnKinds, lacks: { table: "your kinds", queue: "the jobs that wait" } },
   { name: "workers", title: "Workers", key: "w", of: Workers, lacks: { table: "the workers" } },
   { name: "shards", title: "Shards", key: "d", of: Shards, lacks: { table: "shards of the table store", queue: "shards of the queue service", blob: "shards of the blob store" } },
   { name: "indexes", title: "Indexes", key: "i", apart: true, of: Indexes, lacks: { table: "the indexes", blob: "lists in blobs" } },

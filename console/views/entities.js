@@ -3,7 +3,6 @@ import { html } from "../parts/html.js";
 import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { addressOf, deleteEntity, isConflict, linkTo, presentEntity, replaceEntity } from "../net/entities.js";
-import { textOf } from "../net/exact.js";
 import { rowId, search, usePages } from "../net/live.js";
 import { bare, differs, own, rebased, setProperty, tagOf, textIn, typeOf } from "../net/values.js";
 import { Dialog, Empty, Failure, Head, useAction } from "../parts/basic.js";
@@ -23,6 +22,7 @@ import { saveCsv, saveJsonLines } from "./export.js";
 import { FilterForm, refusalOf, usePlan } from "./filter.js";
 import { Followers } from "./followers.js";
 import { Paste } from "./paste.js";
+import { submitLike } from "./submit.js";
 import { ClearTable, DropTable } from "./table_actions.js";
 
 const keyOf = (entity) => `${entity.PartitionKey}\u0000${entity.RowKey}`;
@@ -180,7 +180,7 @@ export function Entities({ table, query }) {
   const editor = useRowEdit(table, items || [], written);
   const ours = table.toLowerCase().startsWith("tidemark");
   const may = useMay("operator") && !ours;
-  const act = (kind) => { if (!kind) return; sessionStorage.setItem("tidemark.draft", textOf({ kind, source: table, filter })); go("/jobs/new"); };
+  const act = (kind) => { if (!kind) return; submitLike({ kind, source: table, filter }); };
   const again = () => { written.forget(); setSelected(new Set()); pages.refresh(); };
   const wrong = refusalOf(plan, text);
   const rows = (items || []).filter((each) => selected.has(each[rowId]));

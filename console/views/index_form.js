@@ -2,8 +2,8 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
-import { checkKnown, EditDialog } from "../parts/as_json.js";
-import { Fields, textsOf, valueOf } from "../parts/form.js";
+import { EditDialog } from "../parts/as_json.js";
+import { checkKnown, Fields, textsOf, valueOf } from "../parts/form.js";
 import { resolved } from "../net/description.js";
 import { go } from "../shell/router.js";
 

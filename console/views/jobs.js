@@ -1,26 +1,23 @@
-// Jobs: the list, one job as it runs, groups, and a form to submit one.
+// Jobs: the list, one job as it runs, and groups.
 import { html } from "../parts/html.js";
-import { useEffect, useMemo, useState } from "../vendor/preact/hooks.js";
+import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, follow, part } from "../net/api.js";
-import { parseExact, textOf } from "../net/exact.js";
+import { parseExact } from "../net/exact.js";
 import { useAbout } from "../net/about.js";
-import { description, kindsOf } from "../net/description.js";
 import { search, textSearch, useLive, usePages } from "../net/live.js";
-import { Act, Badge, Bar, Card, Command, Confirm, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
-import { textsOf } from "../parts/form.js";
-import { JobFields, specOf } from "../parts/job_form.js";
+import { Badge, Bar, Card, Command, Confirm, Empty, Facts, Failure, Figure, Head } from "../parts/basic.js";
 import { Choice, List, More, Search } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
-import { Copyable, count, Id, Json, rate, Text, visible } from "../parts/text.js";
+import { Copyable, count, Id, Json, many, rate, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/who.js";
 import { useSettings } from "../shell/settings.js";
-import { kinds, states } from "./kinds.js";
-import { PlanOf } from "./plan.js";
+import { states, useKinds } from "./kinds.js";
 import { Story } from "./story.js";
+import { Submit, submitLike } from "./submit.js";
+import { isTransaction, isUndoable, isUndoOfSteps, tellsResult, Transaction, Undone } from "./transaction.js";
 
 const ended = (job) => ["succeeded", "poisoned", "cancelled"].includes(job.state);
-const draftKey = "tidemark.draft";
 
 export function Jobs({ path, query }) {
   if (path[0] === "new") return html`<${Submit} query=${query} />`;
@@ -65,6 +62,7 @@ function JobList({ query }) {
   const filter = { kind: query.kind, state: query.state, queue: query.queue };
   const pages = usePages((continuation, signal, tell) => findJobs(filter, query.q || "", continuation, signal, tell), [query.kind, query.state, query.queue, query.q], 3_000);
   const may = useMay("operator");
+  const kinds = useKinds();
   const find = (q) => { if (/^[0-9a-f]{16}-([0-9a-f]{8}|[0-9a-f]{32})$/.test(q)) go(`/jobs/${q}`); else refine({ q }); };
   return html`<${Head} title="Jobs" actions=${may && html`<a class="button primary" href="/jobs/new">Submit a job</a>`} />
     <div class="filters"><${Search} label="Search in specs, errors and ids" value=${query.q} onChange=${find} />
@@ -117,11 +115,13 @@ function Job({ id }) {
   if (!job) return html`<${Head} title="Job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${error} retry=${refresh} />`;
   const spec = job.spec;
   const schedule = /^schedule:([^:]+):/.exec(spec?.idempotencyKey || "")?.[1];
-  const repeat = () => { const { idempotencyKey, notBefore, group, ...rest } = spec; sessionStorage.setItem(draftKey, textOf(rest)); go("/jobs/new"); };
-  const undo = () => { sessionStorage.setItem(draftKey, textOf({ kind: "undo", job: job.id })); go("/jobs/new"); };
-  const undoable = ["archive", "unarchive", "copy", "undo"].includes(job.kind) && ended(job);
+  const repeat = () => { const { idempotencyKey, notBefore, group, ...rest } = spec; submitLike(rest); };
+  const undo = () => submitLike({ kind: "undo", job: job.id });
+  const transaction = isTransaction(job);
+  const undoable = ended(job) && (transaction ? isUndoable(job) : ["archive", "unarchive", "copy", "undo"].includes(job.kind));
+  const cancellable = !ended(job) && job.transaction?.decision !== "goesAhead";
   return html`<${Head} title=${`${job.kind} ${target(spec)}`.trim()} crumbs=${[["Jobs", "/jobs"]]} actions=${may && html`
-      ${!ended(job) && html`<button type="button" class="danger" onClick=${() => setActing("cancel")}>Cancel…</button>`}
+      ${cancellable && html`<button type="button" class="danger" onClick=${() => setActing("cancel")}>Cancel…</button>`}
       ${undoable && html`<button type="button" onClick=${undo}>Undo…</button>`}
       ${typeof spec === "object" && html`<button type="button" onClick=${repeat}>Run again, with changes…</button>`}
       ${job.state === "poisoned" && html`<a class="button primary" href=${`/poison/${part(job.messageId)}`}>Its poison message</a>`}`}>
@@ -129,50 +129,23 @@ function Job({ id }) {
     <${Failure} error=${error} retry=${refresh} />
     ${job.waiting && html`<div class="notice info" role="status"><div>It waits: <${Text} value=${job.waiting.text} most=${2000} /></div></div>`}
     ${job.error && html`<${Card} tone="bad"><${Text} value=${job.error} most=${2000} /></${Card}>`}
-    <div class="figures"><${Figure} name=${job.progress.total !== undefined ? `done of ${count(job.progress.total)}` : "done"} value=${count(job.progress.done)} note=${job.progress.phase} />
-      <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} /><${Figure} name=${triesOf(job) === 1 ? "attempt" : "attempts"} value=${count(triesOf(job))} note=${roundsOf(job) > 1 && `in ${roundsOf(job)} rounds`} />
+    <div class="figures">${transaction && job.transaction ? html`<${Figure} name=${`of ${many(spec.steps.length, "step")} taken`} value=${count(job.transaction.taken)} />` : html`<${Figure} name=${job.progress.total !== undefined ? `done of ${count(job.progress.total)}` : "done"} value=${count(job.progress.done)} note=${job.progress.phase} />
+      <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} />`}<${Figure} name=${triesOf(job) === 1 ? "attempt" : "attempts"} value=${count(triesOf(job))} note=${roundsOf(job) > 1 && `in ${roundsOf(job)} rounds`} />
       ${job.progress.perSecond !== undefined && html`<${Figure} name="a second" value=${rate(job.progress.perSecond)} note=${job.progress.secondsLeft !== undefined ? `${duration(job.progress.secondsLeft)} left` : ""} />`}</div>
     ${job.progress.total !== undefined && !ended(job) && html`<p><${Bar} done=${Number(job.progress.done) + Number(job.progress.skipped)} total=${job.progress.total} /></p>`}
     <${Card}><${Facts} items=${[["Job", html`<${Copyable} value=${job.id} />`], ["Submitted", html`<${When} at=${job.submittedAt} both />`], job.notBefore && ["Not before", html`<${When} at=${job.notBefore} both />`],
       job.startedAt && [roundsOf(job) > 1 ? "First started" : "Started", html`<${When} at=${job.startedAt} both />`], job.finishedAt && ["Ended", html`<${When} at=${job.finishedAt} both />`],
-      job.startedAt && job.finishedAt && ["Took", html`<${Took} job=${job} />`], ["Queue", job.queue], job.worker && ["Worker", html`<a href="/workers"><${Text} value=${job.worker} /></a>`], schedule && ["Schedule", html`<a href=${`/schedules/${part(schedule)}`}><${Text} value=${schedule} /></a>`], ["Message", html`<${Id} value=${job.messageId} />`],
+      job.startedAt && job.finishedAt && ["Took", html`<${Took} job=${job} />`], ["Queue", job.queue], spec?.version !== undefined && ["Version", spec.version], spec?.key && ["Key", html`<${Text} value=${spec.key} />`], job.worker && ["Worker", html`<a href="/workers"><${Text} value=${job.worker} /></a>`], schedule && ["Schedule", html`<a href=${`/schedules/${part(schedule)}`}><${Text} value=${schedule} /></a>`], ["Message", html`<${Id} value=${job.messageId} />`],
       job.thenJob && ["Followed by", html`<${Id} value=${job.thenJob} href=${`/jobs/${part(job.thenJob)}`} />`], job.callbackJob && ["Its end is told by", html`<${Id} value=${job.callbackJob} href=${`/jobs/${part(job.callbackJob)}`} />`]]} /></${Card}>
+    ${transaction && html`<${Transaction} job=${job} />`}${isUndoOfSteps(job) && html`<${Undone} job=${job} />`}
     <div class="columns"><${Card} title="History"><${Story} attempts=${job.history} before=${html`<li><strong>submitted</strong> <span class="dim"><${When} at=${job.submittedAt} both /></span></li>`}
         after=${ended(job) && job.finishedAt ? html`<li class=${job.state === "succeeded" ? "good" : job.state === "poisoned" ? "bad" : ""}><strong>${job.state}</strong> <span class="dim"><${When} at=${job.finishedAt} both /></span></li>` : ""} /></${Card}>
-      <div>${job.result !== undefined && html`<${Card} title="Result"><${Json} value=${job.result} /></${Card}>`}
+      <div>${job.result !== undefined && !tellsResult(job) && !isUndoOfSteps(job) && html`<${Card} title="Result"><${Json} value=${job.result} /></${Card}>`}
+        ${job.checkpoint !== undefined && html`<${Card} title="Checkpoint"><p class="dim small">What a worker saved last; the next attempt gets it.</p><${Json} value=${job.checkpoint} /></${Card}>`}
+        ${spec?.input !== undefined && html`<${Card} title="Input"><${Json} value=${spec.input} /></${Card}>`}
         ${job.skips && html`<${Card} title="Skipped"><ul>${job.skips.map((skip) => html`<li><strong>${count(skip.count)}</strong> <${Text} value=${skip.reason} /><ul class="small">${skip.samples.slice(0, 5).map(([p, r]) => html`<li><${Text} value=${p} most=${80} /> / <${Text} value=${r} most=${80} /></li>`)}</ul></li>`)}</ul></${Card}>`}
         <${Card} title="Spec"><${Json} value=${spec} /></${Card}><${Traces} job=${job} worker=${job.worker || attemptsOf(job).at(-1)?.worker} /></div></div>
     ${acting === "cancel" && html`<${Confirm} title="Cancel this job?" verb="Cancel the job" needsReason run=${async (reason) => take(await api.post(`/v1/jobs/${part(id)}/cancel`, undefined, reason, { exact: true }))} onClose=${() => setActing("")}><p>What it has done stays done.</p></${Confirm}>`}`;
-}
-
-function draft() {
-  try { return parseExact(sessionStorage.getItem(draftKey)) || {}; } catch { return {}; }
-}
-
-function Submit({ query }) {
-  const live = useLive(() => description(), [], 0);
-  const [begun] = useState(draft);
-  const [form, setForm] = useState({ kind: query.kind || begun.kind || "archive", texts: textsOf(begun), every: begun.filter === "" });
-  const [plan, setPlan] = useState(null);
-  const [reason, setReason] = useState("");
-  const admin = useMay("admin");
-  useEffect(() => sessionStorage.removeItem(draftKey), []);
-  const document = live.value;
-  const spec = () => specOf(document, form);
-  const [look, looking, lookError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
-  const [submit, busy, error] = useAction(async () => { const job = await api.post("/v1/jobs", spec(), reason); go(`/jobs/${part(job.id)}`); });
-  const written = useMemo(() => { try { return document ? textOf(spec(), 2) : ""; } catch (wrong) { return wrong.message; } }, [form, document]);
-  if (!document) return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${live.error} retry=${live.refresh} />`;
-  const change = (next) => { setForm(next); setPlan(null); };
-  return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} />
-    <form onSubmit=${(e) => { e.preventDefault(); (plan ? submit : look)(); }}><div class="columns"><${Card}>
-      <${JobFields} document=${document} form=${form} onChange=${change} kinds=${Object.keys(kindsOf(document)).filter((each) => each !== "adopt" || admin)} /></${Card}>
-      <div><${Card} title="As it will be sent"><${Json} value=${written} /></${Card}>
-        ${plan && html`<${Card} title="Plan" tone=${plan.problems.length ? "warn" : ""}><${PlanOf} plan=${plan} /></${Card}>`}</div></div>
-      <${Failure} error=${lookError || error} />
-      <div class="bulk"><button class=${plan ? "" : "primary"} type="button" disabled=${looking} onClick=${(e) => e.target.form.reportValidity() && look()}>${looking ? "Planning…" : plan ? "Plan again" : "Plan: what would it do?"}</button>
-        ${plan && html`<label class="choice"><span>Reason</span><input value=${reason} maxlength="200" onInput=${(e) => setReason(e.target.value)} placeholder="optional, for the audit trail" /></label><button type="submit" class="primary" disabled=${busy}>${busy ? "…" : `Submit: touches ${count(plan.keys)}${plan.complete ? "" : " or more"}`}</button>`}
-        ${!plan && html`<span class="dim">A plan reads, and changes nothing. Then the job can be submitted.</span>`}</div></form>`;
 }
 
 export function Groups({ path }) {

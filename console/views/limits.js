@@ -4,8 +4,8 @@ import { useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
 import { useLive } from "../net/live.js";
 import { Act, AsOf, Badge, Card, Failure, Head } from "../parts/basic.js";
-import { checkKnown, EditDialog } from "../parts/as_json.js";
-import { Fields, textsOf, valueOf } from "../parts/form.js";
+import { EditDialog } from "../parts/as_json.js";
+import { checkKnown, Fields, textsOf, valueOf } from "../parts/form.js";
 import { List } from "../parts/list.js";
 import { count, Text } from "../parts/text.js";
 import { useMay } from "../shell/who.js";
@@ -24,8 +24,8 @@ export function Limits() {
   const pause = (kind) => async () => { await api.patch(`/v1/kinds/${part(kind.kind)}`, { paused: !kind.paused }); live.refresh(); };
   return html`<${Head} title="Limits and pauses" /><${Failure} error=${live.error} retry=${live.refresh} /><${AsOf} live=${live} />
     <${Card} title="Kinds of job"><${List} label="Kinds of job" failed=${live.error} items=${live.value?.kinds} id=${(row) => row.kind} columns=${[
-      { name: "Kind", of: (row) => row.kind }, { name: "State", of: (row) => (row.paused ? html`<${Badge} tone="warn" state="paused" />` : "") }, { name: "Queue", of: (row) => row.queue || "" }, { name: "Jobs at once", number: true, of: (row) => limit(row.maxRunning) }, { name: "Entities a second", number: true, of: (row) => limit(row.maxPerSecond) },
-      { name: "", of: (row) => may && html`<div class="actions"><${Act} run=${pause(row)}>${row.paused ? "Resume" : "Pause"}</${Act}>${mayLimit && html`<button type="button" onClick=${() => setEditing({ ...row, scope: "kind" })}>Limit…</button>`}</div>` }]} /></${Card}>
+      { name: "Kind", of: (row) => (row.own ? html`<a href=${`/kinds/${part(row.kind)}`}>${row.kind}</a>` : row.kind) }, { name: "State", of: (row) => (row.paused ? html`<${Badge} tone="warn" state="paused" />` : "") }, { name: "Queue", of: (row) => row.queue || "" }, { name: "Jobs at once", number: true, of: (row) => (row.own ? "" : limit(row.maxRunning)) }, { name: "Entities a second", number: true, of: (row) => (row.own ? "" : limit(row.maxPerSecond)) },
+      { name: "", of: (row) => may && html`<div class="actions"><${Act} run=${pause(row)}>${row.paused ? "Resume" : "Pause"}</${Act}>${mayLimit && !row.own && html`<button type="button" onClick=${() => setEditing({ ...row, scope: "kind" })}>Limit…</button>`}</div>` }]} /></${Card}>
     <${Card} title="Tables and partitions" actions=${mayLimit && html`<button type="button" onClick=${() => setEditing({ scope: "table", name: "", maxRunning: 0, maxPerSecond: 0, fresh: true })}>New limit…</button>`}>
       <${List} label="Limits of tables and partitions" failed=${live.error} items=${live.value?.limits} id=${(row) => `${row.scope}/${row.name}/${row.partitionKey}`} empty="No table and no partition has a limit." columns=${[
         { name: "Of", of: (row) => row.scope }, { name: "Table", of: (row) => html`<${Text} value=${row.name} />` }, { name: "PartitionKey", of: (row) => html`<${Text} value=${row.partitionKey} />` }, { name: "At once", number: true, of: (row) => limit(row.maxRunning) }, { name: "Entities a second", number: true, of: (row) => limit(row.maxPerSecond) },

@@ -8,6 +8,7 @@ import { Badge, Card, Empty, Figure, Head } from "../parts/basic.js";
 import { Chart } from "../parts/chart.js";
 import { duration, When } from "../parts/time.js";
 import { bytes, count, many, rate, Text } from "../parts/text.js";
+import { workOf } from "./kinds.js";
 
 const isOfJobs = (queue) => queue.name.startsWith("tidemark-jobs") && queue.name !== "tidemark-jobs-poison";
 const patience = { oldest: 60, lag: 60 };  // seconds
@@ -53,12 +54,20 @@ function wrongs({ away, figures, jobs, workers, indexes, kinds, groups }) {
   for (const group of groups.slice(0, mostGroups)) say("bad", "poison-jobs", html`<strong>${many(group.count, group.kind === "unknown" ? "poison message" : `poison ${group.kind} job`)}</strong>, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
   const rest = groups.slice(mostGroups);
   if (rest.length) say("bad", "poison-jobs", `${count(rest.reduce((sum, group) => sum + group.count, 0))} more poisoned, in ${count(rest.length)} more groups`, "/poison");
+  const unclaimed = new Set();
+  for (const kind of kinds || []) for (const each of kind.own?.versions || []) {
+    const name = `${kind.kind}@${each.version}`;
+    if (each.waiting === "noWorker") { unclaimed.add(name); say("bad", "no-claims", `${many(each.queued, "job")} of your kind ${name} ${Number(each.queued) === 1 ? "waits" : "wait"}, and no worker claims it`, `/kinds/${part(kind.kind)}`); }
+  }
   for (const queue of queues) {
     if (queue.poison && !isOfJobs(queue)) say("bad", "poison-queue", html`${many(queue.poison, "poison message")} of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
-    if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", "waiting", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${many(queue.ready, "message")} can be taken`, `/queues/${part(queue.name)}`);
+    const own = workOf(queue.name);
+    const waits = queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison");
+    if (waits && own && !unclaimed.has(`${own.kind}@${own.version}`)) say("warn", "waiting", html`The next job of your kind <${Text} value=${`${own.kind}@${own.version}`} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${many(queue.ready, "job")} can be claimed`, `/kinds/${part(own.kind)}`);
+    if (waits && !own) say("warn", "waiting", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${many(queue.ready, "message")} can be taken`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", "paused", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
-  for (const kind of (kinds || []).filter((each) => each.paused)) say("warn", "paused", `Jobs of kind ${kind.kind} are paused`, "/limits");
+  for (const kind of (kinds || []).filter((each) => each.paused)) say("warn", "paused", `Jobs of kind ${kind.kind} are paused`, kind.own ? `/kinds/${part(kind.kind)}` : "/limits");
   for (const index of indexes || []) {
     const where = `/indexes/${part(index.name)}`;
     if (index.state === "stale") say("bad", "index-stale", html`Index <${Text} value=${index.name} /> is stale: its rows no longer follow the table`, where);

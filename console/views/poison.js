@@ -1,11 +1,13 @@
 // Poison messages: by kind of failure, by queue, one by one, and the actions on one, some or all of them.
 import { html } from "../parts/html.js";
-import { useState } from "../vendor/preact/hooks.js";
+import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
+import { description } from "../net/description.js";
 import { hasMembers, parseExact, textOf } from "../net/exact.js";
 import { search, textSearch, useLive, usePages } from "../net/live.js";
 import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, Reason, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
+import { formOf, JobFields, specOf as specIn } from "../parts/job_form.js";
 import { Spark } from "../parts/spark.js";
 import { Choice, List, More, Search } from "../parts/list.js";
 import { exactTime, When } from "../parts/time.js";
@@ -18,10 +20,11 @@ import { PlanOf } from "./plan.js";
 import { Story } from "./story.js";
 import { All, Some } from "./poison_actions.js";
 import { PoisonedQueues, QueueMessage, QueueMessages } from "./queue_poison.js";
-import { kinds } from "./kinds.js";
+import { useKinds } from "./kinds.js";
 
 export function Poison({ path, query }) {
   const { utc } = useSettings();
+  const kinds = useKinds();
   const ofQueue = query.queue && !query.queue.startsWith("tidemark-jobs");  // otherwise the poison is that of jobs
   if (path[0] && ofQueue) return html`<${QueueMessage} key=${path[0]} queue=${query.queue} id=${path[0]} />`;
   if (path[0]) return html`<${Message} key=${path[0]} id=${path[0]} />`;
@@ -146,15 +149,37 @@ function PlanNow({ id }) {
   return html`<${Card} title="What it would do now" actions=${html`<button type="button" disabled=${busy} onClick=${ask}>${busy ? "Looking…" : plan ? "Ask again" : "Plan"}</button>`}><${Failure} error=${error} />${plan ? html`<${PlanOf} plan=${plan} />` : html`<p class="dim">A plan reads, and changes nothing.</p>`}</${Card}>`;
 }
 
+/// How many of the first steps of a transaction were taken, and so cannot be changed.
+async function takenOf(message, signal) {
+  if (message.kind !== "transaction") return 0;
+  const job = await api.get(`/v1/jobs/${part(message.jobId)}`, { signal });
+  return job.transaction?.decision === "goesAhead" ? Number(job.transaction.taken) : 0;
+}
+
 function Edit({ message: newest, onClose, onSaved }) {
   const [message] = useState(newest);  // as it was shown
   const before = specOf(message.body);
   const original = originalOf(message);
   const [after, setAfter] = useState(before);
   const [reason, setReason] = useState("");
-  const [look, setLook] = useState(false);
+  const [mode, setMode] = useState("text");
+  const [form, setForm] = useState(null);
+  const [formWrong, setFormWrong] = useState("");
+  const document = useLive(() => description(), [], 0).value;
+  const taken = useLive((signal) => takenOf(message, signal), [], 0).value;
   let wrong = "";
-  try { parseExact(after); } catch (error) { wrong = error.message; }
+  try { parseExact(after); } catch (error) { wrong = `Not JSON yet: ${error.message}`; }
+  const turn = (to) => {
+    if (to !== "form") { if (!formWrong) setMode(to); return; }
+    try { setForm(formOf(document, parseExact(after))); setMode(to); setFormWrong(""); } catch (error) { setMode("text"); setFormWrong(error.message); }
+  };
+  const ready = document && taken !== undefined && !wrong;
+  useEffect(() => { if (ready && message.kind === "transaction") turn("form"); }, [Boolean(ready)]);
+  const change = (next) => {
+    setForm(next);
+    try { setAfter(textOf(sorted(specIn(document, next)), 2)); setFormWrong(""); } catch (error) { setFormWrong(error.message); }
+  };
+  const held = Boolean(wrong) || (mode === "form" && Boolean(formWrong));
   const [save, busy, error] = useAction(async (redrive) => {
     const seen = { "If-Match": message.etag };
     if (redrive) { await api.post(`/v1/poison/${part(message.id)}/redrive`, after, reason, { headers: seen }); onClose(); go(`/jobs/${part(message.jobId)}`); return; }
@@ -162,10 +187,11 @@ function Edit({ message: newest, onClose, onSaved }) {
     onSaved();
   });
   return html`<${Dialog} title="Edit the job" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>
-    <${Toggle} label="Shown" value=${look ? "diff" : "text"} options=${[["text", "Text"], ["diff", "Difference to the original"]]} onChange=${(to) => setLook(to === "diff")} />
-    ${look ? html`<${Diff} before=${original} after=${after} />` : html`<label class="field"><span class="sr">The job as JSON</span><textarea rows="18" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
-    ${wrong && html`<p class="inline-error" role="status">Not JSON yet: ${visible(wrong)}</p>`}
+    <${Toggle} label="Shown" value=${mode} options=${[...(ready || mode === "form" ? [["form", "Form"]] : []), ["text", "Text"], ["diff", "Difference to the original"]]} onChange=${turn} />
+    ${mode === "diff" ? html`<${Diff} before=${original} after=${after} />` : mode === "form" ? html`<${JobFields} document=${document} form=${form} onChange=${change} locked=${taken ? { guards: Infinity, steps: taken } : {}} />`
+      : html`<label class="field"><span class="sr">The job as JSON</span><textarea rows="18" spellcheck=${false} value=${after} onInput=${(e) => { setAfter(e.target.value); setFormWrong(""); }}></textarea></label>`}
+    ${(wrong || formWrong) && html`<p class="inline-error" role="status">${visible(wrong || formWrong)}</p>`}
     <${Reason} value=${reason} onInput=${(e) => setReason(e.target.value)} />
     <${Failure} error=${error} />
-    <footer><button type="button" onClick=${onClose}>Back</button><button disabled=${busy || Boolean(wrong) || after === before || !reason}>Save, keep it here</button><button type="button" class="primary" disabled=${busy || Boolean(wrong) || !reason} onClick=${() => save(true)}>Save and redrive</button></footer></form></${Dialog}>`;
+    <footer><button type="button" onClick=${onClose}>Back</button><button disabled=${busy || held || after === before || !reason}>Save, keep it here</button><button type="button" class="primary" disabled=${busy || held || !reason} onClick=${() => save(true)}>Save and redrive</button></footer></form></${Dialog}>`;
 }

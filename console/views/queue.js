@@ -17,7 +17,13 @@ import { PutMessage, TakeMessages, TakenMessages } from "./messages.js";
 const pageSize = 50;
 const poisonEnding = "-poison";
 
-const stateOf = (row) => (row.visible ? html`<${Badge} tone="good" state="ready" />` : html`<${Badge} tone="info" state=${row.dequeueCount ? "in flight" : "delayed"} />`);
+/// Returns the messages that wait behind the first one of their group, by their ids.
+function behindOthers(messages) {
+  const heads = new Set();
+  return new Set((messages || []).filter((each) => each.group && (heads.has(each.group) || !heads.add(each.group))).map((each) => each.id));
+}
+
+const stateOf = (row, waits) => (waits ? html`<${Badge} tone="dim" state="behind its group" />` : row.visible ? html`<${Badge} tone="good" state="ready" />` : html`<${Badge} tone="info" state=${row.dequeueCount ? "in flight" : "delayed"} />`);
 
 export function Queue({ name, query }) {
   const path = `/v1/queues/${part(name)}`;
@@ -34,6 +40,7 @@ export function Queue({ name, query }) {
   const refresh = () => { live.refresh(); pages.refresh(); };
   const pause = async () => { await api.post(`${path}/${queue.paused ? "resume" : "pause"}`); live.refresh(); };
   const close = () => setActing("");
+  const behind = behindOthers(queue?.waiting ? pages.items : []);
   const message = pages.items?.find((each) => each.id === shown);
   const isPoison = name.endsWith(poisonEnding);
   const actions = queue && html`${may && html`<button type="button" class="primary" onClick=${() => setActing("put")}>Put a message…</button><button type="button" onClick=${() => setActing("take")}>Take messages…</button>`}${operator && html`<${Act} run=${pause}>${queue.paused ? "Resume" : "Pause"}</${Act}>`}<${AccessButton} of="queues" name=${name} own=${ours} />
@@ -44,7 +51,7 @@ export function Queue({ name, query }) {
     <div class="filters"><${Search} label="Search in the messages that are shown" value=${query.q} onChange=${(q) => refine({ q })} /></div>
     <p class="dim small">Peeking takes nothing: messages that are delayed or in flight are shown as well, in order.${may ? html` To change or delete a message, take it first${isPoison ? html`, or go to <a href=${`/poison?queue=${part(name.slice(0, -poisonEnding.length))}`}>Poison</a>` : ""}.` : ""}</p>
     <${List} label="Messages" kind="lines" failed=${pages.error} items=${pages.items?.filter((each) => !wanted || `${each.id} ${each.text}`.toLowerCase().includes(wanted))} keys=${{ Enter: (row) => row && setShown(row.id) }} empty=${wanted ? "No message that is shown has this text." : "No message."} columns=${[
-      { name: "Message", of: (row) => html`<button type="button" class="quiet mono" title=${row.id} aria-expanded=${shown === row.id} onClick=${() => setShown(shown === row.id ? "" : row.id)}>${row.id.slice(0, 8)}…</button>` }, { name: "State", of: stateOf },
+      { name: "Message", of: (row) => html`<button type="button" class="quiet mono" title=${row.id} aria-expanded=${shown === row.id} onClick=${() => setShown(shown === row.id ? "" : row.id)}>${row.id.slice(0, 8)}…</button>` }, { name: "State", of: (row) => stateOf(row, behind.has(row.id)) },
       { name: "Text", wide: true, of: (row) => html`<span class="cell" title=${visible(beginning(row.text, 1_000))}><bdi>${visible(beginning(row.text, 200))}</bdi></span>` }, { name: "Dequeue count", number: true, of: (row) => count(row.dequeueCount) }, { name: "Put", of: (row) => html`<${When} at=${row.insertedAt} />` }, { name: "Visible", of: (row) => (row.visible ? "" : html`<${When} at=${row.nextVisibleAt} />`) },
       { name: "Expires", of: (row) => (row.expiresAt ? html`<${When} at=${row.expiresAt} />` : html`<span class="dim">never</span>`) }, { name: "Group", of: (row) => html`<${Text} value=${row.group} most=${60} />` }]} />
     ${message && html`<section class="card" aria-label="Message"><header><h2><${Id} value=${message.id} /></h2><button type="button" onClick=${() => setShown("")}>Close</button></header><${Json} value=${bodyOf(message.text)} /></section>`}

@@ -3,10 +3,10 @@ import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { kindsOf } from "../net/description.js";
 import { search, useLive, usePages } from "../net/live.js";
-import { checkKnown, EditDialog } from "../parts/as_json.js";
+import { EditDialog } from "../parts/as_json.js";
 import { Act, Badge, Card, Confirm, Facts, Failure, Head } from "../parts/basic.js";
-import { Fields, textsOf, valueOf } from "../parts/form.js";
-import { JobFields, specOf } from "../parts/job_form.js";
+import { checkKnown, Fields, textsOf, valueOf } from "../parts/form.js";
+import { formOf, JobFields, specOf } from "../parts/job_form.js";
 import { List, More } from "../parts/list.js";
 import { When } from "../parts/time.js";
 import { count, Id, Json, Text, visible } from "../parts/text.js";
@@ -91,11 +91,7 @@ function EditSchedule({ name: known, schedule, tag, onClose }) {
   const toForm = (document, from) => {
     const { job = {}, ...rest } = from;
     checkKnown(schemaOf(document), rest);
-    const { kind = "archive", ...members } = job;
-    const schema = kindsOf(document)[kind];
-    if (!schema) throw new Error(`${kind} is not a kind of job.`);
-    checkKnown(schema, members);
-    return { texts: textsOf(rest), job: { kind, texts: textsOf(members, schema, document), every: members.filter === "" } };
+    return { texts: textsOf(rest), job: formOf(document, job) };
   };
   const toValue = (document, form) => ({ ...valueOf(document, schemaOf(document), form.texts), job: specOf(document, form.job) });
   return html`<${EditDialog} title=${schedule ? "Edit the schedule" : "New schedule"} what="Schedule" verb="Save" value=${value} onClose=${onClose} save=${save} toForm=${toForm} toValue=${toValue}

@@ -5,7 +5,7 @@
 # Node modules are installed once into node_modules beside this script (not tracked by git).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-usage() { echo "usage: $0 BIN_DIR page|away|poison|jobs|indexes|tables|stores|rights|narrow|hostile|bulk|hour, or $0 BIN_DIR pictures DIR" >&2; exit 2; }
+usage() { echo "usage: $0 BIN_DIR page|away|poison|jobs|work|indexes|tables|stores|rights|narrow|hostile|bulk|hour, or $0 BIN_DIR pictures DIR" >&2; exit 2; }
 [ $# -ge 2 ] && [ -f "$here/$2.test.mjs" ] || usage
 [ "$2" != pictures ] || [ $# -eq 3 ] || usage
 export TIDEMARK_BIN=$(cd "$1" && pwd)

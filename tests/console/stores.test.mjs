@@ -24,6 +24,13 @@ const messagesOf = async (queue) => (await stack.call("GET", `/v1/queues/${queue
 describe("queues", () => {
   const taken = () => page.getByRole("list", { name: "Messages that you have taken" }).getByRole("listitem");
 
+  test("messages that wait behind the first one of their group say so", async () => {
+    await stack.putQueue("grouped");
+    for (const group of ["one", "one", "two", "one"]) await stack.call("POST", "/v1/queues/grouped/messages", { text: group, group });
+    await open("/queues/grouped");
+    await until(async () => (await rows("Messages").locator(".badge").allTextContents()).join() === "ready,behind its group,ready,behind its group", "their states");
+  });
+
   test("one is created, and a message is put, taken, changed, kept, given back and deleted", async () => {
     await open("/queues");
     await button("New queue…").click();

@@ -160,7 +160,10 @@ describe("what a query selects", () => {
     await heading("Submit a job");
     assert.equal(await page.getByLabel("Kind").inputValue(), "merge");
     assert.equal(await page.locator("[name=filter]").inputValue(), filter);
-    await page.locator("[name=set]").fill('{"Marked":true}');
+    await button("Add a property").click();
+    await page.getByLabel("Name of the property").fill("Marked");
+    await page.getByLabel("Type of Marked").selectOption("true or false");
+    await page.getByLabel("Value of Marked").fill("true");
     await button(/^Plan/).click();
     await page.getByText("Would touch").waitFor();
     await button(/^Submit: touches/).click();
