@@ -129,7 +129,7 @@ void add_submit(const Commands& jobs) {
   submitting.add_flag("--wait", arguments->wait, "wait until the job ends, with a progress bar");
 }
 
-void add_plan(const Commands& jobs) {
+void add_plan_of_job(const Commands& jobs) {
   auto arguments = std::make_shared<SubmitArguments>();
   arguments->dry_run = true;
   auto& planning = jobs.add("plan", "print what a job would do, without doing it",
@@ -236,7 +236,7 @@ void add_job_commands(const Commands& program) {
   add_transaction_commands(program);
   const auto jobs = program.family("job", "submit jobs and follow them");
   add_submit(jobs);
-  add_plan(jobs);
+  add_plan_of_job(jobs);
   add_show_job(jobs);
   auto id = std::make_shared<std::string>();
   jobs.add("follow", "print a line for every change of a job until it ends",

@@ -152,6 +152,7 @@ class FailPointTest(CrashTest):
             "transaction": [self.transaction_case],
             "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
             "finish": [self.archive_case, self.then_case], "pass_on": [self.pass_on_case],
+            "rule": [self.rule_case],
         }.get(point.split(".")[0], [self.archive_case])
 
     def await_death(self, worker):
@@ -533,6 +534,29 @@ class FailPointTest(CrashTest):
             self.assertEqual(self.await_end(job_id)["state"], "succeeded")
         self.await_empty_queue()
         self.api.call("DELETE", f"/v1/schedules/{name}")
+        self.assertEqual(worker.terminate(), 0, worker.log())
+
+    def rule_case(self, point):
+        """Each change makes one job, even if a worker dies while it makes them, or notes how far it is."""
+        source, notes = self.fill([])
+        self.tables.create_table(notes)
+        self.api.call("PUT", f"/v1/tables/{source}/feed", {"values": "both"})
+        path = f"/v1/tables/{source}/onChange/note"
+        self.api.call("PUT", path, {"filter": "", "job": {
+            "kind": "transaction", "maxAttempts": 100, "steps": [
+                {"insert": {"table": notes, "partitionKey": "{new.RowKey}", "rowKey": "{change.version}", "entity": {}}}]}})
+        dying = self.worker("dying", fail_point=point)
+        self.tables.put_many(source, [{"PartitionKey": "p", "RowKey": str(n)} for n in range(6)])
+        self.await_death(dying)
+        worker = self.worker("clean")
+        wait_until(lambda: self.api.call("GET", path)["lag"]["changes"] == 0, "the rule has read everything", JOB_LIMIT_S)
+        mine = [j for j in self.api.jobs() if j["spec"].get("cause", {}).get("rule") == f"{source}/note"]
+        self.assertEqual(len(mine), 6)
+        for job in mine:
+            self.assertEqual(self.await_end(job["id"])["state"], "succeeded")
+        self.assertEqual(sorted(pk for pk, _ in self.tables.scan(notes)), [str(n) for n in range(6)])
+        self.await_empty_queue()
+        self.api.call("DELETE", path)
         self.assertEqual(worker.terminate(), 0, worker.log())
 
     def poison_case(self, point):
