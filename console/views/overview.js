@@ -72,7 +72,7 @@ function wrongs({ away, figures, jobs, workers, indexes, kinds, groups }) {
     const where = `/indexes/${part(index.name)}`;
     if (index.state === "stale") say("bad", "index-stale", html`Index <${Text} value=${index.name} /> is stale: its rows no longer follow the table`, where);
     if (index.lastError?.inARow) say("bad", "index-failing", html`Index <${Text} value=${index.name} />: <${Text} value=${index.lastError.message} most=${160} />`, where);
-    if (index.inTheWay?.rows) say("warn", "index-in-the-way", html`Index <${Text} value=${index.name} />: ${many(index.inTheWay.rows, "row")} ${index.inTheWay.rows === 1 ? "is" : "are"} in the way`, where);
+    if (index.inTheWay?.rows) say("warn", "index-in-the-way", html`Index <${Text} value=${index.name} />: ${many(index.inTheWay.rows, "row")} ${index.inTheWay.rows === 1 ? "is" : "are"} not written, because other rows have the same keys${index.inTheWay.examples?.length ? html`, such as <${Text} value=${index.inTheWay.examples[0]} most=${80} />` : ""}`, where);
     if (index.lag?.seconds > patience.lag) say("warn", "index-behind", html`Index <${Text} value=${index.name} /> is ${duration(index.lag.seconds)} behind`, where);
     if (index.paused) say("warn", "paused", html`Index <${Text} value=${index.name} /> is paused`, where);
   }
