@@ -271,14 +271,15 @@ const EntityStep* entity_of(const StepSpec& step) {
       step);
 }
 
+void TransactionSpec::describe(SpecMembers& in, bool required) {
+  in.describe("guards", list_schema(reference("TransactionGuard"), 0, kMaxGuards),
+              {.meaning = "what must be true when the transaction is decided", .flag = ""});
+  in.describe("steps", list_schema(reference("TransactionStep"), 1, kMaxTransactionSteps),
+              {.meaning = "what is done, in this order", .flag = ""}, required);
+}
+
 void TransactionSpec::members(SpecMembers& in) {
-  if (in.describes()) {
-    in.describe("guards", list_schema(reference("TransactionGuard"), 0, kMaxGuards),
-                {.meaning = "what must be true when the transaction is decided", .flag = ""});
-    in.describe("steps", list_schema(reference("TransactionStep"), 1, kMaxTransactionSteps),
-                {.meaning = "what is done, in this order", .flag = ""}, true);
-    return;
-  }
+  if (in.describes()) return describe(in, true);
   if (in.writes()) {
     auto out = ordered_json::array();
     for (const auto& guard : guards) out.push_back(members_json(guard));
