@@ -51,6 +51,7 @@ struct KindArguments {
   std::string name;
   std::map<std::string, std::int64_t> values;
   std::int64_t running = -1, per_second = -1;
+  bool steps = false;
 };
 
 json declaration_of(const KindArguments& a) {
@@ -60,6 +61,7 @@ json declaration_of(const KindArguments& a) {
   }
   if (a.running >= 0) out["perKey"]["running"] = a.running;
   if (a.per_second >= 0) out["perKey"]["perSecond"] = a.per_second;
+  if (a.steps) out["steps"] = true;
   return out;
 }
 
@@ -83,6 +85,7 @@ void add_kind_declarations(const Commands& kinds, const Print& kind_table) {
       ->check(CLI::NonNegativeNumber);
   put.add_option("--per-key-per-second", a->per_second, "jobs of one key that begin in a second; 0: no limit")
       ->check(CLI::NonNegativeNumber);
+  put.add_flag("--steps", a->steps, "its workers may end jobs with steps");
   kinds.add_for_one("kinds", "kind", "the kind of job",
                     {{"show", "one kind, with its declaration and versions", "GET", "", kind_table},
                      {"drop", "no more jobs of this kind are taken; those that wait go on waiting", "DELETE", "",

@@ -60,6 +60,7 @@ struct ShownOwnKind {
     to.shows("keepHours", kind.keep_hours);
     to.shows_json("perKey", jobs::schema_of<jobs::PerKey>(jobs::Use::kRequest),
                   kind.per_key ? jobs::members_json(*kind.per_key) : nlohmann::ordered_json());
+    to.shows("steps", kind.steps);
     to.shows("versions", versions, {.meaning = "those that have a queue, because they had a job"});
   }
 };

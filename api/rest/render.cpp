@@ -34,8 +34,8 @@ std::optional<T> when(bool condition, T value) {
   return condition ? std::optional(std::move(value)) : std::nullopt;
 }
 
-constexpr std::array<std::string_view, 7> kOutcomesOfAttempts{"succeeded",   "failed",        "lost", "cancelled",
-                                                              jobs::kEdited, jobs::kSentBack, ""};
+constexpr std::array<std::string_view, 8> kOutcomesOfAttempts{"succeeded", "failed",      "lost",          "cancelled",
+                                                              "ended",     jobs::kEdited, jobs::kSentBack, ""};
 
 struct ShownAttempt {
   jobs::Attempt attempt;
@@ -132,6 +132,8 @@ struct ShownJob {
              {.meaning = "the job that its success began"});
     to.shows_json("checkpoint", ordered_json::object(), parsed(job.checkpoint),
                   {.meaning = "what a worker of yours saved last"});
+    to.shows_json("end", ordered_json::object(), parsed(job.end_steps),
+                  {.meaning = "the guards, steps and result with which a worker of yours has ended it"});
     to.shows_json("skips", skips_schema(), parsed(job.skips), {.meaning = "entities that were skipped, by reason"});
   }
   static ordered_json skips_schema() {

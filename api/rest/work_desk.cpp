@@ -377,7 +377,9 @@ Task<void> WorkDesk::run_ends(std::shared_ptr<WorkDesk> self) {
       std::ranges::move(ask->ends, std::back_inserter(all));
       together.push_back(std::move(ask));
     }
-    auto outcomes = co_await self->work_.end(std::move(all));
+    // The declarations matter only for ends with steps, which are refused if they cannot be read.
+    if (auto fresh = co_await self->facts_.read()) self->known_ = std::move(*fresh);
+    auto outcomes = co_await self->work_.end(std::move(all), self->known_ ? self->known_->kinds : jobs::OwnKinds());
     auto next = outcomes.begin();
     for (const auto& ask : together) {
       const auto size = static_cast<std::ptrdiff_t>(ask->ends.size());

@@ -135,6 +135,7 @@ ordered_json shown_text(const std::string& text) {
 
 struct ShownWork {
   jobs::ClaimedJob job;
+  std::uint32_t lease_seconds = 0;
   static constexpr const char* kSchema = "ClaimedJob";
   void members(jobs::SpecMembers& to) const {
     const auto& record = job.record;
@@ -146,6 +147,8 @@ struct ShownWork {
     to.shows_unless_empty("key", job.spec.key);
     to.shows("attempt", record.attempts, {.meaning = "1 for the first"});
     to.shows("maxAttempts", job.spec.max_attempts);
+    to.shows("leaseSeconds", lease_seconds,
+             {.meaning = "how long a silent worker keeps it, from the claim or a beat on"});
     to.shows_json("input", ordered_json::object(), own == nullptr ? ordered_json() : shown_text(own->input));
     to.shows_json("checkpoint", ordered_json::object(), shown_text(record.checkpoint),
                   {.meaning = "what an earlier attempt saved last"});
@@ -181,7 +184,11 @@ Answer claim_work(Api& api, http::Request& request, std::string) {
   request.waited += std::min(api.clock.monotonic() - begun, wait);
   WorkGiven shown;
   shown.quiet = given.quiet;
-  for (auto& job : given.jobs) shown.jobs.push_back({std::move(job)});
+  const auto facts = co_await api.work->facts();
+  for (auto& job : given.jobs) {
+    const auto* kind = facts ? jobs::find_kind((*facts)->kinds, job.record.kind) : nullptr;
+    shown.jobs.push_back({std::move(job), kind != nullptr ? kind->lease_seconds : jobs::OwnKind().lease_seconds});
+  }
   co_return json_response(200, json_of(std::move(shown)));
 }
 
@@ -283,14 +290,17 @@ struct EndOfJob {
     if (result != nullptr) end.result = result->dump(-1, ' ', false, json::error_handler_t::replace);
     in.object("error", error, "a class and a message", {.meaning = "the attempt failed"});
     in.flag("release", release, {.meaning = "true: give the job back; the attempt does not count"});
-    if (in.describes()) return;
-    if (in.any("steps") != nullptr) {
-      in.problem("steps are not taken yet: write with the headers of fence, and end with a result");
-    }
+    if (in.describes()) return jobs::TransactionSpec::describe(in, false);
+    const bool steps = in.any("steps") != nullptr || in.any("guards") != nullptr;
+    if (steps) end.transaction.members(in);
+    if (steps && result == nullptr) in.problem("steps and guards go with a result");
     if ((result != nullptr ? 1 : 0) + (in.has("error") ? 1 : 0) + (release ? 1 : 0) != 1) {
       in.problem("give one of result, error and release");
     }
-    end.kind = release ? jobs::EndKind::kRelease : error ? jobs::EndKind::kError : jobs::EndKind::kResult;
+    end.kind = steps     ? jobs::EndKind::kSteps
+               : release ? jobs::EndKind::kRelease
+               : error   ? jobs::EndKind::kError
+                         : jobs::EndKind::kResult;
     if (!error) return;
     end.error_class = error->error_class;
     end.message = error->message;
@@ -316,10 +326,16 @@ json ended_json(const std::string& id, const Result<jobs::JobRecord>& outcome, c
   return {{"id", id}, {"status", http_status_of(error.code)}, {"problem", problem_json(error, request_id)}};
 }
 
-Error too_large(const jobs::WorkEnd& end) {
-  return make_error(ErrorCode::kRequestBodyTooLarge,
-                    "The result has " + std::to_string(end.result.size()) + " bytes, and may have " +
-                        std::to_string(jobs::kMaxResultBytes) + ": put more into a blob, and name the blob.");
+/// Checks the parts of an end that do not depend on the job: the size of the result, and the places that steps reach.
+Result<void> check_end(const Api& api, const jobs::WorkEnd& end) {
+  if (end.result.size() > jobs::kMaxResultBytes) {
+    return fail(ErrorCode::kRequestBodyTooLarge, "The result has " + std::to_string(end.result.size()) +
+                                                     " bytes, and may have " + std::to_string(jobs::kMaxResultBytes) +
+                                                     ": put more into a blob, and name the blob.");
+  }
+  jobs::JobSpec spec;
+  spec.work = end.transaction;
+  return end.kind == jobs::EndKind::kSteps ? api.admit(spec, {}) : Result<void>();
 }
 
 Answer end_work(Api& api, http::Request& request, std::string) {
@@ -329,9 +345,9 @@ Answer end_work(Api& api, http::Request& request, std::string) {
   auto outcomes = json::array();
   std::vector<std::size_t> places;
   for (auto& each : body.jobs) {
-    const bool fits = each.end.result.size() <= jobs::kMaxResultBytes;
-    outcomes.push_back(fits ? json() : ended_json(each.end.id, fail(too_large(each.end)), request.request_id));
-    if (!fits) continue;
+    auto good = check_end(api, each.end);
+    outcomes.push_back(good ? json() : ended_json(each.end.id, fail(std::move(good.error())), request.request_id));
+    if (!good) continue;
     places.push_back(outcomes.size() - 1);
     ends.push_back(std::move(each.end));
   }

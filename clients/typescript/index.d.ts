@@ -1,5 +1,4 @@
-// Jobs, transactions and workers of Tidemark. Tables, queues and blobs are those of Azure Storage: use Microsoft's
-// libraries for them.
+// Jobs, transactions, rules and workers of Tidemark. For tables, queues and blobs use Microsoft's libraries.
 
 export type Json = { [name: string]: unknown };
 /** The record of a job: GET /v1/jobs/ID. */
@@ -23,20 +22,24 @@ export class Client {
   constructor(options?: { url?: string; token?: string; timeout?: number });
   /** Makes one request. Fails with TidemarkError, or with that of fetch if there was no answer: then a request that
    * changes something may have been carried out. */
-  call(method: string, path: string, body?: Json, options?: { timeout?: number; signal?: AbortSignal }): Promise<any>;
+  call(method: string, path: string, body?: unknown): Promise<any>;
   /** Submits a job. With `wait`, the record is that of the end, if the job has ended within so many seconds. */
   submit(kind: string, members?: Json, options?: { wait?: number }): Promise<JobRecord>;
-  submitSpec(spec: Json, options?: { wait?: number }): Promise<JobRecord>;
   /** Returns what the job would do, without doing it. */
-  plan(spec: Json): Promise<Json>;
+  plan(kind: string, members?: Json): Promise<any>;
   job(id: string): Promise<JobRecord>;
   cancel(id: string): Promise<JobRecord>;
+  /** Sends a poison job back, with another spec if one is given. */
+  redrive(id: string, spec?: Json): Promise<Json>;
   /** Returns the record of the job once it has ended, or as it is after so many seconds. */
   wait(id: string, timeout?: number): Promise<JobRecord>;
   /** Yields jobs, the newest first. */
   jobs(which?: { kind?: string; state?: string; queue?: string }): AsyncGenerator<JobRecord>;
   /** Declares a kind of work of your own; see PUT /v1/kinds/NAME. */
   putKind(name: string, members?: Json): Promise<Json>;
+  /** Reads ("GET"), declares ("PUT", with its members) or drops ("DELETE") what happens on changes of a table, or makes
+   * it act ("POST"): action "resume" or "test". */
+  rule(method: "GET" | "PUT" | "DELETE" | "POST", table: string, name: string, members?: Json & { action?: string }): Promise<any>;
   events(path: string, signal?: AbortSignal): AsyncGenerator<string>;
 }
 
@@ -48,36 +51,36 @@ export function guid(value: string): Value;
 /** Returns a text that stands for itself, with its braces doubled: texts of a transaction are templates. */
 export function literal(text: string): string;
 
-/** An entity that a transaction depends on. get() stands for a property of it as it is when the transaction is decided,
- * with its type; minus() for the number with the other sign, in `add`. */
-export class Guard {
-  get(property: string): string;
-  minus(property: string): string;
-  merge(change: { set?: Values; add?: Values }): Transaction;
+/** An entity that steps of a transaction change. */
+export class Entity {
   put(entity: Values): Transaction;
+  insert(entity: Values): Transaction;
+  merge(change: { set?: Values; add?: Values; orInsert?: boolean }): Transaction;
   delete(): Transaction;
 }
+/** An entity that a transaction depends on. get() stands for a property of it as it is when the transaction is decided,
+ * with its type; minus() for the number with the other sign, in `add`. */
+export class Guard extends Entity {
+  get(property: string): string;
+  minus(property: string): string;
+}
 
-/** Collects guards and steps, then submits them. `members` are those that every job has, such as idempotencyKey. */
+/** Collects guards and steps. It is submitted as a job, or ends a job of a worker (End). `members` are those that every
+ * job has, such as idempotencyKey; `more` are other members of a guard or a step, such as account. */
 export class Transaction {
-  static readonly jobId: string;
-  constructor(client: Client | null, members?: Json);
+  constructor(client?: Client | null, members?: Json);
   /** Asks that there be such an entity and, with `where`, that it match the filter; "absent": that there be none. */
-  guard(table: string, partitionKey: string, rowKey: string, options?: { where?: string; account?: string }): Guard;
-  put(table: string, partitionKey: string, rowKey: string, entity: Values, more?: Json): Transaction;
-  insert(table: string, partitionKey: string, rowKey: string, entity: Values, more?: Json): Transaction;
-  merge(table: string, partitionKey: string, rowKey: string,
-        change: { set?: Values; add?: Values; orInsert?: boolean; account?: string }): Transaction;
-  delete(table: string, partitionKey: string, rowKey: string, more?: Json): Transaction;
+  guard(table: string, partitionKey: string, rowKey: string, more?: { where?: string; account?: string }): Guard;
+  entity(table: string, partitionKey: string, rowKey: string, more?: { account?: string }): Entity;
   /** Puts a message: a text, or anything else as JSON. */
   message(queue: string, content: unknown, more?: { group?: string; delaySeconds?: number; account?: string }): Transaction;
   blob(container: string, name: string, content: unknown, more?: { contentType?: string; account?: string }): Transaction;
-  callback(url: string, more?: Json): Transaction;
-  readonly spec: Json;
+  /** Adds any step, such as step("callback", { url }). */
+  step(kind: string, members: Json): Transaction;
   /** With `wait`, returns the end: `state` is "succeeded", or "cancelled" with the guard that did not hold in `result`. */
   submit(options?: { wait?: number }): Promise<JobRecord>;
   /** Returns what each step would change now, without changing it. */
-  plan(): Promise<Json>;
+  plan(): Promise<any>;
 }
 
 /** The job can never succeed: it becomes poison at once. */
@@ -86,8 +89,15 @@ export class Permanent extends Error {}
 export class Retry extends Error {
   constructor(after?: number, message?: string);
 }
+/** The handler must stop. "lost": the lease ran out, and another worker may have the job, so write nothing more;
+ * "released": the worker stops, and the job goes back without counting an attempt. */
 export class Stopped extends Error {
+  constructor(reason: "cancelled" | "lost" | "released");
   readonly reason: "cancelled" | "lost" | "released";
+}
+/** A result that comes with guards and steps: all of them happen together, or none. The kind must allow it ("steps"). */
+export class End {
+  constructor(result: unknown, transaction: Transaction);
 }
 
 /** A job that a worker holds. `fence` has the headers that belong to each write in its name: with them, the writes of a
@@ -129,10 +139,12 @@ export interface Outcome {
   result?: any;
   error?: { class: string; message: string; retryAfter?: number };
   release?: boolean;
+  steps?: Json[];
   stopped?: boolean;
   progress: Json[];
   checkpoints: unknown[];
 }
-/** Runs a handler without a server. `cancelAtCheck`: how many check() go well before the job is cancelled. */
+/** Runs a handler without a server, for a job with this input and other members of a claimed job.
+ * `cancelAtCheck`: how many check() go well before the job is cancelled. */
 export function runHandler(handler: Handler, input?: unknown,
-                           options?: { checkpoint?: unknown; attempt?: number; cancelAtCheck?: number }): Promise<Outcome>;
+                           options?: Json & { cancelAtCheck?: number }): Promise<Outcome>;

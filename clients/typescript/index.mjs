@@ -4,12 +4,12 @@ import { hostname } from "node:os";
 import { randomUUID } from "node:crypto";
 
 const ENDED = ["succeeded", "poisoned", "cancelled"];
-const LONGEST_WAIT = 30; // seconds; the api waits no longer for the end of a job
-const CLAIM_WAIT = 20;
-const DEFAULT_LEASE = 30;
+const CLAIM_WAIT = 5; // seconds: as long as a worker that is told to stop may still get jobs
 const sleep = (ms, signal) => new Promise((resolve) => {
-  const timer = setTimeout(resolve, ms);
-  signal?.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+  if (signal?.aborted) return resolve();
+  const done = () => { clearTimeout(timer); signal?.removeEventListener("abort", done); resolve(); };
+  const timer = setTimeout(done, ms);
+  signal?.addEventListener("abort", done);
 });
 const given = (members) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
@@ -25,35 +25,36 @@ export class TidemarkError extends Error {
 
 export class Client {
   constructor({ url = process.env.TIDEMARK_API ?? "http://127.0.0.1:10003", token = process.env.TIDEMARK_TOKEN ?? "",
-    timeout = 30 } = {}) {
+    timeout = 60 } = {}) {
     this.url = url.replace(/\/$/, "");
-    this.token = token;
+    this.headers = token ? { Authorization: `Bearer ${token}` } : {};
     this.timeout = timeout;
   }
 
-  async call(method, path, body, { timeout = this.timeout, signal } = {}) {
-    const limit = AbortSignal.timeout(timeout * 1000);
-    const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
-    if (body !== undefined) headers["Content-Type"] = "application/json";
-    const answer = await fetch(this.url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body),
-      signal: signal ? anyOf(signal, limit) : limit, redirect: "error" });
+  async call(method, path, body) {
+    const headers = body === undefined ? this.headers : { ...this.headers, "Content-Type": "application/json" };
+    const answer = await fetch(this.url + path, { method, headers, body: JSON.stringify(body), redirect: "error",
+      signal: AbortSignal.timeout(this.timeout * 1000) });
     const text = await answer.text();
     if (answer.status >= 400) throw new TidemarkError(answer.status, parsed(text));
     return text ? JSON.parse(text) : undefined;
   }
 
-  submit(kind, members = {}, options = {}) { return this.submitSpec({ kind, ...members }, options); }
-
-  async submitSpec(spec, { wait = 0 } = {}) {
-    const atOnce = Math.min(Math.floor(wait), LONGEST_WAIT);
-    const job = await this.call("POST", "/v1/jobs" + (atOnce > 0 ? `?wait=${atOnce}` : ""), spec, { timeout: this.timeout + atOnce });
+  async submit(kind, members = {}, { wait = 0 } = {}) {
+    const atOnce = Math.min(Math.floor(wait), 30); // the api waits no longer
+    const job = await this.call("POST", "/v1/jobs" + (atOnce > 0 ? `?wait=${atOnce}` : ""), { kind, ...members });
     return wait > atOnce && !ENDED.includes(job.state) ? this.wait(job.id, wait - atOnce) : job;
   }
 
-  plan(spec) { return this.call("POST", "/v1/jobs?dryRun=true", spec); }
+  plan(kind, members = {}) { return this.call("POST", "/v1/jobs?dryRun=true", { kind, ...members }); }
   job(id) { return this.call("GET", `/v1/jobs/${encodeURIComponent(id)}`); }
   cancel(id) { return this.call("POST", `/v1/jobs/${encodeURIComponent(id)}/cancel`); }
+  redrive(id, spec) { return this.call("POST", `/v1/poison/${encodeURIComponent(id)}/redrive`, spec); }
   putKind(name, members = {}) { return this.call("PUT", `/v1/kinds/${encodeURIComponent(name)}`, members); }
+  rule(method, table, name, { action, ...members } = {}) {
+    const path = `/v1/tables/${encodeURIComponent(table)}/onChange/${encodeURIComponent(name)}${action ? `/${action}` : ""}`;
+    return this.call(method, path, Object.keys(members).length ? members : undefined);
+  }
 
   async wait(id, timeout = 60) {
     const end = performance.now() + timeout * 1000;
@@ -76,8 +77,7 @@ export class Client {
 
   // Yields the names of the events of a stream until it ends or the signal is aborted.
   async* events(path, signal) {
-    const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
-    const answer = await fetch(this.url + path, { headers, signal });
+    const answer = await fetch(this.url + path, { headers: this.headers, signal });
     if (!answer.ok) throw new TidemarkError(answer.status, parsed(await answer.text()));
     const decoder = new TextDecoder();
     let text = "";
@@ -99,17 +99,6 @@ function parsed(text) {
   }
 }
 
-function anyOf(...signals) {
-  const controller = new AbortController();
-  for (const signal of signals) {
-    if (signal.aborted) controller.abort(signal.reason);
-    signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
-  }
-  return controller.signal;
-}
-
-// Values of properties.
-
 export const int64 = (value) => ({ type: "Int64", value: String(value) });
 export const double = (value) => ({ type: "Double", value });
 export const guid = (value) => ({ type: "Guid", value });
@@ -125,46 +114,38 @@ function valueOf(value) {
 const valuesOf = (values) => values && Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueOf(value)]));
 const contentOf = (content) => (typeof content === "string" ? { text: content } : { json: content });
 
-export class Guard {
-  constructor(transaction, name) { Object.assign(this, { transaction, name }); }
-  get(property) { return `{${this.name}.${property}}`; }
-  minus(property) { return `-{${this.name}.${property}}`; }
-  merge({ set, add }) { return this.transaction.step("merge", { of: this.name, set: valuesOf(set), add: valuesOf(add) }); }
-  put(entity) { return this.transaction.step("put", { of: this.name, entity: valuesOf(entity) }); }
-  delete() { return this.transaction.step("delete", { of: this.name }); }
+export class Entity {
+  constructor(transaction, target) { Object.assign(this, { transaction, target }); }
+  put(entity) { return this.transaction.step("put", { ...this.target, entity: valuesOf(entity) }); }
+  insert(entity) { return this.transaction.step("insert", { ...this.target, entity: valuesOf(entity) }); }
+  merge({ set, add, orInsert }) {
+    return this.transaction.step("merge", { ...this.target, set: valuesOf(set), add: valuesOf(add), orInsert });
+  }
+  delete() { return this.transaction.step("delete", this.target); }
+}
+
+export class Guard extends Entity {
+  get(property) { return `{${this.target.of}.${property}}`; }
+  minus(property) { return `-${this.get(property)}`; }
 }
 
 export class Transaction {
-  static jobId = "{job.id}";
   constructor(client, members = {}) { Object.assign(this, { client, members, guards: [], steps: [] }); }
-
-  guard(table, partitionKey, rowKey, { where, account } = {}) {
+  guard(table, partitionKey, rowKey, more = {}) {
     const as = `g${this.guards.length}`;
-    this.guards.push(given({ as, account, table, partitionKey, rowKey, where }));
-    return new Guard(this, as);
+    this.guards.push(given({ as, table, partitionKey, rowKey, ...more }));
+    return new Guard(this, { of: as });
   }
-  put(table, partitionKey, rowKey, entity, more = {}) {
-    return this.step("put", { table, partitionKey, rowKey, entity: valuesOf(entity), ...more });
-  }
-  insert(table, partitionKey, rowKey, entity, more = {}) {
-    return this.step("insert", { table, partitionKey, rowKey, entity: valuesOf(entity), ...more });
-  }
-  merge(table, partitionKey, rowKey, { set, add, ...more }) {
-    return this.step("merge", { table, partitionKey, rowKey, set: valuesOf(set), add: valuesOf(add), ...more });
-  }
-  delete(table, partitionKey, rowKey, more = {}) { return this.step("delete", { table, partitionKey, rowKey, ...more }); }
+  entity(table, partitionKey, rowKey, more = {}) { return new Entity(this, { table, partitionKey, rowKey, ...more }); }
   message(queue, content, more = {}) { return this.step("message", { queue, ...contentOf(content), ...more }); }
   blob(container, name, content, more = {}) { return this.step("blob", { container, name, ...contentOf(content), ...more }); }
-  callback(url, more = {}) { return this.step("callback", { url, ...more }); }
   step(kind, members) {
     this.steps.push({ [kind]: given(members) });
     return this;
   }
-  get spec() {
-    return { kind: "transaction", ...this.members, ...(this.guards.length ? { guards: this.guards } : {}), steps: this.steps };
-  }
-  submit(options) { return this.client.submitSpec(this.spec, options); }
-  plan() { return this.client.plan(this.spec); }
+  get body() { return { ...this.members, guards: this.guards, steps: this.steps }; }
+  submit(options) { return this.client.submit("transaction", this.body, options); }
+  plan() { return this.client.plan("transaction", this.body); }
 }
 
 // Workers.
@@ -173,39 +154,43 @@ export class Permanent extends Error {}
 export class Retry extends Error {
   constructor(after = 1, message = "not now") { super(message); this.after = after; }
 }
-/** Why a job must stop: "cancelled", "lost" or "released". */
 export class Stopped extends Error {
   constructor(reason) { super(`the job was ${reason}`); this.reason = reason; }
+}
+export class End {
+  constructor(result, transaction) { this.body = { result, guards: transaction.guards, steps: transaction.steps }; }
 }
 
 export class Job {
   #news = {};
   #saved = [];
   #controller = new AbortController();
-  constructor(claimed, sentAt = performance.now()) {
+  constructor(claimed) {
     const { id, epoch, kind, version = 1, key = "", attempt = 1, maxAttempts = 1, input, checkpoint, fence = {}, traceparent = "",
-      leaseSeconds = DEFAULT_LEASE } = claimed;
+      leaseSeconds = 30 } = claimed;
     Object.assign(this, { id, epoch, kind, version, key, attempt, maxAttempts, input, checkpoint, fence, traceparent, leaseSeconds });
-    this.heldUntil = sentAt + leaseSeconds * 1000;
     this.beatSoon = () => {};
+    this.beaten({}, performance.now());
   }
-  /** Aborted when the job must stop; for fetch and the like. */
   get signal() { return this.#controller.signal; }
   check() {
-    if (!this.signal.aborted && performance.now() >= this.heldUntil) this.stop("lost");
+    if (performance.now() >= this.heldUntil) this.stop("lost");
     this.signal.throwIfAborted();
   }
   progress(done, total, phase) { Object.assign(this.#news, given({ done, total, phase })); }
   async save(checkpoint) {
-    this.checkpoint = checkpoint;
-    this.#news.checkpoint = checkpoint;
+    const fits = JSON.stringify(checkpoint).length <= 16384;
+    if (!fits) throw new RangeError("A checkpoint has at most 16 KiB: put more into a blob, and name the blob.");
+    this.checkpoint = this.#news.checkpoint = checkpoint;
     const saved = new Promise((resolve) => this.#saved.push(resolve));
     this.beatSoon();
     await saved;
     this.check();
   }
+
+  // The rest is for the worker.
   stop(reason) {
-    this.#controller.abort(new Stopped(reason));
+    if (!this.signal.aborted) this.#controller.abort(new Stopped(reason));
     this.#tellSaved();
   }
   takeNews() {
@@ -216,32 +201,33 @@ export class Job {
   putBack(news) { this.#news = { ...news, ...this.#news }; }
   beaten(news, sentAt) {
     this.heldUntil = sentAt + this.leaseSeconds * 1000;
-    if ("checkpoint" in news) this.#tellSaved();
+    this.beatAt = sentAt + Math.min(this.leaseSeconds * 250, 5000);
+    if ("checkpoint" in news && !("checkpoint" in this.#news)) this.#tellSaved();
   }
   #tellSaved() { for (const resolve of this.#saved.splice(0)) resolve(); }
 }
 
-/** Runs the handler and returns how the job ends; undefined: somebody else decides about it. */
-export async function outcomeOf(handler, job) {
+// Runs the handler and returns how the job ends; undefined: somebody else decides about it.
+async function outcomeOf(handler, job) {
   try {
-    return { result: (await handler(job)) ?? {} };
+    const result = await handler(job);
+    return result instanceof End ? result.body : { result: result ?? {} };
   } catch (error) {
-    if (job.signal.aborted || error instanceof Stopped) {
+    if (error instanceof Stopped || error?.name === "AbortError" && job.signal.aborted) {
       return (job.signal.reason ?? error).reason === "released" ? { release: true } : undefined;
     }
-    if (error instanceof Retry) return { error: { class: "throttled", message: error.message, retryAfter: Math.round(error.after) } };
-    if (error instanceof Permanent) return { error: { class: "permanent", message: error.message } };
-    return { error: { class: "transient", message: String(error).slice(0, 2000) } };
+    if (error instanceof Retry) return { error: { class: "throttled", message: error.message, retryAfter: Math.ceil(error.after) } };
+    return { error: { class: error instanceof Permanent ? "permanent" : "transient",
+      message: error instanceof Permanent ? error.message : String(error).slice(0, 2000) } };
   }
 }
 
 export class Worker {
   #handlers = new Map();
   #held = new Map();
-  #ending = new AbortController();
+  #ended = new AbortController();
   #stopping = new AbortController();
   #wake = () => {};
-  #quiet = false;
   constructor(client, { name = `${hostname()}-${process.pid}`.slice(0, 100), concurrency = 4, drain = 30 } = {}) {
     Object.assign(this, { client, name, concurrency, drain });
   }
@@ -254,108 +240,110 @@ export class Worker {
   async run({ signals = true } = {}) {
     const stop = () => this.stop();
     if (signals) for (const name of ["SIGTERM", "SIGINT"]) process.on(name, stop);
-    const beating = this.#beat();
-    const listening = this.#listen();
-    const running = new Set();
-    while (!this.#stopping.signal.aborted) {
-      if (this.#quiet || running.size >= this.concurrency) {
-        await Promise.race([sleep(200, this.#stopping.signal), ...running]);
-        if (running.size >= this.concurrency) continue;
-      }
-      const sentAt = performance.now();
-      for (const claimed of await this.#claim(this.concurrency - running.size)) {
-        const job = new Job(claimed, sentAt);
-        job.beatSoon = () => this.#wake();
-        this.#held.set(job.id, job);
-        const doing = this.#do(job).finally(() => { this.#held.delete(job.id); running.delete(doing); });
-        running.add(doing);
-      }
-    }
-    await Promise.race([sleep(this.drain * 1000), Promise.all(running)]);
+    const helpers = [this.#beat(), this.#listen()];
+    const handlers = Promise.all(Array.from({ length: this.concurrency }, () => this.#work()));
+    await Promise.race([handlers, sleep(2 ** 31 - 1, this.#stopping.signal)]);
+    await within(handlers, Math.max(this.drain, CLAIM_WAIT + 1));
     for (const job of this.#held.values()) job.stop("released");
-    await Promise.all(running);
-    this.#ending.abort();
+    await within(handlers, 2);
+    for (const job of this.#held.values()) await this.#end(job, { release: true }); // their handlers look at nothing
+    this.#ended.abort();
     this.#wake();
-    await Promise.all([beating, listening]);
+    await Promise.all(helpers);
     if (signals) for (const name of ["SIGTERM", "SIGINT"]) process.off(name, stop);
   }
 
-  // A claim without an answer is repeated under its id, which gives the same jobs.
-  async #claim(count) {
-    const wanted = { worker: this.name, kinds: [...this.#handlers.keys()], count, wait: this.#quiet ? 0 : CLAIM_WAIT, requestId: randomUUID() };
-    while (!this.#stopping.signal.aborted) {
-      const answer = await this.#try("claim", wanted, { timeout: CLAIM_WAIT + 10, signal: this.#stopping.signal });
-      if (answer) {
-        this.#quiet = answer.worker === "quiet";
-        return answer.jobs;
+  // Claims and does jobs. A claim without an answer is repeated under its id, which gives the same job.
+  async #work() {
+    for (let requestId; !this.#stopping.signal.aborted;) {
+      requestId ??= randomUUID();
+      const claim = { worker: this.name, kinds: [...this.#handlers.keys()], wait: CLAIM_WAIT, requestId };
+      const answer = await this.#ask("claim", claim);
+      if (answer) requestId = undefined;
+      for (const claimed of answer?.jobs ?? []) {
+        const job = new Job(claimed);
+        job.beatSoon = () => this.#wake();
+        this.#held.set(job.id, job);
+        const handler = this.#handlers.get(`${job.kind}@${job.version}`);
+        await this.#end(job, this.#stopping.signal.aborted ? { release: true } : await outcomeOf(handler, job));
+        this.#held.delete(job.id);
       }
-      await sleep(1000, this.#stopping.signal);
+      if (answer?.worker !== "work") await sleep(1000, this.#stopping.signal);
     }
-    return [];
   }
 
-  async #do(job) {
-    const end = await outcomeOf(this.#handlers.get(`${job.kind}@${job.version}`), job);
+  // Ends the job; repeats that until it is answered, as long as the job is held.
+  async #end(job, end) {
     while (end && performance.now() < job.heldUntil) {
-      const answer = await this.#try("end", { worker: this.name, jobs: [{ id: job.id, epoch: job.epoch, ...end }] });
-      if (answer && answer.jobs[0].status < 500) return;
-      await sleep(500);
+      const answer = await this.#ask("end", { worker: this.name, jobs: [{ id: job.id, epoch: job.epoch, ...end }] });
+      const { status, problem } = answer?.jobs[0] ?? { status: 503 };
+      if ([200, 404, 412].includes(status)) return;
+      if (status >= 500) {
+        await sleep(500);
+      } else { // it is never accepted as it is
+        const message = `The end was refused: ${problem.detail}`;
+        console.error(`tidemark: job ${job.id}: ${message}`);
+        end = { error: { class: "permanent", message: message.slice(0, 2000) } };
+      }
     }
   }
 
   async #beat() {
-    while (!this.#ending.signal.aborted) {
-      const jobs = [...this.#held.values()];
-      const pause = Math.min(5000, ...jobs.map((job) => (job.leaseSeconds * 1000) / 4));
-      await Promise.race([sleep(pause, this.#ending.signal), new Promise((resolve) => { this.#wake = resolve; })]);
-      const now = [...this.#held.values()];
-      for (let begin = 0; begin < now.length; begin += 100) await this.#beatFor(now.slice(begin, begin + 100));
+    while (!this.#ended.signal.aborted) {
+      const woken = await Promise.race([sleep(100), new Promise((resolve) => { this.#wake = () => resolve(true); })]);
+      const sentAt = performance.now();
+      const due = [...this.#held.values()].filter((job) => [undefined, "released"].includes(job.signal.reason?.reason) &&
+        (woken || sentAt >= job.beatAt)).slice(0, 100);
+      if (due.length === 0) continue;
+      const news = due.map((job) => job.takeNews());
+      const jobs = due.map((job, i) => ({ id: job.id, epoch: job.epoch, ...news[i] }));
+      const answer = await this.#ask("beat", { worker: this.name, jobs });
+      // Whatever a beat that failed may mean, the jobs are held until their leases end.
+      due.forEach((job, i) => {
+        const said = answer?.jobs[i].answer;
+        if (said === "held") job.beaten(news[i], sentAt);
+        else if (said) job.stop(said === "cancel" ? "cancelled" : "lost");
+        else job.putBack(news[i]);
+      });
     }
-  }
-
-  async #beatFor(jobs) {
-    const news = jobs.map((job) => job.takeNews());
-    const sentAt = performance.now();
-    const told = jobs.map((job, i) => ({ id: job.id, epoch: job.epoch, ...news[i] }));
-    const answer = await this.#try("beat", { worker: this.name, jobs: told });
-    // Whatever a beat that failed may mean, the jobs are held until their leases end.
-    if (!answer) return jobs.forEach((job, i) => job.putBack(news[i]));
-    this.#quiet = answer.worker === "quiet";
-    answer.jobs.forEach(({ answer: said }, i) => {
-      if (said === "held") jobs[i].beaten(news[i], sentAt);
-      else jobs[i].stop(said === "cancel" ? "cancelled" : "lost");
-    });
   }
 
   // Hears of cancelled jobs at once. The beats tell of them, too, so a stream that breaks costs only time.
   async #listen() {
-    while (!this.#ending.signal.aborted) {
+    const path = `/v1/work/events?${new URLSearchParams({ worker: this.name })}`;
+    while (!this.#ended.signal.aborted) {
       try {
-        for await (const event of this.client.events(`/v1/work/events?${new URLSearchParams({ worker: this.name })}`, this.#ending.signal)) {
-          if (event) this.#wake();
-        }
-      } catch { /* it is opened again */ }
-      await sleep(2000, this.#ending.signal);
+        for await (const event of this.client.events(path, this.#ended.signal)) if (event) this.#wake();
+      } catch {
+        await sleep(2000, this.#ended.signal);
+      }
     }
   }
 
-  async #try(what, body, options) {
+  // Returns undefined if there was no answer, or none that can be used.
+  async #ask(what, body) {
     try {
-      return await this.client.call("POST", `/v1/work/${what}`, body, options);
+      return await this.client.call("POST", `/v1/work/${what}`, body);
     } catch (error) {
-      if (error instanceof TidemarkError && error.status < 500 && error.status !== 429) throw error;
+      const status = error instanceof TidemarkError ? error.status : 503;
+      if (what === "end" && status < 500 && status !== 429) return { jobs: [{ status, problem: { detail: error.message } }] };
+      console.warn(`tidemark: ${what}: ${error.message}`);
       return undefined;
     }
   }
 }
 
-/** Runs a handler without a server. */
-export async function runHandler(handler, input, { checkpoint, attempt = 1, cancelAtCheck } = {}) {
+async function within(work, seconds) {
+  const over = new AbortController();
+  await Promise.race([work, sleep(seconds * 1000, over.signal)]);
+  over.abort();
+}
+
+export async function runHandler(handler, input, { cancelAtCheck = Infinity, ...claimed } = {}) {
   const outcome = { progress: [], checkpoints: [] };
-  const job = new Job({ id: "0000000000000000-00000000", epoch: 1, kind: "test", attempt, maxAttempts: 5, input, checkpoint, leaseSeconds: 1e9 });
-  let left = cancelAtCheck ?? Infinity;
+  const job = new Job({ id: "0000000000000000-00000000", epoch: 1, kind: "test", leaseSeconds: 1e9, input, ...claimed });
   const check = job.check.bind(job);
-  job.check = () => { if (left-- <= 0) job.stop("cancelled"); check(); };
+  job.check = () => { if (cancelAtCheck-- <= 0) job.stop("cancelled"); check(); };
   job.progress = (done, total, phase) => outcome.progress.push(given({ done, total, phase }));
   job.save = async (saved) => { outcome.checkpoints.push(saved); job.checkpoint = saved; job.check(); };
   return { ...outcome, ...((await outcomeOf(handler, job)) ?? { stopped: true }) };

@@ -10,6 +10,7 @@
 #include "common/base/side_by_side.h"
 #include "common/base/text.h"
 #include "jobs/kinds/reach.h"
+#include "jobs/store/end_steps.h"
 #include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
@@ -258,7 +259,17 @@ Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std
   }
 }
 
+/// Refuses to edit a job whose worker has ended it with steps: whatever its input, nobody works on it any more.
+static Result<void> may_be_edited(const std::optional<JobRecord>& record) {
+  if (!record || record->end_steps.empty()) return {};
+  return fail(ErrorCode::kJobInvalid,
+              "Job " + record->id +
+                  " has ended with steps, and cannot be edited: mend the cause and send it back "
+                  "as it is, or undo it, or delete it and submit another.");
+}
+
 Task<Result<PoisonRecord>> PoisonStore::edit_as_read(PoisonRecord poison, JobSpec edited, std::string by) {
+  if (!poison.job_id.empty()) CO_TRY(may_be_edited(CO_TRY(co_await jobs_.find(poison.job_id))));
   auto text = CO_TRY(co_await replace_text(poison, edited, std::move(by)));
   // The message moves from the queue to itself: one transaction, and its history stays.
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), poison.message_id, std::string(kPoisonQueue),
@@ -285,14 +296,16 @@ Task<Result<PoisonRecord>> PoisonStore::redrive_as_read(PoisonRecord poison, std
   std::optional<JobRecord> record;
   if (!poison.job_id.empty()) record = CO_TRY(co_await jobs_.find(poison.job_id));
   std::optional<std::string> text;
+  if (edited) CO_TRY(may_be_edited(record));
   if (edited) text = CO_TRY(co_await replace_text(poison, *edited, by));
   add_mark(poison.attempts, kSentBack, jobs_.now(), std::move(by));
   poison.redrives += 1;
   // The beginning of the message's next history, which the worker continues.
   json annotation = {{"jobId", poison.job_id}, {"redrives", poison.redrives}, {"attempts", kept_json(poison.attempts)}};
   if (poison.edited_epoch != 0) annotation["editedEpoch"] = poison.edited_epoch;
-  auto queue = way_back(poison, edited);
   const bool own_record = record && record->message_id == message_id;
+  const bool has_ended = own_record && !record->end_steps.empty();
+  auto queue = has_ended ? queue_of(CO_TRY(work_left_of(*record))) : way_back(poison, edited);
   if (own_record) record = CO_TRY(co_await jobs_.place(std::move(*record), name_of_queue(queue)));
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
                                                annotation.dump(-1, ' ', false, json::error_handler_t::ignore),

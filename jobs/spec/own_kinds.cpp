@@ -55,6 +55,7 @@ void OwnKind::members(SpecMembers& in) {
   in.number("keepHours", keep_hours, kMinKeepHours, kMaxKeepHours,
             {.meaning = "keep records so long after the end, likewise"});
   per_key_member(in, per_key);
+  in.flag("steps", steps, {.meaning = "true: its workers may end jobs with steps, whatever else their tokens allow"});
 }
 
 const OwnKind* find_kind(const OwnKinds& kinds, std::string_view name) {

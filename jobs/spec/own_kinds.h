@@ -1,6 +1,6 @@
 // Kinds of job that users declare, and whose jobs their own processes do over HTTP (docs/workers.md). Pure.
 //   {"leaseSeconds":30,"maxAttempts":5,"retryBaseMs":1000,"retryCapMs":60000,"keepHours":48,
-//    "perKey":{"running":2,"perSecond":10}}
+//    "perKey":{"running":2,"perSecond":10},"steps":true}
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -38,6 +38,7 @@ struct OwnKind {
   std::uint32_t max_attempts = 5;
   std::optional<std::uint32_t> retry_base_ms, retry_cap_ms, keep_hours;
   std::optional<PerKey> per_key;
+  bool steps = false;  // its workers may end jobs with steps, which write in Tidemark's name
   bool operator==(const OwnKind&) const = default;
   static constexpr const char* kSchema = "OwnKindSpec";
   /// All but the name.

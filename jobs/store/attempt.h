@@ -26,7 +26,9 @@ struct Attempt {
   std::string worker;
   Time started_at{};
   std::int64_t duration_ms = 0;
-  std::string outcome;  // "succeeded", "failed", "cancelled", "lost": its worker stopped without a report; or a mark
+  // "succeeded", "failed", "cancelled", "lost": its worker stopped without a report, "ended": its worker ended it with
+  // steps, which others take; or a mark
+  std::string outcome;
   std::string error_class;  // "transient", "throttled", "conflict", "permanent"
   std::string code;         // the error's name
   std::string message;

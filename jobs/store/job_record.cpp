@@ -52,6 +52,8 @@ constexpr std::tuple kRecordFields{
     Field{"Skips", &JobRecord::skips, kSparse},
     Field{"Checkpoint", &JobRecord::checkpoint, kSparse},
     Field{"Part", &JobRecord::part, kSparse},
+    Field{"EndSteps", &JobRecord::end_steps, kSparse},
+    Field{"EndEpoch", &JobRecord::end_epoch, kSparse},
     Field{"NotBefore", &JobRecord::not_before},
 };
 

@@ -35,6 +35,8 @@ inline std::string_view counter_of_work(std::string_view kind) { return kind == 
 
 /// The phase of a cancelled job whose worker has stopped and reported how much it did (JobStore::count_cancelled).
 inline constexpr const char* kStoppedPhase = "stopped";
+/// The phase of a job that its worker has ended with steps, until they have been taken.
+inline constexpr const char* kStepsPhase = "steps";
 
 enum class JobState : std::uint8_t { kQueued = 1, kRunning = 2, kSucceeded = 3, kPoisoned = 4, kCancelled = 5 };
 
@@ -76,6 +78,8 @@ struct JobRecord {
   std::string result;              // JSON: the findings of the job, small
   std::string checkpoint;          // JSON: the position that a worker of a user's own saved
   std::string part;                // the part of a spread queue that such a job was last taken from
+  std::string end_steps;           // JSON: the end with steps that such a worker has given it (end_steps.h)
+  std::uint64_t end_epoch = 0;     // the delivery of that worker; 0: there was no such end
   std::string skips;               // JSON: the skipped entities and the reasons (workers/runtime/skip_log.h)
   std::optional<Time> not_before;
   table_store::Version version = 0;  // of the entity; 0 before it was stored

@@ -5,6 +5,7 @@
 #include "jobs/kinds/reach.h"
 #include "jobs/kinds/transaction/filled_steps.h"
 #include "jobs/store/cancel_notices.h"
+#include "jobs/store/end_steps.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
 #include "table_store/model/user_operations.h"
@@ -43,6 +44,7 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   if (change.result) record.result = *change.result;
   if (change.accounts) record.accounts = *change.accounts;
   if (change.checkpoint) record.checkpoint = *change.checkpoint;
+  if (change.queue) record.queue = *change.queue;
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
@@ -70,7 +72,7 @@ void note_edit(std::uint64_t edited_epoch, JobRecord& record) {
 /// Changes the record for a delivery that takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
   // A delivery that gave the job back uncounted, and could not note that in the record, is not lost.
-  const bool counted = record.attempts < delivery.attempt;
+  const bool counted = record.attempts < delivery.attempt && record.epoch != record.end_epoch;
   if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch && counted) {
     record.history.push_back(attempt_cut_off(record, now, "lost"));
   }
@@ -110,13 +112,18 @@ Result<bool> make_change(JobRecord& record, std::uint64_t epoch, const RecordCha
   const auto target = change.state.value_or(record.state);
   const bool repeated = change.state && record.state == target && record.epoch == epoch;
   if (repeated && is_terminal(target)) return false;
-  if (!transition_allowed(record.state, record.epoch, target, epoch)) {
+  const bool has_ended = epoch != 0 && epoch <= record.end_epoch;
+  if (has_ended || !transition_allowed(record.state, record.epoch, target, epoch)) {
     auto error = make_error(ErrorCode::kFenced);
     error.fields.emplace_back("state", std::string(state_name(record.state)));
     return fail(std::move(error));
   }
   record.epoch = std::max(record.epoch, epoch);
   apply(change, now, record);
+  if (change.end_steps) {
+    record.end_steps = *change.end_steps;
+    record.end_epoch = epoch;
+  }
   return true;
 }
 
@@ -133,6 +140,7 @@ std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& del
   if (record.message_id != delivery.message_id) return ClaimVerdict::kDuplicate;
   if (delivery.epoch < record.epoch) return ClaimVerdict::kStale;
   if (record.state == JobState::kSucceeded || record.state == JobState::kCancelled) return ClaimVerdict::kEnded;
+  if (!record.end_steps.empty() && !delivery.takes_steps) return ClaimVerdict::kSteps;
   if (!transition_allowed(record.state, record.epoch, JobState::kRunning, delivery.epoch)) return ClaimVerdict::kStale;
   return std::nullopt;
 }
@@ -207,7 +215,7 @@ Task<Result<void>> JobStore::withdraw(std::string id) {
   for (int race = 0; race < kMaxRaces; ++race) {
     const auto record = CO_TRY(co_await find(id));
     const bool is_open = record && !is_terminal(record->state);
-    const auto spec = is_open ? parse_stored_spec(record->spec) : fail(ErrorCode::kJobInvalid);
+    const auto spec = is_open ? work_left_of(*record) : fail(ErrorCode::kJobInvalid);
     const auto* transaction = spec ? std::get_if<TransactionSpec>(&spec->work) : nullptr;
     if (transaction == nullptr) co_return Result<void>{};
     table_store::StepsRequest request;
@@ -227,17 +235,17 @@ Task<Result<void>> JobStore::withdraw(std::string id) {
 
 Task<Result<JobRecord>> JobStore::cancel(std::string id) {
   CO_TRY(co_await withdraw(id));
-  bool was_running = false;
+  bool has_worker = false;
   auto record = CO_TRY(co_await update(std::move(id), std::nullopt, [&](JobRecord& found) -> Result<bool> {
     if (is_terminal(found.state)) return false;
-    was_running = found.state == JobState::kRunning;
+    has_worker = found.state == JobState::kRunning && found.end_steps.empty();
     RecordChange change;
     if (found.state == JobState::kRunning) change.attempt = attempt_cut_off(found, clock_.now(), "cancelled");
     change.state = JobState::kCancelled;
     apply(change, clock_.now(), found);
     return true;
   }));
-  if (was_running && is_own_job(record)) {
+  if (has_worker && is_own_job(record)) {
     // If it fails, the worker learns of it with its next sign of life.
     std::ignore = co_await CancelNotices(tables_).put(record);
   }
@@ -260,7 +268,7 @@ Task<Result<JobRecord>> JobStore::stop(std::string id, std::uint64_t epoch, Atte
 
 Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   if (record.state != JobState::kCancelled) co_return record;
-  auto spec = parse_stored_spec(record.spec);
+  auto spec = work_left_of(record);
   if (is_own_job(record) && record.epoch > 0) {
     CO_TRY(co_await tables_.end_operation(std::string(table_store::kUserOperation) + record.id));
   }
@@ -318,7 +326,7 @@ Task<Result<void>> JobStore::close_blobs(const JobRecord& record, const JobSpec&
 
 Task<Result<void>> JobStore::settle_cancelled(JobRecord record) {
   if (record.state != JobState::kCancelled) co_return Result<void>{};
-  const auto spec = parse_stored_spec(record.spec);
+  const auto spec = work_left_of(record);
   if (!spec) co_return Result<void>{};
   co_return co_await close_blobs(record, *spec);
 }

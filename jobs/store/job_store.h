@@ -43,6 +43,7 @@ struct Delivery {
   std::vector<Attempt> story;        // the history of the message before this delivery
   std::string queue{kDefaultQueue};  // the queue of the message, or the next one, by name
   std::string part = {};             // the part of a spread queue that has the message
+  bool takes_steps = false;          // the worker is a built-in one, and takes the steps of an end (end_steps.h)
 };
 
 enum class ClaimVerdict : std::uint8_t {
@@ -50,6 +51,7 @@ enum class ClaimVerdict : std::uint8_t {
   kDuplicate = 2,  // another message belongs to the job; drop this one
   kEnded = 3,      // the job is over; drop the message
   kStale = 4,      // a later delivery has it; leave the message alone
+  kSteps = 5,      // its worker ended it with steps; the message belongs into the queue of built-in workers
 };
 
 struct Claim {
@@ -70,7 +72,9 @@ struct RecordChange {
   std::optional<std::string> result;
   std::optional<std::string> accounts;
   std::optional<std::string> checkpoint;
-  std::optional<Attempt> attempt;  // added to the history
+  std::optional<std::string> queue;
+  std::optional<std::string> end_steps;  // from the delivery that makes the change; afterwards it makes no other
+  std::optional<Attempt> attempt;        // added to the history
 };
 
 /// A change of one of several records.
@@ -107,8 +111,8 @@ class JobStore {
                              std::string state = {}, std::string queue = {});
   /// Ends a queued or running job, and puts the callbacks of its end. A worker that runs it stops within a page, and no
   /// write of the job takes effect once this has returned; in a blob store that is away, none once the job's message is
-  /// gone. A job that has already ended is returned as it is. kJobNotFound; kTransactionDecided for a transaction that goes
-  /// ahead.
+  /// gone. A job that has already ended is returned as it is. kJobNotFound; kTransactionDecided for a transaction that
+  /// goes ahead.
   Task<Result<JobRecord>> cancel(std::string id);
   /// For workers: the same for a job that failed and must not become poison; its last attempt has the reason. kFenced
   /// if a later delivery has it.

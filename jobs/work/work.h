@@ -5,6 +5,8 @@
 //   result   record succeeded; message deleted, and the notices of the end put, in one transaction
 //   error    record queued, with the attempt; message back with a delay
 //   release  the same, and the delivery does not count as an attempt
+//   steps    record with the steps and the result; message in the queue of the built-in workers, one of which takes the
+//            steps as a transaction of the same job under its own, higher epoch, and ends the job (end_steps.h)
 //   giving up: noted in the message; record poisoned; notices of the end put; message moved to the poison queue
 // A crash in between leaves a message that comes back, and the next claim does the rest. Nothing is done for an epoch
 // that is not that of the record. Many jobs are dealt with together, in a few calls of the stores. Coroutines resume on
@@ -16,6 +18,7 @@
 
 #include "jobs/delivery/message_story.h"
 #include "jobs/delivery/retry_policy.h"
+#include "jobs/store/end_steps.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/job_store.h"
 
@@ -52,13 +55,14 @@ enum class BeatAnswer : std::uint8_t {
 inline constexpr Names<BeatAnswer, 3> kBeatAnswers{
     {{BeatAnswer::kHeld, "held"}, {BeatAnswer::kCancel, "cancel"}, {BeatAnswer::kLost, "lost"}}};
 
-enum class EndKind : std::uint8_t { kResult = 1, kError = 2, kRelease = 3 };
+enum class EndKind : std::uint8_t { kResult = 1, kError = 2, kRelease = 3, kSteps = 4 };
 
 struct WorkEnd {
   std::string id;
   std::uint64_t epoch = 0;
   EndKind kind = EndKind::kResult;
-  std::string result;  // JSON; empty: none
+  std::string result;           // JSON; empty: none
+  TransactionSpec transaction;  // of kSteps, which has a result, too
   ErrorClass error_class = ErrorClass::kTransient;
   std::string message;  // of the error
   std::optional<Duration> retry_after;
@@ -86,8 +90,9 @@ class Work {
   /// Renews leases and notes progress; the answers are in the order of the beats.
   Task<Result<std::vector<BeatAnswer>>> beat(std::vector<JobBeat> beats, const OwnKinds& kinds);
   /// Ends jobs; the outcomes, in the order of `ends`, are their records. An end that is repeated has the outcome of the
-  /// first. kJobNotFound, kFenced: another delivery has the job, kInvalidInput: it is of a built-in kind.
-  Task<std::vector<Result<JobRecord>>> end(std::vector<WorkEnd> ends);
+  /// first. kJobNotFound, kFenced: another delivery has the job, kInvalidInput: it is of a built-in kind, or of a kind
+  /// that takes no steps, kRequestBodyTooLarge. `kinds` is needed for ends with steps only.
+  Task<std::vector<Result<JobRecord>>> end(std::vector<WorkEnd> ends, OwnKinds kinds = {});
 
  private:
   /// A job that a delivery holds.
@@ -106,7 +111,12 @@ class Work {
   Task<void> end_results(const std::vector<WorkEnd>& ends, std::vector<std::optional<Held>>& held,
                          std::vector<Result<JobRecord>>& out);
   [[nodiscard]] RecordChange result_change(const WorkEnd& end, const JobRecord& record) const;
-  Task<Result<JobRecord>> end_one(const WorkEnd& end, Held held);
+  Task<Result<JobRecord>> end_one(const WorkEnd& end, Held held, const OwnKinds& kinds);
+  Task<Result<JobRecord>> end_running(const WorkEnd& end, Held held, const OwnKinds& kinds);
+  Task<Result<JobRecord>> accept_steps(const WorkEnd& end, Held held, const OwnKinds& kinds);
+  /// Moves the message of a job that has ended with steps to the built-in workers, unless one of them has it.
+  /// `deliveries`: how often the message was delivered until now.
+  Task<Result<JobRecord>> hand_over(queue_service::Lease lease, JobRecord record, std::uint32_t deliveries);
   Task<Result<JobRecord>> succeed_one(const WorkEnd& end, Held held);
   Task<Result<JobRecord>> fail_one(const WorkEnd& end, Held held);
   Task<Result<JobRecord>> put_back(Held held, Duration delay, bool counts, std::optional<Attempt> attempt,

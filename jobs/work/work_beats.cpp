@@ -22,7 +22,7 @@ RecordChange change_of(const JobBeat& beat) {
 
 /// Says what an epoch that does not hold the job any more is told.
 BeatAnswer answer_to(const std::optional<JobRecord>& record, std::uint64_t epoch) {
-  if (!record || record->epoch != epoch) return BeatAnswer::kLost;
+  if (!record || record->epoch != epoch || record->end_epoch == epoch) return BeatAnswer::kLost;
   if (record->state == JobState::kCancelled) return BeatAnswer::kCancel;
   return record->state == JobState::kRunning ? BeatAnswer::kHeld : BeatAnswer::kLost;
 }

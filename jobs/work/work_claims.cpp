@@ -103,6 +103,9 @@ Task<Result<void>> Work::settle_refused(std::string queue, queue_service::Messag
       co_return co_await services_.queues.complete(std::move(lease));
     case ClaimVerdict::kEnded:
       co_return co_await end_message({std::move(lease), std::move(claim.record), std::move(spec)});
+    case ClaimVerdict::kSteps:
+      CO_TRY(co_await hand_over(std::move(lease), std::move(claim.record), message.dequeue_count));
+      co_return Result<void>{};
     case ClaimVerdict::kRun:
       break;
   }

@@ -11,6 +11,7 @@ const FailStep kResultStep("work.result");
 const FailStep kMessageStep("work.message");
 const FailStep kPutBackStep("work.put_back");
 const FailStep kGiveUpStep("work.give_up");
+const FailStep kHandOverStep("work.hand_over");
 
 constexpr std::size_t kEndsAtOnce = 16;
 // While a job is being given up, nobody else takes it.
@@ -74,12 +75,12 @@ Result<Work::Held> Work::held_by(const std::optional<JobRecord>& record, std::ui
     return fail(ErrorCode::kInvalidInput, "Job " + record->id + " is of kind " + record->kind +
                                               ", which Tidemark's own workers do: nobody else can end it.");
   }
-  if (record->epoch != epoch) return stale(*record);
+  if (record->epoch != epoch && record->end_epoch != epoch) return stale(*record);
   auto queue = record->part.empty() ? queue_of(*spec) : record->part;
   return Held{{std::move(queue), record->message_id, epoch}, *record, std::move(*spec)};
 }
 
-Task<std::vector<Result<JobRecord>>> Work::end(std::vector<WorkEnd> ends) {
+Task<std::vector<Result<JobRecord>>> Work::end(std::vector<WorkEnd> ends, OwnKinds kinds) {
   std::vector<Result<JobRecord>> out(ends.size(), fail(ErrorCode::kInternalError));
   std::vector<std::optional<Held>> held(ends.size());
   for (std::size_t begin = 0; begin < ends.size(); begin += kMostTogether) {
@@ -97,7 +98,7 @@ Task<std::vector<Result<JobRecord>>> Work::end(std::vector<WorkEnd> ends) {
   }
   co_await end_results(ends, held, out);
   const auto one = [&](std::size_t i) -> Task<Result<void>> {
-    if (held[i]) out[i] = co_await end_one(ends[i], std::move(*held[i]));
+    if (held[i]) out[i] = co_await end_one(ends[i], std::move(*held[i]), kinds);
     co_return Result<void>{};
   };
   std::ignore = co_await side_by_side(services_.clock, ends.size(), one, kEndsAtOnce);  // each has its own outcome
@@ -110,7 +111,7 @@ Task<void> Work::end_results(const std::vector<WorkEnd>& ends, std::vector<std::
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const bool simple = held[i] && ends[i].kind == EndKind::kResult && held[i]->record.state == JobState::kRunning &&
-                        !has_followers(*held[i]->spec);
+                        held[i]->record.end_steps.empty() && !has_followers(*held[i]->spec);
     if (simple) places.push_back(i);
   }
   for (std::size_t begin = 0; begin < places.size(); begin += kMostTogether) {
@@ -147,19 +148,78 @@ RecordChange Work::result_change(const WorkEnd& end, const JobRecord& record) co
   return change;
 }
 
-Task<Result<JobRecord>> Work::end_one(const WorkEnd& end, Held held) {
-  if (held.record.state == JobState::kRunning) {
-    auto ended = end.kind == EndKind::kResult ? co_await succeed_one(end, held)
-                 : end.kind == EndKind::kError
-                     ? co_await fail_one(end, held)
-                     : co_await put_back(held, Duration::zero(), false, {}, held.record.error);
+Task<Result<JobRecord>> Work::end_one(const WorkEnd& end, Held held, const OwnKinds& kinds) {
+  if (held.record.state == JobState::kRunning && held.record.end_steps.empty()) {
+    auto ended = co_await end_running(end, held, kinds);
     if (!ended.failed_with(ErrorCode::kFenced)) co_return ended;
-    // It was cancelled meanwhile, or another delivery has it.
+    // It was cancelled or ended meanwhile, or another delivery has it.
     held = CO_TRY(held_by(CO_TRY(co_await services_.jobs.find(held.record.id)), held.record.epoch));
-    if (held.record.state == JobState::kRunning) co_return stale(held.record);
+    if (held.record.state == JobState::kRunning && held.record.end_steps.empty()) co_return stale(held.record);
+  }
+  if (!held.record.end_steps.empty()) {
+    const auto deliveries = held.record.attempts;
+    co_return co_await hand_over(std::move(held.lease), std::move(held.record), deliveries);
   }
   CO_TRY(co_await finish(end, held));
   co_return std::move(held.record);
+}
+
+Task<Result<JobRecord>> Work::end_running(const WorkEnd& end, Held held, const OwnKinds& kinds) {
+  switch (end.kind) {
+    case EndKind::kResult:
+      co_return co_await succeed_one(end, std::move(held));
+    case EndKind::kError:
+      co_return co_await fail_one(end, std::move(held));
+    case EndKind::kSteps:
+      co_return co_await accept_steps(end, std::move(held), kinds);
+    case EndKind::kRelease: {
+      auto error = held.record.error;
+      co_return co_await put_back(std::move(held), Duration::zero(), false, {}, std::move(error));
+    }
+  }
+  co_return fail(ErrorCode::kInternalError);
+}
+
+Task<Result<JobRecord>> Work::accept_steps(const WorkEnd& end, Held held, const OwnKinds& kinds) {
+  const auto* kind = find_kind(kinds, held.record.kind);
+  if (kind == nullptr || !kind->steps) {
+    co_return fail(ErrorCode::kInvalidInput, "Jobs of kind " + held.record.kind +
+                                                 " cannot be ended with steps: declare it with \"steps\": true by PUT "
+                                                 "/v1/kinds/" +
+                                                 held.record.kind + ".");
+  }
+  RecordChange change;
+  change.end_steps = end_steps_text({end.transaction, end.result});
+  if (change.end_steps->size() > kMaxResultBytes) {
+    co_return fail(ErrorCode::kRequestBodyTooLarge, "The steps and the result have " +
+                                                        std::to_string(change.end_steps->size()) +
+                                                        " bytes, and may have " + std::to_string(kMaxResultBytes) +
+                                                        " together: put more into a blob, and name the blob.");
+  }
+  auto left = *held.spec;
+  left.work = end.transaction;
+  change.queue = name_of_queue(queue_of(left));
+  change.done = std::max<std::uint64_t>(held.record.done, 1);
+  change.phase = kStepsPhase;
+  change.error = "";
+  change.checkpoint = "";
+  change.attempt = attempt_of(held.record, "ended");
+  auto changed = services_.jobs.change(held.record.id, held.record.epoch, std::move(change), held.record);
+  auto record = CO_TRY(co_await kResultStep.around(std::move(changed)));
+  const auto deliveries = record.attempts;
+  co_return co_await hand_over(std::move(held.lease), std::move(record), deliveries);
+}
+
+Task<Result<JobRecord>> Work::hand_over(queue_service::Lease lease, JobRecord record, std::uint32_t deliveries) {
+  const bool waits = record.state == JobState::kRunning && record.epoch == record.end_epoch;
+  const bool came_back = lease.epoch > record.epoch;
+  if (!waits && !came_back) co_return record;
+  auto story = story_of(record);
+  story.advanced = std::max(deliveries, 1U) - 1;  // the deliveries to its workers do not count against the steps
+  auto queue = queue_of(CO_TRY(work_left_of(record)));
+  auto moved = services_.queues.move(std::move(lease), std::move(queue), story_text(story), false);
+  CO_TRY(unless_gone(co_await kHandOverStep.around(std::move(moved))));
+  co_return record;
 }
 
 Task<Result<JobRecord>> Work::succeed_one(const WorkEnd& end, Held held) {

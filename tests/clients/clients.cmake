@@ -1,3 +1,5 @@
-# The clients of the api in other languages (clients/).
-tidemark_python_test(clients_python LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/python_client_test.py)
-tidemark_python_test(clients_typescript LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/typescript_client_test.py)
+# The clients of the api in other languages (clients/): the same cases for each.
+foreach(language Python TypeScript CSharp)
+  string(TOLOWER ${language} suite)
+  tidemark_python_test(clients_${suite} LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/clients_test.py ARGS ${language})
+endforeach()

@@ -570,13 +570,14 @@ TEST_F(TableOriginTest, AFollowersOwnRowsAreNoEntitiesOfItsTable) {
 }
 
 TEST(ChangeRecords, DamageIsNoticed) {
-  Note note{NoteKind::kMerged, true, 5, "p", "r", property_block({text("City", "Rome")}), {}, 7, 300};
+  Note note{NoteKind::kMerged, true, 5, "p", "r", property_block({text("City", "Rome")}), {}, "order", 7, 300};
   note.after = property_block({text("City", "Bonn")});
   const auto good = encode_note(note);
   const auto again = decode_note(good);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->before, note.before);
   EXPECT_EQ(again->after, note.after);
+  EXPECT_EQ(again->cause, note.cause);
   EXPECT_EQ(again->before_version, 5);
   EXPECT_EQ(again->bytes, 300U);
   for (std::size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(decode_note(good.substr(0, n)).has_value()) << n;

@@ -23,6 +23,7 @@ class OwnKindsWork : public WorkersFixture {
     jobs::OwnKind kind;
     kind.name = "resize";
     kind.lease_seconds = 30;
+    kind.steps = true;
     kinds_.push_back(kind);
   }
   jobs::JobRecord submit_own(const std::string& members = "") {
@@ -53,7 +54,7 @@ class OwnKindsWork : public WorkersFixture {
     end.message = "no luck";
     return end;
   }
-  Result<jobs::JobRecord> end(const WorkEnd& end) { return std::move(run(work_.end({end})).front()); }
+  Result<jobs::JobRecord> end(const WorkEnd& end) { return std::move(run(work_.end({end}, kinds_)).front()); }
 
   /// Loses the requests, or the answers, for which `lost` says so.
   void lose_one(bool answers, const std::function<bool()>& lost) {
@@ -196,6 +197,193 @@ TEST_F(OwnKindsWork, NothingThatIsLostEndsAJobTwiceOrStrandsIt) {
         ASSERT_FALSE(HasFailure()) << "kind " << static_cast<int>(kind) << (answers ? " answer " : " request ") << at;
         if (calls < at) break;
       }
+    }
+  }
+}
+
+/// Jobs whose workers end them with steps.
+class EndsWithSteps : public OwnKindsWork {
+ protected:
+  void SetUp() override {
+    OwnKindsWork::SetUp();
+    for (const auto* table : {"Orders", "Accounts"}) ASSERT_TRUE(run(tables_.create_table(table)).has_value());
+    ASSERT_TRUE(run(queues_.ensure_queue("mail")).has_value());
+    set("Orders", "shop", "17", {{"State", "open"}, {"Cents", std::int64_t{500}}});
+    set("Accounts", "c7", "balance", {{"Cents", std::int64_t{1000}}});
+  }
+  void set(const std::string& table, const std::string& partition, const std::string& row,
+           std::vector<table_store::Property> properties) {
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrReplace;
+    mutation.row_key = row;
+    mutation.properties = std::move(properties);
+    ASSERT_TRUE(run(tables_.mutate(table, partition, {mutation}, std::nullopt)).has_value());
+  }
+  std::int64_t cents() {
+    const auto found = run(tables_.get("Accounts", "c7", "balance"));
+    EXPECT_TRUE(found && *found);
+    return std::get<std::int64_t>(*(*found)->find("Cents"));
+  }
+  static WorkEnd paying(const ClaimedJob& job, const std::string& more = "", const std::string& state = "open") {
+    auto end = end_of(job, EndKind::kSteps);
+    end.result = R"({"paid":500})";
+    const auto spec = jobs::parse_job_spec(R"({"kind":"transaction",
+        "guards":[{"as":"o","table":"Orders","partitionKey":"shop","rowKey":"17","where":"State eq ')" +
+                                           state + R"('"}],
+        "steps":[{"merge":{"table":"Accounts","partitionKey":"c7","rowKey":"balance","add":{"Cents":"{o.Cents}"}}},
+                 {"message":{"queue":"mail","text":"{job.id}"}})" +
+                                           more + "]}");
+    EXPECT_TRUE(spec) << spec.error().message;
+    end.transaction = std::get<jobs::TransactionSpec>(spec->work);
+    return end;
+  }
+  static std::vector<std::string> outcomes(const jobs::JobRecord& record) {
+    std::vector<std::string> out;
+    for (const auto& attempt : record.history) out.push_back(attempt.outcome);
+    return out;
+  }
+};
+
+TEST_F(EndsWithSteps, ResultWritesAndMessagesHappenTogether) {
+  const auto job = submit_own(R"(,"maxAttempts":1,"then":{"kind":"resize","version":2})");
+  const auto claimed = claim();
+  ASSERT_EQ(claimed.size(), 1U);
+  const auto accepted = end(paying(claimed[0]));
+  ASSERT_TRUE(accepted) << accepted.error().message;
+  EXPECT_EQ(accepted->state, JobState::kRunning);
+  EXPECT_EQ(accepted->phase, "steps");
+  EXPECT_EQ(accepted->queue, "default");
+  EXPECT_EQ(messages(kResizeQueue), 0U);
+  EXPECT_EQ(cents(), 1000);
+  EXPECT_EQ(end(end_of(claimed[0], EndKind::kError))->state, JobState::kRunning) << "it has ended already";
+  const auto beat =
+      run(work_.beat({{.id = job.id, .epoch = 1, .done = 9, .total = {}, .phase = {}, .checkpoint = {}}}, kinds_));
+  EXPECT_EQ(*beat, std::vector{BeatAnswer::kLost});
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  const auto ended = record(job.id);
+  EXPECT_EQ(ended.state, JobState::kSucceeded);
+  EXPECT_EQ(ended.kind, "resize");
+  EXPECT_EQ(ended.result, R"({"paid":500})");
+  EXPECT_EQ(ended.done, 1U);
+  EXPECT_EQ(outcomes(ended), (std::vector<std::string>{"ended", "succeeded"}));
+  EXPECT_EQ(cents(), 1500);
+  EXPECT_EQ(receive("mail")->text, job.id);
+  EXPECT_EQ(messages("tidemark-work-resize-v2"), 1U) << "the job that follows";
+  EXPECT_EQ(messages_left(), 0U);
+  EXPECT_EQ(end(paying(claimed[0]))->state, JobState::kSucceeded) << "repeated";
+}
+
+TEST_F(EndsWithSteps, AnEarlierEpochEndsNothing) {
+  submit_own();
+  const auto first = claim(1, std::chrono::milliseconds(1));
+  ASSERT_EQ(first.size(), 1U);
+  std::vector<ClaimedJob> second;
+  while (second.empty()) second = claim(1);
+  EXPECT_TRUE(end(paying(first[0])).failed_with(ErrorCode::kFenced));
+  ASSERT_TRUE(end(paying(second[0])));
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_TRUE(end(paying(first[0])).failed_with(ErrorCode::kFenced));
+  EXPECT_EQ(cents(), 1500);
+}
+
+TEST_F(EndsWithSteps, AGuardThatDoesNotHoldCancelsTheJob) {
+  const auto job = submit_own();
+  ASSERT_TRUE(end(paying(claim().front(), "", "sold")));
+  EXPECT_EQ(work_next().end, RunEnd::kDropped);
+  const auto ended = record(job.id);
+  EXPECT_EQ(ended.state, JobState::kCancelled);
+  EXPECT_EQ(nlohmann::json::parse(ended.result)["found"]["State"], "open");
+  EXPECT_EQ(cents(), 1000);
+  EXPECT_EQ(messages("mail"), 0U);
+  EXPECT_EQ(messages_left(), 0U);
+}
+
+TEST_F(EndsWithSteps, PoisonNamesTheStepAndGoesOnThere) {
+  const auto job = submit_own();
+  const auto insert = R"(,{"insert":{"table":"Orders","partitionKey":"shop","rowKey":"17","entity":{"A":1}}})";
+  ASSERT_TRUE(end(paying(claim().front(), insert)));
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  EXPECT_TRUE(record(job.id).error.starts_with("steps[2]: insert")) << record(job.id).error;
+  EXPECT_EQ(cents(), 1500);
+  auto spec = jobs::parse_job_spec(R"({"kind":"resize","input":"another"})", kinds_);
+  EXPECT_TRUE(run(poison_.redrive(job.id, *spec, "me")).failed_with(ErrorCode::kJobInvalid));
+  EXPECT_TRUE(run(poison_.edit(job.id, *spec, "me")).failed_with(ErrorCode::kJobInvalid));
+  Mutation erase;
+  erase.kind = MutationKind::kErase;
+  erase.row_key = "17";
+  ASSERT_TRUE(run(tables_.mutate("Orders", "shop", {erase}, std::nullopt)).has_value());
+  ASSERT_TRUE(run(poison_.redrive(job.id, std::nullopt, "me")).has_value());
+  EXPECT_EQ(messages(kResizeQueue), 0U);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).result, R"({"paid":500})");
+  EXPECT_EQ(cents(), 1500);
+  EXPECT_EQ(messages("mail"), 1U);
+}
+
+TEST_F(EndsWithSteps, IsUndoneLikeATransaction) {
+  const auto job = submit_own();
+  ASSERT_TRUE(end(paying(claim().front())));
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  finish(R"({"kind":"undo","job":")" + job.id + "\"}");
+  EXPECT_EQ(cents(), 1000);
+}
+
+TEST_F(EndsWithSteps, IsCancelledUntilItIsDecided) {
+  const auto job = submit_own();
+  const auto claimed = claim();
+  ASSERT_TRUE(end(paying(claimed[0])));
+  EXPECT_EQ(run(jobs_.cancel(job.id))->state, JobState::kCancelled);
+  EXPECT_EQ(end(paying(claimed[0]))->state, JobState::kCancelled);
+  EXPECT_EQ(cents(), 1000);
+  EXPECT_EQ(messages_left(), 0U);
+}
+
+TEST_F(EndsWithSteps, OnlyAKindThatIsDeclaredSo) {
+  submit_own();
+  const auto claimed = claim();
+  kinds_[0].steps = false;
+  EXPECT_TRUE(end(paying(claimed[0])).failed_with(ErrorCode::kInvalidInput));
+  EXPECT_EQ(end(end_of(claimed[0]))->state, JobState::kSucceeded);
+}
+
+/// One request or answer is lost at each place in turn, on the side of the worker and on that of the steps.
+TEST_F(EndsWithSteps, NothingThatIsLostTakesStepsTwiceOrStrandsThem) {
+  for (const bool answers : {false, true}) {
+    for (int at = 1;; ++at) {
+      ASSERT_LT(at, 80);
+      const auto before = cents();
+      const auto job = submit_own(R"(,"maxAttempts":20)");
+      int calls = 0;
+      const auto lost = [&calls, at] { return ++calls == at; };
+      int rounds = 0;
+      for (auto state = JobState::kQueued; state != JobState::kSucceeded; ++rounds) {
+        ASSERT_LT(rounds, 500) << "the job is stranded";
+        ASSERT_NE(state, JobState::kPoisoned);
+        for (const std::string queue : {kResizeQueue, "tidemark-jobs"}) {
+          auto taken = run(queues_.receive_some(queue, std::chrono::milliseconds(50), 1));
+          ASSERT_TRUE(taken);
+          if (taken->empty()) continue;
+          lose_one(answers, lost);
+          if (queue == kResizeQueue) {
+            std::vector<jobs::TakenMessage> messages;
+            messages.push_back({std::move(taken->front()), "mine"});
+            const auto claimed = std::move(run(work_.claim(queue, std::move(messages))).front());
+            // Every other time the worker hears nothing and gives up.
+            for (int tries = 0; claimed && tries < (at % 2 == 0 ? 1 : 5); ++tries) {
+              if (end(paying(*claimed))) break;
+            }
+          } else {
+            work(std::move(taken->front()));
+          }
+          lose_one(answers, {});
+        }
+        state = record(job.id).state;
+      }
+      EXPECT_EQ(cents(), before + 500);
+      EXPECT_EQ(messages("mail"), 1U);
+      ASSERT_TRUE(run(queues_.clear("mail")));
+      ASSERT_FALSE(HasFailure()) << (answers ? " answer " : " request ") << at;
+      if (calls < at) break;
     }
   }
 }

@@ -42,6 +42,7 @@ class Transaction {
     CO_TRY(co_await take_steps());
     CO_TRY(co_await close());
     JobOutcome outcome;
+    if (!counts()) co_return outcome;
     outcome.done = steps_.size();
     outcome.total = steps_.size();
     co_return outcome;
@@ -70,6 +71,8 @@ class Transaction {
     }
     return out;
   }
+  /// Tells whether the job's progress is that of the steps: not if they are the end of other work.
+  [[nodiscard]] bool counts() const { return context_.record().end_steps.empty(); }
   [[nodiscard]] table_store::Fence fence() const { return context_.fence(""); }
 
   /// The ledger of the operation in one account of one store.
@@ -236,10 +239,12 @@ class Transaction {
         ++i;
         continue;
       }
-      jobs::RecordChange progress;
-      progress.done = i;
-      progress.total = steps_.size();
-      CO_TRY(co_await context_.report(std::move(progress), false));
+      if (counts()) {
+        jobs::RecordChange progress;
+        progress.done = i;
+        progress.total = steps_.size();
+        CO_TRY(co_await context_.report(std::move(progress), false));
+      }
       if (const auto* entity = std::get_if<FilledEntityStep>(&steps_[i])) {
         i += CO_TRY(co_await change_entities(i, entity->account));
         continue;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "jobs/kinds/transaction/filled_steps.h"
+#include "jobs/store/end_steps.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -43,7 +44,7 @@ class UndoSteps {
   Task<Result<void>> look_at_transaction() {
     const auto record = CO_TRY(co_await context_.jobs.find(job_id_));
     if (!record) co_return fail(ErrorCode::kJobNotFound, "There is no job " + job_id_ + " to undo.");
-    const auto spec = CO_TRY(jobs::parse_stored_spec(record->spec));
+    const auto spec = CO_TRY(jobs::work_left_of(*record));
     const auto* transaction = std::get_if<jobs::TransactionSpec>(&spec.work);
     if (transaction == nullptr) co_return fail(ErrorCode::kJobInvalid);
     accounts_ = jobs::ledger_accounts(*record);

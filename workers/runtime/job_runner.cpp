@@ -4,6 +4,7 @@
 #include "jobs/kinds/reach.h"
 #include "jobs/spec/job_trace.h"
 #include "jobs/spec/names.h"
+#include "jobs/store/end_steps.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/poison_sweep.h"
 
@@ -28,6 +29,9 @@ struct JobRunner::Run {
   std::shared_ptr<HeldLease> lease;
   MessageStory story;
   std::optional<jobs::JobSpec> spec;
+  // Once a worker of a user's has ended the job with steps, `spec` has these; then there are:
+  std::optional<jobs::JobSpec> submitted;  // the job as it was submitted
+  std::string result;                      // that of the job after the steps, JSON
   std::string kind = "unknown";
   Time started{};
   std::optional<jobs::JobRecord> claimed;  // the record as the claim left it
@@ -108,6 +112,9 @@ void JobRunner::read_message(Run& run) {
 Task<RunEnd> JobRunner::steps(Run& run) {
   if (run.story.giving_up) co_return co_await move_to_poison(run, jobs::poison_record_of(run.message));
   if (!run.spec) co_return co_await claim(run);
+  if (std::holds_alternative<jobs::OwnSpec>(run.spec->work)) {
+    if (!co_await look_for_steps(run)) co_return co_await release(run, kShortestPause, false);
+  }
   co_await gate_.refresh();
   if (auto queue = queue_for(run); queue != jobs::name_of_queue(run.queue)) {
     co_return co_await pass_on(run, std::move(queue));
@@ -123,6 +130,14 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   co_return end;
 }
 
+Task<Result<void>> JobRunner::look_for_steps(Run& run) {
+  const auto record = CO_TRY(co_await services_.jobs.find(run.story.job_id));
+  if (!record || record->end_steps.empty()) co_return Result<void>{};
+  run.result = CO_TRY(jobs::parse_end_steps(record->end_steps)).result;
+  run.submitted = std::exchange(run.spec, CO_TRY(jobs::work_left_of(*record)));
+  co_return Result<void>{};
+}
+
 Duration JobRunner::next_look() {
   const auto now = services_.clock.now();
   next_look_ = std::clamp<Time>(next_look_ + kBetweenLooks, now + kShortestPause, now + kLongestPause);
@@ -136,7 +151,9 @@ Duration JobRunner::wait_for_slot(Run& run) {
 }
 
 jobs::Delivery JobRunner::delivery_for(const Run& run) const {
-  auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
+  const auto& spec = run.submitted ? run.submitted : run.spec;
+  auto delivery = delivery_of(run.message, run.story.job_id, spec, options_.worker_name);
+  delivery.takes_steps = run.submitted.has_value();
   delivery.story = run.story.attempts;
   delivery.edited_epoch = run.story.edited_epoch;
   delivery.queue = jobs::name_of_queue(run.queue);
@@ -153,6 +170,8 @@ Task<RunEnd> JobRunner::claim(Run& run) {
       co_return co_await drop(run, std::nullopt);
     case jobs::ClaimVerdict::kEnded:
       co_return co_await drop(run, std::move(claim->record));
+    case jobs::ClaimVerdict::kSteps:  // it was handed over just now
+      co_return co_await release(run, kShortestPause, false);
     case jobs::ClaimVerdict::kRun:
       break;
   }
@@ -250,6 +269,7 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
     outcome.state = JobState::kSucceeded;
     outcome.phase = "finished";
     outcome.error = "";
+    if (run.submitted) outcome.result = std::move(run.result);
   }
   const auto ended = *outcome.state;
   outcome.attempt = attempt_of(run, std::string(jobs::state_name(ended)));

@@ -4,7 +4,7 @@ from __future__ import annotations
 import base64
 import datetime
 import uuid
-from typing import Any, Dict, List, Optional
+from typing import Any, List, Optional
 
 from tidemark.client import Client, Json
 
@@ -15,9 +15,7 @@ class Int64(int):
 
 def _value(value: Any) -> Any:
     """Returns a property's value as the api takes it."""
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, Int64) or (isinstance(value, int) and not -2**31 <= value < 2**31):
+    if isinstance(value, Int64) or (isinstance(value, int) and not -2**31 <= value < 2**31):  # bool is small
         return {"type": "Int64", "value": str(int(value))}
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
@@ -30,8 +28,8 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _values(values: Optional[Dict[str, Any]]) -> Optional[Json]:
-    return None if values is None else {name: _value(value) for name, value in values.items()}
+def _values(values: Optional[Json]) -> Optional[Json]:
+    return values and {name: _value(value) for name, value in values.items()}
 
 
 def text(value: str) -> str:
@@ -39,99 +37,79 @@ def text(value: str) -> str:
     return value.replace("{", "{{").replace("}", "}}")
 
 
-class Guard:
+class Placeholder(str):
+    def __neg__(self) -> Placeholder:
+        return Placeholder("-" + self)
+
+
+class Entity:
+    """An entity that steps of a transaction change. Values of properties may be of Python's own types."""
+
+    def __init__(self, transaction: Transaction, **target: str):
+        self._transaction, self._target = transaction, target
+
+    def put(self, entity: Json) -> Transaction:
+        return self._transaction.step("put", **self._target, entity=_values(entity))
+
+    def insert(self, entity: Json) -> Transaction:
+        return self._transaction.step("insert", **self._target, entity=_values(entity))
+
+    def merge(self, *, set: Optional[Json] = None, add: Optional[Json] = None, or_insert: bool = False) -> Transaction:
+        """Sets properties, adds to numbers, or both."""
+        return self._transaction.step("merge", **self._target, set=_values(set), add=_values(add), orInsert=or_insert or None)
+
+    def delete(self) -> Transaction:
+        return self._transaction.step("delete", **self._target)
+
+
+class Guard(Entity):
     """An entity that the transaction depends on. guard["Name"] stands for a property of it, as it is when the
     transaction is decided; -guard["Name"] for the number with the other sign, in `add`."""
 
-    def __init__(self, transaction: "Transaction", name: str):
-        self._transaction, self._name = transaction, name
-
-    def __getitem__(self, name: str) -> "Placeholder":
-        return Placeholder(f"{{{self._name}.{name}}}")
-
-    def merge(self, *, set: Optional[Dict[str, Any]] = None, add: Optional[Dict[str, Any]] = None) -> "Transaction":
-        return self._transaction._step("merge", of=self._name, set=_values(set), add=_values(add))
-
-    def put(self, entity: Dict[str, Any]) -> "Transaction":
-        return self._transaction._step("put", of=self._name, entity=_values(entity))
-
-    def delete(self) -> "Transaction":
-        return self._transaction._step("delete", of=self._name)
-
-
-class Placeholder(str):
-    def __neg__(self) -> "Placeholder":
-        return Placeholder(self[1:] if self.startswith("-") else "-" + self)
+    def __getitem__(self, name: str) -> Placeholder:
+        return Placeholder(f"{{{self._target['of']}.{name}}}")
 
 
 class Transaction:
-    """Collects guards and steps, then submits them. `members` are those that every job has, such as idempotencyKey."""
+    """Collects guards and steps. It is submitted as a job, for which it needs a client, or ends a job of a worker
+    (work.End). `members` are those that every job has, such as idempotencyKey; `more` are other members of a guard or a
+    step, such as account, with their names in the api."""
 
-    JOB_ID = Placeholder("{job.id}")
-
-    def __init__(self, client: Client, **members: Any):
+    def __init__(self, client: Optional[Client] = None, **members: Any):
         self._client, self._members = client, members
-        self._guards: List[Json] = []
-        self._steps: List[Json] = []
+        self.guards: List[Json] = []
+        self.steps: List[Json] = []
 
-    def guard(self, table: str, partition_key: str, row_key: str, *, where: Optional[str] = None,
-              account: Optional[str] = None) -> Guard:
+    def guard(self, table: str, partition_key: str, row_key: str, **more: str) -> Guard:
         """Asks that there be such an entity and, with `where`, that it match the filter; "absent": that there be none."""
-        name = f"g{len(self._guards)}"
-        self._guards.append(_given({"as": name, "account": account, "table": table, "partitionKey": partition_key,
-                                    "rowKey": row_key, "where": where}))
-        return Guard(self, name)
+        name = f"g{len(self.guards)}"
+        self.guards.append({"as": name, "table": table, "partitionKey": partition_key, "rowKey": row_key, **more})
+        return Guard(self, of=name)
 
-    def put(self, table: str, partition_key: str, row_key: str, entity: Dict[str, Any], **more: Any) -> "Transaction":
-        return self._entity("put", table, partition_key, row_key, entity=_values(entity), **more)
+    def entity(self, table: str, partition_key: str, row_key: str, **more: str) -> Entity:
+        return Entity(self, table=table, partitionKey=partition_key, rowKey=row_key, **more)
 
-    def insert(self, table: str, partition_key: str, row_key: str, entity: Dict[str, Any], **more: Any) -> "Transaction":
-        return self._entity("insert", table, partition_key, row_key, entity=_values(entity), **more)
-
-    def merge(self, table: str, partition_key: str, row_key: str, *, set: Optional[Dict[str, Any]] = None,
-              add: Optional[Dict[str, Any]] = None, or_insert: bool = False, **more: Any) -> "Transaction":
-        return self._entity("merge", table, partition_key, row_key, set=_values(set), add=_values(add),
-                            orInsert=or_insert or None, **more)
-
-    def delete(self, table: str, partition_key: str, row_key: str, **more: Any) -> "Transaction":
-        return self._entity("delete", table, partition_key, row_key, **more)
-
-    def message(self, queue: str, content: Any, *, group: Optional[str] = None, delay_seconds: Optional[int] = None,
-                account: Optional[str] = None) -> "Transaction":
+    def message(self, queue: str, content: Any, **more: Any) -> Transaction:
         """Puts a message: a text, or anything else as JSON."""
-        return self._step("message", account=account, queue=queue, group=group, delaySeconds=delay_seconds, **_content(content))
+        return self.step("message", queue=queue, **{"text" if isinstance(content, str) else "json": content}, **more)
 
-    def blob(self, container: str, name: str, content: Any, *, content_type: Optional[str] = None,
-             account: Optional[str] = None) -> "Transaction":
-        return self._step("blob", account=account, container=container, name=name, contentType=content_type, **_content(content))
+    def blob(self, container: str, name: str, content: Any, **more: Any) -> Transaction:
+        return self.step("blob", container=container, name=name, **{"text" if isinstance(content, str) else "json": content}, **more)
 
-    def callback(self, url: str, body: Any = None, **more: Any) -> "Transaction":
-        return self._step("callback", url=url, body=body, **more)
+    def step(self, step_kind: str, **members: Any) -> Transaction:
+        """Adds any step, such as step("callback", url=...)."""
+        self.steps.append({step_kind: {name: value for name, value in members.items() if value is not None}})
+        return self
 
     @property
     def spec(self) -> Json:
-        return {"kind": "transaction", **self._members, **({"guards": self._guards} if self._guards else {}), "steps": self._steps}
+        """The job, as the api takes it."""
+        return {"kind": "transaction", **self._members, "guards": self.guards, "steps": self.steps}
 
     def submit(self, *, wait: float = 0) -> Json:
-        """Submits it and returns the job. With `wait`, returns its end: `state` is "succeeded", or "cancelled" with the
-        guard that did not hold in `result`."""
-        return self._client.submit_spec(self.spec, wait=wait)
+        """Returns the job. Its `state` ends as "succeeded", or "cancelled" with the guard that did not hold in `result`."""
+        return self._client.submit(**self.spec, wait=wait)
 
     def plan(self) -> Json:
         """Returns what each step would change now, without changing it."""
-        return self._client.plan(self.spec)
-
-    def _entity(self, kind: str, table: str, partition_key: str, row_key: str, **members: Any) -> "Transaction":
-        return self._step(kind, table=table, partitionKey=partition_key, rowKey=row_key, **members)
-
-    def _step(self, step_kind: str, **members: Any) -> "Transaction":
-        self._steps.append({step_kind: _given(members)})
-        return self
-
-
-def _given(members: Json) -> Json:
-    return {name: value for name, value in members.items() if value is not None}
-
-
-def _content(content: Any) -> Json:
-    return {"text": content} if isinstance(content, str) else {"json": content}
+        return self._client.plan(**self.spec)

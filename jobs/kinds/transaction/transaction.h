@@ -112,6 +112,8 @@ struct TransactionSpec {
   static constexpr std::string_view kName = "transaction";
   static constexpr bool kSelectsEntities = false;
   void members(SpecMembers& in);
+  /// Describes guards and steps.
+  static void describe(SpecMembers& in, bool required);
   [[nodiscard]] Reach reach() const;
   Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;
   [[nodiscard]] bool writes_blobs() const;

@@ -2,6 +2,7 @@
 
 #include "jobs/kinds/reach.h"
 #include "jobs/spec/spec_members.h"
+#include "jobs/store/end_steps.h"
 #include "jobs/store/job_store.h"
 
 namespace tidemark::jobs {
@@ -57,7 +58,7 @@ Task<Result<Reach>> resolve(JobStore& store, Reach reach) {
     if (!is_terminal(record->state)) {
       co_return fail(ErrorCode::kJobNotEnded, "Job " + id + " has not ended; cancel it or wait, then undo it.");
     }
-    auto undone_spec = parse_stored_spec(record->spec);
+    auto undone_spec = work_left_of(*record);
     if (!undone_spec) co_return impossible(id, record->kind);
     reach = reach_of(*undone_spec);
     kind = std::move(record->kind);
