@@ -112,8 +112,8 @@ void JobRunner::read_message(Run& run) {
 Task<RunEnd> JobRunner::steps(Run& run) {
   if (run.story.giving_up) co_return co_await move_to_poison(run, jobs::poison_record_of(run.message));
   if (!run.spec) co_return co_await claim(run);
-  if (std::holds_alternative<jobs::OwnSpec>(run.spec->work)) {
-    if (!co_await look_for_steps(run)) co_return co_await release(run, kShortestPause, false);
+  if (std::holds_alternative<jobs::OwnSpec>(run.spec->work) && !co_await look_for_steps(run)) {
+    co_return co_await release(run, kShortestPause, false);
   }
   co_await gate_.refresh();
   if (auto queue = queue_for(run); queue != jobs::name_of_queue(run.queue)) {

@@ -59,9 +59,9 @@ class JobRunner {
   struct Run;  // the state of one delivery
   static void read_message(Run& run);
   Task<RunEnd> steps(Run& run);
-  /// Returns how long a job is put off if its kind is paused or a limit is reached.
   /// Puts the steps with which a worker of a user's has ended the job, if it has, in the place of its work.
   Task<Result<void>> look_for_steps(Run& run);
+  /// Returns how long a job is put off if its kind is paused or a limit is reached.
   Duration next_look();
   static Duration wait_for_slot(Run& run);
   [[nodiscard]] jobs::Delivery delivery_for(const Run& run) const;
