@@ -266,7 +266,9 @@ Result<void> run(const ApiSettings& settings) {
 
   log_info("waiting for the stores at={}", links.where);
   if (!TRY(wait_for_stores(await_stores(job_store, *clock, settings, links.where), server->executor()))) {
-    { const auto gone = std::move(pid_file); }
+    {
+      const auto gone = std::move(pid_file);
+    }
     process::leave();  // even with work in progress
   }
   if (!settings.seed_file.empty()) {

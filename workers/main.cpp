@@ -301,8 +301,7 @@ Result<void> run(const WorkerConfig& config) {
                           {stores.tables, stores.indexes, stores.jobs, *clock, *random, &stores.blobs}),
       OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},
                              {stores.tables, stores.queues, stores.jobs, stores.on_changes, *clock, *random,
-                              services.callbacks,
-                              worker_options(config).runner.retry}),
+                              services.callbacks, worker_options(config).runner.retry}),
       AnalyticsCollector::create(
           analytics_options(config),
           {{"blob", stores.links.blob.get()}, {"queue", stores.links.queue.get()}, {"table", stores.links.table.get()}},

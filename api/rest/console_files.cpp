@@ -10,10 +10,9 @@ namespace tidemark::api {
 namespace {
 
 /// The first segments of the addresses of views; the rest of an address concerns only the page.
-constexpr std::array<std::string_view, 16> kViews{"overview",   "poison",  "jobs",    "groups", "schedules",
-                                                  "limits",     "workers", "indexes", "tables", "queues",
-                                                  "containers", "explain", "audit",   "shards", "runbooks",
-                                                  "kinds"};
+constexpr std::array<std::string_view, 16> kViews{"overview", "poison",  "jobs",     "groups", "schedules",  "limits",
+                                                  "workers",  "indexes", "tables",   "queues", "containers", "explain",
+                                                  "audit",    "shards",  "runbooks", "kinds"};
 
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "

@@ -153,7 +153,7 @@ struct OnChangeTest {
   }
 };
 
-/// What a change would do.
+/// A change, and the job that it would make.
 struct TestedChange {
   std::string partition_key, row_key;
   table_store::Version version = 0;

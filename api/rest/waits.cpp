@@ -86,7 +86,7 @@ bool all_busy(const std::vector<jobs::WorkerInfo>& workers) {
 
 std::string nobody_takes(const std::string& queue) {
   const auto own = jobs::kind_version_in(jobs::name_of_queue(queue));
-  if (!own) return "no worker takes jobs from queue " + queue;
+  if (!queue.starts_with(jobs::kWorkPrefix) || !own) return "no worker takes jobs from queue " + queue;
   return "no worker of yours claims " + own->kind + "@" + std::to_string(own->version);
 }
 

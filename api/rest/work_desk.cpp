@@ -206,7 +206,9 @@ Task<void> WorkDesk::run(std::shared_ptr<WorkDesk> self, LanePtr lane) {
     }
     if (lane->giving < kBatchesAtOnce) {
       for (const auto& ask : looking) {
-        if (ask->untried > 0 && --ask->untried == 0) ask->changed.notify_all();
+        if (ask->untried == 0) continue;
+        --ask->untried;
+        if (ask->untried == 0) ask->changed.notify_all();
       }
     }
     co_await lane->changed.wait(ticket, clock, kLookAgain);

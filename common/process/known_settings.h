@@ -111,6 +111,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "token",
     "tokens_file",
     "trace_percent",
+    "trace_url",
     "trust_forwarded_proto",
     "upkeep_interval_s",
 };

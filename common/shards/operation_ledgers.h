@@ -12,7 +12,8 @@
 // are for the process that serves an operation's home, except reading, which any process may do, and the functions for
 // one shard.
 // The steps of a transaction are marked in the ledger of the shard on which they take effect, and its decision in that
-// of the shard which decides. A ledger with steps does not fade before it is closed: nobody else knows which steps were taken.
+// of the shard which decides. A ledger with steps does not fade before it is closed: nobody else knows which steps were
+// taken.
 //   ledger                      as in common/base
 //   of several shards           2 | ledger string | epoch varint | varint count | count * shard varint
 // The epoch is the highest one that all listed shards are known to have; only the home lists any.

@@ -28,9 +28,11 @@ constexpr std::string_view kFacts[] = {"version", "kind", "table"};
 
 constexpr jobs::About kAboutJob{.meaning = "instead of webhook and queue: the job that each change makes, a template",
                                 .detail = "its texts may have {new.Property}, {old.Property} and {change.version}"};
-constexpr jobs::About kAboutOrder{.meaning = "the jobs of an entity, or a partition, begin one after the other"};
+constexpr jobs::About kAboutOrder{.meaning = "the jobs of an entity, or a partition, begin one after the other",
+                                  .not_always = true};
 constexpr jobs::About kAboutHops{.meaning = "how often changes that its own jobs have caused make further jobs",
-                                 .detail = "0: it passes them by"};
+                                 .detail = "0: it passes them by",
+                                 .not_always = true};
 constexpr jobs::About kAboutCollapse{.meaning = "of changes of an entity that are read together, only the last counts"};
 constexpr jobs::About kAboutPerSecond{.meaning = "jobs a second; beyond, it waits"};
 constexpr jobs::About kAboutWaiting{.meaning = "it waits while the queue of its jobs has so many messages"};

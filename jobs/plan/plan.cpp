@@ -189,7 +189,8 @@ Task<Result<void>> plan_entities(PlanSources& sources, const JobSpec& spec, JobP
     co_return Result<void>{};
   }
   if (reach->step == Step::kSteps) {
-    plan.samples.push_back({{}, 0, {"restore the entities that the transaction changed, unless they have changed since"}});
+    plan.samples.push_back(
+        {{}, 0, {"restore the entities that the transaction changed, unless they have changed since"}});
     co_return Result<void>{};
   }
   auto looked = co_await (reach->from.archive       ? look_into_archive(sources, *reach, plan)

@@ -22,6 +22,7 @@ struct About {
   std::size_t least = 0;                       // characters
   std::size_t most = 0;                        // characters; 0: without limit
   std::span<const std::string_view> one_of{};  // all values of a text
+  bool not_always = false;                     // an answer may be without it, although it has a default
 };
 
 struct Member {

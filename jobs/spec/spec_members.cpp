@@ -93,7 +93,7 @@ bool SpecMembers::text(const char* name, std::string& value, bool required, cons
     auto schema = text_schema(about);
     const bool has_default = !required && !value.empty();
     if (has_default && !describes_answer_) schema["default"] = value;
-    describe(name, std::move(schema), about, required || (has_default && describes_answer_));
+    describe(name, std::move(schema), about, required || (has_default && describes_answer_ && !about.not_always));
   }
   if (writes() && !value.empty()) put(name, value);
   if (from_ == nullptr) return false;

@@ -54,7 +54,7 @@ class SpecMembers {
     if (describes()) {
       const bool has_default = !required && !describes_answer_;
       const auto preset = has_default ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
-      describe(name, number_schema(min, max, preset), about, !has_default);
+      describe(name, number_schema(min, max, preset), about, !has_default && !about.not_always);
     }
     if (writes()) put(name, value);
     const auto given = integer(name, min, max, required);

@@ -19,7 +19,7 @@ struct EndSteps {
 std::string end_steps_text(const EndSteps& end);
 /// kCorruption.
 Result<EndSteps> parse_end_steps(std::string_view text);
-/// Returns what is left to do of a job: the work of its record or, once its worker has ended it with steps, these.
+/// Returns the work that a job still needs: that of its record or, once its worker has ended it with steps, the steps.
 Result<JobSpec> work_left_of(const JobRecord& record);
 
 }  // namespace tidemark::jobs

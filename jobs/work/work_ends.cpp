@@ -242,7 +242,9 @@ Task<Result<void>> Work::finish(const WorkEnd& end, Held held) {
       co_return unless_gone(co_await services_.queues.release(std::move(held.lease), counts ? delay : Duration::zero(),
                                                               story_text(story_of(held.record)), counts));
     }
-    default:  // the next claim finishes the move of a poisoned job
+    case JobState::kPoisoned:  // the next claim finishes the move, and need not wait for that
+      co_return unless_gone(co_await services_.queues.renew(std::move(held.lease), Duration::zero(), std::nullopt));
+    default:
       co_return Result<void>{};
   }
 }

@@ -46,8 +46,8 @@ class TableClient {
                                                             std::optional<Fence> fence);
   /// Makes 1..100 moves, each in its own transaction, and returns their outcomes (storage/table_service.h).
   Task<Result<std::vector<Result<void>>>> move_all(std::vector<Move> moves);
-  /// Takes steps of a transaction in one commit (model/steps.h). kFenced; the errors of mutations, with the number of the
-  /// step in a StepFailure.
+  /// Takes steps of a transaction in one commit (model/steps.h). kFenced; the errors of mutations, with the number of
+  /// the step in a StepFailure.
   rpc::Method<calls::TakeSteps> take_steps{caller_};
   /// Makes changes in several partitions, each partition's (1..100) atomically; 1..1000 mutations in all. A partition
   /// may be named more than once.

@@ -41,7 +41,7 @@ class FailPointPairTest(archive_crash_test.FailPointTest):
         points = {}
         for point in listed.stdout.split():
             family = point.split(".")[0]
-            if self.cases(family) != [self.archive_case] or family in COMMON:
+            if self.cases(point) != [self.archive_case] or family in COMMON:
                 points.setdefault(family, []).append(point)
         firsts = [p for family in points if family not in NOT_TWICE for p in points[family]]
         deaths = 0
@@ -50,7 +50,7 @@ class FailPointPairTest(archive_crash_test.FailPointTest):
             family = first.split(".")[0]
             near = points["move" if family in COMMON else family]
             self.second = choice.choice(near + [p for name in COMMON for p in points[name]])
-            case = choice.choice(self.cases(family))
+            case = choice.choice(self.cases(first))
             with self.subTest(first=first, second=self.second, case=case.__name__):
                 begun, self.died = time.monotonic(), False
                 case(first)

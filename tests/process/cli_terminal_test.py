@@ -147,7 +147,7 @@ class TerminalTest(StackCase):
         archive = tidemark("job", "submit", "archive", "--help").stdout
         self.assertNotIn("--container", every)
         self.assertIn("--not-before", every)
-        self.assertIn("adopt, archive, callback,", every)
+        self.assertIn("adopt, apply, archive, callback,", every)
         self.assertNotIn("\n\n\n", every + archive)
         self.assertIn("Options of archive:", archive)
         for flag in ("--source", "--destination", "--container", "--filter", "--not-before"):

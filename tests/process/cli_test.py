@@ -67,7 +67,7 @@ class EveryOperationTest(unittest.TestCase):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
-        special = {"job submit": JOB, "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"], "queue spread": ["x", "--parts", "2"], "kind queue": ["x", "q"],
+        special = {"job submit": JOB, "transaction submit": ["-"], "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"], "queue spread": ["x", "--parts", "2"], "kind queue": ["x", "q"],
                    "limit partition": ["x", "k"], "entity show": ["x", "p", "r"], "entity put": ["x", "p", "r"],
                    "entity delete": ["x", "p", "r", "--if-match", "*"],
                    **{f"{family} drop": ["x", "--yes"] for family in ("table", "queue", "container")}, "queue clear": ["x", "--yes"],

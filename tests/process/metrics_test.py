@@ -64,6 +64,10 @@ class MetricsTest(StackTest):
         cls.api.call("PUT", "/v1/tables/People/feed", {})
         cls.api.call("PUT", "/v1/tables/People/consumers/readers", {})
         cls.api.call("PUT", "/v1/tables/People/onChange/told", {"queue": "letters"})
+        cls.api.call("PUT", "/v1/kinds/resize", {})
+        own = cls.api.submit({"kind": "resize"})
+        claimed = cls.api.call("POST", "/v1/work/claim", {"worker": "w", "kinds": ["resize"], "count": 1, "wait": 30})["jobs"]
+        cls.api.call("POST", "/v1/work/end", {"worker": "w", "jobs": [{"id": own, "epoch": claimed[0]["epoch"], "result": 1}]})
         job = cls.api.submit({"kind": "delete", "source": "People", "partitionKey": "p", "rowKey": "3"})
         wait_until(lambda: (found := job_if_known(cls.api, job)) and ended(found), "the job")
         wait_until(lambda: 'kind="delete"' in cls.metrics_of("worker"), "the delivery is counted")

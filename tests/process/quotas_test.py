@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ACCOUNT, KEY, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
+from clients import ACCOUNT, KEY, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient, patiently  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, StackTest, clean_environment, program, wait_until  # noqa: E402
 
@@ -97,6 +97,7 @@ class QuotasTest(StackTest):
         self.stack.restart("table_store")
         self.refused(self.tables.create_table, "Another")
         self.tables.put("Many1", {"PartitionKey": "p", "RowKey": "r"})
+        wait_until(lambda: patiently(self.use, "table", "tables"), "the api reaches the store again")
 
     def bounds_can_be_raised(self):
         room = self.use("table", "tables")["used"] + 1  # the stack has made tables of its own meanwhile

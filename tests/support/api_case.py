@@ -11,13 +11,21 @@ ENTITIES = [{"PartitionKey": f"p{i % 3}", "RowKey": str(i), "Number": i} for i i
 JSON = {"Content-Type": "application/json"}
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 # The operations that a file of tests calls with success. "api" has all that no other file has.
-SUBJECTS = {"jobs": r"/v1/(jobs|groups|kinds|limits|schedules|workers|explain)\b", "queues": r"/v1/(queues|poison)\b"}
-# These succeed where there are shards: shard_tools_test.py.
-ELSEWHERE = {("POST", "/v1/shards/{store}/{shard}/move"), ("POST", "/v1/queues/{id}/spread")}
+SUBJECTS = {"own kinds": r"/v1/(work/|kinds/\{id\}|workers/\{id\}/)", "jobs": r"/v1/(jobs|groups|kinds|limits|schedules|workers|explain)\b", "queues": r"/v1/(queues|poison)\b"}
+# The first two succeed where there are shards: shard_tools_test.py. The last one is a stream: own_kinds_test.py.
+ELSEWHERE = {("POST", "/v1/shards/{store}/{shard}/move"), ("POST", "/v1/queues/{id}/spread"), ("GET", "/v1/work/events")}
 
 
 def subject_of(path):
     return next((name for name, paths in SUBJECTS.items() if re.match(paths, path)), "api")
+
+
+def check_operations(api, subject):
+    """Checks that the client has seen every operation of the subject succeed."""
+    succeeded = {(method, path) for method, path, status in api.seen if status < 400}
+    missing = {(method, path) for method, path in api.operations() - ELSEWHERE - succeeded if subject_of(path) == subject}
+    if missing:
+        raise AssertionError(f"operations that no test saw succeed: {sorted(missing)}")
 
 
 class ApiCase(StackTest):
@@ -35,11 +43,7 @@ class ApiCase(StackTest):
 
     @classmethod
     def tearDownClass(cls):
-        succeeded = {(method, path) for method, path, status in cls.api.seen if status < 400}
-        missing = {(method, path) for method, path in cls.api.operations() - ELSEWHERE - succeeded
-                   if subject_of(path) == cls.subject}
-        if missing:
-            raise AssertionError(f"operations that no test saw succeed: {sorted(missing)}")
+        check_operations(cls.api, cls.subject)
 
     def refused(self, status, code, method, path, body=None):
         with self.assertRaises(HttpFailure) as caught:

@@ -152,7 +152,7 @@ TEST(JobSpec, EveryKindListsItsProblems) {
        R"({"kind":"archive","source":"TidemarkFiles","destination":"Abc","filter":""})",
        R"({"kind":"delete","source":"tidemarkfiles","wholeTable":true})",
        R"({"kind":"copy","source":"Abc","destination":"TidemarkFiles","filter":""})",
-       R"({"kind":"redrive","poisonKind":"fly"})",
+       R"({"kind":"redrive","poisonKind":"Fly!"})",
        R"({"kind":"redrive","canary":101})",
        R"({"kind":"redrive","canary":1,"poisonQueue":"orders"})",
        R"({"kind":"purge","canary":1})",

@@ -489,7 +489,8 @@ class WorkersOnChange : public WorkersCallback {
   }
   Task<feeds::OnChangeProgress> own_until(feeds::OnChange on_change, std::uint64_t epoch, std::uint64_t changes) {
     constexpr auto kPoll = std::chrono::milliseconds(1);
-    auto owner = OnChangeOwner::create({tables_, queues_, jobs_, store_, *clock_, *random_, callbacks_, {}}, on_change, epoch);
+    auto owner =
+        OnChangeOwner::create({tables_, queues_, jobs_, store_, *clock_, *random_, callbacks_, {}}, on_change, epoch);
     owner->start(co_await asio::this_coro::executor);
     feeds::OnChangeProgress progress;
     while (!owner->ended() && progress.state == feeds::kRunning && progress.told + progress.passed_by < changes) {

@@ -173,8 +173,9 @@ TEST_F(OwnKindsWork, NothingThatIsLostEndsAJobTwiceOrStrandsIt) {
         const auto job = submit_own(R"(,"maxAttempts":2,"then":{"kind":"resize","version":2})");
         int calls = 0;
         int rounds = 0;
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
         for (auto state = JobState::kQueued; !jobs::is_terminal(state); ++rounds) {
-          ASSERT_LT(rounds, 500) << "the job is stranded";
+          ASSERT_LT(std::chrono::steady_clock::now(), limit) << "the job is stranded";
           auto messages = run(queues_.receive_some(kResizeQueue, std::chrono::milliseconds(5), 1));
           ASSERT_TRUE(messages);
           if (!messages->empty()) {
@@ -185,7 +186,8 @@ TEST_F(OwnKindsWork, NothingThatIsLostEndsAJobTwiceOrStrandsIt) {
           state = record(job.id).state;
         }
         // A message that was left goes with the next claim.
-        for (int i = 0; i < 300 && messages(kResizeQueue) > 0; ++i) claim(1, std::chrono::milliseconds(5));
+        while (messages(kResizeQueue) > 0 && std::chrono::steady_clock::now() < limit)
+          claim(1, std::chrono::milliseconds(5));
         EXPECT_EQ(messages(kResizeQueue), 0U) << static_cast<int>(kind) << " " << answers << " " << at;
         const auto ended = record(job.id);
         const auto succeeded = std::ranges::count(ended.history, std::string("succeeded"), &jobs::Attempt::outcome);
@@ -302,8 +304,10 @@ TEST_F(EndsWithSteps, PoisonNamesTheStepAndGoesOnThere) {
   const auto job = submit_own();
   const auto insert = R"(,{"insert":{"table":"Orders","partitionKey":"shop","rowKey":"17","entity":{"A":1}}})";
   ASSERT_TRUE(end(paying(claim().front(), insert)));
-  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
-  EXPECT_TRUE(record(job.id).error.starts_with("steps[2]: insert")) << record(job.id).error;
+  auto last = work_next();
+  while (last.end == RunEnd::kRetried) last = work_next();
+  EXPECT_EQ(last.end, RunEnd::kPoisoned);
+  EXPECT_THAT(record(job.id).error, testing::HasSubstr("steps[2]: insert"));
   EXPECT_EQ(cents(), 1500);
   auto spec = jobs::parse_job_spec(R"({"kind":"resize","input":"another"})", kinds_);
   EXPECT_TRUE(run(poison_.redrive(job.id, *spec, "me")).failed_with(ErrorCode::kJobInvalid));
@@ -355,9 +359,9 @@ TEST_F(EndsWithSteps, NothingThatIsLostTakesStepsTwiceOrStrandsThem) {
       const auto job = submit_own(R"(,"maxAttempts":20)");
       int calls = 0;
       const auto lost = [&calls, at] { return ++calls == at; };
-      int rounds = 0;
-      for (auto state = JobState::kQueued; state != JobState::kSucceeded; ++rounds) {
-        ASSERT_LT(rounds, 500) << "the job is stranded";
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+      for (auto state = JobState::kQueued; state != JobState::kSucceeded;) {
+        ASSERT_LT(std::chrono::steady_clock::now(), limit) << "the job is stranded";
         ASSERT_NE(state, JobState::kPoisoned);
         for (const std::string queue : {kResizeQueue, "tidemark-jobs"}) {
           auto taken = run(queues_.receive_some(queue, std::chrono::milliseconds(50), 1));

@@ -359,8 +359,7 @@ TEST_F(WorkersTransaction, IsUndoneFromStepToStep) {
   EXPECT_EQ(old->properties.size(), 2U);
   EXPECT_EQ(std::get<std::int32_t>(*find("Paid", "p", "r")->find("A")), 2);
   EXPECT_EQ(undone.done, 4U);
-  EXPECT_EQ(json::parse(undone.result)["left"],
-            json::parse(R"([{"step":4,"why":"a message is not taken back"},
+  EXPECT_EQ(json::parse(undone.result)["left"], json::parse(R"([{"step":4,"why":"a message is not taken back"},
                             {"step":5,"why":"the entity has been changed since"}])"));
   // Once more: it finds that the entities are not as the transaction left them.
   EXPECT_EQ(finish(R"({"kind":"undo","job":")" + job.id + R"("})").done, 0U);

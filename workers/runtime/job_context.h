@@ -60,8 +60,7 @@ class JobContext : public JobServices {
   [[nodiscard]] const jobs::JobRecord& record() const { return record_; }
   [[nodiscard]] const jobs::JobSpec& spec() const { return spec_; }
   [[nodiscard]] table_store::Fence fence(std::string count_applied_as) const {
-    return {record_.id, record_.epoch, std::move(count_applied_as), record_.edited_epoch,
-            jobs::chain_of(spec_)};
+    return {record_.id, record_.epoch, std::move(count_applied_as), record_.edited_epoch, jobs::chain_of(spec_)};
   }
   [[nodiscard]] const nlohmann::json& checkpoint() const { return story_.checkpoint; }
   /// Tells whether the job was ever sent back from poison.

@@ -320,7 +320,8 @@ void TransactionSpec::members(SpecMembers& in) {
     }
   }
   given = in.any("steps");
-  if (given == nullptr || !given->is_array() || given->empty() || given->size() > kMaxTransactionSteps) {
+  if (given == nullptr) return in.problem("steps is missing");
+  if (!given->is_array() || given->empty() || given->size() > kMaxTransactionSteps) {
     return in.problem("steps must be a list of 1 to 100 steps");
   }
   for (std::size_t i = 0; i < given->size(); ++i) {
