@@ -1,7 +1,9 @@
 #include "tests/simulation/client_hosts.h"
 
+#include "feeds/tokens/start_token.h"
 #include "tests/simulation/index_oracle.h"
 #include "tests/simulation/lookups.h"
+#include "tests/simulation/own_workers.h"
 #include "tests/simulation/table_oracle.h"
 #include "tests/simulation/transfer_oracle.h"
 #include "tests/simulation/witnesses.h"
@@ -37,14 +39,19 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
       random_(make_seeded_random(seed)),
       jobs_(tables_, queues_, life.clock(), *random_),
       indexes_(tables_, life.clock(), *random_),
+      on_changes_(tables_, life.clock(), *random_),
       endpoint_(network, life, stores.endpoint),
       loop_(workers::WorkerLoop::create(
           worker_options(plan, name),
           workers::JobServices{tables_, queues_, jobs_, life.clock(), *random_, &endpoint_.services()},
           life.executor())) {
-  if (plan.indexes.empty()) return;
   const workers::KeeperOptions options{
       .worker = std::move(name), .poll = 100ms, .beat = 300ms, .lost_after = plan.lease};
+  if (plan.transfers.shipped) {
+    rules_ = workers::OnChangeKeeper::create(
+        options, workers::OnChangeServices{tables_, queues_, jobs_, on_changes_, life.clock(), *random_});
+  }
+  if (plan.indexes.empty()) return;
   workers::IndexServices services{tables_, indexes_, jobs_, life.clock(), *random_};
   services.page_entities = 3;  // so that walks read ahead
   services.room = std::make_shared<workers::WalkRoom>(2500);
@@ -65,6 +72,7 @@ Task<void> WorkerHost::begin(WorkerHost& self) {
   if (self.life_.dead()) co_return;
   self.loop_->start();
   if (self.keeper_) self.keeper_->start(self.life_.executor());
+  if (self.rules_) self.rules_->start(self.life_.executor());
 }
 
 void WorkerHost::shut_down(std::function<void()> drained) {
@@ -74,6 +82,7 @@ void WorkerHost::shut_down(std::function<void()> drained) {
 
 Task<void> WorkerHost::drain(WorkerHost& self, std::function<void()> drained) {
   if (self.keeper_) co_await self.keeper_->stop();
+  if (self.rules_) co_await self.rules_->stop();
   co_await self.loop_->drain(200ms);
   if (!self.life_.dead()) drained();
 }
@@ -81,6 +90,10 @@ Task<void> WorkerHost::drain(WorkerHost& self, std::function<void()> drained) {
 void WorkerHost::unwind() {
   if (keeper_) {
     auto stopping = keeper_->stop();
+    spawn(life_.executor(), std::move(stopping));
+  }
+  if (rules_) {
+    auto stopping = rules_->stop();
     spawn(life_.executor(), std::move(stopping));
   }
   auto task = loop_->drain(Duration::zero());
@@ -215,6 +228,23 @@ Task<void> PeopleHost::open_accounts(PeopleHost& self) {
     }
   }
   while (!self.life_.dead() && !co_await self.queues_.ensure_queue(kMailQueue)) {
+    co_await sleep_for(self.life_.clock(), 50ms);
+  }
+  if (self.plan_.transfers.shipped) co_await make_rule(self);
+}
+
+/// Has a job made of each entry in the audit table.
+Task<void> PeopleHost::make_rule(PeopleHost& self) {
+  for (const auto* table : {kShipTable, kWriteTable}) co_await make_table(self, table);
+  const auto rule = feeds::parse_on_change(kShipRule);
+  if (!rule) std::abort();
+  feeds::OnChangeStore store(self.source_, self.life_.clock(), *self.random_);
+  table_store::ChangeFeed feed;
+  feed.old_values = feed.new_values = true;
+  while (!self.life_.dead()) {
+    const auto kept = co_await self.source_.put_feed(kAuditTable, feed);
+    auto start = co_await feeds::token_for(self.source_, kAuditTable, rule->after);
+    if (kept && start && co_await store.put(kAuditTable, "ship", rule->definition, std::move(*start))) co_return;
     co_await sleep_for(self.life_.clock(), 50ms);
   }
 }

@@ -7,6 +7,7 @@
 #include "tests/simulation/endpoint.h"
 #include "tests/simulation/plan.h"
 #include "workers/indexes/keeper.h"
+#include "workers/on_change/on_change_owner.h"
 #include "workers/runtime/worker_loop.h"
 
 namespace tidemark::simulation {
@@ -34,9 +35,11 @@ class WorkerHost final : public Program {
   std::unique_ptr<Random> random_;
   jobs::JobStore jobs_;
   indexes::IndexStore indexes_;
+  feeds::OnChangeStore on_changes_;
   EndpointLink endpoint_;
   std::shared_ptr<workers::WorkerLoop> loop_;
   std::shared_ptr<workers::IndexKeeper> keeper_;
+  std::shared_ptr<workers::OnChangeKeeper> rules_;
 };
 
 /// The notes of the people, by which the run knows how long to wait, and what to check.
@@ -76,6 +79,7 @@ class PeopleHost final : public Program {
   static Task<void> make_table(PeopleHost& self, std::string table);
   static Task<void> fill(PeopleHost& self);
   static Task<void> open_accounts(PeopleHost& self);
+  static Task<void> make_rule(PeopleHost& self);
   static Task<void> change_entities(PeopleHost& self);
   static Task<void> change_referring(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);

@@ -4,7 +4,8 @@
 //                         commit)
 //   --seed N              run one and print what happened
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, arrival,
-//                         notes, staleness, proof, freshness, epoch, sync, moments, steps. There are witnesses only if one of
+//                         notes, staleness, proof, freshness, epoch, sync, moments, steps, rule-ids, rule-place,
+//                         record-epoch. There are witnesses only if one of
 //                         their invariants (H) is expected, so that the seeds of the other rules run as without them
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
@@ -78,6 +79,12 @@ bool take_out(std::string_view rule, Options& options) {
     without.moments = true;
   } else if (rule == "steps") {
     without.steps = true;
+  } else if (rule == "rule-ids") {
+    without.rule_ids = true;
+  } else if (rule == "rule-place") {
+    without.rule_place = true;
+  } else if (rule == "record-epoch") {
+    without.record_epoch = true;
   } else {
     return false;
   }
@@ -152,11 +159,12 @@ void print_figures(const RunOutcome& figures) {
       "%llu entities moved, %llu callbacks received, %llu changes by users, %llu lookups, %llu queries by lists, %llu "
       "operations of witnesses, %llu messages between "
       "shards, %llu in parts of the queue of jobs, %llu shards taken over, %llu commits of former owners refused, %llu "
-      "transfers, %llu crashes\n",
+      "transfers, %llu jobs of a rule, %llu crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
       shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.lookups),
       shown(figures.by_lists), shown(figures.witnessed), shown(figures.carried), shown(figures.in_parts),
-      shown(figures.takeovers), shown(figures.refused), shown(figures.transfers), shown(figures.crashes));
+      shown(figures.takeovers), shown(figures.refused), shown(figures.transfers), shown(figures.shipments),
+      shown(figures.crashes));
 }
 
 void print_blob_figures(const RunOutcome& figures) {
@@ -184,6 +192,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.takeovers += outcome.takeovers;
   total.refused += outcome.refused;
   total.transfers += outcome.transfers;
+  total.shipments += outcome.shipments;
 }
 
 }  // namespace

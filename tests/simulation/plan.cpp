@@ -178,6 +178,7 @@ PlannedTransfers make_transfers(std::uint64_t seed) {
     job.cancel_after = dice.between(0ms, 500ms);
     transfers.jobs.push_back(std::move(job));
   }
+  transfers.shipped = dice.chance(6000);
   return transfers;
 }
 
@@ -272,7 +273,8 @@ std::string describe(const Plan& plan) {
               {"queueShards", plan.queue_shards},
               {"queueProcesses", plan.queue_processes},
               {"jobParts", plan.job_parts},
-              {"transfers", plan.transfers.jobs.size()}};
+              {"transfers", plan.transfers.jobs.size()},
+              {"shipped", plan.transfers.shipped}};
   for (const auto& job : plan.jobs) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
     out["jobs"].push_back(

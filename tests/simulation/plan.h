@@ -39,6 +39,7 @@ struct PlannedIndex {
 struct PlannedTransfers {
   std::vector<std::pair<std::string, std::string>> accounts;  // their keys; empty: there are no transfers
   std::vector<PlannedJob> jobs;
+  bool shipped = false;  // a rule makes a job of each that succeeds, for a worker of users' own (own_workers.h)
 };
 
 struct Plan {

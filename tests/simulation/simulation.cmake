@@ -5,7 +5,9 @@ set(simulation_sources
   ${simulation_directory}/callback_oracle.cpp ${simulation_directory}/client_hosts.cpp
   ${simulation_directory}/endpoint.cpp ${simulation_directory}/faults.cpp ${simulation_directory}/index_oracle.cpp
   ${simulation_directory}/lookup_oracle.cpp ${simulation_directory}/lookups.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
+  ${simulation_directory}/own_workers.cpp
   ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
+  ${simulation_directory}/ship_oracle.cpp
   ${simulation_directory}/shared_database.cpp ${simulation_directory}/shared_owners.cpp
   ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
   ${simulation_directory}/transfer_oracle.cpp
@@ -48,6 +50,9 @@ tidemark_simulation_bites(bites_without_freshness freshness L2)
 tidemark_simulation_bites(bites_without_epoch epoch Q)
 tidemark_simulation_bites(bites_without_moments moments H1)
 tidemark_simulation_bites(bites_without_steps steps T 251)
+tidemark_simulation_bites(bites_without_rule-ids rule-ids R1)
+tidemark_simulation_bites(bites_without_rule-place rule-place "not quiet")  # a job that is missing is waited for in vain
+tidemark_simulation_bites(bites_without_record-epoch record-epoch W)
 # Without the fence, former owners write rows of indexes; without the proof, queries miss changes that an index has not
 # dealt with.
 tidemark_simulation_bites(bites_indexes_without_fence fence I)

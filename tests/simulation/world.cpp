@@ -3,6 +3,7 @@
 #include "common/shards/operation_ledgers.h"
 #include "common/shards/shards.h"
 #include "indexes/rows/list_piece.h"
+#include "jobs/store/test_switches.h"
 #include "queue_service/client/queue_calls.h"
 #include "queue_service/storage/test_switches.h"
 #include "table_store/storage/test_switches.h"
@@ -11,12 +12,15 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/index_oracle.h"
 #include "tests/simulation/lookup_oracle.h"
+#include "tests/simulation/own_workers.h"
 #include "tests/simulation/queue_oracle.h"
+#include "tests/simulation/ship_oracle.h"
 #include "tests/simulation/store_hosts.h"
 #include "tests/simulation/table_oracle.h"
 #include "tests/simulation/transfer_oracle.h"
 #include "tests/simulation/witnesses.h"
 #include "tests/support/stored_entities.h"
+#include "workers/on_change/test_switches.h"
 
 namespace tidemark::simulation {
 namespace {
@@ -38,13 +42,15 @@ class World {
     notes_.breaks_freshness = without.freshness;
     indexes::piece_units() = plan_.piece_units;
     if (!without.witnesses) testimony_.emplace();
-    if (without.witnesses && !without.steps) plan_.transfers = {};
+    const bool of_transfers = without.steps || without.rule_ids || without.rule_place || without.record_epoch;
+    if (without.witnesses && !of_transfers) plan_.transfers = {};
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
     const auto check = without.epoch ? EpochCheck::kNone : EpochCheck::kEachCommit;
     if (plan_.table_processes > 1) {
       table_database_.emplace(plan_.table_shards, check, [this](std::size_t shard, const Committed& committed) {
         tables_.committed_on(shard, committed);
         transfers_.committed(committed);
+        ships_.committed(committed);
         indexes_.committed(committed.noted.changes);
       });
       table_database_->owners_are_behind = without.moments;
@@ -68,6 +74,7 @@ class World {
       stores_.queues.push_back(scheduler_.add_host("queue-" + std::to_string(i)));
     }
     stores_.endpoint = scheduler_.add_host("endpoint");
+    if (plan_.transfers.shipped) own_worker_ = scheduler_.add_host("own-worker");
   }
   ~World() { scheduler_.end_all(); }
   World(const World&) = delete;
@@ -112,6 +119,8 @@ class World {
   QueueOracle queues_{scheduler_};
   CallbackOracle callbacks_{scheduler_, tables_};
   TransferOracle transfers_{scheduler_};
+  ShipOracle ships_{scheduler_};
+  std::optional<int> own_worker_;
   PeopleNotes notes_;
   std::optional<Testimony> testimony_;
   std::uint64_t crashes_ = 0;
@@ -130,6 +139,7 @@ void World::start(int host) {
                                                [this](const Committed& committed) {
                                                  tables_.committed(committed);
                                                  transfers_.committed(committed);
+                                                 ships_.committed(committed);
                                                  indexes_.committed(committed.noted.changes);
                                                });
   } else if (is_queue(host) && queue_database_) {
@@ -147,6 +157,10 @@ void World::start(int host) {
         plan_.job_parts);
   } else if (host == stores_.endpoint) {
     life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
+  } else if (host == own_worker_) {
+    auto worker = std::make_unique<OwnWorkerHost>(network_, life, stores_, plan_, seed);
+    worker->start();
+    life.program = std::move(worker);
   } else if (host == kPeople) {
     auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, lookups_,
                                                testimony_ ? &*testimony_ : nullptr, seed);
@@ -203,6 +217,7 @@ std::vector<std::pair<int, Duration>> World::freezable() const {
   for (const auto table : table_database_ ? stores_.tables : std::vector<int>())
     hosts.emplace_back(table, kSharedLease);
   for (int i = 1; i <= plan_.workers; ++i) hosts.emplace_back(kPeople + i, plan_.lease);
+  if (own_worker_) hosts.emplace_back(*own_worker_, plan_.lease);
   return hosts;
 }
 
@@ -224,6 +239,8 @@ std::string World::unsettled() const {
   for (const auto& [id, job] : tables_.jobs()) {
     if (!jobs::is_terminal(job.state)) return "job " + id + " has not ended";
   }
+  if (own_worker_ && queues_.messages(ship_queue()) > 0) return "messages are in " + ship_queue();
+  if (own_worker_ && ships_.waits(tables_.jobs())) return "the rule has not made all jobs";
   return {};
 }
 
@@ -309,6 +326,7 @@ void World::check_quiet() {
   }
   callbacks_.check_quiet(notes_.groups);
   transfers_.check_quiet(tables_.jobs(), queues_.ids(kMailQueue).size());
+  if (own_worker_) ships_.check_quiet(tables_.jobs());
   indexes_.check_quiet(notes_.indexes);
   if (plan_.index_jobs) indexes_.check_job();
   check_poison();
@@ -338,6 +356,7 @@ RunOutcome World::run() {
   outcome.changes = notes_.changes;
   outcome.callbacks = callbacks_.deliveries();
   outcome.transfers = transfers_.succeeded();
+  outcome.shipments = ships_.made();
   outcome.crashes = crashes_;
   outcome.lookups = lookups_.judged();
   if (testimony_) outcome.witnessed = testimony_->operations();
@@ -372,6 +391,9 @@ void set_switches(const Without& without) {
   queue_service::test_switches::arrive_again = without.arrival;
   table_store::test_switches().prove_all = without.proof;
   table_store::test_switches().forget_steps = without.steps;
+  workers::test_switches::new_job_ids = without.rule_ids;
+  workers::test_switches::place_first = without.rule_place;
+  jobs::test_switches::ignore_record_epoch = without.record_epoch;
 }
 
 RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {

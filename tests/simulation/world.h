@@ -23,6 +23,9 @@ struct Without {
   bool sync = false;             // the engines acknowledge commits that a crash still loses
   bool moments = false;          // an owner reads its own rows, even while others see a later commit of it
   bool steps = false;            // a step of a transaction that was taken is taken again
+  bool rule_ids = false;         // a rule that reads a change again makes another job
+  bool rule_place = false;       // a rule passes a change by before its job is durable
+  bool record_epoch = false;     // a worker of a user's ends a job that a later delivery has
   bool witnesses = false;        // there are no witnesses, and seeds run as without them
 };
 
@@ -43,6 +46,7 @@ struct RunOutcome {
   std::uint64_t refused = 0;                                 // commits of former owners
   std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs
   std::uint64_t transfers = 0;                               // transactions that succeeded
+  std::uint64_t shipments = 0;                               // jobs that a rule has made
   std::uint64_t taken_over = 0;                              // jobs that needed more than one delivery
   std::uint64_t virtual_ms = 0;
 };

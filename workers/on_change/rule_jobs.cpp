@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "feeds/tokens/token.h"
+#include "workers/on_change/test_switches.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -64,7 +65,9 @@ Task<Result<void>> RuleJobs::submit(const Change& change, const std::string& cha
     cause.lane.append(kLane).append(mark_).append(":").append(lane);
   }
   queue_ = jobs::queue_of(spec);
-  auto id = jobs::job_id_of_message(Time(Ticks(change.version)), on_change_.id + "\n" + change_id);
+  auto seed = on_change_.id + "\n" + change_id;
+  if (test_switches::new_job_ids) seed += to_iso8601(clock_.now());
+  auto id = jobs::job_id_of_message(Time(Ticks(change.version)), seed);
   CO_TRY(co_await fail_points::kRuleSubmit.around(jobs_.submit(std::move(spec), std::move(id))));
   co_return Result<void>{};
 }
