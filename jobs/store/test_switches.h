@@ -1,5 +1,5 @@
-// Switches that break a promise of job records on purpose, to show that the simulation notices. Only tests may set them.
-// Thread safe.
+// Switches that break a promise of job records on purpose, to show that the simulation notices. Only tests may set
+// them. Thread safe.
 #pragma once
 #include <atomic>
 
