@@ -253,9 +253,7 @@ class CSharp(Cases, StackTest):
     @classmethod
     def setUpClass(cls):
         artifacts = pathlib.Path(os.environ.get("TIDEMARK_ARTIFACTS") or pathlib.Path(BIN).resolve().parent / "tests" / "clients")
-        made = subprocess.run(["dotnet", "build", HERE / "runners" / "csharp", "--artifacts-path", artifacts, "-nodeReuse:false", "-v:q",
-                               "-p:UseSharedCompilation=false", "-tl:off"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              env=run_dotnet_tests.environment(), check=False)
+        made = run_dotnet_tests.build(HERE / "runners" / "csharp", artifacts)
         if made.returncode:
             raise AssertionError(made.stdout)
         cls.runner = ("dotnet", str(artifacts / "bin" / "Runner" / "debug" / "Runner.dll"))

@@ -88,6 +88,18 @@ def program_of_the_page():
     return PROGRAM_AND_OUTPUT.search(PAGE.read_text(encoding="utf-8")).groups()
 
 
+def build(folder, artifacts):
+    """Builds the project in a folder. The packages are unpacked by one build at a time, because two that unpack the same one
+    sometimes fail."""
+    def run(verb, *more):
+        return subprocess.run(["dotnet", verb, folder, "--artifacts-path", artifacts, "-v:q", "-nodeReuse:false", "-tl:off", *more],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(), check=False)
+    with open(pathlib.Path(tempfile.gettempdir()) / f"tidemark-packages-{os.getuid()}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        restored = run("restore")
+    return restored if restored.returncode else run("build", "--no-restore", "-p:UseSharedCompilation=false")
+
+
 def built(project, artifacts):
     """Returns the program with the cases, after a build where one is needed. Two runs of a project share a build."""
     artifacts.mkdir(parents=True, exist_ok=True)
@@ -106,9 +118,7 @@ def built_alone(project, artifacts):
     stamp.unlink(missing_ok=True)
     if project == "Clients":
         (artifacts / "Clients.cs").write_text(program_of_the_page()[0], encoding="utf-8")
-    made = subprocess.run(["dotnet", "build", HERE / project, "--artifacts-path", artifacts, "-nodeReuse:false", "-v:q",
-                           "-p:UseSharedCompilation=false", "-tl:off"],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
+    made = build(HERE / project, artifacts)
     if made.returncode:
         if missing := NO_PACKAGES.search(made.stdout):
             skip(f"the packages of {project} are not to be had ({missing[1]})")

@@ -13,7 +13,7 @@ inline constexpr const char* kWriteTable = "Writes";  // and the workers themsel
 inline constexpr std::array<const char*, 2> kShipParts{"first", "second"};
 /// The rule, whose jobs have the entry's RowKey as their input.
 inline constexpr const char* kShipRule =
-    R"({"after":"oldest","job":{"kind":"ship","input":{"of":"{new.RowKey}"},"maxAttempts":1000}})";
+    R"({"after":"oldest","job":{"kind":"ship","version":1,"input":{"of":"{new.RowKey}"},"maxAttempts":100}})";
 
 jobs::OwnKinds ship_kinds();
 /// Returns the queue in which the jobs wait.
