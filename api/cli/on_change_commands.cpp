@@ -185,7 +185,7 @@ Result<int> run_rule(const GlobalOptions& options, const RunArguments& a) {
   auto api = TRY(ApiClient::create(options));
   const auto on_change = TRY(api.call("GET", path_of(a)));
   json spec = {{"kind", "apply"}, {"source", a.table}, {"rule", a.name}};
-  spec["filter"] = on_change["definition"].value("filter", "");
+  spec["filter"] = on_change.value("definition", json::object()).value("filter", "");
   if (a.per_second > 0) spec["maxPerSecond"] = a.per_second;
   if (a.dry_run) {
     const auto plan = TRY(api.call("POST", "/v1/jobs?dryRun=true", spec.dump()));

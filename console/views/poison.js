@@ -187,7 +187,7 @@ function Edit({ message: newest, onClose, onSaved }) {
     onSaved();
   });
   return html`<${Dialog} title="Edit the job" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>
-    <${Toggle} label="Shown" value=${mode} options=${[...(ready || mode === "form" ? [["form", "Form"]] : []), ["text", "Text"], ["diff", "Difference to the original"]]} onChange=${turn} />
+    <${Toggle} label="Shown" value=${mode} options=${[["text", "Text"], ["diff", "Difference to the original"], ...(ready || mode === "form" ? [["form", "Form"]] : [])]} onChange=${turn} />
     ${mode === "diff" ? html`<${Diff} before=${original} after=${after} />` : mode === "form" ? html`<${JobFields} document=${document} form=${form} onChange=${change} locked=${taken ? { guards: Infinity, steps: taken } : {}} />`
       : html`<label class="field"><span class="sr">The job as JSON</span><textarea rows="18" spellcheck=${false} value=${after} onInput=${(e) => { setAfter(e.target.value); setFormWrong(""); }}></textarea></label>`}
     ${(wrong || formWrong) && html`<p class="inline-error" role="status">${visible(wrong || formWrong)}</p>`}

@@ -28,7 +28,7 @@ describe("queues", () => {
     await stack.putQueue("grouped");
     for (const group of ["one", "one", "two", "one"]) await stack.call("POST", "/v1/queues/grouped/messages", { text: group, group });
     await open("/queues/grouped");
-    await until(async () => (await rows("Messages").locator(".badge").allTextContents()).join() === "ready,behind its group,ready,behind its group", "their states");
+    await until(async () => (await rows("Messages").locator(".badge").allTextContents()).join() === "ready,ready,behind its group,behind its group", "their states");
   });
 
   test("one is created, and a message is put, taken, changed, kept, given back and deleted", async () => {

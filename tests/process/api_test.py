@@ -64,7 +64,11 @@ class ApiTest(ApiCase):
         self.assertEqual(len(self.api.call("GET", "/v1/tables/Changing/consumers")["consumers"]), 1)
         self.assertEqual(len(self.api.call("GET", "/v1/tables/Changing/onChange")["onChange"]), 1)
         self.assertEqual(self.api.call("GET", on_change)["state"], "running")
+        self.assertEqual(self.api.call("POST", on_change + "/pause")["state"], "paused")
         self.api.call("POST", on_change + "/resume", {"after": "now"})
+        rule = {"job": {"kind": "delete", "source": "Changing", "partitionKey": "{new.PartitionKey}", "rowKey": "{new.RowKey}"}}
+        tested = self.api.call("POST", "/v1/tables/Changing/onChange/r/test", {"after": "oldest", "definition": rule})
+        self.assertEqual(tested["changes"], 30)
         for path in (on_change, group, feed):
             self.api.call("DELETE", path)
 

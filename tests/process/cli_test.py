@@ -23,7 +23,8 @@ from stack import SOURCE, clean_environment, program, wait_until  # noqa: E402
 
 # Operations for the processes, not for people. `table list` asks the table service.
 NOT_FOR_PEOPLE = {("GET", "/v1/tables"), ("GET", "/v1/backups/{name}"), ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"),
-                  ("GET", "/openapi.json"), ("POST", "/v1/session"), ("DELETE", "/v1/session")}
+                  ("GET", "/openapi.json"), ("POST", "/v1/session"), ("DELETE", "/v1/session"), ("GET", "/v1/about"), ("GET", "/v1/health"), ("GET", "/v1/dueTimes"),
+                  ("POST", "/v1/work/claim"), ("POST", "/v1/work/beat"), ("POST", "/v1/work/end"), ("GET", "/v1/work/events")}
 JOB = ["delete", "--source", "Abc", "--filter", ""]
 
 
@@ -80,7 +81,8 @@ class EveryOperationTest(unittest.TestCase):
                    "consumer acknowledge": ["x", "g", "--epoch", "1"],
                    **{f"sas {kind}": ["x", "--permissions", "r"] for kind in ("table", "queue", "container", "blob")},
                    "sas account": ["--services", "t", "--resource-types", "o", "--permissions", "r"],
-                   **{f"on-change {name}": ["x", "n"] for name in ("put", "show", "resume", "remove")}}
+                   **{f"on-change {name}": ["x", "n"] for name in ("put", "show", "pause", "resume", "remove")},
+                   "rule put": ["x", "n", "--file", "-"], **{f"rule {name}": ["x", "n"] for name in ("show", "test", "run", "pause", "resume", "remove")}}
         here = {"completion bash", "completion zsh", "completion fish", "backup verify", "restore", "keys make", "keys show", "up", "down", "status", "env"}  # without the api
         found = [*commands(), ("backup",)]
         self.assertGreater(len(found), 25)
