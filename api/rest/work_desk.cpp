@@ -183,7 +183,7 @@ Task<void> WorkDesk::run(std::shared_ptr<WorkDesk> self, LanePtr lane) {
     std::size_t wanted = 0;
     std::vector<AskPtr> looking;
     for (const auto& ask : lane->asks) {
-      if (ask->assigned || ask->over) continue;
+      if (!ask->wants_jobs()) continue;
       if (ask->is_gone()) {
         ask->changed.notify_all();
         continue;
@@ -279,7 +279,7 @@ std::vector<WorkDesk::Assignment> WorkDesk::assign(Lane& lane, std::vector<Messa
   auto next = messages.begin();
   for (const auto& ask : lane.asks) {
     if (next == messages.end()) break;
-    if (ask->assigned || ask->over || ask->is_gone()) continue;
+    if (!ask->wants_jobs() || ask->is_gone()) continue;
     const auto room = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(ask->asked.count), messages.end() - next);
     ask->assigned = true;
     out.push_back({ask, {std::make_move_iterator(next), std::make_move_iterator(next + room)}});

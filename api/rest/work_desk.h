@@ -65,6 +65,8 @@ class WorkDesk : public std::enable_shared_from_this<WorkDesk> {
     bool over = false;
     Signal changed;
     [[nodiscard]] bool is_gone() const { return asked.gone && asked.gone(); }
+    /// A caller that has jobs is answered a little later, and must not get more meanwhile.
+    [[nodiscard]] bool wants_jobs() const { return !assigned && !over && jobs.empty(); }
   };
   using AskPtr = std::shared_ptr<Ask>;
   struct WorkQueue {

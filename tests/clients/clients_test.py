@@ -130,6 +130,7 @@ class Cases:
         self.assertEqual(order["At"][:19], "2026-01-02T00:00:00")
         self.assertEqual([each["MessageText"] for each in self.queues.take("mail")],
                          ['{"cents":500,"plain":"{o.Cents}","row":"' + row + '"}'])
+        self.queues.clear("mail")
 
     def test_a_guard_that_does_not_hold(self):
         self.order("sold", "sold")

@@ -365,6 +365,21 @@ class OwnKinds(StackTest):
         self.worker.end(*self.worker.claim(3), result=1)
         wait_until(lambda: self.api.call("GET", f"/v1/groups/{self.kind}").get("finishedAt"), "the group has ended")
 
+    def test_each_job_is_given_to_one_of_many_that_ask_at_once(self):
+        ids = [self.submit(input=number, maxAttempts=1) for number in range(200)]
+        given = []
+
+        def work(number):
+            worker = Worker(self.port, f"w{number}", [self.kind])
+            while jobs := worker.claim(wait=1):
+                assert len(jobs) == 1, jobs
+                given.append(jobs[0]["id"])
+                assert outcome(worker.end_one(jobs[0], result=number)) == (200, "succeeded")
+
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            list(pool.map(work, range(16)))
+        self.assertEqual(sorted(given), sorted(ids))
+
     def test_pause_and_quiet(self):
         self.api.call("PATCH", f"/v1/kinds/{self.kind}", {"paused": True})
         self.refused(400, "InvalidInput", "PATCH", f"/v1/kinds/{self.kind}", {"maxRunning": 1})
