@@ -114,7 +114,7 @@ class Cancel(Workload):
         return quantiles(times)
 
 
-RULE = {"filter": "State eq 'paid'", "job": {"kind": KIND, "input": {"order": "{new.RowKey}"}}}
+RULE = {"filter": "State eq 'paid'", "job": {"kind": KIND, "version": 1, "input": {"order": "{new.RowKey}"}}}
 
 
 def follow(system, table, rules):
@@ -209,7 +209,7 @@ class RuleWrites(Workload):
             azure.create_table(system.table, "Bench")
         else:
             Jobs(system).call("PUT", f"/v1/kinds/{KIND}", {})
-            never = {**RULE, "filter": "Data eq 'never'", "job": {"kind": KIND}}
+            never = {**RULE, "filter": "Data eq 'never'", "job": {"kind": KIND, "version": 1}}
             follow(system, "Bench", {f"r{number}": never for number in range(rules)})
         azure.write_groups(system.table, "Bench", self.entities, 100)
 

@@ -40,7 +40,7 @@ tidemark_simulation_bites(bites_without_etag-guard etag-guard A3)
 tidemark_simulation_bites(bites_without_fence fence A4)
 tidemark_simulation_bites(bites_without_put-if-newer put-if-newer A2 581)
 tidemark_simulation_bites(bites_without_lease-epoch lease-epoch Q3)
-tidemark_simulation_bites(bites_without_one-transaction one-transaction E3 1691)
+tidemark_simulation_bites(bites_without_one-transaction one-transaction E3 2061)
 tidemark_simulation_bites(bites_without_arrival arrival Q2 3471)
 tidemark_simulation_bites(bites_without_sync sync "not quiet" 41)  # a job whose message was lost never ends
 tidemark_simulation_bites(bites_without_notes notes I1)
@@ -49,10 +49,10 @@ tidemark_simulation_bites(bites_without_proof proof L1 1011)
 tidemark_simulation_bites(bites_without_freshness freshness L2)
 tidemark_simulation_bites(bites_without_epoch epoch Q)
 tidemark_simulation_bites(bites_without_moments moments H1)
-tidemark_simulation_bites(bites_without_steps steps T 251)
+tidemark_simulation_bites(bites_without_steps steps T 331)
 tidemark_simulation_bites(bites_without_rule-ids rule-ids R1)
 tidemark_simulation_bites(bites_without_rule-place rule-place "not quiet" 791)  # a job that is missing is waited for in vain
-tidemark_simulation_bites(bites_without_record-epoch record-epoch W)
+tidemark_simulation_bites(bites_without_record-epoch record-epoch W 51)
 # Without the fence, former owners write rows of indexes; without the proof, queries miss changes that an index has not
 # dealt with.
 tidemark_simulation_bites(bites_indexes_without_fence fence I)

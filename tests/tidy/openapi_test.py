@@ -46,6 +46,7 @@ KINDS = {
                 {"property": "", "container": 1}),
     "orphans": ({"source": "People", "property": "A", "container": "photos"},
                 {**EVERY, "prefix": "", "graceHours": 0, "remove": True}, {"graceHours": -1, "filter": "", "prefix": "x" * 1025}),
+    "apply": ({"source": "People", "rule": "ship"}, {**SELECTING, "filter": "A eq 1"}, {"rule": "", "destination": "Old"}),
     "own": ({}, {**EVERY, "version": 2, "input": [1, None]}, {"version": 0, "source": "People"}),
     "callback": ({"url": "https://example.com/"},
                  {**EVERY, "method": "PUT", "headers": {}, "body": [1], "timeoutMs": 120000, "secret": "s"},

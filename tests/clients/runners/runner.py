@@ -15,7 +15,9 @@ client = Client()
 
 
 def tell(**what):
-    print(json.dumps(what), flush=True)
+    """Prints a line at once, because several threads do so."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
 
 
 def payment(row, **members):
