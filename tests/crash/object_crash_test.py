@@ -335,15 +335,19 @@ class ProcessDeathTest(ObjectCrashTest):
             self.stack.children["w-" + name].kill()
             self.worker(name)
 
+    @sizes.in_turn(0)
     def test_blob_store_killed_under_documents(self):
         self.run_and_kill("documents", lambda: self.stack.restart("blob_store"))
 
+    @sizes.in_turn(1)
     def test_blob_store_killed_under_parts(self):
         self.run_and_kill("parts gzip", lambda: self.stack.restart("blob_store"))
 
+    @sizes.in_turn(2)
     def test_workers_killed_under_documents(self):
         self.run_and_kill("documents", self.kill_workers)
 
+    @sizes.in_turn(0)
     def test_workers_killed_under_parts_in_files(self):
         self.run_and_kill("parts files", self.kill_workers)
 

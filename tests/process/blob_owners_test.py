@@ -386,9 +386,11 @@ class BlobOwnersTest(OwnersCase):
     def test_cut_off_from_the_database(self):
         self.cut_owners_off()
 
+    @sizes.in_turn(0)
     def test_cut_off_by_the_network(self):
         self.cut_owners_off_by_the_network()
 
+    @sizes.in_turn(1)
     def test_handover(self):
         self.hand_over()
 
@@ -411,6 +413,7 @@ class BlobOwnersTest(OwnersCase):
         wait_until(lambda: not self.files(), "all that was in them is collected")
         print(f"containers that came and went: {load.done}", file=sys.stderr)
 
+    @sizes.in_turn(2)
     def test_jobs_archive_to_owners_that_die(self):
         """Workers and the api are at `a`. Each entity becomes a document, written under the fence of the job on its
         shard."""

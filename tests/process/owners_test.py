@@ -243,6 +243,7 @@ class OwnersTest(OwnersCase):
     def test_kill(self):
         self.kill_owners()
 
+    @sizes.in_turn(0)
     def test_freeze(self):
         self.freeze_owners()
 
@@ -254,6 +255,7 @@ class OwnersTest(OwnersCase):
     def test_cut_off_by_the_network(self):
         self.cut_owners_off_by_the_network()
 
+    @sizes.in_turn(1)
     def test_handover_under_load_shows_nothing_but_503(self):
         self.hand_over()
 

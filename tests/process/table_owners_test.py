@@ -126,6 +126,7 @@ class TableOwnersTest(OwnersCase):
     def test_freeze(self):
         self.freeze_owners()
 
+    @sizes.in_turn(0)
     def test_cut_off_from_the_database(self):
         self.cut_owners_off()
 
@@ -133,6 +134,7 @@ class TableOwnersTest(OwnersCase):
     def test_cut_off_by_the_network(self):
         self.cut_owners_off_by_the_network()
 
+    @sizes.in_turn(1)
     def test_handover_under_load_shows_nothing_but_503(self):
         self.hand_over()
 
@@ -368,6 +370,7 @@ class TableOwnersTest(OwnersCase):
             if not page["more"]:
                 return {key: host for key, host in found.items() if host is not None}
 
+    @sizes.in_turn(2)
     def test_jobs_move_entities_between_owners_that_die(self):
         self.start_two()
         api = self.start_workers()

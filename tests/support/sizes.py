@@ -23,6 +23,13 @@ def some_of(cases):
     return cases if FACTOR > 1 or "TIDEMARK_SEED" not in os.environ else cases[seed() % 3::3]
 
 
+def in_turn(number):
+    """Marks a long test that every third run of the gate has, the one of seed % 3 == number; a night has it, and so does a run
+    by hand."""
+    others = FACTOR <= 1 and "TIDEMARK_SEED" in os.environ and seed() % 3 != number
+    return unittest.skipIf(others, "left to other seeds and scripts/test --all")
+
+
 def scaled(usual):
     """Scales a duration or a number that is `usual` in the gate. An integer stays one."""
     return type(usual)(usual * FACTOR)
