@@ -299,9 +299,10 @@ Result<void> run(const WorkerConfig& config) {
       Housekeeping::create(housekeeping_options(config, describe_self(config, lanes, *clock)), services, loop),
       IndexKeeper::create({.worker = config.name},
                           {stores.tables, stores.indexes, stores.jobs, *clock, *random, &stores.blobs}),
-      OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},
-                             {stores.tables, stores.queues, stores.jobs, stores.on_changes, *clock, *random,
-                              services.callbacks, worker_options(config).runner.retry}),
+      OnChangeKeeper::create(
+          {.worker = config.name, .poll = std::chrono::seconds(1)},
+          {stores.tables, stores.queues, stores.jobs, stores.on_changes, *clock, *random, services.callbacks,
+           worker_options(config).runner.retry, std::make_shared<SharedPages>(stores.tables, *clock)}),
       AnalyticsCollector::create(
           analytics_options(config),
           {{"blob", stores.links.blob.get()}, {"queue", stores.links.queue.get()}, {"table", stores.links.table.get()}},

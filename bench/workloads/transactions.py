@@ -61,7 +61,7 @@ class Tables(Workload):
         if subject.system is Postgres:
             return system.pgbench(SQL, self.options)
         jobs = Jobs(system)
-        ids = jobs.submit_all(transfer(repeat * self.jobs + number, self.message) for number in range(self.jobs))
+        ids = jobs.submit_all(transfer((repeat - 1) * self.jobs + number, self.message) for number in range(self.jobs))
         system.start_workers()
         jobs.await_empty_queue()
         records = [jobs.await_succeeded(job) for job in ids]
@@ -69,7 +69,7 @@ class Tables(Workload):
         begin = min(seconds_of(record["startedAt"]) for record in records)
         end = max(seconds_of(record["finishedAt"]) for record in records)
         audited = azure.scan(azure.Connection(system.table), "Audit", "Cents eq 1")
-        return Measurement(self.jobs / (end - begin), abs(audited - (repeat + 1) * self.jobs), detail={"jobs": self.jobs})
+        return Measurement(self.jobs / (end - begin), abs(audited - repeat * self.jobs), detail={"jobs": self.jobs})
 
 
 class WithMessage(Tables):

@@ -26,8 +26,8 @@ function response(status, _, body)
   local _, succeeded = body:gsub('"state":"succeeded"', "")
   ended = ended + succeeded
   local ends = {}
-  for job in body:gmatch('{"id":.-"fence"') do
-    table.insert(ends, string.format('{"id":%s,"epoch":%s,"result":{}}', job:match('"id":("[^"]+")'), job:match('"epoch":(%d+)')))
+  for epoch, id in body:gmatch('"epoch":(%d+).-"id":("[^"]+")') do
+    table.insert(ends, string.format('{"id":%s,"epoch":%s,"result":{}}', id, epoch))
   end
   if #ends == 0 then return end
   last = last + 1

@@ -49,7 +49,15 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
       .worker = std::move(name), .poll = 100ms, .beat = 300ms, .lost_after = plan.lease};
   if (plan.transfers.shipped) {
     rules_ = workers::OnChangeKeeper::create(
-        options, workers::OnChangeServices{tables_, queues_, jobs_, on_changes_, life.clock(), *random_});
+        options, workers::OnChangeServices{tables_,
+                                           queues_,
+                                           jobs_,
+                                           on_changes_,
+                                           life.clock(),
+                                           *random_,
+                                           nullptr,
+                                           {},
+                                           std::make_shared<workers::SharedPages>(tables_, life.clock())});
   }
   if (plan.indexes.empty()) return;
   workers::IndexServices services{tables_, indexes_, jobs_, life.clock(), *random_};

@@ -25,6 +25,7 @@ using table_store::ChangeKind;
 
 constexpr std::uint32_t kPageChanges = 100;
 constexpr Duration kIdleWait = 500ms;
+constexpr Duration kWriteAtLeast = 1s;
 constexpr std::uint32_t kRulePageChanges = 256;
 constexpr std::size_t kPartitionsAtOnce = 8;
 constexpr std::size_t kJobsAtOnce = 32;
@@ -54,6 +55,7 @@ OnChangeOwner::OnChangeOwner(OnChangeServices services, feeds::OnChange on_chang
       on_change_(std::move(on_change)),
       epoch_(epoch),
       fences_(feeds::operation_of(on_change_.id), epoch) {
+  if (!services_.pages) services_.pages = std::make_shared<SharedPages>(services_.tables, services_.clock);
   if (on_change_.definition.rule) rule_.emplace(services_.jobs, services_.queues, services_.clock, on_change_);
 }
 
@@ -87,6 +89,7 @@ Task<Result<void>> OnChangeOwner::serve() {
   while (!stopping_) {
     CO_TRY(co_await heed_wishes());
     if (progress_.state == feeds::kStopped || on_change_.paused) {
+      if (unwritten_since_) CO_TRY(co_await flush());
       co_await wake_.wait(services_.clock, kIdleWait);
     } else {
       CO_TRY(co_await step());
@@ -104,7 +107,7 @@ Task<Result<void>> OnChangeOwner::begin() {
   filter_ = CO_TRY(table_store::Filter::parse(on_change_.definition.filter));
   progress_ = CO_TRY(co_await services_.store.progress(on_change_.id));
   if (progress_.token.empty()) progress_.token = on_change_.start;
-  page_ = {};
+  page_ = std::make_shared<const table_store::FeedPage>();
   done_.clear();
   read_ = 0;
   co_return Result<void>{};
@@ -119,7 +122,7 @@ Task<Result<void>> OnChangeOwner::heed_wishes() {
   progress_.day.clear();
   if (!on_change_.resume_after.empty()) {
     progress_.token = on_change_.resume_after;
-    page_ = {};
+    page_ = std::make_shared<const table_store::FeedPage>();
     done_.clear();
     read_ = 0;
   }
@@ -127,8 +130,12 @@ Task<Result<void>> OnChangeOwner::heed_wishes() {
 }
 
 Task<Result<void>> OnChangeOwner::step() {
-  if (read_ == page_.changes.size()) CO_TRY(co_await read_page());
-  if (page_.changes.empty()) co_return Result<void>{};
+  if (read_ == page_->changes.size()) CO_TRY(co_await read_page());
+  const auto now = services_.clock.monotonic();
+  const bool is_late = unwritten_since_ && now - *unwritten_since_ >= kWriteAtLeast;
+  if (unwritten_since_ && (page_->changes.empty() || is_late)) CO_TRY(co_await flush());
+  if (page_->changes.empty()) co_return Result<void>{};
+  const auto told_before = progress_.told;
   const auto told = co_await tell_page();
   const auto before = read_;
   while (read_ < done_.size() && done_[read_]) ++read_;
@@ -139,27 +146,28 @@ Task<Result<void>> OnChangeOwner::step() {
     stalls_ = 0;
   }
   if (!told) co_return co_await fail_with(told.error());
-  progress_.last_error.clear();
+  const bool had_error = !std::exchange(progress_.last_error, {}).empty();
+  if (progress_.told == told_before && !had_error) {
+    // Changes that concern nobody may be read again, so the place behind them is written only now and then.
+    if (!unwritten_since_) unwritten_since_ = now;
+    co_return Result<void>{};
+  }
   if (rule_) co_return co_await fail_points::kRulePlace.around(flush());
   co_return co_await flush();
 }
 
 Task<Result<void>> OnChangeOwner::read_page() {
-  page_ = {};
+  page_ = std::make_shared<const table_store::FeedPage>();
   done_.clear();
   read_ = 0;
-  table_store::FeedRequest request;
-  const auto place = feeds::parse_token(on_change_.table, progress_.token);
-  if (!place) co_return co_await stop_for(place.error());
-  request.place = *place;
-  request.limit = rule_ ? kRulePageChanges : kPageChanges;
-  request.wait = kIdleWait;
-  // The filter needs the values, too.
-  request.old_values = request.new_values = true;
-  auto page = co_await services_.tables.changes(on_change_.table, std::move(request));
+  if (const auto place = feeds::parse_token(on_change_.table, progress_.token); !place) {
+    co_return co_await stop_for(place.error());
+  }
+  const auto limit = rule_ ? kRulePageChanges : kPageChanges;
+  auto page = co_await services_.pages->read(on_change_.table, progress_.token, limit, kIdleWait);
   if (!page && is_lost(page.error().code)) co_return co_await stop_for(std::move(page.error()));
   page_ = CO_TRY(std::move(page));
-  done_.assign(page_.changes.size(), false);
+  done_.assign(page_->changes.size(), false);
   co_return Result<void>{};
 }
 
@@ -172,14 +180,20 @@ Task<Result<void>> OnChangeOwner::tell_page() {
 }
 
 Task<Result<std::vector<std::vector<std::size_t>>>> OnChangeOwner::lanes() {
-  auto room = rule_ ? CO_TRY(co_await rule_->room(progress_)) : page_.changes.size();
+  auto room = rule_ ? CO_TRY(co_await rule_->room(progress_)) : page_->changes.size();
   // A drop must be told after the changes of its table, and before those of the next table of that name.
-  const bool in_one = !rule_ && std::ranges::any_of(page_.changes, of_table);
+  const bool in_one = !rule_ && std::ranges::any_of(page_->changes, of_table);
   std::map<std::string, std::vector<std::size_t>> by_key;
-  for (std::size_t i = read_; i < page_.changes.size(); ++i) {
+  for (std::size_t i = read_; i < page_->changes.size(); ++i) {
     if (done_[i]) continue;
-    if (rule_ && wants(page_.changes[i]).value_or(true) && room-- == 0) break;
-    by_key[lane_of(page_.changes[i], in_one)].push_back(i);
+    const auto wanted = rule_ && check_values(page_->changes[i]) ? wants(page_->changes[i]) : Result<bool>(true);
+    if (wanted && !*wanted) {
+      done_[i] = true;
+      ++progress_.passed_by;
+      continue;
+    }
+    if (rule_ && room-- == 0) break;
+    by_key[lane_of(page_->changes[i], in_one)].push_back(i);
   }
   std::vector<std::vector<std::size_t>> out;
   for (auto& [key, numbers] : by_key) out.push_back(std::move(numbers));
@@ -200,7 +214,7 @@ void OnChangeOwner::collapse(const std::vector<std::vector<std::size_t>>& lanes)
   for (const auto& lane : lanes) {
     std::set<std::string_view> later;  // the rows of the lane's partition that have a later change which makes a job
     for (const auto number : std::views::reverse(lane)) {
-      const auto& change = page_.changes[number];
+      const auto& change = page_->changes[number];
       if (!wants(change).value_or(false) || later.insert(change.row_key).second) continue;
       done_[number] = true;
       ++progress_.passed_by;
@@ -212,7 +226,7 @@ Task<Result<void>> OnChangeOwner::tell_in_order(std::vector<std::size_t> numbers
   for (const auto number : numbers) {
     if (stopping_) co_return fail(ErrorCode::kCancelled);
     if (done_[number]) continue;
-    const auto& change = page_.changes[number];
+    const auto& change = page_->changes[number];
     CO_TRY(check_values(change));
     if (test_switches::place_first) done_[number] = true;
     if (CO_TRY(wants(change))) {
@@ -247,11 +261,11 @@ Result<bool> OnChangeOwner::wants(const Change& change) const {
 }
 
 std::string OnChangeOwner::token_behind(std::size_t count) const {
-  return feeds::token_of(on_change_.table, table_store::place_behind(page_, count));
+  return feeds::token_of(on_change_.table, table_store::place_behind(*page_, count));
 }
 
 std::string OnChangeOwner::id_of(const Change& change) const {
-  return on_change_.id + "." + feeds::id_of(on_change_.table, page_, change);
+  return on_change_.id + "." + feeds::id_of(on_change_.table, *page_, change);
 }
 
 std::string OnChangeOwner::text_of(const Change& change, const std::string& token, bool values) const {
@@ -270,7 +284,7 @@ std::string OnChangeOwner::text_of(const Change& change, const std::string& toke
 
 Task<Result<void>> OnChangeOwner::tell(std::size_t number) {
   if (rule_) co_return co_await make_job(number);
-  const auto& change = page_.changes[number];
+  const auto& change = page_->changes[number];
   const auto token = token_behind(number + 1);
   if (on_change_.definition.webhook) co_return co_await post(change, token);
   co_return co_await put(change, token);
@@ -284,8 +298,8 @@ Task<Result<void>> OnChangeOwner::make_job(std::size_t number) {
     left -= services_.clock.now() - begun;
   }
   if (stopping_) co_return fail(ErrorCode::kCancelled);
-  const auto& change = page_.changes[number];
-  CO_TRY(co_await rule_->submit(change, feeds::id_of(on_change_.table, page_, change)));
+  const auto& change = page_->changes[number];
+  CO_TRY(co_await rule_->submit(change, feeds::id_of(on_change_.table, *page_, change)));
   rule_->count(progress_);
   co_return Result<void>{};
 }
@@ -340,6 +354,7 @@ Task<Result<void>> OnChangeOwner::stop_for(Error error) {
 }
 
 Task<Result<void>> OnChangeOwner::flush() {
+  unwritten_since_.reset();
   co_return co_await services_.store.write_progress(on_change_.id, progress_, fences_.next());
 }
 

@@ -15,6 +15,7 @@
 #include "workers/indexes/index_rows.h"
 #include "workers/kinds/callback.h"
 #include "workers/on_change/rule_jobs.h"
+#include "workers/on_change/shared_pages.h"
 #include "workers/runtime/keeper.h"
 #include "workers/runtime/retry_policy.h"
 
@@ -29,6 +30,7 @@ struct OnChangeServices {
   Random& random;
   const CallbackServices* callbacks = nullptr;  // null: this worker sends no callbacks
   RetryPolicy retries = {};
+  std::shared_ptr<SharedPages> pages = nullptr;  // of all owners of the worker; null: this one reads by itself
 };
 
 class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
@@ -80,10 +82,11 @@ class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
   table_store::Filter filter_;
   std::optional<RuleJobs> rule_;  // of a declaration whose target is a job
   feeds::OnChangeProgress progress_;
-  table_store::FeedPage page_;
-  std::vector<bool> done_;    // which of the page's changes are finished
-  std::size_t read_ = 0;      // how many of them are behind the place
-  std::uint32_t stalls_ = 0;  // put-offs in a row
+  SharedPages::Page page_ = std::make_shared<const table_store::FeedPage>();
+  std::vector<bool> done_;                   // which of the page's changes are finished
+  std::size_t read_ = 0;                     // how many of them are behind the place
+  std::uint32_t stalls_ = 0;                 // put-offs in a row
+  std::optional<Duration> unwritten_since_;  // the progress was not written since; nothing: it is as written
   std::uint32_t failures_ = 0;
   bool stopping_ = false;
   bool ended_ = false;

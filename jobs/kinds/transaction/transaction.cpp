@@ -268,12 +268,12 @@ const EntityStep* entity_of(const StepSpec& step) {
 }
 
 void TransactionSpec::describe(SpecMembers& in, bool required) {
-  in.describe("values", values_by_name_schema(),
-              {.meaning = "named values for templates: {\"order\":{\"Cents\":5}} for {order.Cents}", .flag = ""});
   in.describe("guards", list_schema(reference("TransactionGuard"), 0, kMaxGuards),
               {.meaning = "what must be true when the transaction is decided", .flag = ""});
   in.describe("steps", list_schema(reference("TransactionStep"), 1, kMaxTransactionSteps),
               {.meaning = "what is done, in this order", .flag = ""}, required);
+  in.describe("values", values_by_name_schema(),
+              {.meaning = "named values for templates: {\"order\":{\"Cents\":5}} for {order.Cents}", .flag = ""});
 }
 
 void TransactionSpec::members(SpecMembers& in) {

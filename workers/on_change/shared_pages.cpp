@@ -1,0 +1,53 @@
+#include "workers/on_change/shared_pages.h"
+
+#include "feeds/tokens/token.h"
+
+namespace tidemark::workers {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Owners that fell a little behind the others find the page that those have read.
+constexpr Duration kKept = 1s;
+constexpr std::size_t kMostKept = 16;
+constexpr Duration kLookAgain = 1s;
+
+}  // namespace
+
+Task<Result<SharedPages::Page>> SharedPages::read(std::string table, std::string token, std::uint32_t limit,
+                                                  Duration wait) {
+  table_store::FeedRequest request;
+  request.place = CO_TRY(feeds::parse_token(table, token));
+  request.limit = limit;
+  request.wait = wait;
+  request.old_values = request.new_values = true;
+  forget_old();
+  auto key = table + "\n" + token + "\n" + std::to_string(limit);
+  auto [found, is_new] = entries_.try_emplace(key);
+  if (!is_new) {
+    const auto entry = found->second;
+    while (!entry->outcome) {
+      const auto ticket = entry->ready.ticket();
+      co_await entry->ready.wait(ticket, clock_, kLookAgain);
+    }
+    co_return *entry->outcome;
+  }
+  const auto entry = found->second = std::make_shared<Entry>();
+  auto page = co_await tables_.changes(std::move(table), std::move(request));
+  const bool is_kept = page && !page->changes.empty();
+  entry->outcome = page ? Result<Page>(std::make_shared<const table_store::FeedPage>(std::move(*page)))
+                        : Result<Page>(fail(std::move(page.error())));
+  entry->read_at = clock_.monotonic();
+  if (!is_kept) entries_.erase(key);
+  entry->ready.notify_all();
+  co_return *entry->outcome;
+}
+
+void SharedPages::forget_old() {
+  const auto now = clock_.monotonic();
+  std::erase_if(entries_, [&](const auto& each) {
+    return each.second->outcome && (now - each.second->read_at > kKept || entries_.size() > kMostKept);
+  });
+}
+
+}  // namespace tidemark::workers
