@@ -22,7 +22,7 @@ public sealed class TidemarkException(int status, string code, string detail, IR
     }
 }
 
-/// <summary>Without arguments, it uses TIDEMARK_API and TIDEMARK_TOKEN. Any number of threads may use it. A `members` is an
+/// <summary>Without arguments, it uses TIDEMARK_API, and TIDEMARK_TOKEN or the token of the stack in TIDEMARK_DATA. Any number of threads may use it. A `members` is an
 /// object with the names of the api, such as <c>new { idempotencyKey = "order-17" }</c>, a dictionary or a JsonObject.</summary>
 public sealed class TidemarkClient : IDisposable
 {
@@ -32,12 +32,18 @@ public sealed class TidemarkClient : IDisposable
     public TidemarkClient(string? url = null, string? token = null, HttpMessageHandler? handler = null)
     {
         url ??= Environment.GetEnvironmentVariable("TIDEMARK_API") ?? "http://127.0.0.1:10003";
-        token ??= Environment.GetEnvironmentVariable("TIDEMARK_TOKEN") ?? "";
+        token ??= TokenOfEnvironment();
         _http = new HttpClient(handler ?? new SocketsHttpHandler()) { BaseAddress = new Uri(url.TrimEnd('/') + "/"), Timeout = TimeSpan.FromSeconds(60) };
         if (token.Length > 0) _http.DefaultRequestHeaders.Authorization = new AuthenticationHeaderValue("Bearer", token);
     }
 
     public void Dispose() => _http.Dispose();
+    private static string TokenOfEnvironment()
+    {
+        var token = Environment.GetEnvironmentVariable("TIDEMARK_TOKEN") ?? "";
+        var file = Path.Combine(Environment.GetEnvironmentVariable("TIDEMARK_DATA") ?? "", "run", "token");
+        return token.Length == 0 && File.Exists(file) ? File.ReadAllText(file).Trim() : token;
+    }
     /// <summary>Makes one request and returns the JSON of its answer. Throws TidemarkException, or HttpRequestException if
     /// there was no answer: then a request that changes something may have been carried out.</summary>
     public async Task<JsonNode?> CallAsync(HttpMethod method, string path, object? body = null, CancellationToken stop = default)

@@ -18,7 +18,7 @@ export class TidemarkError extends Error {
 }
 
 export class Client {
-  /** Without options, TIDEMARK_API and TIDEMARK_TOKEN are used. Times are in seconds. */
+  /** Without options, TIDEMARK_API is used, and TIDEMARK_TOKEN or the token of the stack in TIDEMARK_DATA. Times are in seconds. */
   constructor(options?: { url?: string; token?: string; timeout?: number });
   /** Makes one request. Fails with TidemarkError, or with that of fetch if there was no answer: then a request that
    * changes something may have been carried out. */

@@ -2,6 +2,7 @@
 // each part does.
 import { hostname } from "node:os";
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 
 const ENDED = ["succeeded", "poisoned", "cancelled"];
 const CLAIM_WAIT = 5; // seconds: as long as a worker that is told to stop may still get jobs
@@ -23,8 +24,17 @@ export class TidemarkError extends Error {
   }
 }
 
+function tokenOfEnvironment({ TIDEMARK_TOKEN: token, TIDEMARK_DATA: data } = process.env) {
+  if (token || !data) return token ?? "";
+  try {
+    return readFileSync(`${data}/run/token`, "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
 export class Client {
-  constructor({ url = process.env.TIDEMARK_API ?? "http://127.0.0.1:10003", token = process.env.TIDEMARK_TOKEN ?? "",
+  constructor({ url = process.env.TIDEMARK_API ?? "http://127.0.0.1:10003", token = tokenOfEnvironment(),
     timeout = 60 } = {}) {
     this.url = url.replace(/\/$/, "");
     this.headers = token ? { Authorization: `Bearer ${token}` } : {};

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -65,7 +66,11 @@ class Cases:
         for table in ("Orders", "Accounts"):
             cls.tables.create_table(table)
         cls.queues.create("mail")
-        cls.environment = clean_environment({"TIDEMARK_API": f"http://127.0.0.1:{cls.stack.ports['api']}", "TIDEMARK_TOKEN": TOKEN})
+        data = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(data.cleanup)
+        (pathlib.Path(data.name) / "run").mkdir()
+        (pathlib.Path(data.name) / "run" / "token").write_text(TOKEN + "\n", encoding="ascii")
+        cls.environment = clean_environment({"TIDEMARK_API": f"http://127.0.0.1:{cls.stack.ports['api']}", "TIDEMARK_DATA": data.name, "TIDEMARK_TOKEN": ""})
 
     def setUp(self):
         self.kind = "k" + re.sub("[^a-z]", "", self._testMethodName)[4:34]

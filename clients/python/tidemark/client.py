@@ -27,14 +27,26 @@ class TidemarkError(Exception):
         super().__init__(f"{status} {self.code}: {self.message}")
 
 
+def _token_of_environment() -> str:
+    token, data = os.environ.get("TIDEMARK_TOKEN", ""), os.environ.get("TIDEMARK_DATA")
+    if token or not data:
+        return token
+    try:
+        with open(os.path.join(data, "run", "token"), encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 class Client:
-    """Any number of threads may use it. Without arguments, it uses TIDEMARK_API and TIDEMARK_TOKEN."""
+    """Any number of threads may use it. Without arguments, it uses TIDEMARK_API, and TIDEMARK_TOKEN or the token of the stack
+    in the directory TIDEMARK_DATA: what `tidemark env` prints."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, timeout: float = 60.0):
         self._url = urlsplit(url or os.environ.get("TIDEMARK_API", "http://127.0.0.1:10003"))
         if self._url.scheme not in ("http", "https") or not self._url.hostname:
             raise ValueError(f"the api's address must be http://HOST:PORT or https://HOST:PORT, not {self._url.geturl()!r}")
-        token = token if token is not None else os.environ.get("TIDEMARK_TOKEN", "")
+        token = _token_of_environment() if token is None else token
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._timeout, self._of_thread = timeout, threading.local()
 
