@@ -33,8 +33,11 @@ endforeach()
 tidemark_shards_python_test(process_backup process/backup_test.py
   BackupTest.test_what_is_under_way_converges_after_a_restore BackupTest.test_a_second_backup_shares_files_with_the_first
   BackupTest.test_a_kill_in_the_middle_leaves_nothing_that_looks_complete)
-foreach(suite jobs recovery quotas objects lists index feed on_change past)
+foreach(suite jobs recovery quotas objects lists index feed on_change past transaction)
   tidemark_shards_python_test(process_${suite} process/${suite}_test.py)
+endforeach()
+foreach(suite rules own_kinds)
+  tidemark_shards_python_test(process_${suite} process/${suite}_test.py NIGHT)
 endforeach()
 tidemark_shards_python_test(tools_rclone tools/rclone_test.py NIGHT)
 foreach(suite blobs blobs_access blobs_appends blobs_batch blobs_checksums blobs_conditions blobs_copies blobs_errors blobs_leases
