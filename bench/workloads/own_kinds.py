@@ -9,7 +9,7 @@ import time
 
 from harness import azure
 from harness.processes import await_true
-from harness.workload import Expectation, Measurement, Subject, Workload
+from harness.workload import Aspect, Expectation, Measurement, Subject, Workload
 from harness.wrk import wrk
 from systems.followed import Followed
 from systems.stack import Jobs, Stack
@@ -201,6 +201,7 @@ class RuleWrites(Workload):
     subjects = [Subject("no feed", Followed, {"rules": None}), Subject("a feed", Followed, {"rules": 0}),
                 Subject("200 rules", Followed, {"rules": 200})]
     expectations = [Expectation("200 rules", ">=", 0.9, "a feed"), Expectation("200 rules", None, 0, "no feed")]
+    aspects = [Aspect("rule-catch-up", "from the end of these writes until no rule is behind", "s", "caught_up_s", [])]
     entities = 10_000
 
     def prepare(self, system, subject):
@@ -216,7 +217,13 @@ class RuleWrites(Workload):
     def measure(self, system, subject, repeat):
         if subject.settings["rules"]:
             await_rules(system, "Bench")
-        return wrk(system, system.table, "upsert", f"/{azure.ACCOUNT}/Bench", repeat, self.options, entities=self.entities, perpartition=100)
+        result = wrk(system, system.table, "upsert", f"/{azure.ACCOUNT}/Bench", repeat, self.options, entities=self.entities,
+                     perpartition=100)
+        if subject.settings["rules"]:
+            ended = time.perf_counter()
+            await_rules(system, "Bench")
+            result.detail["caught_up_s"] = time.perf_counter() - ended
+        return result
 
 
 ALL = [Ends, Wake, Cancel, RuleJobs, RuleStart, RuleWrites]

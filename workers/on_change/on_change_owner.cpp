@@ -173,7 +173,8 @@ Task<Result<void>> OnChangeOwner::read_page() {
 
 Task<Result<void>> OnChangeOwner::tell_page() {
   const auto lanes = CO_TRY(co_await this->lanes());
-  if (lanes.empty()) co_await wake_.wait(services_.clock, kIdleWait);  // a limit of the rule holds it up
+  const bool held_up = lanes.empty() && !done_[read_];  // by a limit of the rule
+  if (held_up) co_await wake_.wait(services_.clock, kIdleWait);
   co_return co_await side_by_side(
       services_.clock, lanes.size(), [&](std::size_t lane) { return tell_in_order(lanes[lane]); },
       rule_ ? kJobsAtOnce : kPartitionsAtOnce);
