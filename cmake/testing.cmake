@@ -1,19 +1,27 @@
 # Registers tests. Every test runs through tests/support/run_test.py, which gives it a directory of its own, notes its
 # cost, and fails it if it leaves a process behind. Tests with the label "night" are run only by `scripts/test --all`.
 
-# tidemark_add_test(name LABEL l [NIGHT] [SERIAL] [TIMEOUT s] [COST s] [PROCESSORS n] [ENVIRONMENT NAME=value...] COMMAND ...)
+# tidemark_add_test(name LABEL l [NIGHT] [ONE_IN n] [SERIAL] [TIMEOUT s] [COST s] [PROCESSORS n] [ENVIRONMENT NAME=value...]
+#                   COMMAND ...)
+#   ONE_IN       takes turns: one gate in n has the test, the night always. For what repeats other tests in another setting
 #   TIMEOUT      against hanging, not for speed (300 s); TIDEMARK_TEST_FACTOR multiplies it
 #   COST         seconds; the longest tests begin first
 #   SERIAL       nothing else runs meanwhile
 #   A test that exits with 77 was skipped; its last line says why.
 function(tidemark_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "NIGHT;SERIAL" "LABEL;TIMEOUT;COST;PROCESSORS" "ENVIRONMENT;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "NIGHT;SERIAL" "LABEL;ONE_IN;TIMEOUT;COST;PROCESSORS" "ENVIRONMENT;COMMAND")
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
   # A sanitizer makes every test several times slower.
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
     math(EXPR ARG_TIMEOUT "4 * ${ARG_TIMEOUT}")
+  endif()
+  if(ARG_ONE_IN)  # tests that are registered one after the other have different turns
+    get_property(turn GLOBAL PROPERTY TIDEMARK_TURNS)
+    math(EXPR turn "${turn} + 1")
+    set_property(GLOBAL PROPERTY TIDEMARK_TURNS ${turn})
+    list(APPEND ARG_ENVIRONMENT TIDEMARK_TURN=${turn}/${ARG_ONE_IN})
   endif()
   list(GET ARG_COMMAND 0 program)
   if(TARGET ${program})

@@ -2,7 +2,7 @@
 # tidemark_dotnet_test(name project [ARGUMENTS ...] and the arguments of tidemark_add_test)
 function(tidemark_dotnet_test name project)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "ARGUMENTS")
-  tidemark_add_test(dotnet_${name} LABEL dotnet TIMEOUT 1200 ${ARG_UNPARSED_ARGUMENTS}
+  tidemark_add_test(dotnet_${name} LABEL dotnet ONE_IN 4 TIMEOUT 1200 ${ARG_UNPARSED_ARGUMENTS}
     COMMAND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run_dotnet_tests.py ${project} ${CMAKE_BINARY_DIR}/tests/dotnet ${ARG_ARGUMENTS})
 endfunction()
 tidemark_dotnet_test(tables Tables COST 60)
@@ -25,5 +25,5 @@ tidemark_dotnet_test(durable_task_kills DurableTask NIGHT SERIAL ARGUMENTS -trai
 # The program of docs/clients.md.
 tidemark_dotnet_test(clients Clients COST 30)
 # The application in examples/dotnet.
-tidemark_add_test(dotnet_example LABEL dotnet TIMEOUT 1200 COST 40
+tidemark_add_test(dotnet_example LABEL dotnet ONE_IN 4 TIMEOUT 1200 COST 40
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/example_test.py ${CMAKE_BINARY_DIR}/tests/dotnet/example)

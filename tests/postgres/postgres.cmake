@@ -5,7 +5,7 @@ function(tidemark_postgres_test name)
   if(ARG_NIGHT)
     set(night NIGHT)
   endif()
-  tidemark_add_test(postgres_${name} LABEL postgres ${night} TIMEOUT 900
+  tidemark_add_test(postgres_${name} LABEL postgres ONE_IN 3 ${night} TIMEOUT 900
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../support/postgres.py ${ARG_UNPARSED_ARGUMENTS})
 endfunction()
 

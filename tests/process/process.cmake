@@ -6,7 +6,7 @@ foreach(suite api api_jobs api_queues backup callback cli cli_completion cli_dat
 endforeach()
 # These wait for leases to end.
 foreach(suite blob_owners owners postgres shard_tools table_owners)
-  tidemark_python_test(process_${suite} LABEL process TIMEOUT 400 COST 150 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
+  tidemark_python_test(process_${suite} LABEL process ONE_IN 2 TIMEOUT 400 COST 150 SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
 endforeach()
 # These measure the cost of an idle process, so nothing else runs meanwhile.
 foreach(suite footprint blob_footprint)

@@ -1,7 +1,7 @@
 # The stores' own suites with their rows divided over shards, as far as stores can be divided.
 function(tidemark_shards_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "ENVIRONMENT;COMMAND")
-  tidemark_add_test(shards_${name} LABEL shards TIMEOUT 400 ${ARG_UNPARSED_ARGUMENTS}
+  tidemark_add_test(shards_${name} LABEL shards ONE_IN 3 TIMEOUT 400 ${ARG_UNPARSED_ARGUMENTS}
     ENVIRONMENT TIDEMARK_TEST_SHARDS=8 ${ARG_ENVIRONMENT} COMMAND ${ARG_COMMAND})
 endfunction()
 function(tidemark_shards_python_test name script)

@@ -4,7 +4,8 @@
 Gives it a temporary directory of its own (TMPDIR), notes its cost in TIDEMARK_TEST_COSTS/NAME.json (scripts/test-costs
 prints them), and fails it if it leaves a process behind or hangs: after its limit, which TIDEMARK_TEST_FACTOR and, on
 a machine with other work, TIDEMARK_PATIENCE multiply, it is interrupted, so that it shows where it was. The exit code
-is the test's own.
+is the test's own. A test that takes turns (TIDEMARK_TURN, from its registration) is skipped if a gate (TIDEMARK_GATE)
+has other seeds than its own.
 """
 import ctypes
 import json
@@ -105,8 +106,29 @@ def run(command, limit_s):
         return test.wait() or 1, tail
 
 
+def note_cost(name, wall_s, cpu_s, code, skipped):
+    costs = os.environ.get("TIDEMARK_TEST_COSTS")
+    if costs:
+        os.makedirs(costs, exist_ok=True)
+        with open(os.path.join(costs, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump({"name": name, "wall_s": wall_s, "cpu_s": cpu_s, "code": code, "skipped": skipped}, file)
+
+
+def other_turn():
+    """Returns why the test is not in this gate, or nothing."""
+    if "TIDEMARK_GATE" in os.environ and (place := os.environ.get("TIDEMARK_TURN")):
+        turn, turns = map(int, place.split("/"))
+        if (sizes.seed() // 3 + turn) % turns:  # the seed's third is what sizes.in_turn goes by, within the tests
+            return f"its turn comes in one gate of {turns}, and at night"
+    return ""
+
+
 def main():
     name, limit_s, command = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
+    if reason := other_turn():
+        print(reason)
+        note_cost(name, 0.0, 0.0, SKIPPED, reason)
+        return SKIPPED
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.set_wakeup_fd(CHILD_ENDED[1], warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -125,11 +147,7 @@ def main():
         print("run_test: the test left processes behind:", *(f"  {pid} {line}" for pid, line in left), sep="\n")
         code = 1 if code in (0, SKIPPED) else code
     last = tail.decode(errors="replace").strip().rpartition("\n")[2] if code == SKIPPED else ""
-    costs = os.environ.get("TIDEMARK_TEST_COSTS")
-    if costs:
-        os.makedirs(costs, exist_ok=True)
-        with open(os.path.join(costs, name + ".json"), "w", encoding="utf-8") as file:
-            json.dump({"name": name, "wall_s": wall, "cpu_s": used.ru_utime + used.ru_stime, "code": code, "skipped": last}, file)
+    note_cost(name, wall, used.ru_utime + used.ru_stime, code, last)
     return code if code >= 0 else 128 - code
 
 

@@ -227,6 +227,15 @@ TEST_F(TableServiceTest, VersionsRiseOverRestartsAndClockJumps) {
   EXPECT_GT(mutate(change(kInsert, "0"))->outcomes[0].version, last + 1);
 }
 
+TEST_F(TableServiceTest, VersionsDoNotEndInZero) {
+  clock.time = Time(Ticks(17'638'913'331'864'610));
+  const auto version = mutate(change(kInsert, "a"))->outcomes[0].version;
+  EXPECT_EQ(version, 17'638'913'331'864'611);
+  // A client that writes seven digits has the same text as the store.
+  EXPECT_EQ(to_iso8601(Time(Ticks(version))), to_iso8601_7digits(Time(Ticks(version))));
+  for (int i = 0; i < 20; ++i) EXPECT_NE(mutate(change(kInsertOrReplace, "a"))->outcomes[0].version % 10, 0);
+}
+
 TEST_F(TableServiceTest, Fences) {
   ASSERT_EQ(run_task(service->open_operation("acct", "op", 2))->epoch, 2U);
   EXPECT_TRUE(run_task(service->open_operation("acct", "op", 1)).failed_with(ErrorCode::kFenced));
