@@ -7,19 +7,21 @@
 #include "api/rest/render.h"
 #include "jobs/spec/job_queues.h"
 #include "jobs/spec/spec_members.h"
+#include "jobs/store/held_lanes.h"
 
 namespace tidemark::api {
 namespace {
 
 constexpr Duration kGoodFor = std::chrono::seconds(1);
 
-constexpr jobs::Names<WaitReason, 7> kReasons{{{WaitReason::kNotBefore, "notBefore"},
+constexpr jobs::Names<WaitReason, 8> kReasons{{{WaitReason::kNotBefore, "notBefore"},
                                                {WaitReason::kNoWorker, "noWorker"},
                                                {WaitReason::kQueuePaused, "queuePaused"},
                                                {WaitReason::kKindPaused, "kindPaused"},
                                                {WaitReason::kLimit, "limit"},
                                                {WaitReason::kRetry, "retry"},
-                                               {WaitReason::kBusy, "busy"}}};
+                                               {WaitReason::kBusy, "busy"},
+                                               {WaitReason::kPoison, "poison"}}};
 
 Task<Result<Obstacles>> look(Api& api) {
   Obstacles out;
@@ -149,6 +151,13 @@ namespace {
 
 Task<std::optional<Wait>> wait_now(Api& api, const jobs::JobRecord& job) {
   if (job.state != jobs::JobState::kQueued) co_return std::nullopt;
+  const auto spec = jobs::parse_stored_spec(job.spec);
+  if (spec && jobs::holds_lane(*spec)) {
+    jobs::HeldLanes lanes(api.jobs, api.tables);
+    const auto holder = co_await lanes.holder(*spec, job.id);
+    if (holder && *holder)
+      co_return Wait{WaitReason::kPoison, "job " + **holder + " of its rule comes first, and is poison", {}};
+  }
   const auto obstacles = co_await api.waits->obstacles(api);
   co_return obstacles ? wait_of(job, *obstacles, api.clock.now()) : std::nullopt;
 }

@@ -26,6 +26,7 @@ enum class WaitReason : std::uint8_t {
   kLimit = 5,
   kRetry = 6,
   kBusy = 7,
+  kPoison = 8,
 };
 
 struct Wait {

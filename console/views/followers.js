@@ -33,7 +33,7 @@ function EditSchema({ schema, members, suggest, ...rest }) {
 
 const targets = { queue: "put a message into a queue", webhook: "call an endpoint", job: "begin a job" };
 const begun = { queue: "", webhook: { url: "https://" }, job: { kind: "transaction", steps: [{ message: { queue: "", json: { row: "{new.RowKey}" } } }] } };
-const ofJobs = ["order", "hops", "collapse", "limits"];
+const ofJobs = ["order", "ifPoison", "hops", "collapse", "limits"];
 const targetOf = (definition) => Object.keys(targets).find((each) => definition[each]) || "queue";
 const fits = (name, by) => !(name in targets && name !== by) && !(ofJobs.includes(name) && by !== "job") && !(name === "timeoutMs" && by !== "webhook");
 

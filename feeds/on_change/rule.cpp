@@ -30,6 +30,10 @@ constexpr jobs::About kAboutJob{.meaning = "instead of webhook and queue: the jo
                                 .detail = "its texts may have {new.Property}, {old.Property} and {change.version}"};
 constexpr jobs::About kAboutOrder{.meaning = "the jobs of an entity, or a partition, begin one after the other",
                                   .not_always = true};
+constexpr jobs::About kAboutIfPoison{
+    .meaning = "hold: a job that becomes poison holds up those behind it in their order",
+    .detail = "until it has ended in another way, or is deleted",
+    .not_always = true};
 constexpr jobs::About kAboutHops{.meaning = "how often changes that its own jobs have caused make further jobs",
                                  .detail = "0: it passes them by",
                                  .not_always = true};
@@ -230,6 +234,7 @@ void rule_members(jobs::SpecMembers& in, std::optional<Rule>& rule) {
   auto read = rule.value_or(Rule{});
   if (in.writes()) in.put("job", nlohmann::ordered_json(read.job));
   in.choice("order", kOrders, read.order, kAboutOrder);
+  in.choice("ifPoison", kIfPoison, read.if_poison, kAboutIfPoison);
   in.number("hops", read.hops, 0, kMostOwnHops, kAboutHops);
   in.flag("collapse", read.collapse, kAboutCollapse);
   in.object("limits", read.limits, "perSecond, waiting or perDay", {.meaning = "how many jobs it makes"});
@@ -237,10 +242,11 @@ void rule_members(jobs::SpecMembers& in, std::optional<Rule>& rule) {
   if (job != nullptr) {
     read.job = *job;
     check_template(in, *job);
+    if (read.if_poison == IfPoison::kHold && read.order == Order::kNone) in.problem("ifPoison hold needs an order");
     rule = std::move(read);
     return;
   }
-  for (const auto* name : {"order", "hops", "collapse", "limits"}) {
+  for (const auto* name : {"order", "ifPoison", "hops", "collapse", "limits"}) {
     if (in.has(name)) in.problem(std::string(name) + " needs job");
   }
 }
@@ -286,6 +292,9 @@ Result<std::optional<jobs::JobSpec>> sample_of(const Rule& rule, const std::stri
   std::map<std::string, std::size_t> problems;  // and how many of the values have them
   for (const auto& value : invented) {
     auto job = fill(rule, InventedValues(value));
+    if (job && rule.if_poison == IfPoison::kHold && std::holds_alternative<jobs::OwnSpec>(job->work)) {
+      return jobs::invalid_job({"ifPoison hold is for built-in kinds: jobs of kinds of your own have no order"});
+    }
     if (job) return std::optional(std::move(*job));
     for (const auto& [name, text] : job.error().fields) ++problems[text];
   }

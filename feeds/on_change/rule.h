@@ -35,6 +35,10 @@ enum class Order : std::uint8_t { kEntity = 1, kPartition = 2, kNone = 3 };
 inline constexpr jobs::Names<Order, 3> kOrders{
     {{Order::kEntity, "entity"}, {Order::kPartition, "partition"}, {Order::kNone, "none"}}};
 
+/// Tells what becomes of the jobs behind one that is poison, if they have an order.
+enum class IfPoison : std::uint8_t { kPass = 1, kHold = 2 };
+inline constexpr jobs::Names<IfPoison, 2> kIfPoison{{{IfPoison::kPass, "pass"}, {IfPoison::kHold, "hold"}}};
+
 struct RuleLimits {
   std::optional<std::uint32_t> per_second;  // jobs
   std::optional<std::uint64_t> waiting;     // messages in the queue of its jobs; at that many it waits
@@ -46,13 +50,14 @@ struct RuleLimits {
 struct Rule {
   nlohmann::json job;  // the template
   Order order = Order::kEntity;
+  IfPoison if_poison = IfPoison::kPass;
   std::uint32_t hops = 0;  // how often a change that its own jobs have caused may make another job
   bool collapse = false;   // of the changes of an entity that are read together, only the last one makes a job
   std::optional<RuleLimits> limits;
   bool operator==(const Rule&) const = default;
 };
 
-/// Reads, writes or describes job, order, hops, collapse and limits. `rule` is empty without a job.
+/// Reads, writes or describes job, order, ifPoison, hops, collapse and limits. `rule` is empty without a job.
 void rule_members(jobs::SpecMembers& in, std::optional<Rule>& rule);
 
 /// Tells whether a declaration is about the change.

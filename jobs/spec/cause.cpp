@@ -50,6 +50,7 @@ std::optional<Cause> read_cause(SpecMembers& in) {
     inner.number("version", cause.version, 0, INT64_MAX);
     inner.text("chain", cause.chain);
     inner.text("lane", cause.lane);
+    inner.flag("holds", cause.holds);
   }
   const bool fits = cause.rule.size() <= kMostRuleBytes && cause.change.size() <= kMostChangeBytes &&
                     cause.chain.size() <= kMaxCauseBytes && cause.lane.size() <= kMostLaneBytes;
@@ -64,6 +65,7 @@ nlohmann::ordered_json cause_json(const Cause& cause) {
   if (!cause.change.empty()) out["version"] = cause.version;
   out["chain"] = cause.chain;
   if (!cause.lane.empty()) out["lane"] = cause.lane;
+  if (cause.holds) out["holds"] = true;
   return out;
 }
 

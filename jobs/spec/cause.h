@@ -25,6 +25,7 @@ struct Cause {
   table_store::Version version = 0;  // of the change
   std::string chain = {};            // the marks of the rules, the first one first, separated by commas
   std::string lane = {};             // jobs of one lane begin one after the other; empty: none
+  bool holds = false;                // as poison, the job holds up those behind it in its lane
   bool operator==(const Cause&) const = default;
 };
 

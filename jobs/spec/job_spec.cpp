@@ -47,7 +47,7 @@ void read_queue(SpecMembers& in, JobSpec& spec) {
 }
 
 void read_key(SpecMembers& in, JobSpec& spec) {
-  const About about{.meaning = "jobs of kinds of your own take turns by the part before the first /, then by all of it",
+  const About about{.meaning = "jobs take turns by the part before the first /, then by all of it",
                     .most = kMaxJobKeyBytes};
   if (!in.text("key", spec.key, about) || spec.key.empty()) return;
   if (!queue_service::check_key("key", spec.key, kMaxJobKeyBytes)) {

@@ -71,7 +71,7 @@ struct JobSpec {
   std::string idempotency_key;  // empty: none
   Priority priority = Priority::kNormal;
   std::string queue;  // a name given by a user, or "default"; empty: not set (job_queues.h)
-  std::string key;    // jobs of kinds that users have declared take turns by it; empty: none
+  std::string key;    // jobs take turns by it; empty: none
   std::optional<Time> not_before;
   /// The back-off of this job, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;
@@ -91,6 +91,8 @@ struct JobSpec {
 std::string_view kind_name(const JobSpec& spec);
 /// Returns the chain of rules that the job comes from (Fence::cause); empty: no rule has made it.
 inline std::string chain_of(const JobSpec& spec) { return spec.cause ? spec.cause->chain : std::string(); }
+/// Tells whether the job, as poison, holds up those behind it in its lane.
+inline bool holds_lane(const JobSpec& spec) { return spec.cause && spec.cause->holds && !spec.cause->lane.empty(); }
 /// Tells whether a failure cancels the job instead of making it poison.
 bool is_never_poison(const JobSpec& spec);
 /// Returns the tables that the spec names, without repetitions.

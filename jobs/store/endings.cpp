@@ -77,9 +77,9 @@ std::optional<Cause> cause_of_follower(const JobSpec& ended) {
 queue_service::PutRequest message_of(std::string_view job_id, const JobSpec& spec) {
   queue_service::PutRequest message;
   message.text = job_message_text(job_id, spec);
-  message.turns = std::holds_alternative<OwnSpec>(spec.work);
-  if (message.turns) message.group = spec.key;
-  if (!message.turns && spec.cause) message.group = spec.cause->lane;
+  const bool in_lane = spec.cause && !spec.cause->lane.empty();
+  message.turns = std::holds_alternative<OwnSpec>(spec.work) || (!spec.key.empty() && !in_lane);
+  message.group = message.turns ? spec.key : in_lane ? spec.cause->lane : std::string();
   return message;
 }
 

@@ -47,6 +47,8 @@ inline constexpr Names<JobState, 5> kJobStates{{{JobState::kQueued, "queued"},
                                                 {JobState::kCancelled, "cancelled"}}};
 std::string_view state_name(JobState state);
 std::optional<JobState> state_from_name(std::string_view name);
+/// Tells whether nobody needs the job's message any more; that of a poisoned job may be sent back.
+inline bool is_over(JobState state) { return state == JobState::kSucceeded || state == JobState::kCancelled; }
 inline bool is_terminal(JobState state) {
   return state == JobState::kSucceeded || state == JobState::kPoisoned || state == JobState::kCancelled;
 }

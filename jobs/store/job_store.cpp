@@ -294,6 +294,13 @@ Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   co_return record;
 }
 
+Task<Result<bool>> JobStore::is_gone(JobRecord seen) {
+  if (CO_TRY(co_await queues_.holds(possible_queues(seen), {seen.message_id}))) co_return false;
+  // Before a message goes to another queue, the record changes.
+  const auto since = CO_TRY(co_await find(seen.id));
+  co_return since.has_value() && since->version == seen.version;
+}
+
 std::shared_ptr<table_store::TableClient> JobStore::tables_in(const std::string& account) const {
   if (!account.empty() && account != this->account()) return tables_.as(account);
   return {std::shared_ptr<void>(), &tables_};

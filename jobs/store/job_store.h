@@ -151,6 +151,8 @@ class JobStore {
                              std::vector<Attempt> story);
   /// Call it before the message goes to the queue with this name, so that a search by the record finds it there, too.
   Task<Result<JobRecord>> place(JobRecord seen, std::string queue);
+  /// Tells whether the job's message is in none of the queues where it could be: nobody will carry the job out.
+  Task<Result<bool>> is_gone(JobRecord seen);
   [[nodiscard]] Time now() const { return clock_.now(); }
   [[nodiscard]] Clock& clock() const { return clock_; }
   /// Returns the jobs' account, and the tables of an account; "" is the jobs' account.

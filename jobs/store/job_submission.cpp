@@ -63,7 +63,8 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
       record.id = reserved;  // reserved by a submission that did not get further
     }
   }
-  if (!id.empty()) {
+  // A rule rarely makes a job twice; then the message and the record that are there already stay.
+  if (!id.empty() && !spec.cause) {
     auto existing = CO_TRY(co_await find(id));
     if (existing.has_value()) co_return Submission{std::move(*existing), false};
   }

@@ -127,7 +127,9 @@ Task<Result<void>> Work::settle_odd(std::string queue, TakenMessage taken) {
     if (right != queue) delivery.queue = name_of_queue(right);
     CO_TRY(co_await services_.jobs.meet(std::move(delivery)));
     if (right != queue) {
-      co_return co_await services_.queues.move(std::move(lease), right, taken.message.annotation, false);
+      queue_service::MoveRequest move{
+          .to_queue = right, .annotation = taken.message.annotation, .count_attempt = false};
+      co_return co_await services_.queues.move(std::move(lease), std::move(move));
     }
     const auto delay = std::min<Duration>(*spec.not_before - services_.clock.now(), kLongestPutOff);
     co_return co_await services_.queues.release(std::move(lease), delay, taken.message.annotation, false);

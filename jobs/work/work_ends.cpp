@@ -218,8 +218,9 @@ Task<Result<JobRecord>> Work::hand_over(queue_service::Lease lease, JobRecord re
   if (!waits && !came_back) co_return record;
   auto story = story_of(record);
   story.advanced = std::max(deliveries, 1U) - 1;  // the deliveries to its workers do not count against the steps
-  auto queue = queue_of(CO_TRY(work_left_of(record)));
-  auto moved = services_.queues.move(std::move(lease), std::move(queue), story_text(story), false);
+  queue_service::MoveRequest move{
+      .to_queue = queue_of(CO_TRY(work_left_of(record))), .annotation = story_text(story), .count_attempt = false};
+  auto moved = services_.queues.move(std::move(lease), std::move(move));
   CO_TRY(unless_gone(co_await kHandOverStep.around(std::move(moved))));
   co_return record;
 }
@@ -328,7 +329,8 @@ Task<Result<JobRecord>> Work::move_to_poison(Held held, PoisonRecord poison, std
     record = CO_TRY(co_await kResultStep.around(std::move(changed)));
   }
   if (held.spec) CO_TRY(co_await endings_.tell(record, *held.spec));
-  auto moved = services_.queues.move(std::move(held.lease), std::string(kPoisonQueue), poison_annotation(poison));
+  queue_service::MoveRequest move{.to_queue = std::string(kPoisonQueue), .annotation = poison_annotation(poison)};
+  auto moved = services_.queues.move(std::move(held.lease), std::move(move));
   CO_TRY(unless_gone(co_await kMessageStep.around(std::move(moved))));
   co_return record;
 }

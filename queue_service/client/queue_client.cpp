@@ -150,9 +150,7 @@ Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string
   return rpc::call(caller_, calls::Release{key_of(std::move(lease)), delay, std::move(annotation), count_attempt});
 }
 
-Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::string annotation, bool count_attempt) {
-  MoveRequest move{
-      .to_queue = std::move(to_queue), .annotation = std::move(annotation), .count_attempt = count_attempt};
+Task<Result<void>> QueueClient::move(Lease lease, MoveRequest move) {
   CO_TRY(co_await rpc::call(caller_, calls::Move{key_of(std::move(lease)), std::move(move)}));
   co_return Result<void>{};
 }

@@ -78,9 +78,8 @@ class QueueClient {
   /// Gives the message back, visible after `delay`, with a new annotation. Unless `count_attempt`, the delivery is
   /// removed from dequeue_count again, because throttling and shutdown are not the message's fault.
   Task<Result<void>> release(Lease lease, Duration delay, std::string annotation, bool count_attempt);
-  /// Moves the message to `to_queue` in one transaction, with the same id and text and this annotation. It is visible
-  /// there at once. The queue is created if necessary. `count_attempt` as for release().
-  Task<Result<void>> move(Lease lease, std::string to_queue, std::string annotation, bool count_attempt = true);
+  /// Moves the message to another queue in one transaction, with the same id. It is visible there at once.
+  Task<Result<void>> move(Lease lease, MoveRequest move);
 
   /// Tells whether one of these queues has the message, all in one snapshot. It must have been put with put_named(), or
   /// delivered under a lease, or moved by one of these calls.

@@ -75,6 +75,7 @@ struct MoveRequest {
   bool reset_dequeue_count = false;
   std::optional<std::string> text = {};
   bool count_attempt = true;  // false: the delivery that moves the message does not count as an attempt
+  bool leaves_group = false;  // from now on, the message has no group
   /// For a redrive: the ETag that the message must still have (kConditionNotMet); empty for any.
   std::string seen = {};
 };

@@ -402,6 +402,7 @@ MessageRecord moved(MessageRecord record, const MoveRequest& request, const std:
   }
   if (!request.count_attempt && message.dequeue_count > 0) --message.dequeue_count;
   if (request.text) replace_text(message, *request.text, from);
+  if (request.leaves_group) message.group.clear();
   return record;
 }
 

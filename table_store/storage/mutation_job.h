@@ -40,9 +40,9 @@ struct TableService::Preparation {
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation);
 
 /// Returns the version for a transaction that begins; if the transaction writes, it stores the version under
-/// kLastVersionKey. A version never ends in the digit 0: clients of WindowsAzure.Storage that ask for no metadata make the
-/// ETag from the Timestamp with all seven digits, whereas the store's texts have no trailing zeros, so such an ETag would
-/// not be the entity's.
+/// kLastVersionKey. A version never ends in the digit 0: clients of WindowsAzure.Storage that ask for no metadata make
+/// the ETag from the Timestamp with all seven digits, whereas the store's texts have no trailing zeros, so such an ETag
+/// would not be the entity's.
 Result<Version> next_version(const kv::Reader& reader, Version now);
 /// A transaction under way that changes entities.
 struct Writing {

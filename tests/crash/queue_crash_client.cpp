@@ -130,7 +130,7 @@ class Loop {
 
   Task<void> poison(Lease lease) {
     const Line line{"move", poison_, lease.message_id, {}, lease.epoch};
-    auto moved = co_await client_.move(lease, poison_, "why");
+    auto moved = co_await client_.move(lease, {.to_queue = poison_, .annotation = "why"});
     line.tell(moved);
     if (!moved || chance(3)) co_return;
     if (chance(4)) {

@@ -27,7 +27,7 @@ GLANCED, FORGOTTEN = "glanced", "forgotten"
 ONCE_A_SECOND = ("queue.sweep", "queue.drop_keys")
 # This traffic does not reach these: the first needs 10,000 due messages to make ready, the second forgets operations
 # that began ten minutes ago, and the others are for transactions (random_kill_test.py) and for the signs of life of
-# users' own workers (own_kinds_test.py).
+# users' own workers (own_kinds_deaths_test.py).
 NOT_REACHED = ("queue.settle", "queue.forget_parts", "queue.ledger", "queue.renew_all")
 BETWEEN_SHARDS = ("queue.arrive", "queue.forget_departed", "queue.note_parts", "queue.make_part", "queue.drop_part")
 PARTS = 4 if shards.COUNT else None  # parts of the queue of jobs

@@ -14,7 +14,7 @@ foreach(store table queue blob)
 endforeach()
 tidemark_postgres_test(process_feed /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/feed_test.py
   FeedTest.test_drop_and_creation_are_told_and_old_changes_go)
-foreach(suite transaction rules own_kinds)
+foreach(suite transaction rules own_kinds own_kinds_deaths own_kinds_steps)
   tidemark_postgres_test(process_${suite} NIGHT /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../process/${suite}_test.py)
 endforeach()
 foreach(suite tables_entities queues_messages blobs)

@@ -213,6 +213,22 @@ class PrioritiesTest(unittest.TestCase):
             done = wait_until(lambda: (job := api.job(jobs["low"])) and ended(job) and job, "the heavy job's end")
             self.assertEqual((done["state"], done["worker"], done["attempts"]), ("succeeded", "heavy", 1), done)
 
+    def test_a_key_that_floods_does_not_delay_the_others(self):
+        with Stack() as stack:
+            stack.up()
+            api, tables = ApiClient(stack.ports["api"]), TableClient(stack.ports["table_store"])
+            tables.create_table("Source")
+            keys = [f"flood/{number % 2}" for number in range(60)] + ["calm/1", "calm/2", "still"]
+            tables.put_many("Source", [row(str(number)) for number in range(len(keys))])
+            jobs = [api.submit({"kind": "delete", "source": "Source", "partitionKey": "p", "rowKey": str(number), "key": key})
+                    for number, key in enumerate(keys)]
+            stack.start_worker("worker", "--concurrency", "1")
+            wait_until(lambda: all(ended(api.job(job)) for job in jobs), "their end")
+            begun = sorted(range(len(keys)), key=lambda number: api.job(jobs[number])["startedAt"])
+            places = {key: [begun.index(number) for number in range(len(keys)) if keys[number] == key] for key in keys}
+            self.assertLess(max(places["calm/1"] + places["calm/2"] + places["still"]), 12, places)
+            self.assertEqual([sorted(places[key]) for key in ("flood/0", "flood/1")], [places["flood/0"], places["flood/1"]])
+
 
 class AccountsTest(StackTest):
     """Jobs between the accounts that the operator allows."""

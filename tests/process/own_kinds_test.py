@@ -1,27 +1,26 @@
-"""Jobs of users' own kinds, claimed and ended over HTTP, with the real programs: the page docs/workers.md, one live attempt
-at a time, nothing lost or ended twice, fairness, and the ways in which a worker can fail."""
+"""Jobs of users' own kinds, claimed and ended over HTTP: the page docs/workers.md, one live attempt at a time, fairness,
+and what is refused."""
 import collections
 import concurrent.futures
 import http.client
 import json
 import os
-import random
 import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import api_case  # noqa: E402
-from clients import TOKEN, ApiClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from clients import TOKEN, ApiClient, HttpFailure, QueueClient, TableClient, ended  # noqa: E402
 from command_line import tidemark  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
-from stack import SOURCE, OwnStackTest, StackTest, clean_environment, wait_until  # noqa: E402
+from own_worker import Worker, outcome  # noqa: E402
+from stack import SOURCE, StackTest, clean_environment, wait_until  # noqa: E402
 
 #: A worker as a process of its own, which claims one job, says so, and ends it when it is told to.
 HOLDER = """
@@ -37,42 +36,6 @@ sys.stdin.readline()
 ended = call("/v1/work/end", {"worker": worker, "jobs": [{"id": job["id"], "epoch": job["epoch"], "result": worker}]})
 print(json.dumps(ended["jobs"][0]), flush=True)
 """
-
-
-class Worker:
-    """A worker by its name; any number of them may share a name."""
-
-    def __init__(self, port, name="w1", kinds=("resize",), client=ApiClient):
-        self.api, self.name, self.kinds = client(port), name, list(kinds)
-
-    def claim(self, count=1, wait=0, **more):
-        return self.answer(count, wait, **more)["jobs"]
-
-    def answer(self, count=1, wait=0, **more):
-        return self.api.call("POST", "/v1/work/claim",
-                             {"worker": self.name, "kinds": self.kinds, "count": count, "wait": wait, **more})
-
-    def claim_one(self, **more):
-        jobs = self.claim(wait=20, **more)
-        assert len(jobs) == 1, jobs
-        return jobs[0]
-
-    def beat(self, *jobs, **more):
-        answer = self.api.call("POST", "/v1/work/beat", {
-            "worker": self.name, "jobs": [{"id": job["id"], "epoch": job["epoch"], **more} for job in jobs]})
-        return [each["answer"] for each in answer["jobs"]]
-
-    def end(self, *jobs, **how):
-        answer = self.api.call("POST", "/v1/work/end", {
-            "worker": self.name, "jobs": [{"id": job["id"], "epoch": job["epoch"], **how} for job in jobs]})
-        return answer["jobs"]
-
-    def end_one(self, job, **how):
-        return self.end(job, **how)[0]
-
-
-def outcome(ended_job):
-    return ended_job["status"], ended_job.get("state")
 
 
 class OwnKinds(StackTest):
@@ -503,256 +466,6 @@ class OwnKinds(StackTest):
         _, text = self.api.ask("GET", "/metrics")
         self.assertIn(f'tidemark_work_claimed_total{{kind="{self.kind}"}} 1', text.decode())
         self.assertIn(f'tidemark_work_ended_total{{kind="{self.kind}",state="succeeded"}} 1', text.decode())
-
-
-PAY = {"guards": [{"as": "o", "table": "Orders", "partitionKey": "shop", "rowKey": "17", "where": "State eq 'open'"}],
-       "steps": [{"merge": {"table": "Accounts", "partitionKey": "c7", "rowKey": "sum", "add": {"Cents": "{o.Cents}"}, "orInsert": True}},
-                 {"message": {"queue": "mail", "text": "{job.id}"}}]}
-
-
-class EndsWithSteps(StackTest):
-    """Ends that are transactions: the result, writes and messages of a job happen together."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.stack.up(workers=1, worker_arguments=("--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "50"))
-        cls.api = CheckedApiClient(cls.stack.ports["api"])
-        cls.tables = TableClient(cls.stack.ports["table_store"])
-        cls.queues = QueueClient(cls.stack.ports["queue_service"])
-        for table in ("Orders", "Accounts"):
-            cls.tables.create_table(table)
-        cls.queues.create("mail")
-        cls.api.call("PUT", "/v1/kinds/pay", {"leaseSeconds": 30, "steps": True})
-        cls.worker = Worker(cls.stack.ports["api"], "w1", ["pay"], CheckedApiClient)
-
-    def setUp(self):
-        self.order("open")
-        self.tables.put("Accounts", {"PartitionKey": "c7", "RowKey": "sum", "Cents@odata.type": "Edm.Int64", "Cents": "0"})
-
-    def order(self, state):
-        self.tables.put("Orders", {"PartitionKey": "shop", "RowKey": "17", "State": state, "Cents@odata.type": "Edm.Int64", "Cents": "500"})
-
-    def cents(self):
-        return int(self.tables.get("Accounts", "c7", "sum")["Cents"])
-
-    def claimed(self, **members):
-        job_id = self.api.submit({"kind": "pay", **members})
-        job = self.worker.claim_one()
-        self.assertEqual((job["id"], job["leaseSeconds"]), (job_id, 30))
-        return job
-
-    def end_of(self, job):
-        return wait_until(lambda: (found := self.api.job(job["id"])) and ended(found) and found, "the job has ended")
-
-    def test_everything_happens_once(self):
-        job = self.claimed()
-        how = {**PAY, "result": {"paid": 500}}
-        self.assertEqual(outcome(self.worker.end_one(job, **how)), (200, "running"))
-        found = self.end_of(job)
-        self.assertEqual((found["state"], found["kind"], found["result"]), ("succeeded", "pay", {"paid": 500}))
-        self.assertEqual([each["outcome"] for each in found["history"]], ["ended", "succeeded"])
-        self.assertEqual([list(step) for step in found["end"]["steps"]], [["merge"], ["message"]])
-        self.assertEqual(self.cents(), 500)
-        self.assertEqual([each["MessageText"] for each in self.queues.take("mail")], [job["id"]])
-        self.assertEqual(outcome(self.worker.end_one(job, **how)), (200, "succeeded"), "repeated")
-        self.assertEqual(outcome(self.worker.end_one(job, release=True)), (200, "succeeded"))
-        self.assertEqual(self.worker.beat(job), ["lost"])
-        self.assertEqual(self.worker.end_one({**job, "epoch": 99}, **how)["status"], 412)
-        self.assertEqual(self.cents(), 500)
-
-    def test_a_stale_end_takes_no_steps(self):
-        job = self.claimed(maxAttempts=1)
-        self.worker.end_one(job, release=True)
-        again = self.worker.claim_one()
-        self.assertEqual(again["epoch"], 2)
-        self.assertEqual(self.worker.end_one(job, result=1, **PAY)["status"], 412)
-        self.assertEqual(outcome(self.worker.end_one(again, result=2, **PAY)), (200, "running"))
-        self.assertEqual(self.end_of(job)["result"], 2)
-        self.assertEqual(self.cents(), 500)
-        self.queues.take("mail")
-
-    def test_a_guard_that_does_not_hold(self):
-        self.order("sold")
-        job = self.claimed()
-        self.worker.end_one(job, result=1, **PAY)
-        found = self.end_of(job)
-        self.assertEqual((found["state"], found["result"]["found"]["State"]), ("cancelled", "sold"), found)
-        self.assertEqual((self.cents(), self.queues.take("mail")), (0, []))
-
-    def test_poison_names_the_step(self):
-        job = self.claimed(maxAttempts=1)
-        steps = PAY["steps"] + [{"insert": {"table": "Orders", "partitionKey": "shop", "rowKey": "17", "entity": {"A": 1}}}]
-        self.worker.end_one(job, result=7, guards=PAY["guards"], steps=steps)
-        found = self.end_of(job)
-        self.assertEqual(found["state"], "poisoned")
-        self.assertTrue(found["error"].startswith("steps[2]: insert"), found["error"])
-        with self.assertRaises(HttpFailure) as caught:
-            self.api.call("POST", f"/v1/poison/{job['id']}/redrive", {"kind": "pay", "input": "changed"})
-        self.assertIn("ended with steps", str(caught.exception.body))
-        self.tables.delete("Orders", "shop", "17")
-        self.api.call("POST", f"/v1/poison/{job['id']}/redrive")
-        found = self.end_of(job)
-        self.assertEqual((found["state"], found["result"], self.cents()), ("succeeded", 7, 500), found)
-        self.assertEqual(len(self.queues.take("mail")), 1)
-
-    def test_every_problem_has_its_place(self):
-        job = self.claimed()
-        for how, problems in (({"result": 1, "steps": [{"merge": {"of": "x"}}, {"nothing": {}}]}, ("jobs[0]: steps[0]", "jobs[0]: steps[1]")),
-                              ({"steps": PAY["steps"]}, ("steps and guards go with a result",)),
-                              ({"release": True, "steps": PAY["steps"]}, ("steps and guards go with a result",))):
-            with self.assertRaises(HttpFailure) as caught:
-                self.worker.end_one(job, **how)
-            self.assertEqual(caught.exception.status, 400)
-            for problem in problems:
-                self.assertIn(problem, str(caught.exception.body))
-        steps = [{"callback": {"url": "https://not-allowed.example/x"}}]
-        self.assertEqual(self.worker.end_one(job, result=1, steps=steps)["status"], 400)
-        steps = [{"put": {"table": "Orders", "partitionKey": "p", "rowKey": "r", "entity": {"A": "x" * 20_000}}}]
-        self.assertEqual(self.worker.end_one(job, result="x" * 20_000, steps=steps)["status"], 413)
-        self.assertEqual(outcome(self.worker.end_one(job, result=1)), (200, "succeeded"))
-        self.api.call("PUT", "/v1/kinds/plain", {})
-        self.api.submit({"kind": "plain"})
-        plain = Worker(self.stack.ports["api"], "w1", ["plain"], CheckedApiClient)
-        job = plain.claim_one()
-        refused = plain.end_one(job, result=1, **PAY)
-        self.assertEqual((refused["status"], '"steps": true' in refused["problem"]["detail"]), (400, True), refused)
-        self.assertEqual(outcome(plain.end_one(job, result=1)), (200, "succeeded"))
-
-
-class Survival(OwnStackTest):
-    """W2: no job is lost, and none ends twice, whatever dies."""
-    KIND = "sum"
-
-    def up(self, lease=2):
-        self.stack.up()
-        self.api = ApiClient(self.stack.ports["api"])
-        self.api.call("PUT", f"/v1/kinds/{self.KIND}", {"leaseSeconds": lease, "retryBaseMs": 1, "retryCapMs": 50,
-                                                        "maxAttempts": 50, "steps": True})
-
-    #: How workers end a job, each as often as it is listed.
-    ENDS = ({},) * 6 + ({"release": True}, {"error": {"class": "transient", "message": "no"}})
-
-    def work(self, stop, answers, name):
-        """A worker that repeats what got no answer, as the page says."""
-        worker = Worker(self.stack.ports["api"], name, [self.KIND])
-        choice, number = random.Random(name), 0
-        while not stop.is_set():
-            number += 1
-            try:
-                jobs = patiently(lambda: worker.claim(5, 1, requestId=f"{name}-{number}"), limit_s=60)
-            except HttpFailure:
-                continue
-            for job in jobs:
-                how = choice.choice(self.ENDS)
-                if not how or "steps" in how:
-                    how = {"result": job["input"], **how}
-                if choice.random() < 0.5:
-                    patiently(lambda: worker.beat(job, done=1), limit_s=60)
-                answer = patiently(lambda: worker.end_one(job, **how), limit_s=60)
-                if outcome(answer) in ((200, "succeeded"), (200, "running")):
-                    answers[job["id"]] += 1
-
-    def run_jobs(self, count, meanwhile):
-        ids = [patiently(self.api.submit, {"kind": self.KIND, "input": number, "idempotencyKey": f"n{number}",
-                                           "key": f"t{number % 7}/{number % 3}"}) for number in range(count)]
-        stop, answers = threading.Event(), collections.Counter()
-        workers = [threading.Thread(target=self.work, args=(stop, answers, f"w{number}")) for number in range(4)]
-        for each in workers:
-            each.start()
-        try:
-            meanwhile(lambda: sum(answers.values()) >= count)
-            wait_until(lambda: all(ended(patiently(self.api.job, job_id)) for job_id in ids), "every job has ended", 120)
-        finally:
-            stop.set()
-            for each in workers:
-                each.join()
-        for number, job_id in enumerate(ids):
-            job = self.api.job(job_id)
-            self.assertEqual((job["state"], job["result"]), ("succeeded", number), job)
-            self.assertEqual([each["outcome"] for each in job["history"]].count("succeeded"), 1, job)
-        wait_until(lambda: Worker(self.stack.ports["api"], "last", [self.KIND]).claim(10, 1) == [] and
-                   self.api.call("GET", f"/v1/queues/tidemark-work-{self.KIND}-v1")["messages"] == 0, "no message is left")
-
-    def test_w2_processes_are_killed_at_random(self):
-        self.up()
-        choice = random.Random(4)
-
-        def kill(done):
-            for _ in range(9):
-                if done():
-                    break
-                time.sleep(choice.uniform(0.2, 0.6))
-                self.stack.restart(choice.choice(["api", "queue_service", "table_store"]))
-        self.run_jobs(150, kill)
-
-    def test_w2_the_api_dies_at_each_step(self):
-        self.up(lease=1)
-
-        def die(_):
-            for step in ("work.claim", "work.result", "work.message", "work.put_back", "work.beat"):
-                for moment in ("before", "after"):
-                    self.api_dies_at(f"{step}.{moment}")
-        self.run_jobs(120, die)
-
-    def api_dies_at(self, fail_point, limit_s=20):
-        child = self.stack.restart_to_die("api", fail_point)
-        try:
-            child.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            pass  # every job has ended
-        self.stack.restart("api")
-        self.api.close()
-
-    def test_w2_a_job_that_is_given_up_becomes_poison_once(self):
-        self.up(lease=15)
-        worker = Worker(self.stack.ports["api"], "w1", [self.KIND])
-        for moment in ("before", "after"):
-            job_id = patiently(self.api.submit, {"kind": self.KIND, "input": moment})
-            job = patiently(worker.claim_one)
-            child = self.stack.restart_to_die("api", f"work.give_up.{moment}")
-            how = {"error": {"class": "permanent", "message": "never"}}
-            ending = threading.Thread(target=lambda: patiently(lambda: worker.end_one(job, **how), limit_s=60))
-            ending.start()
-            child.wait(30)
-            self.stack.restart("api")
-            self.api.close()
-            ending.join()
-            wait_until(lambda: patiently(worker.claim) == [] and patiently(self.api.job, job_id)["state"] == "poisoned", "it is poison")
-            wait_until(lambda: [each["jobId"] for each in self.api.poison()] == [job_id], "its message is in the poison queue")
-            self.api.call("POST", f"/v1/poison/{job_id}/redrive")
-            self.assertEqual(outcome(worker.end_one(worker.claim_one(), result=1)), (200, "succeeded"))
-
-    def test_w2_steps_happen_once(self):
-        """Jobs that end with steps, while the api and the built-in worker die at each step."""
-        self.up(lease=1)
-        tables, queues = TableClient(self.stack.ports["table_store"]), QueueClient(self.stack.ports["queue_service"])
-        tables.create_table("Sums")
-        queues.create("told")
-        self.ENDS = ({"steps": [{"merge": {"table": "Sums", "partitionKey": "p", "rowKey": "r", "add": {"Jobs": 1}, "orInsert": True}},
-                                {"message": {"queue": "told", "text": "{job.id}"}},
-                                {"put": {"table": "Sums", "partitionKey": "{job.id}", "rowKey": "r", "entity": {"A": 1}}}]},)
-        worker = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "1", "--retry-cap-ms", "50")
-        self.stack.start_worker("worker-1", *worker)
-
-        def die(_):
-            for point in ("work.result.before", "work.result.after", "work.hand_over.before", "work.hand_over.after", "work.beat.after"):
-                self.api_dies_at(point, 10)
-            for step in ("claim", "transaction.steps", "transaction.message", "finish.record", "finish.message"):
-                for moment in ("before", "after"):
-                    self.stack.children["worker-1"].kill()
-                    child = self.stack.start_worker("worker-1", *worker, fail_point=f"{step}.{moment}")
-                    try:
-                        child.wait(5)
-                    except subprocess.TimeoutExpired:
-                        child.kill()
-            self.stack.start_worker("worker-1", *worker)
-        self.run_jobs(120, die)
-        self.assertEqual(tables.get("Sums", "p", "r")["Jobs"], 120)
-        told = collections.Counter()
-        while messages := queues.take("told", 32):
-            told.update(each["MessageText"] for each in messages)
-        self.assertEqual((len(told), sum(told.values())), (120, 120), "each job told once")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # The programs as processes: start, refusal, limits, stop, and cost.
 foreach(suite api api_jobs api_queues backup callback cli cli_completion cli_data cli_mistakes cli_overview cli_poison cli_terminal disks feed
-              hosts index jobs lists log metrics objects on_change own_kinds past pressure quotas recovery rights rules seed shards startup stack_script up
-              tls trace transaction)
+              hosts index jobs lists log metrics objects on_change own_kinds own_kinds_deaths own_kinds_steps
+              past pressure quotas recovery rights rules seed shards startup stack_script up tls trace transaction)
   tidemark_python_test(process_${suite} LABEL process SCRIPT ${CMAKE_CURRENT_LIST_DIR}/${suite}_test.py)
 endforeach()
 # These wait for leases to end.

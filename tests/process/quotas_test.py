@@ -100,10 +100,10 @@ class QuotasTest(StackTest):
         wait_until(lambda: patiently(self.use, "table", "tables"), "the api reaches the store again")
 
     def bounds_can_be_raised(self):
-        room = self.use("table", "tables")["used"] + 1  # the stack has made tables of its own meanwhile
+        room = patiently(self.use, "table", "tables")["used"] + 1  # the stack has made tables of its own meanwhile
         self.write(f"tables={room} containers=2 queues=8 table_bytes=1MiB queue_bytes=1MiB blob_bytes=1MiB")
         self.stack.children["table_store"].signal(signal.SIGHUP)
-        wait_until(lambda: self.use("table", "tables")["most"] == room, "the new bound")
+        wait_until(lambda: patiently(self.use, "table", "tables")["most"] == room, "the new bound")
         self.tables.create_table("Another")
         self.refused(self.tables.create_table, "YetAnother")
         self.tables.delete_table("Another")

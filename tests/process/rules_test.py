@@ -109,6 +109,38 @@ class RulesTest(StackCase):
             last = max(n for n in range(30) if f"order-p{n % 2}" == partition and f"r{n % 3}" == row)
             self.assertEqual(entity["Last"], last, (partition, row))
 
+    def test_a_poisoned_job_holds_up_its_entity(self):
+        self.put({"filter": "", "when": "matches", "ifPoison": "hold", "job": {
+            "kind": "transaction", "maxAttempts": 1,
+            "steps": [{"insert": {"table": "Notes", "partitionKey": "hold", "rowKey": "{new.RowKey}-{new.N}", "entity": {}}}]}})
+        for number in (1, 4):
+            self.tables.put("Notes", {"PartitionKey": "hold", "RowKey": f"a-{number}"})  # in the way of an insert
+        for number in range(1, 6):
+            self.write("a", "x", N=number)
+        self.write("b", "x", N=1)
+        rule = f"{self.table}/rule"
+
+        def job(row, number):
+            made = [j for j in self.api.jobs() if j["spec"].get("cause", {}).get("rule") == rule]
+            wanted = {"RowKey": row, "N": number}
+            return next((self.api.job(j["id"]) for j in made if {k: v for k, v in j["spec"]["values"]["new"].items() if k in wanted} == wanted), {})
+
+        def in_state(row, number, state):
+            return wait_until(lambda: (found := job(row, number)).get("state") == state and found, f"{row}-{number} is {state}")
+        in_state("b", 1, "succeeded")
+        first = in_state("a", 1, "poisoned")
+        wait_until(lambda: job("a", 2).get("waiting", {}).get("reason") == "poison", "the second says why it waits")
+        self.assertIn(first["id"], job("a", 2)["waiting"]["text"])
+        self.tables.delete("Notes", "hold", "a-1")
+        self.api.call("POST", f"/v1/poison/{first['id']}/redrive")
+        begun = [in_state("a", number, "succeeded")["startedAt"] for number in (1, 2, 3)]
+        self.assertEqual(sorted(begun), begun)
+        fourth = in_state("a", 4, "poisoned")
+        self.assertEqual(job("a", 5)["state"], "queued")
+        self.api.call("DELETE", f"/v1/poison/{fourth['id']}")
+        in_state("a", 5, "succeeded")
+        self.assertIn("needs an order", self.refused(400, {"order": "none", "ifPoison": "hold", "job": note_job()}, "other")["detail"])
+
     def test_a_rule_passes_by_what_its_own_jobs_change(self):
         self.put({"filter": "", "when": "matches", "job": note_job(
             {"merge": {"table": self.table, "partitionKey": "{new.PartitionKey}", "rowKey": "{new.RowKey}", "add": {"Times": 1}}})})

@@ -36,7 +36,7 @@ tidemark_shards_python_test(process_backup process/backup_test.py
 foreach(suite jobs recovery quotas objects lists index feed on_change past transaction)
   tidemark_shards_python_test(process_${suite} process/${suite}_test.py)
 endforeach()
-foreach(suite rules own_kinds)
+foreach(suite rules own_kinds own_kinds_deaths own_kinds_steps)
   tidemark_shards_python_test(process_${suite} process/${suite}_test.py NIGHT)
 endforeach()
 tidemark_shards_python_test(tools_rclone tools/rclone_test.py NIGHT)

@@ -137,14 +137,17 @@ TEST(Rule, IsCheckedWhenItIsDeclared) {
                           R"({"job":{"kind":"delete","source":"Tab"}})", R"({"job":{"kind":"nothing","source":"Tab"}})",
                           R"({"job":{"kind":"merge","source":"Tab","filter":"","set":{"A":"{change.size}"}}})",
                           R"({"job":{"kind":"delete","source":"Tab","filter":""},"limits":{"perSecond":0}})",
-                          R"({"job":{"kind":"delete","source":"Tab","filter":""},"when":"sometimes"})"}) {
+                          R"({"job":{"kind":"delete","source":"Tab","filter":""},"when":"sometimes"})",
+                          R"({"job":{"kind":"delete","source":"Tab","filter":""},"order":"none","ifPoison":"hold"})",
+                          R"({"job":{"kind":"resize","version":1,"input":1},"ifPoison":"hold"})",
+                          R"({"queue":"q-1","ifPoison":"pass"})"}) {
     EXPECT_NE(problems_of(bad), "") << bad;
   }
 }
 
 TEST(Rule, IsReadAndWritten) {
   const auto text = R"({"job":{"kind":"delete","source":"Tab","filter":"A eq '{new.B}'"},"hops":2,"when":"leaves",
-                        "order":"none","collapse":true,"limits":{"waiting":5}})";
+                        "order":"partition","ifPoison":"hold","collapse":true,"limits":{"waiting":5}})";
   const auto definition = parse_on_change(text)->definition;
   const auto again = parse_on_change_definition(to_json(definition));
   ASSERT_TRUE(again);

@@ -47,7 +47,8 @@ TEST_F(QueueAges, AMessageIsFoundWhereverItIs) {
   EXPECT_TRUE(holds(ready)) << "given back with a delay";
   advance(hours(2));
   taken = take();
-  ASSERT_TRUE(run(client_.move({"jobs", taken.id, taken.epoch}, "jobs-poison", "")).has_value());
+  ASSERT_TRUE(
+      run(client_.move({"jobs", taken.id, taken.epoch}, {.to_queue = "jobs-poison", .annotation = ""})).has_value());
   EXPECT_TRUE(holds(ready)) << "given up";
   ASSERT_TRUE(run(client_.redrive("jobs-poison", ready.id, "jobs", std::nullopt, "")).has_value());
   EXPECT_TRUE(holds(ready)) << "sent back and not delivered since";

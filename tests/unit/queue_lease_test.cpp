@@ -52,7 +52,8 @@ TEST_F(QueueLease, StaleLeaseCanDoNothing) {
   EXPECT_EQ(second.epoch, 2U);
   EXPECT_TRUE(run(client_.renew(lease(first), seconds(5), std::nullopt)).failed_with(ErrorCode::kLeaseLost));
   EXPECT_TRUE(run(client_.release(lease(first), {}, "", true)).failed_with(ErrorCode::kLeaseLost));
-  EXPECT_TRUE(run(client_.move(lease(first), "poison", "")).failed_with(ErrorCode::kLeaseLost));
+  EXPECT_TRUE(
+      run(client_.move(lease(first), {.to_queue = "poison", .annotation = ""})).failed_with(ErrorCode::kLeaseLost));
   EXPECT_TRUE(run(client_.complete(lease(first))).failed_with(ErrorCode::kLeaseLost));
   EXPECT_TRUE(run(client_.complete(lease(second))));
 }
@@ -101,7 +102,7 @@ TEST_F(QueueLease, ReleaseGivesBackOnceWithOrWithoutTheAttempt) {
 TEST_F(QueueLease, MoveAndRedriveKeepTheIdAndAreAtomic) {
   const auto id = put("body");
   const auto message = take();
-  ASSERT_TRUE(run(client_.move(lease(message), "jobs-poison", "why")));
+  ASSERT_TRUE(run(client_.move(lease(message), {.to_queue = "jobs-poison", .annotation = "why"})));
   EXPECT_EQ(count("jobs"), 0U);
   EXPECT_EQ(count("jobs-poison"), 1U);
   EXPECT_TRUE(run(client_.list("jobs", 10, ""))->messages.empty());
@@ -131,7 +132,7 @@ TEST_F(QueueLease, MoveAndRedriveKeepTheIdAndAreAtomic) {
 
 TEST_F(QueueLease, OfTwoWhoEditAMessageTheSecondIsToldOfTheFirst) {
   const auto id = put("first");
-  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "why")));
+  ASSERT_TRUE(run(client_.move(lease(take()), {.to_queue = "jobs-poison", .annotation = "why"})));
   const auto seen = etag_of(**run(client_.find("jobs-poison", id)));
   const auto edit = [&](const char* text, const std::string& to) {
     return run(client_.redrive("jobs-poison", id, to, text, "why", {}, seen));
@@ -148,7 +149,7 @@ TEST_F(QueueLease, TheTextThatBecamePoisonIsKeptThroughEditsAndRounds) {
   const auto edit = [&](const char* to) {
     return run(client_.redrive("jobs-poison", id, "jobs-poison", to, "")).has_value();
   };
-  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  ASSERT_TRUE(run(client_.move(lease(take()), {.to_queue = "jobs-poison", .annotation = ""})));
   EXPECT_EQ(original("jobs-poison"), std::nullopt) << "nobody has edited it";
   ASSERT_TRUE(edit("second") && edit("third"));
   EXPECT_EQ(original("jobs-poison"), "first");
@@ -158,7 +159,7 @@ TEST_F(QueueLease, TheTextThatBecamePoisonIsKeptThroughEditsAndRounds) {
   EXPECT_EQ(again.original, "first") << "and its holder changes nothing about that";
   ASSERT_TRUE(run(client_.renew(lease(again), seconds(30), "note")));
   ASSERT_TRUE(run(client_.release(lease(again), {}, "note", true)));
-  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  ASSERT_TRUE(run(client_.move(lease(take()), {.to_queue = "jobs-poison", .annotation = ""})));
   ASSERT_TRUE(edit("fourth"));
   EXPECT_EQ(original("jobs-poison"), "first");
   ASSERT_TRUE(edit("first"));
@@ -168,7 +169,7 @@ TEST_F(QueueLease, TheTextThatBecamePoisonIsKeptThroughEditsAndRounds) {
 TEST_F(QueueLease, RedrivenMessageIgnoresTheLeaseItHadBefore) {
   put("x");
   const auto message = take();
-  ASSERT_TRUE(run(client_.move(lease(message), "jobs-poison", "")));
+  ASSERT_TRUE(run(client_.move(lease(message), {.to_queue = "jobs-poison", .annotation = ""})));
   ASSERT_TRUE(run(client_.redrive("jobs-poison", message.id, "jobs", std::nullopt, "")));
   EXPECT_TRUE(run(client_.complete(lease(message))).failed_with(ErrorCode::kLeaseLost));
 }
@@ -262,7 +263,7 @@ TEST_F(QueueLease, AnIdAloneNamesAMessageOfAPoisonQueue) {
   EXPECT_TRUE(run(client_.find("jobs", id)).failed_with(ErrorCode::kInvalidInput));
   EXPECT_TRUE(run(client_.remove("jobs", id)).failed_with(ErrorCode::kInvalidInput));
   EXPECT_TRUE(run(client_.redrive("jobs", id, "jobs-b", std::nullopt, "")).failed_with(ErrorCode::kInvalidInput));
-  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  ASSERT_TRUE(run(client_.move(lease(take()), {.to_queue = "jobs-poison", .annotation = ""})));
   EXPECT_TRUE(*run(client_.find("jobs-poison", id)));
   EXPECT_TRUE(run(client_.remove("jobs-poison", id)));
   EXPECT_TRUE(run(client_.remove("jobs-poison", id)).failed_with(ErrorCode::kMessageNotFound));
@@ -271,10 +272,10 @@ TEST_F(QueueLease, AnIdAloneNamesAMessageOfAPoisonQueue) {
 
 TEST_F(QueueLease, WhatIsDoneToAPoisonMessageThatWasSeenIsNotDoneOnceItHasComeBack) {
   const auto id = put("x");
-  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  ASSERT_TRUE(run(client_.move(lease(take()), {.to_queue = "jobs-poison", .annotation = ""})));
   const auto seen = run(client_.find("jobs-poison", id)).value()->epoch;
   ASSERT_TRUE(run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "", seen)));
-  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  ASSERT_TRUE(run(client_.move(lease(take()), {.to_queue = "jobs-poison", .annotation = ""})));
   EXPECT_TRUE(run(client_.remove("jobs-poison", id, seen)).failed_with(ErrorCode::kMessageNotFound));
   EXPECT_TRUE(
       run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "", seen)).failed_with(ErrorCode::kMessageNotFound));

@@ -170,7 +170,7 @@ TEST_F(QueueOwnersTest, EveryCallGoesToWhoeverHasTheQueue) {
       auto both = process->run(client.receive_some(queue, seconds(30), 10));
       ASSERT_TRUE(both);
       ASSERT_EQ(both->size(), 2U);
-      EXPECT_TRUE(process->run(client.move(lease_of(queue, both->at(0)), queue + "-poison", "")));
+      EXPECT_TRUE(process->run(client.move(lease_of(queue, both->at(0)), {.to_queue = queue + "-poison"})));
       EXPECT_EQ(process->run(client.complete_all({lease_of(queue, both->at(1))})).value(), std::vector<bool>{true});
       const auto listed = process->run(client.list(queue + "-poison", 10, ""));
       ASSERT_TRUE(listed);
@@ -219,7 +219,7 @@ TEST_F(QueueOwnersTest, MessagesTravelToShardsOfTheOtherProcess) {
     auto next = one_->run(client.receive(to, seconds(30), Duration::zero()));
     ASSERT_TRUE(next && *next);
     EXPECT_EQ((*next)->id, ids->front());
-    ASSERT_TRUE(one_->run(client.move(lease_of(to, **next), from, "")));
+    ASSERT_TRUE(one_->run(client.move(lease_of(to, **next), {.to_queue = from})));
     auto back = one_->run(client.receive(from, seconds(30), Duration::zero()));
     ASSERT_TRUE(back && *back);
     EXPECT_EQ((*back)->text, "follow-up");
@@ -287,7 +287,7 @@ TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
     EXPECT_TRUE(process->run(client.release(leases[1], Duration::zero(), "", true)));
     EXPECT_TRUE(process->run(client.finish(leases[2], {{queue, {.text = "after"}}})));
     for (std::size_t i = 3; i < 6; ++i) {
-      ASSERT_TRUE(process->run(client.move(leases[i], queue + "-poison", "")));
+      ASSERT_TRUE(process->run(client.move(leases[i], {.to_queue = queue + "-poison"})));
     }
     const auto gone = process->run(client.complete_all({leases.begin() + 6, leases.end()}));
     ASSERT_TRUE(gone);

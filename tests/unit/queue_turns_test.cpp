@@ -184,7 +184,7 @@ TEST_F(QueueTurns, AMovedMessageTakesTurnsAgainWhenItComesBack) {
   put("one", "a");
   put("two", "a");
   const auto first = take(1, {.running = 1});
-  ASSERT_TRUE(run(client_.move(lease_of("work", first[0]), "other-poison", "why")));
+  ASSERT_TRUE(run(client_.move(lease_of("work", first[0]), {.to_queue = "other-poison", .annotation = "why"})));
   EXPECT_EQ(texts(take(1, {.running = 1})), (Texts{"two"}));
   put("three", "a");
   ASSERT_TRUE(run(client_.redrive("other-poison", first[0].id, "work", {}, "")));

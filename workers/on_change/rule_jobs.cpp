@@ -63,6 +63,7 @@ Task<Result<void>> RuleJobs::submit(const Change& change, const std::string& cha
   cause.chain = jobs::longer_chain(change.cause, mark_);
   if (const auto lane = feeds::lane_of(rule().order, change); !lane.empty()) {
     cause.lane.append(kLane).append(mark_).append(":").append(lane);
+    cause.holds = rule().if_poison == feeds::IfPoison::kHold;
   }
   queue_ = jobs::queue_of(spec);
   auto seed = on_change_.id + "\n" + change_id;

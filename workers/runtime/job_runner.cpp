@@ -54,9 +54,6 @@ constexpr Duration kBetweenLooks = std::chrono::milliseconds(40);
 constexpr Duration kShortestPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
 
-/// Tells whether nobody needs the message any more; that of a poisoned job may be sent back.
-bool is_over(JobState state) { return state == JobState::kSucceeded || state == JobState::kCancelled; }
-
 /// Tells whether no delivery will ever be able to write such a record.
 bool is_refused_for_good(const Error& error) {
   const auto status = http_status_of(error.code);
@@ -122,6 +119,9 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   if (run.spec->not_before && *run.spec->not_before > run.started) {
     co_return co_await put_off(run, *run.spec->not_before - run.started);
   }
+  const auto holder = co_await lanes_.holder(*run.spec, run.story.job_id);
+  if (!holder) co_return co_await release(run, kShortestPause, false);
+  if (*holder) co_return co_await put_off(run, next_look());
   const auto admission = co_await gate_.enter(run.kind, jobs::tables_of(*run.spec), run.story.job_id);
   if (admission == Admission::kPaused) co_return co_await put_off(run, next_look());
   if (admission == Admission::kFull) co_return co_await put_off(run, wait_for_slot(run));
@@ -331,7 +331,7 @@ Task<Result<std::optional<RunEnd>>> JobRunner::meet(Run& run, std::string queue)
   // If the job is over, nothing has to wait for this message, and the record does not wait for its end.
   auto record = CO_TRY(co_await services_.jobs.meet(std::move(delivery)));
   if (record.message_id != run.message.id) co_return co_await drop(run, std::nullopt);
-  if (is_over(record.state)) co_return co_await drop(run, std::move(record));
+  if (jobs::is_over(record.state)) co_return co_await drop(run, std::move(record));
   co_return std::optional<RunEnd>();
 }
 
@@ -355,8 +355,9 @@ Task<RunEnd> JobRunner::pass_on(Run& run, std::string queue) {
   if (*met) co_return **met;
   auto target = *run.spec;
   target.queue = std::move(queue);
-  const auto moved = co_await fail_points::kPassOn.around(
-      services_.queues.move(run.lease->lease(), jobs::queue_of(target), story_text(run.story), false));
+  const auto moved = co_await fail_points::kPassOn.around(services_.queues.move(
+      run.lease->lease(),
+      {.to_queue = jobs::queue_of(target), .annotation = story_text(run.story), .count_attempt = false}));
   if (!moved && may_pass(moved.error())) co_return co_await release(run, kShortestPause, false);
   co_return moved ? RunEnd::kRetried : RunEnd::kAbandoned;
 }
@@ -436,15 +437,19 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   if (!changed) {
     auto record = co_await services_.jobs.find(run.story.job_id);
     if (!record) co_return RunEnd::kAbandoned;  // the note stays, so the next delivery tries again
-    if (*record && is_over((*record)->state)) co_return co_await drop(run, std::move(*record));
+    if (*record && jobs::is_over((*record)->state)) co_return co_await drop(run, std::move(*record));
     // An earlier delivery wrote the record and could not move the message any more.
     const bool set_before = *record && (*record)->state == JobState::kPoisoned;
     if (!set_before && !is_refused_for_good(changed.error())) co_return RunEnd::kAbandoned;
     changed = set_before ? std::move(**record) : record_instead(run, poison);
   }
   if (run.spec && !co_await endings_.tell(std::move(*changed), *run.spec)) co_return RunEnd::kAbandoned;
-  const auto moved = co_await services_.queues.move(run.lease->lease(), std::string(jobs::kPoisonQueue),
-                                                    jobs::poison_annotation(poison));
+  if (run.spec && !co_await lanes_.hold(*run.spec, run.story.job_id)) co_return RunEnd::kAbandoned;
+  // Without its group, a job that holds up its lane can be sent back in front of those that wait for it.
+  queue_service::MoveRequest move{.to_queue = std::string(jobs::kPoisonQueue),
+                                  .annotation = jobs::poison_annotation(poison),
+                                  .leaves_group = run.spec && jobs::holds_lane(*run.spec)};
+  const auto moved = co_await services_.queues.move(run.lease->lease(), std::move(move));
   fail_points::kPoisonMoveAfter.reach();
   co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;
 }
@@ -477,7 +482,7 @@ Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
 Task<RunEnd> JobRunner::overtaken(Run& run) {
   // Fenced by a later delivery, which has the message now, or because the job is over; then nobody needs the message.
   auto record = co_await services_.jobs.find(run.story.job_id);
-  if (!record || !record->has_value() || !is_over((*record)->state)) co_return RunEnd::kAbandoned;
+  if (!record || !record->has_value() || !jobs::is_over((*record)->state)) co_return RunEnd::kAbandoned;
   co_return co_await drop(run, std::move(*record));
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "jobs/store/endings.h"
+#include "jobs/store/held_lanes.h"
 #include "jobs/store/job_store.h"
 #include "workers/runtime/job_context.h"
 #include "workers/runtime/retry_policy.h"
@@ -48,6 +49,7 @@ class JobRunner {
       : options_(std::move(options)),
         services_(services),
         gate_(gate),
+        lanes_(services.jobs, services.tables),
         endings_(services.tables, services.queues, services.clock) {}
 
   /// `taken` is when the message arrived from `queue`. Once `*give_back` is true, the job stops at its next step and is
@@ -61,7 +63,7 @@ class JobRunner {
   Task<RunEnd> steps(Run& run);
   /// Puts the steps with which a worker of a user's has ended the job, if it has, in the place of its work.
   Task<Result<void>> look_for_steps(Run& run);
-  /// Returns how long a job is put off if its kind is paused or a limit is reached.
+  /// Returns how long a job is put off if its kind is paused, its lane is held up, or a limit is reached.
   Duration next_look();
   static Duration wait_for_slot(Run& run);
   [[nodiscard]] jobs::Delivery delivery_for(const Run& run) const;
@@ -110,6 +112,7 @@ class JobRunner {
   RunnerOptions options_;
   JobServices services_;
   LimitGate& gate_;
+  jobs::HeldLanes lanes_;
   jobs::Endings endings_;
   Time next_look_{};
 };

@@ -224,7 +224,7 @@ Task<Result<void>> PoisonSweep::await_canaries() {
     if (!poison && poison.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(poison.error()));
     if (record->state == jobs::JobState::kPoisoned && !poison) {
       // It was sent and not claimed by a worker yet, or somebody deleted it.
-      if (CO_TRY(co_await is_gone(std::move(*record)))) ++ended;
+      if (CO_TRY(co_await context_.jobs.is_gone(std::move(*record)))) ++ended;
       continue;
     }
     if (record->state == jobs::JobState::kPoisoned) {
@@ -244,15 +244,6 @@ Task<Result<void>> PoisonSweep::await_canaries() {
                          std::to_string(ended) + " of " + std::to_string(canaries_.size()) + " canaries have ended.");
   wait.fields.emplace_back("retryAfterMs", std::to_string(kCanaryPollMs));
   co_return fail(std::move(wait));
-}
-
-Task<Result<bool>> PoisonSweep::is_gone(jobs::JobRecord record) {
-  auto queues = jobs::possible_queues(record);
-  queues.emplace_back(jobs::kPoisonQueue);
-  if (CO_TRY(co_await context_.queues.holds(std::move(queues), {record.message_id}))) co_return false;
-  // Before a message goes to another queue, the record changes.
-  const auto since = CO_TRY(co_await context_.jobs.find(record.id));
-  co_return since.has_value() && since->version == record.version;
 }
 
 Task<Result<void>> PoisonSweep::report(std::optional<std::string> phase, bool force) {

@@ -4,6 +4,7 @@
 #include "jobs/kinds/reach.h"
 #include "jobs/store/cancel_notices.h"
 #include "jobs/store/groups.h"
+#include "jobs/store/held_lanes.h"
 #include "jobs/store/rows.h"
 #include "jobs/work/claim_notes.h"
 
@@ -39,6 +40,7 @@ Task<Result<Collected>> Collector::collect(Time now) {
   auto own = CO_TRY(co_await sweep(Rows::kJobs, now, before(kJobPartition, "KeepUntil", now)));
   out.jobs = jobs + own;
   out.keys = CO_TRY(co_await sweep(Rows::kKeys, now, before(kIdempotencyPartition, "Timestamp", limit)));
+  CO_TRY(co_await sweep(Rows::kKeys, now, before(kLanePartition, "Timestamp", limit)));
   Groups groups(tables_, clock_);
   out.groups = CO_TRY(co_await groups.collect(limit));
   out.workers = CO_TRY(co_await sweep(Rows::kWorkers, now, before("workers", "HeartbeatAt", now - kDeadWorkersShown)));
