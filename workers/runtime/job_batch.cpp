@@ -22,6 +22,7 @@ bool is_plain(const jobs::JobSpec& spec) {
   plain.key = spec.key;
   plain.retry_base_ms = spec.retry_base_ms;
   plain.retry_cap_ms = spec.retry_cap_ms;
+  if (!jobs::holds_lane(spec)) plain.cause = spec.cause;
   plain.trace = spec.trace;
   return plain == spec;
 }
@@ -146,7 +147,10 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     std::visit(
         [&](auto& work) {
           work.companion = std::move(*companion);
-          work.fence = {job.job_id, job.message.epoch, steps == nullptr ? std::string(kDone) : std::string()};
+          work.fence = {.operation_id = job.job_id,
+                        .epoch = job.message.epoch,
+                        .count_applied_as = steps == nullptr ? std::string(kDone) : std::string(),
+                        .cause = jobs::chain_of(job.spec)};
         },
         job.work);
     batch.tried.push_back(i);
