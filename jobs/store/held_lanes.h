@@ -1,8 +1,7 @@
 // Lanes of jobs (Cause::lane) that are held up: a job of a rule with "ifPoison":"hold" that becomes poison holds up
 // those behind it until it has ended in another way, or its message is gone. Rows of the jobs' table:
 //   'lanes' / LANE     JobId String, the job that is poison
-// A row whose job is over has no effect. Whoever meets one removes it, and so does the upkeep once the job has no
-// record.
+// A row whose job is over has no effect: holder() removes it, and so does the upkeep once the job has no record.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-"""Jobs of users' own kinds, claimed and ended over HTTP: the page docs/workers.md, one live attempt at a time, fairness,
-and what is refused."""
+"""Jobs of users' own kinds, claimed and ended over HTTP: the page docs/workers.md, one live attempt at a time,
+fairness, and refusals."""
 import collections
 import concurrent.futures
 import http.client
