@@ -1,5 +1,6 @@
 // Archives rows of `entities` into `archive`, one Graphile Worker job each, and prints how long all of them took.
-// Usage: graphile_archive.mjs URL migrate | URL run JOBS transaction|statement
+// Usage: graphile_archive.mjs URL migrate | URL run JOBS transaction|statement|nothing
+// With "nothing", the jobs have no work, which leaves the cost of the queue.
 import { EventEmitter } from "node:events";
 import { Logger, run, runMigrations } from "graphile-worker";
 
@@ -51,7 +52,10 @@ async function runJobs() {
     preset,
     logger,
     noHandleSignals: true,
-    taskList: { archive: ({ pk, rk }, { withPgClient }) => withPgClient((client) => archive[form](client, [pk, rk])) },
+    taskList: {
+      archive: ({ pk, rk }, { withPgClient }) =>
+        (form === "nothing" ? undefined : withPgClient((client) => archive[form](client, [pk, rk]))),
+    },
     events,
   });
   await finished;

@@ -33,7 +33,7 @@ Result<void> admit_append(const AppendConditions& wanted, const Blob& blob, std:
 Task<Result<Stamp>> BlobService::create_empty(BlobRef ref, Blob blob, Conditions conditions) {
   CO_TRY(co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
         TRY(check_replaced(current.blob, blob.type));
@@ -50,7 +50,7 @@ Task<Result<Blob>> BlobService::change_typed(BlobRef ref, BlobType type, Conditi
   Blob changed;
   CO_TRY(co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(admit_write(conditions, current.blob, false, clock_.now()));

@@ -82,7 +82,7 @@ Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef re
 Task<Result<CopyOutcome>> BlobService::copy_shared(CopyRequest request, BlobRef ref, Conditions conditions) {
   CopyOutcome outcome;
   const auto id = random_.guid();
-  const auto copy = [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+  const auto copy = [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
     const auto generation = TRY(find_generation(txn, place, request.source.parent()));
     auto source = TRY(find_version(txn, generation, request.source));
     if (!source) return fail(ErrorCode::kBlobNotFound);
@@ -125,7 +125,7 @@ Task<Result<CopyOutcome>> BlobService::copy_bytes(CopyRequest request, BlobRef r
   const auto id = random_.guid();
   auto done = co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(check_target(request, source.blob, conditions, current.blob, clock_.now()));
         auto blob = copy_of(request, source.blob, id, clock_.now());

@@ -16,7 +16,7 @@ Task<Result<LeaseOutcome>> BlobService::lease_blob(BlobRef ref, LeaseRequest req
   LeaseOutcome outcome;
   CO_TRY(co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(check_existing(conditions, *current.blob));

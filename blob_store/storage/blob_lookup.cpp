@@ -84,14 +84,14 @@ Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const s
   return {};
 }
 
-Result<std::uint64_t> find_generation(const kv::Reader& reader, const Place& place, const ContainerRef& ref) {
+Result<std::uint64_t> find_generation(const kv::Reader& reader, const ShardPlace& place, const ContainerRef& ref) {
   if (place.shard == 0) return TRY(find_container(reader, ref)).generation;
   const auto copy = TRY(place.containers->find(reader, ref.account, ref.name));
   if (!copy) return fail(ErrorCode::kContainerNotFound);
   return records::decode_number(copy->payload);
 }
 
-Result<CurrentBlob> find_current(const kv::Reader& reader, const Place& place, const BlobRef& ref) {
+Result<CurrentBlob> find_current(const kv::Reader& reader, const ShardPlace& place, const BlobRef& ref) {
   const auto generation = TRY(find_generation(reader, place, ref.parent()));
   return CurrentBlob{place, ref.account, generation, TRY(find_blob(reader, generation, ref.name))};
 }

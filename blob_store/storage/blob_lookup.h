@@ -15,7 +15,7 @@ namespace tidemark::blob_store {
 Result<Container> find_container(const kv::Reader& reader, const ContainerRef& ref);
 /// The shard of a transaction, and the facts that its rows do not have. The first shard is the catalogue, and has
 /// containers and service properties.
-struct Place {
+struct ShardPlace {
   std::size_t shard = 0;
   const shards::CatalogueCopies* containers = nullptr;  // on the other shards
   std::uint32_t retained_days = 0;  // likewise; the retention of deleted blobs that the service properties set
@@ -23,7 +23,7 @@ struct Place {
 };
 /// Returns the generation of the container, for blobs in it. On a shard that is not the catalogue, kContainerNotFound
 /// may also mean that the shard does not know the container yet: container_rows.h.
-Result<std::uint64_t> find_generation(const kv::Reader& reader, const Place& place, const ContainerRef& ref);
+Result<std::uint64_t> find_generation(const kv::Reader& reader, const ShardPlace& place, const ContainerRef& ref);
 /// kConfigInvalid if an older version of this program stored the blobs, in a format that this one does not read.
 Result<void> check_stored_format(const kv::Reader& reader);
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
@@ -40,11 +40,11 @@ void erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::str
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name);
 /// The blob that is stored under a name now. kContainerNotFound as in find_generation().
 struct CurrentBlob {
-  Place place;
+  ShardPlace place;
   std::string account;
   std::uint64_t generation = 0;
   std::optional<Blob> blob;
 };
-Result<CurrentBlob> find_current(const kv::Reader& reader, const Place& place, const BlobRef& ref);
+Result<CurrentBlob> find_current(const kv::Reader& reader, const ShardPlace& place, const BlobRef& ref);
 
 }  // namespace tidemark::blob_store

@@ -208,14 +208,14 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
 
   /// Runs a transaction on the shard that has the blob. If the shard does not know the container, or the container of
   /// another blob that the transaction reads, it is told first.
-  using BlobBody = std::function<Result<void>(kv::Transaction&, const Place&)>;
+  using BlobBody = std::function<Result<void>(kv::Transaction&, const ShardPlace&)>;
   Task<Result<void>> transact(const BlobRef& ref, BlobBody body, const FailStep* step = nullptr,
                               std::optional<ContainerRef> other = {});
   Task<Result<void>> transact_elsewhere(const Shard& shard, BlobRef ref, BlobBody body, const FailStep* step,
                                         std::optional<ContainerRef> other);
   /// Tells the shard of the container, if it does not know it. kContainerNotFound: the container does not exist.
   Task<Result<void>> know_container(const Shard& shard, ContainerRef ref) const;
-  [[nodiscard]] Place place_on(const Shard& shard) const { return {shard.number, &containers_}; }
+  [[nodiscard]] ShardPlace place_on(const Shard& shard) const { return {shard.number, &containers_}; }
   /// Returns the generation of the container for these rows of a shard, which need not know it.
   [[nodiscard]] Result<std::uint64_t> generation_in(const kv::Reader& rows, const Shard& shard,
                                                     const ContainerRef& ref) const;
@@ -270,7 +270,7 @@ class BlobService : public shards::OperationLedgers, public kv::AccountPropertie
   /// Returns true if it replaced a block with this id.
   Result<bool> write_staged(kv::Transaction& txn, Ids ids, std::uint64_t generation, const std::string& name,
                             const std::string& block_id, const WrittenPayload& payload) const;
-  using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&, const Place&)>;
+  using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&, const ShardPlace&)>;
   Task<Result<WriteOutcome>> write_fenced(BlobRef ref, Fence fence, FencedEffect effect, std::uint32_t step = 0);
   Task<Result<void>> note_payload_folder();
   Task<Result<void>> finish_deletions();

@@ -18,7 +18,7 @@ const FailStep kDeleteBlobStep("blob.delete_blob");
 const FailStep kUndeleteStep("blob.undelete");
 
 /// Returns for how many days blobs that this transaction deletes are retained.
-Result<std::uint32_t> days_for(const kv::Transaction& txn, const Place& place, std::string_view account) {
+Result<std::uint32_t> days_for(const kv::Transaction& txn, const ShardPlace& place, std::string_view account) {
   if (place.shard > 0) return place.retained_days;
   return retained_days(TRY(txn.get(blob_keys::service_properties(account))));
 }
@@ -48,7 +48,7 @@ Task<Result<void>> BlobService::change_settled(BlobRef ref, BlobBody change, con
   for (bool settled = false; !settled;) {
     CO_TRY(co_await transact(
         ref,
-        [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+        [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
           const auto generation = TRY(find_generation(txn, place, settles.parent()));
           settled = !TRY(KeptBlobs(generation, settles.name).settle_some(txn));
           return settled ? change(txn, place) : Result<void>();
@@ -64,7 +64,7 @@ Task<Result<SnapshotOutcome>> BlobService::snapshot_blob(BlobRef ref, std::optio
   SnapshotOutcome outcome;
   CO_TRY(co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         auto& blob = *current.blob;
@@ -104,7 +104,7 @@ Result<void> BlobService::drop_snapshots(kv::Transaction& txn, const CurrentBlob
 
 Task<Result<bool>> BlobService::delete_blob(BlobRef ref, DeleteSnapshots snapshots, Conditions conditions) {
   bool permanent = true;
-  const auto remove = [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+  const auto remove = [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
     auto current = TRY(find_current(txn, place, ref));
     const auto days = TRY(days_for(txn, place, ref.account));
     permanent = days == 0;
@@ -128,7 +128,7 @@ Task<Result<bool>> BlobService::delete_blob(BlobRef ref, DeleteSnapshots snapsho
 
 /// Brings back the newest deleted blob, unless a current one exists; all other kept blobs become snapshots again.
 Task<Result<void>> BlobService::undelete_blob(BlobRef ref) {
-  const auto restore = [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+  const auto restore = [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
     auto current = TRY(find_current(txn, place, ref));
     const KeptBlobs kept(current.generation, ref.name);
     const bool known = current.blob || TRY(kept.has_deleted(txn)) || TRY(kept.has_snapshots(txn));

@@ -117,7 +117,7 @@ Task<Result<void>> BlobService::set_tags(BlobRef ref, Tags tags, Conditions cond
   tags = CO_TRY(checked_tags(std::move(tags)));
   co_return co_await change_settled(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         const auto generation = TRY(find_generation(txn, place, ref.parent()));
         auto found = TRY(find_version(txn, generation, ref));
         if (!found) return fail(ErrorCode::kBlobNotFound);
@@ -139,7 +139,7 @@ Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditio
   bool rehydrated = false;
   CO_TRY(co_await change_settled(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         const auto generation = TRY(find_generation(txn, place, ref.parent()));
         auto found = TRY(find_version(txn, generation, ref));
         if (!found) return fail(ErrorCode::kBlobNotFound);

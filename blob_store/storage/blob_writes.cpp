@@ -82,7 +82,7 @@ Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, Writt
   bool leaves_work = false;
   CO_TRY(co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
         TRY(check_replaced(current.blob, BlobType::kBlock));
@@ -148,7 +148,7 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
   bool replaced = false;
   auto done = co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         TRY(check_replaced(current.blob, BlobType::kBlock));
@@ -165,7 +165,7 @@ Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockCh
   auto blob = blob_of(CO_TRY(checked(std::move(content))), clock_.now());
   CO_TRY(co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
         TRY(check_replaced(current.blob, BlobType::kBlock));
@@ -180,7 +180,7 @@ Task<Result<Blob>> BlobService::change_blob(BlobRef ref, Conditions conditions, 
   Blob changed;
   CO_TRY(co_await transact(
       ref,
-      [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+      [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
         auto current = TRY(find_current(txn, place, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(admit_write(conditions, current.blob, false, clock_.now()));

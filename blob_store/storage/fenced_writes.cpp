@@ -40,7 +40,7 @@ Task<Result<WriteOutcome>> BlobService::write_fenced(BlobRef ref, Fence fence, F
   auto outcome = WriteOutcome::kApplied;
   bool done = false;
   for (bool entered = false;; entered = true) {
-    CO_TRY(co_await transact(ref, [&](kv::Transaction& txn, const Place& place) -> Result<void> {
+    CO_TRY(co_await transact(ref, [&](kv::Transaction& txn, const ShardPlace& place) -> Result<void> {
       const auto write = [&](OperationLedger& ledger) -> Result<std::uint64_t> {
         outcome = WriteOutcome::kUnchanged;
         if (step != 0 && ledger.find_step(step) != nullptr) return 0;
@@ -60,7 +60,7 @@ Task<Result<WriteOutcome>> BlobService::write_fenced(BlobRef ref, Fence fence, F
 
 Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload,
                                                      FencedWrite write) {
-  FencedEffect effect = [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+  FencedEffect effect = [&](kv::Transaction& txn, const ShardPlace& place) -> Result<WriteOutcome> {
     auto blob = TRY(written_by(write, content, clock_.now()));
     auto current = TRY(find_current(txn, place, ref));
     const bool is_step = write.step != 0;
@@ -75,7 +75,7 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
 }
 
 Task<Result<void>> BlobService::stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence) {
-  FencedEffect effect = [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+  FencedEffect effect = [&](kv::Transaction& txn, const ShardPlace& place) -> Result<WriteOutcome> {
     const auto generation = TRY(find_generation(txn, place, ref.parent()));
     TRY(check_blob_name(ref.name));
     TRY(write_staged(txn, place.ids(), generation, ref.name, block_id, payload));
@@ -93,7 +93,7 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
   choices.reserve(block_ids.size());
   for (auto& id : block_ids) choices.push_back({BlockSource::kUncommitted, std::move(id)});
   co_return co_await write_fenced(
-      ref, write.fence, [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+      ref, write.fence, [&](kv::Transaction& txn, const ShardPlace& place) -> Result<WriteOutcome> {
         auto blob = TRY(written_by(write, content, clock_.now()));
         auto current = TRY(find_current(txn, place, ref));
         const auto outcome = contest(current.blob, write);
@@ -105,7 +105,7 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
 
 Task<Result<WriteOutcome>> BlobService::erase_unless_newer(BlobRef ref, FencedWrite write) {
   co_return co_await write_fenced(ref, write.fence,
-                                  [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+                                  [&](kv::Transaction& txn, const ShardPlace& place) -> Result<WriteOutcome> {
                                     auto current = TRY(find_current(txn, place, ref));
                                     if (!current.blob) return WriteOutcome::kMissing;
                                     if (current.blob->effective_version() > write.source_version)
@@ -117,7 +117,7 @@ Task<Result<WriteOutcome>> BlobService::erase_unless_newer(BlobRef ref, FencedWr
 
 Task<Result<WriteOutcome>> BlobService::discard_blob(BlobRef ref, Stamp version, Fence fence) {
   co_return co_await write_fenced(ref, std::move(fence),
-                                  [&](kv::Transaction& txn, const Place& place) -> Result<WriteOutcome> {
+                                  [&](kv::Transaction& txn, const ShardPlace& place) -> Result<WriteOutcome> {
                                     const auto current = TRY(find_current(txn, place, ref));
                                     if (!current.blob) return WriteOutcome::kMissing;
                                     if (current.blob->version.ticks != version.ticks) return WriteOutcome::kSuperseded;

@@ -15,7 +15,7 @@ using table_store::Entity;
 class ListSearch final : public Search {
  public:
   ListSearch(Source source, std::optional<PieceContents> contents, const Index& index, std::vector<GroupRange> ranges,
-             std::optional<Place> resume, const LookupRequest& request)
+             std::optional<EntryPlace> resume, const LookupRequest& request)
       : source_(std::move(source)),
         contents_(std::move(contents)),
         by_(std::get<ListsKind>(index.definition.kind).by),
@@ -88,7 +88,7 @@ class ListSearch final : public Search {
       for (; next < seen && !page_.full(); ++next) {
         judge_listed(piece->group, entries[next], entities[next], blocks, proves);
       }
-      if (next > 0) place_ = Place{range_, piece->group, entries[next - 1], row.row_key};
+      if (next > 0) place_ = EntryPlace{range_, piece->group, entries[next - 1], row.row_key};
       if (page_.full()) co_return true;
       if (seen < entries.size()) co_return false;
     }
@@ -129,14 +129,14 @@ class ListSearch final : public Search {
       if (!request.continuation.empty() && !rows.entities.empty()) {
         request.continuation = table_store::text_behind(rows.entities.back());
       }
-      std::vector<Place> places;
+      std::vector<EntryPlace> places;
       for (const auto& row : rows.entities) add_entries(row, resume, places);
       CO_TRY(co_await look_at(std::move(places)));
     } while (!request.continuation.empty() && !page_.full());
     co_return Result<void>{};
   }
 
-  void add_entries(const Entity& row, const std::optional<Place>& resume, std::vector<Place>& places) const {
+  void add_entries(const Entity& row, const std::optional<EntryPlace>& resume, std::vector<EntryPlace>& places) const {
     auto piece = read_piece(row);
     if (!piece || !range().admits(piece->group, by_.size())) return;
     const bool same = resume && resume->group == piece->group;
@@ -154,7 +154,7 @@ class ListSearch final : public Search {
     }
   }
 
-  Task<Result<void>> look_at(std::vector<Place> places) {
+  Task<Result<void>> look_at(std::vector<EntryPlace> places) {
     for (std::size_t done = 0; done < places.size() && !page_.full();) {
       const auto end = std::min(places.size(), done + page_.room());
       std::vector<EntityKey> keys;
@@ -189,13 +189,13 @@ class ListSearch final : public Search {
   GroupRows rows_;
   Page page_;
   std::size_t range_ = 0;
-  std::optional<Place> place_;  // the next page begins behind it
+  std::optional<EntryPlace> place_;  // the next page begins behind it
 };
 
 }  // namespace
 
 std::unique_ptr<Search> make_list_search(Source source, std::optional<PieceContents> contents, const Index& index,
-                                         std::vector<GroupRange> ranges, std::optional<Place> resume,
+                                         std::vector<GroupRange> ranges, std::optional<EntryPlace> resume,
                                          const LookupRequest& request) {
   return std::make_unique<ListSearch>(std::move(source), std::move(contents), index, std::move(ranges),
                                       std::move(resume), request);

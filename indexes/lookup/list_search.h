@@ -7,7 +7,7 @@ namespace tidemark::indexes {
 
 /// `contents`: reads the lists that are in blobs.
 std::unique_ptr<Search> make_list_search(Source source, std::optional<PieceContents> contents, const Index& index,
-                                         std::vector<GroupRange> ranges, std::optional<Place> resume,
+                                         std::vector<GroupRange> ranges, std::optional<EntryPlace> resume,
                                          const LookupRequest& request);
 
 }  // namespace tidemark::indexes

@@ -19,8 +19,8 @@ using table_store::Entity;
 
 class SummarySearch final : public Search {
  public:
-  SummarySearch(TableClient& tables, const Index& index, std::vector<GroupRange> ranges, std::optional<Place> resume,
-                const LookupRequest& request)
+  SummarySearch(TableClient& tables, const Index& index, std::vector<GroupRange> ranges,
+                std::optional<EntryPlace> resume, const LookupRequest& request)
       : tables_(tables),
         properties_(std::get<SummaryKind>(index.definition.kind).by.size()),
         ranges_(std::move(ranges)),
@@ -43,7 +43,7 @@ class SummarySearch final : public Search {
         request.continuation = std::move(rows.continuation);
         for (auto& row : rows.entities) {
           if (page_.full()) co_return page_.finish(text_of(*place_));
-          place_ = Place{range, row.partition_key, {}, {}};
+          place_ = EntryPlace{range, row.partition_key, {}, {}};
           if (ranges_[range].admits(row.partition_key, properties_)) page_.add(std::move(row));
         }
       } while (!request.continuation.empty());
@@ -58,7 +58,7 @@ class SummarySearch final : public Search {
   std::vector<GroupRange> ranges_;
   GroupRows rows_;
   Page page_;
-  std::optional<Place> place_;
+  std::optional<EntryPlace> place_;
 };
 
 /// The place where reading the copies continues, as a continuation: base64 of the RowKey after a letter, so that it is

@@ -25,7 +25,7 @@ std::string keys_between(std::string_view from, std::string_view before) {
   return " and RowKey ge " + literal(from) + " and RowKey lt " + literal(before);
 }
 
-std::string text_of(const Place& place) {
+std::string text_of(const EntryPlace& place) {
   const auto parts =
       json::array({place.range, place.group, place.entry.partition_key, place.entry.row_key, place.row_key});
   return base64_encode(parts.dump());
@@ -35,7 +35,7 @@ std::unexpected<Error> strange_continuation() {
   return fail(ErrorCode::kInvalidQueryParameterValue, "continuation is not one of this lookup.");
 }
 
-Result<std::optional<Place>> place_in(const std::string& text, std::size_t ranges) {
+Result<std::optional<EntryPlace>> place_in(const std::string& text, std::size_t ranges) {
   if (text.empty()) return std::nullopt;
   const auto parts = json_or_discarded(base64_decode(text).value_or(""));
   if (!parts.is_array() || parts.size() != 5 || !parts[0].is_number_unsigned()) return strange_continuation();
@@ -43,7 +43,7 @@ Result<std::optional<Place>> place_in(const std::string& text, std::size_t range
       parts[0].get<std::uint64_t>() >= ranges) {
     return strange_continuation();
   }
-  Place place{parts[0].get<std::size_t>(), parts[1].get<std::string>(), {}, parts[4].get<std::string>()};
+  EntryPlace place{parts[0].get<std::size_t>(), parts[1].get<std::string>(), {}, parts[4].get<std::string>()};
   place.entry = {parts[2].get<std::string>(), parts[3].get<std::string>()};
   return place;
 }

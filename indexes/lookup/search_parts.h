@@ -21,7 +21,7 @@ using table_store::TableClient;
 std::string keys_between(std::string_view from, std::string_view before);
 
 /// The place of an entry of a list, behind which a lookup continues.
-struct Place {
+struct EntryPlace {
   std::size_t range = 0;
   std::string group;
   ListEntry entry;
@@ -29,9 +29,9 @@ struct Place {
 };
 
 /// The continuation of a lookup.
-std::string text_of(const Place& place);
+std::string text_of(const EntryPlace& place);
 std::unexpected<Error> strange_continuation();
-Result<std::optional<Place>> place_in(const std::string& text, std::size_t ranges);
+Result<std::optional<EntryPlace>> place_in(const std::string& text, std::size_t ranges);
 
 /// Tells whether the index is ready: while an index is built, again or for the first time, its rows may be out of date.
 bool is_ready(const std::optional<table_store::Entity>& progress);

@@ -2,23 +2,14 @@
 // that a worker asks of either, and operations that span shards of both are whole.
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <thread>
 
-#include "common/base/log.h"
-#include "common/postgres/shard_owners.h"
 #include "common/rpc/forwarded.h"
-#include "common/rpc/zmq_transport.h"
-#include "common/shards/shard_router.h"
 #include "queue_service/client/queue_client.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/served_calls.h"
-#include "tests/support/seeded_random.h"
-#include "tests/support/temporary_postgres.h"
+#include "tests/support/shared_process.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -26,121 +17,25 @@ namespace {
 using std::chrono::seconds;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kShards = 4;
-const shards::Placement kPlacement(kShards, shards::Placement::Key{1, 2, 3});
-
-/// One process, with everything that it has around its queue service.
-class Process {
- public:
-  Process(kv::PostgresOptions options, const std::string& name, const std::string& directory, std::uint64_t seed)
-      : random_(seed),
-        owners_(std::move(kv::ShardOwners::open(std::move(options), name, kShards).value())),
-        engines_(owners_->make_engines()),
-        router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
-        service_(shards(), *clock_, random_),
-        endpoint_("ipc://" + directory + "/" + name) {
-    const auto dispatch = router_.around(make_queue_dispatch(service_));
-    const rpc::ServerOptions listening{.endpoint = endpoint_, .undelivered = make_undelivered_hook(dispatch)};
-    server_ = std::move(rpc::serve(listening, io_.get_executor(), dispatch).value());
-    owners_
-        ->start(endpoint_, {.lost = [this](auto shard) { service_.lost(shard); },
-                            .seen = [this] { router_.seen(); },
-                            .moved = [this] { router_.moved(); }})
-        .value();
-    link_ = rpc::connect(endpoint_);
-  }
-  ~Process() {
-    service_.begin_shutdown();
-    server_->stop();
-    guard_.reset();
-    io_.stop();
-    thread_.join();
-    owners_->stop();
-    router_.close();
-    link_.reset();
-    server_.reset();
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  template <class T>
-  T run(Task<T> task) {
-    return start(std::move(task)).get();
-  }
-  template <class T>
-  std::future<T> start(Task<T> task) {
-    return asio::co_spawn(io_, std::move(task), asio::use_future);
-  }
-  std::future<Result<std::optional<Message>>> receive_later(QueueClient& client, const std::string& queue) {
-    return start(client.receive(queue, seconds(30), seconds(20)));
-  }
-  [[nodiscard]] rpc::Transport& link() { return *link_; }
-  [[nodiscard]] QueueService& service() { return service_; }
-  [[nodiscard]] bool here(std::size_t shard) const { return router_.here(shard); }
-  [[nodiscard]] std::size_t waiters() const { return service_.waiters(); }
-  [[nodiscard]] std::size_t served() const {
-    std::size_t count = 0;
-    for (std::size_t shard = 0; shard < kShards; ++shard) count += here(shard) ? 1 : 0;
-    return count;
-  }
-
- private:
-  shards::Shards shards() {
-    shards::Shards all{{}, kPlacement, &router_};
-    for (const auto& engine : engines_) all.all.push_back({*engine, *clock_});
-    return all;
-  }
-
-  asio::io_context io_;
-  asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
-  const std::unique_ptr<Clock> clock_ = make_system_clock();
-  SeededRandom random_;
-  const std::unique_ptr<kv::ShardOwners> owners_;
-  const std::vector<std::unique_ptr<kv::ClaimedEngine>> engines_;
-  shards::ShardRouter router_;
-  QueueService service_;
-  const std::string endpoint_;
-  std::unique_ptr<rpc::Server> server_;
-  std::unique_ptr<rpc::Transport> link_;
-  std::thread thread_{[this] { io_.run(); }};
+struct Queues {
+  using Service = QueueService;
+  static rpc::Dispatch dispatch(Service& service) { return make_queue_dispatch(service); }
+  static rpc::UndeliveredHook undelivered(const rpc::Dispatch& dispatch) { return make_undelivered_hook(dispatch); }
 };
+using Process = testing::SharedProcess<Queues>;
 
-class QueueOwnersTest : public ::testing::Test {
+std::future<Result<std::optional<Message>>> receive_later(Process& process, QueueClient& client,
+                                                          const std::string& queue) {
+  return process.start(client.receive(queue, seconds(30), seconds(20)));
+}
+
+class QueueOwnersTest : public testing::SharedProcesses<Queues> {
  protected:
-  void SetUp() override {
-    auto* const server = testing::TemporaryPostgres::shared();
-    if (server == nullptr) GTEST_SKIP() << testing::TemporaryPostgres::kAbsent;
-    set_log_level(LogLevel::kWarning);
-    auto name = (std::filesystem::temp_directory_path() / "tidemark-owners-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
-    kv::PostgresOptions options;
-    options.url = server->url();
-    options.schema = server->new_schema();
-    options.lease = 6'000ms;
-    one_ = std::make_unique<Process>(options, "one", directory_, 1);
-    two_ = std::make_unique<Process>(options, "two", directory_, 2);
-    ASSERT_TRUE(eventually([&] { return one_->served() == 2 && two_->served() == 2; }));
-    for (int i = 0; names_.size() < kShards; ++i) {
+  void prepare() override {
+    for (int i = 0; names_.size() < testing::kSharedShards; ++i) {
       const auto queue = "queue-" + std::to_string(i);
-      names_.try_emplace(kPlacement.of({"acc", queue}), queue);
+      names_.try_emplace(testing::kSharedPlacement.of({"acc", queue}), queue);
     }
-  }
-  void TearDown() override {
-    two_.reset();
-    one_.reset();
-    std::error_code ignored;
-    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
-  }
-
-  template <class Condition>
-  static bool eventually(Condition condition) {
-    const auto give_up = std::chrono::steady_clock::now() + 60s;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > give_up) return false;
-      std::this_thread::sleep_for(5ms);
-    }
-    return true;
   }
   /// Returns a queue of the process.
   const std::string& queue_of(const Process& process) {
@@ -150,8 +45,6 @@ class QueueOwnersTest : public ::testing::Test {
     throw std::runtime_error("it serves nothing");
   }
 
-  std::string directory_;
-  std::unique_ptr<Process> one_, two_;
   std::map<std::size_t, std::string> names_;
 };
 
@@ -198,10 +91,10 @@ TEST_F(QueueOwnersTest, ListingsAndFiguresShowAllShards) {
   }
   for (auto* process : {one_.get(), two_.get()}) {
     QueueClient client(process->link(), "acc");
-    EXPECT_EQ(process->run(client.list_queues("queue-"))->size(), kShards);
+    EXPECT_EQ(process->run(client.list_queues("queue-"))->size(), testing::kSharedShards);
     const auto figures = process->run(client.all_figures(100, ""));
     ASSERT_TRUE(figures);
-    ASSERT_EQ(figures->queues.size(), kShards);
+    ASSERT_EQ(figures->queues.size(), testing::kSharedShards);
     for (const auto& [name, of_queue] : figures->queues) EXPECT_EQ(of_queue.messages, 1U) << name;
   }
 }
@@ -246,12 +139,12 @@ TEST_F(QueueOwnersTest, AWaitAtOneProcessHearsOfAPutAtTheOtherAndCanBeEnded) {
   QueueClient waiting(one_->link(), "acc", "waiting");
   QueueClient putting(two_->link(), "acc");
   ASSERT_TRUE(one_->run(waiting.ensure_queue(there)));
-  auto got = one_->receive_later(waiting, there);
-  ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; })) << "it waits where the queue is";
+  auto got = receive_later(*one_, waiting, there);
+  ASSERT_TRUE(eventually([&] { return two_->service().waiters() == 1; })) << "it waits where the queue is";
   ASSERT_TRUE(two_->run(putting.put(there, "news", Duration::zero())));
   EXPECT_EQ((**got.get()).text, "news");
-  auto ended = one_->receive_later(waiting, there);
-  ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; }));
+  auto ended = receive_later(*one_, waiting, there);
+  ASSERT_TRUE(eventually([&] { return two_->service().waiters() == 1; }));
   const auto begun = std::chrono::steady_clock::now();
   one_->run(waiting.end_waits());
   EXPECT_FALSE(ended.get()->has_value());
@@ -261,7 +154,8 @@ TEST_F(QueueOwnersTest, AWaitAtOneProcessHearsOfAPutAtTheOtherAndCanBeEnded) {
 /// Its parts are on all shards, so both processes own some of them, and either may be asked.
 TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
   const auto& queue = queue_of(*one_);
-  const Metadata spread{{std::string(kPartsName), std::to_string(kShards)}, {std::string(kMaxDequeueCountName), "2"}};
+  const Metadata spread{{std::string(kPartsName), std::to_string(testing::kSharedShards)},
+                        {std::string(kMaxDequeueCountName), "2"}};
   const auto made = one_->run(one_->service().create_queue("acc", queue, spread));
   ASSERT_TRUE(made) << made.error().message;
   for (auto* process : {one_.get(), two_.get()}) {
@@ -308,8 +202,8 @@ TEST_F(QueueOwnersTest, ASpreadQueueIsOneQueueOverBothProcesses) {
     }
     // A wait ends wherever the message arrives.
     for (int i = 0; i < 4; ++i) {
-      auto got = process->receive_later(client, queue);
-      ASSERT_TRUE(eventually([&] { return one_->waiters() == 1; }));
+      auto got = receive_later(*process, client, queue);
+      ASSERT_TRUE(eventually([&] { return one_->service().waiters() == 1; }));
       ASSERT_TRUE(process->run(client.put(queue, "news", Duration::zero())));
       auto message = got.get();
       ASSERT_TRUE(message && *message);
@@ -324,7 +218,7 @@ TEST_F(QueueOwnersTest, EitherProcessCarriesOutTheCallsOfRequests) {
   const auto& queue = queue_of(*one_);
   for (auto* process : {one_.get(), two_.get()}) {
     auto& service = process->service();
-    const Metadata spread{{std::string(kPartsName), std::to_string(kShards)}};
+    const Metadata spread{{std::string(kPartsName), std::to_string(testing::kSharedShards)}};
     EXPECT_TRUE(process->run(service.call(calls::CreateQueue{"acc", queue, spread})).value());
     EXPECT_FALSE(process->run(service.call(calls::CreateQueue{"acc", queue, spread})).value());
     const auto put = [&](int i) {
@@ -368,12 +262,12 @@ TEST_F(QueueOwnersTest, AWaitForAClientThatHasGoneEndsInTheOtherProcess) {
   std::atomic<bool> gone = false;
   auto taken = one_->start(one_->service().get_anywhere("acc", there, {.visibility = seconds(30)},
                                                         {.span = seconds(30), .gone = [&] { return gone.load(); }}));
-  ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; }));
+  ASSERT_TRUE(eventually([&] { return two_->service().waiters() == 1; }));
   const auto begun = std::chrono::steady_clock::now();
   gone = true;
   EXPECT_TRUE(taken.get()->empty());
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 20s) << "before the end of its time";
-  EXPECT_EQ(two_->waiters(), 0U);
+  EXPECT_EQ(two_->service().waiters(), 0U);
   ASSERT_TRUE(one_->run(client.put(there, "later", Duration::zero())));
   EXPECT_EQ(one_->run(client.figures(there))->ready, 1U);
 }
@@ -384,7 +278,7 @@ TEST_F(QueueOwnersTest, AWaitElsewhereEndsWhenThisProcessStops) {
   ASSERT_TRUE(one_->run(client.ensure_queue(there)));
   auto taken = one_->start(one_->service().get_anywhere("acc", there, {.visibility = seconds(30)},
                                                         {.span = seconds(30), .gone = [] { return false; }}));
-  ASSERT_TRUE(eventually([&] { return two_->waiters() == 1; }));
+  ASSERT_TRUE(eventually([&] { return two_->service().waiters() == 1; }));
   const auto begun = std::chrono::steady_clock::now();
   one_->service().begin_shutdown();
   EXPECT_TRUE(taken.get()->empty());
@@ -393,19 +287,19 @@ TEST_F(QueueOwnersTest, AWaitElsewhereEndsWhenThisProcessStops) {
 
 TEST_F(QueueOwnersTest, APassedOnCallIsNotPassedOnAgain) {
   const auto& there = queue_of(*two_);
-  const auto method = rpc::forwarded_to(kPlacement.of({"acc", there}), calls::EnsureQueue::kMethod);
+  const auto method = rpc::forwarded_to(testing::kSharedPlacement.of({"acc", there}), calls::EnsureQueue::kMethod);
   const auto payload = wire::encode(calls::EnsureQueue{"acc", there});
   const auto refused = one_->run(one_->link().call(method, payload, seconds(10)));
   EXPECT_TRUE(refused.failed_with(ErrorCode::kServerBusy));
   EXPECT_TRUE(one_->run(two_->link().call(method, payload, seconds(10))));
-  for (const auto shard : {std::size_t{kShards}, SIZE_MAX}) {
+  for (const auto shard : {std::size_t{testing::kSharedShards}, SIZE_MAX}) {
     const auto nowhere = rpc::forwarded_to(shard, calls::EnsureQueue::kMethod);
     EXPECT_TRUE(one_->run(one_->link().call(nowhere, payload, seconds(10))).failed_with(ErrorCode::kInvalidInput));
   }
 }
 
 TEST_F(QueueOwnersTest, ACallForAShardThatDoesNotExistIsRefused) {
-  const auto payload = wire::encode(calls::WithdrawHere{kShards, "acc", {"queue"}, {}});
+  const auto payload = wire::encode(calls::WithdrawHere{testing::kSharedShards, "acc", {"queue"}, {}});
   const std::string method(calls::WithdrawHere::kMethod);
   EXPECT_TRUE(one_->run(one_->link().call(method, payload, seconds(10))).failed_with(ErrorCode::kInvalidInput));
 }

@@ -2,24 +2,15 @@
 // everything that a worker asks of either, and operations that span shards of both are whole.
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <thread>
 
-#include "common/base/log.h"
-#include "common/postgres/shard_owners.h"
 #include "common/rpc/forwarded.h"
-#include "common/rpc/zmq_transport.h"
-#include "common/shards/shard_router.h"
 #include "table_store/client/table_client.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/served_calls.h"
 #include "table_store/storage/table_service.h"
-#include "tests/support/seeded_random.h"
-#include "tests/support/temporary_postgres.h"
+#include "tests/support/shared_process.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -27,117 +18,22 @@ namespace {
 using std::chrono::seconds;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kShards = 4;
-const shards::Placement kPlacement(kShards, shards::Placement::Key{1, 2, 3});
-
-/// One process, with everything that it has around its table service.
-class Process {
- public:
-  Process(kv::PostgresOptions options, const std::string& name, const std::string& directory, std::uint64_t seed)
-      : random_(seed),
-        owners_(std::move(kv::ShardOwners::open(std::move(options), name, kShards).value())),
-        engines_(owners_->make_engines()),
-        router_(*owners_, *clock_, io_.get_executor(), [](const auto& address) { return rpc::connect(address); }),
-        service_(shards(), *clock_, random_),
-        endpoint_("ipc://" + directory + "/" + name) {
-    const auto dispatch = router_.around(make_table_dispatch(service_));
-    server_ = std::move(rpc::serve({.endpoint = endpoint_}, io_.get_executor(), dispatch).value());
-    const auto gained = [this](std::size_t shard) { asio::co_spawn(io_, service_.gained(shard), asio::detached); };
-    owners_
-        ->start(endpoint_, {.gained = gained,
-                            .lost = [this](auto shard) { service_.lost(shard); },
-                            .seen = [this] { router_.seen(); },
-                            .moved = [this] { router_.moved(); }})
-        .value();
-    link_ = rpc::connect(endpoint_);
-  }
-  ~Process() {
-    service_.begin_shutdown();
-    server_->stop();
-    guard_.reset();
-    io_.stop();
-    thread_.join();
-    owners_->stop();
-    router_.close();
-    link_.reset();
-    server_.reset();
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  template <class T>
-  T run(Task<T> task) {
-    return asio::co_spawn(io_, std::move(task), asio::use_future).get();
-  }
-  [[nodiscard]] rpc::Transport& link() { return *link_; }
-  [[nodiscard]] TableService& service() { return service_; }
-  [[nodiscard]] bool here(std::size_t shard) const { return router_.here(shard); }
-  [[nodiscard]] std::size_t served() const {
-    std::size_t count = 0;
-    for (std::size_t shard = 0; shard < kShards; ++shard) count += here(shard) ? 1 : 0;
-    return count;
-  }
-
- private:
-  shards::Shards shards() {
-    shards::Shards all{{}, kPlacement, &router_};
-    for (const auto& engine : engines_) all.all.push_back({*engine, *clock_});
-    return all;
-  }
-
-  asio::io_context io_;
-  asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
-  const std::unique_ptr<Clock> clock_ = make_system_clock();
-  SeededRandom random_;
-  const std::unique_ptr<kv::ShardOwners> owners_;
-  const std::vector<std::unique_ptr<kv::ClaimedEngine>> engines_;
-  shards::ShardRouter router_;
-  TableService service_;
-  const std::string endpoint_;
-  std::unique_ptr<rpc::Server> server_;
-  std::unique_ptr<rpc::Transport> link_;
-  std::thread thread_{[this] { io_.run(); }};
+struct Tables {
+  using Service = TableService;
+  static rpc::Dispatch dispatch(Service& service) { return make_table_dispatch(service); }
+  static rpc::UndeliveredHook undelivered(const rpc::Dispatch&) { return {}; }
 };
+using Process = testing::SharedProcess<Tables>;
 
-class TableOwnersTest : public ::testing::Test {
+class TableOwnersTest : public testing::SharedProcesses<Tables> {
  protected:
-  void SetUp() override {
-    auto* const server = testing::TemporaryPostgres::shared();
-    if (server == nullptr) GTEST_SKIP() << testing::TemporaryPostgres::kAbsent;
-    set_log_level(LogLevel::kWarning);
-    auto name = (std::filesystem::temp_directory_path() / "tidemark-owners-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
-    kv::PostgresOptions options;
-    options.url = server->url();
-    options.schema = server->new_schema();
-    options.lease = 6'000ms;
-    one_ = std::make_unique<Process>(options, "one", directory_, 1);
-    two_ = std::make_unique<Process>(options, "two", directory_, 2);
-    ASSERT_TRUE(eventually([&] { return one_->served() == 2 && two_->served() == 2; }));
-    for (int i = 0; places_.size() < kShards; ++i) {
+  void prepare() override {
+    for (int i = 0; places_.size() < testing::kSharedShards; ++i) {
       const auto partition = "p" + std::to_string(i);
-      places_.try_emplace(kPlacement.of({"acc", "people", partition}), partition);
+      places_.try_emplace(testing::kSharedPlacement.of({"acc", "people", partition}), partition);
     }
     ASSERT_TRUE(one_->run(TableClient(one_->link(), "acc").create_table("People")));
   }
-  void TearDown() override {
-    two_.reset();
-    one_.reset();
-    std::error_code ignored;
-    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
-  }
-
-  template <class Condition>
-  static bool eventually(Condition condition) {
-    const auto give_up = std::chrono::steady_clock::now() + 60s;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > give_up) return false;
-      std::this_thread::sleep_for(5ms);
-    }
-    return true;
-  }
-  [[nodiscard]] std::vector<Process*> both() const { return {one_.get(), two_.get()}; }
   static std::vector<Mutation> put(const std::string& row, std::int32_t n) {
     Mutation mutation;
     mutation.kind = MutationKind::kInsertOrReplace;
@@ -161,8 +57,6 @@ class TableOwnersTest : public ::testing::Test {
     return process.run(TableClient(process.link(), "acc").query(request))->entities.size();
   }
 
-  std::string directory_;
-  std::unique_ptr<Process> one_, two_;
   std::map<std::size_t, std::string> places_;  // a partition on each shard
 };
 
@@ -177,7 +71,7 @@ TEST_F(TableOwnersTest, EveryCallGoesToWhoeverHasThePartition) {
       ASSERT_TRUE(both_rows);
       EXPECT_TRUE(both_rows->at(0) && !both_rows->at(1));
     }
-    EXPECT_EQ(entities(*process), kShards);
+    EXPECT_EQ(entities(*process), testing::kSharedShards);
     EXPECT_TRUE(*process->run(client.table_exists("people")));
     EXPECT_TRUE(process->run(client.create_table("people")).failed_with(ErrorCode::kTableAlreadyExists));
   }
@@ -190,8 +84,8 @@ TEST_F(TableOwnersTest, ChangesOfSeveralPartitionsAreMadeByAllTheirOwners) {
     changes.push_back({"nowhere", "p", put("r", 7)});
     const auto outcomes = process->run(client.mutate_all(changes, std::nullopt));
     ASSERT_TRUE(outcomes);
-    ASSERT_EQ(outcomes->size(), kShards + 1);
-    for (std::size_t i = 0; i < kShards; ++i) EXPECT_TRUE(outcomes->at(i));
+    ASSERT_EQ(outcomes->size(), testing::kSharedShards + 1);
+    for (std::size_t i = 0; i < testing::kSharedShards; ++i) EXPECT_TRUE(outcomes->at(i));
     EXPECT_TRUE(outcomes->back().failed_with(ErrorCode::kTableNotFound));
     EXPECT_TRUE(process->run(client.mutate_all({}, std::nullopt)).failed_with(ErrorCode::kInvalidInput));
   }
@@ -211,7 +105,7 @@ TEST_F(TableOwnersTest, AnOperationHoldsOnTheShardsOfBoth) {
   }
   const auto closed = one_->run(at_one.close_operation("op", 2, 0));
   ASSERT_TRUE(closed);
-  EXPECT_EQ(closed->counter("done"), 2 * kShards);
+  EXPECT_EQ(closed->counter("done"), 2 * testing::kSharedShards);
   EXPECT_EQ(closed->counter("skipped"), 3U);
   for (const auto& outcome : *two_->run(at_two.mutate_all(on_all("s", 3), Fence{"op", 3, "done"}))) {
     EXPECT_TRUE(outcome.failed_with(ErrorCode::kFenced));
@@ -269,7 +163,7 @@ TEST_F(TableOwnersTest, AFollowerSeesTheChangesOfBoth) {
   following.properties = {"N"};
   const auto status = two_->run(at_two.follow("people", following, false, std::nullopt, std::nullopt));
   ASSERT_TRUE(status);
-  ASSERT_EQ(status->position.shards.size(), kShards);
+  ASSERT_EQ(status->position.shards.size(), testing::kSharedShards);
   ASSERT_TRUE(one_->run(at_one.mutate_all(on_all("r", 1), std::nullopt)));
   ASSERT_TRUE(two_->run(at_two.mutate_all(on_all("r", 2), std::nullopt)));
 
@@ -278,7 +172,7 @@ TEST_F(TableOwnersTest, AFollowerSeesTheChangesOfBoth) {
     TableClient client(reader->link(), "acc");
     const auto page = reader->run(client.changed_entities("people", "index", position, {}, 100, 0s, {}));
     ASSERT_TRUE(page);
-    ASSERT_EQ(page->entities.size(), kShards);
+    ASSERT_EQ(page->entities.size(), testing::kSharedShards);
     for (const auto& entity : page->entities) {
       ASSERT_TRUE(entity.now);
       EXPECT_EQ(n_of(entity.now->properties), 2);
@@ -334,7 +228,7 @@ TEST_F(TableOwnersTest, AFeedHasTheChangesOfBoth) {
   for (auto* reader : both()) {
     const auto page = reader->run(TableClient(reader->link(), "acc").changes("people", request));
     ASSERT_TRUE(page);
-    EXPECT_EQ(page->changes.size(), 2 * kShards);
+    EXPECT_EQ(page->changes.size(), 2 * testing::kSharedShards);
     std::map<std::string, std::vector<std::int32_t>> told;
     for (const auto& change : page->changes) told[change.partition_key].push_back(n_of(*change.after));
     for (const auto& [shard, partition] : places_) {
@@ -394,7 +288,7 @@ TEST_F(TableOwnersTest, APassedOnCallIsNotPassedOnAgain) {
 }
 
 TEST_F(TableOwnersTest, ACallForAShardThatDoesNotExistIsRefused) {
-  const auto payload = wire::encode(calls::MutateOn{kShards, "acc", on_all("r", 1), std::nullopt});
+  const auto payload = wire::encode(calls::MutateOn{testing::kSharedShards, "acc", on_all("r", 1), std::nullopt});
   const auto answered = one_->run(one_->link().call(std::string(calls::MutateOn::kMethod), payload, 10s));
   EXPECT_TRUE(answered.failed_with(ErrorCode::kInvalidInput));
 }

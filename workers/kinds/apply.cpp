@@ -52,7 +52,7 @@ class Applier final : public BulkJob {
   }
 
   Task<Result<void>> work_on(std::vector<Entity> entities) override {
-    std::vector<Change> changes;
+    std::vector<ChangeSet> changes;
     for (auto& entity : entities) {
       if (!filter_.matches(entity)) {
         pass_over();

@@ -68,7 +68,7 @@ Task<Result<void>> Copier::prepare() {
 }
 
 Task<Result<void>> Copier::work_on(std::vector<Entity> entities) {
-  std::vector<Change> changes;
+  std::vector<ChangeSet> changes;
   for (auto& [partition_key, targets] : targets_of(std::move(entities))) {
     for (auto& group : groups_of(std::move(targets))) {
       changes.push_back({group.size(),

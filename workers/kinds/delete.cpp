@@ -27,7 +27,7 @@ class Eraser final : public BulkJob {
 };
 
 Task<Result<void>> Eraser::work_on(std::vector<Entity> entities) {
-  std::vector<Change> changes;
+  std::vector<ChangeSet> changes;
   for (auto& group : partition_groups(std::move(entities))) {
     changes.push_back({group.size(),
                        {{table_, group.front().partition_key}},

@@ -74,7 +74,7 @@ Task<Result<void>> Discarder::discard_chunk(std::vector<Pair> pairs) {
         json::array({pair.entity.partition_key, pair.entity.row_key, pair.blob, std::to_string(pair.version->ticks)}));
   }
   CO_TRY(co_await note("loose", std::move(loose), fail_points::kDiscardNote));
-  std::vector<Change> changes;
+  std::vector<ChangeSet> changes;
   for (auto& pair : pairs) {
     changes.push_back({1, {{spec_.source, pair.entity.partition_key}}, [this, pair = std::move(pair)]() mutable {
                          return discard(std::move(pair));

@@ -47,7 +47,7 @@ Task<Result<void>> Merger::prepare() {
 }
 
 Task<Result<void>> Merger::work_on(std::vector<Entity> entities) {
-  std::vector<Change> changes;
+  std::vector<ChangeSet> changes;
   for (auto& group : partition_groups(unfinished(std::move(entities)))) {
     changes.push_back({group.size(),
                        {{spec_.source, group.front().partition_key}},

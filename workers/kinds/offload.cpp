@@ -167,7 +167,7 @@ Task<Result<void>> Swapper::work_on(std::vector<Entity> entities) {
 
 Task<Result<void>> Swapper::swap_chunk(std::vector<Entity> chunk, json loose) {
   CO_TRY(co_await note("loose", std::move(loose), fail_points::kOffloadNote));
-  std::vector<Change> changes;
+  std::vector<ChangeSet> changes;
   for (auto& entity : chunk) {
     changes.push_back({1, {{walk_.source, entity.partition_key}}, [this, entity = std::move(entity)]() mutable {
                          return swap(std::move(entity));

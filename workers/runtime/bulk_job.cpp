@@ -102,12 +102,12 @@ Task<Result<void>> BulkJob::missing() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> BulkJob::make(std::vector<Change> changes) {
+Task<Result<void>> BulkJob::make(std::vector<ChangeSet> changes) {
   co_return co_await context_.side_by_side(changes.size(),
                                            [&](std::size_t number) { return admit_and_make(changes[number]); });
 }
 
-Task<Result<void>> BulkJob::admit_and_make(Change& change) {
+Task<Result<void>> BulkJob::admit_and_make(ChangeSet& change) {
   const auto before = std::exchange(admitted_, admitted_ + change.count);
   const auto permit = CO_TRY(co_await context_.admit(before, change.count, std::move(change.places)));
   CO_TRY(context_.check());

@@ -29,7 +29,7 @@ struct BulkTraits {
 };
 
 /// Changes that belong together, in one transaction or one after the other.
-struct Change {
+struct ChangeSet {
   std::uint64_t count = 0;  // entities
   std::vector<PartitionRef> places;
   std::function<Task<Result<void>>()> make;
@@ -69,7 +69,7 @@ class BulkJob {
   /// the next one gets it in resume().
   Task<Result<void>> note(const char* name, nlohmann::json value, const FailStep& step, nlohmann::json more = {});
   /// Makes the changes side by side, each as soon as the job's limits allow it.
-  Task<Result<void>> make(std::vector<Change> changes);
+  Task<Result<void>> make(std::vector<ChangeSet> changes);
   void did(std::uint64_t entities) { done_ += entities; }
   /// For jobs whose checkpoint has the figure: counts entities that the ledger counts as well.
   void did_in_ledger(std::uint64_t entities) {
@@ -108,7 +108,7 @@ class BulkJob {
   Task<Result<void>> carry_out(table_store::OperationLedger before);
   Task<Result<void>> walk();
   Task<Result<Page>> next_page();
-  Task<Result<void>> admit_and_make(Change& change);
+  Task<Result<void>> admit_and_make(ChangeSet& change);
   void count_unheard();
   Task<Result<void>> account();
   Task<Result<void>> report(bool force);

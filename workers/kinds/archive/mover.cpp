@@ -163,7 +163,7 @@ Task<Result<void>> Mover::work_on(std::vector<Entity> entities) {
     if (!reach_.selection.entity || to_->always_notes()) {
       CO_TRY(co_await note_units(units));
     }
-    std::vector<Change> changes;
+    std::vector<ChangeSet> changes;
     for (auto& unit : units) {
       changes.push_back({unit.entities.size(), places_of(unit),
                          [this, unit = std::move(unit)]() mutable { return move_unit(std::move(unit)); }});
