@@ -21,6 +21,7 @@ overOneStack(async () => {
   job = await stack.submit({ kind: "copy", source: "Orders", destination: "CopiesOfOrdersForTheAnnualReport", filter: "" });
   await inState(stack, job.id, "succeeded");
   await stack.call("PUT", "/v1/schedules/nightly-archive-of-all-orders", { cron: "30 2 * * *", job: { kind: "copy", source: "Orders", destination: "Nightly", filter: "" } });
+  await stack.call("POST", "/v1/schedules/nightly-archive-of-all-orders/run");
   await stack.call("PUT", "/v1/indexes/by-customer-of-the-whole-company", { kind: "lists", source: "Orders", by: ["Customer"], destination: "ByCustomerOfTheWholeCompany" });
   await stack.call("PATCH", "/v1/limits", { scope: "table", name: "Orders", maxRunning: 2 });
   await stack.call("PUT", "/v1/queues/thumbnails-for-the-web-shop", {});
