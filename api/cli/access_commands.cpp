@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/cli/commands.h"
+#include "api/cli/numbers.h"
 #include "api/cli/paged_list.h"
 
 namespace tidemark::cli {
@@ -79,7 +80,9 @@ void add_sas_of(const Commands& sas, const std::string& kind, const char* meanin
   if (account) text("--services", "services", "letters of bqt: blobs, queues, tables")->required();
   if (account) text("--resource-types", "resourceTypes", "letters of sco: service, container, object")->required();
   text("--permissions", "permissions", letters_for(kind))->required();
-  command.add_option("--expires-in", order->seconds, "seconds that it lasts")->capture_default_str();
+  command.add_option("--expires-in", order->seconds, "how long it lasts")
+      ->transform(duration(1))
+      ->capture_default_str();
   accept_local_time(*text("--expires-at", "expiresAt", "when it ends, instead"));
   accept_local_time(*text("--starts-at", "startsAt", "when it begins; without it, now"));
   text("--ip", "ip", "only from this IPv4 address, or FROM-TO");

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <map>
 
 #include "api/cli/commands.h"
 #include "api/cli/paged_list.h"
@@ -109,9 +110,18 @@ void add_plan(const Commands& entities) {
       "what a query by a filter reads: a point, rows, a partition or the whole table, and the index that answers it",
       [which](const GlobalOptions& options) {
         return call_and_print(options, "GET", which->path("/plan"), [](const json& plan) {
-          std::cout << cell(plan, "access");
-          if (plan.contains("index")) std::cout << ", by index " << cell(plan, "index");
-          std::cout << "\n";
+          static const std::map<std::string, const char*> kMeanings{
+              {"point", ": only the entities whose keys are given are read"},
+              {"rows", ": some rows of a partition are read"},
+              {"partition", ": the whole partition is read"},
+              {"partitions", ": a range of partitions is read"},
+              {"table", ": the whole table is read"}};
+          const auto access = cell(plan, "access");
+          if (plan.contains("index")) {
+            std::cout << "index " << cell(plan, "index") << ": only the entities that it lists are read\n";
+          } else {
+            std::cout << access << (kMeanings.contains(access) ? kMeanings.at(access) : "") << "\n";
+          }
         });
       }));
 }

@@ -52,10 +52,10 @@ void print(const json& explanation) {
             {"PartitionKey", "/partitionKey"},
             {"RowKey", "/rowKey"},
             {"", "", presence},
-            {"since", "/timestamp"},
+            {"since", "/timestamp", time_of},
             {"written by", "/job"},
             {"kind", "/jobKind"},
-            {"from the version of", "/sourceTimestamp"}})(places);
+            {"from the version of", "/sourceTimestamp", time_of}})(places);
   print_objects(places);
   if (const auto jobs = explanation.value("jobs", json::array()); !jobs.empty()) {
     std::cout << "\n";

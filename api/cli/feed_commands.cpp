@@ -41,8 +41,8 @@ void add_put_feed(const Commands& feeds) {
         return call_and_print(options, "PUT", item_path("tables", a->table, "/feed"), feed_table(), body.dump());
       });
   putting.add_option("table", a->table, "the table")->required();
-  putting.add_option("--retention", a->retention, "how many seconds a change is kept")
-      ->check(positive_number())
+  putting.add_option("--retention", a->retention, "how long a change is kept")
+      ->transform(duration(1))
       ->capture_default_str();
   putting.add_option("--max-bytes", a->max_bytes, "how much is kept; the oldest changes go first")
       ->check(positive_number())

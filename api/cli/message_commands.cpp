@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kMostAtOnce = queue_service::kMaxMessagesPerGet;
-constexpr const char* kVisibilityHelp = "seconds for which nobody else can take it";
+constexpr const char* kVisibilityHelp = "how long nobody else can take it";
 
 /// Prints a line about each message, and its text below.
 void print_messages(const json& messages) {
@@ -61,10 +61,9 @@ void add_put_message(const Commands& queues) {
   putting.add_option("queue", a->queue, "the queue's name")->required();
   putting.add_option("text", a->text, "the message's text; without it, what --file has");
   putting.add_option("--file", a->file, "a file with the text; - for standard input, which is the default");
-  putting.add_option("--visible-in", a->visible_in, "seconds before which nobody can take it")->check(whole_number());
-  putting
-      .add_option("--time-to-live", a->time_to_live, "seconds after which it is removed; -1: never; default: 7 days")
-      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{INT32_MAX}));
+  putting.add_option("--visible-in", a->visible_in, "how long nobody can take it")->transform(duration(0));
+  putting.add_option("--time-to-live", a->time_to_live, "how long it is kept; -1: for ever; default: 7 days")
+      ->transform(duration(-1));
   putting.add_option("--group", a->group, "one message of a group is in flight at a time, in the order of their puts");
   putting.add_option("--idempotency-key", a->idempotency_key, "putting it again within a day gives the same message");
 }
@@ -124,7 +123,7 @@ void add_peek_and_get(const Commands& queues) {
   getting.add_option("--count", a->count, "at most so many")
       ->check(CLI::Range(std::size_t{1}, std::size_t{kMostAtOnce}))
       ->capture_default_str();
-  getting.add_option("--visibility", a->visibility, kVisibilityHelp)->check(positive_number())->capture_default_str();
+  getting.add_option("--visibility", a->visibility, kVisibilityHelp)->transform(duration(1))->capture_default_str();
 }
 
 struct Held {
@@ -171,8 +170,8 @@ void add_update_message(const Commands& queues) {
   a->held.declare(updating);
   updating.add_option("--text", a->text, "the new text; without it, the text stays");
   updating.add_option("--file", a->file, "a file with the new text; - for standard input");
-  updating.add_option("--visibility", a->visibility, "seconds from now for which it stays taken; 0 gives it back")
-      ->check(whole_number())
+  updating.add_option("--visibility", a->visibility, "how long from now it stays taken; 0 gives it back")
+      ->transform(duration(0))
       ->capture_default_str();
 }
 

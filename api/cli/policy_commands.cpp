@@ -100,7 +100,7 @@ void add_policy_commands(const Commands& program) {
       policies.add("remove", "remove a policy; signatures that refer to it do not work any more",
                    [removed](const GlobalOptions& options) { return change_policy(options, *removed, std::nullopt); });
   removed->of.declare(removing);
-  removing.add_option("id", removed->id, "the policy's id")->required();
+  removing.add_option("--id,id", removed->id, "the policy's id")->required();
 }
 
 }  // namespace tidemark::cli

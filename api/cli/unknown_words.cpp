@@ -22,9 +22,9 @@ const CLI::Option* find_option(const CLI::App& level, const std::string& name) {
   return nullptr;
 }
 
-std::vector<std::string> options_of(const CLI::App& level) {
+std::vector<std::string> options_of(const CLI::App& level, bool with_those_above = true) {
   std::vector<std::string> names;
-  for (const auto* each = &level; each != nullptr; each = each->get_parent()) {
+  for (const auto* each = &level; each != nullptr; each = with_those_above ? each->get_parent() : nullptr) {
     for (const auto* option : each->get_options()) {
       for (const auto& name : option->get_lnames()) names.push_back("--" + name);
     }
@@ -34,6 +34,21 @@ std::vector<std::string> options_of(const CLI::App& level) {
 
 std::string path_of(const CLI::App& level) {
   return level.get_parent() == nullptr ? level.get_name() : path_of(*level.get_parent()) + " " + level.get_name();
+}
+
+/// Commands of other families are named by their last word, such as `query` for "table query" and `query plan` for
+/// "entity plan". Says nothing if so many are called that way that it would be no help.
+std::string commands_elsewhere(const CLI::App& program, std::span<const char* const> words) {
+  constexpr int kMostNamed = 4;
+  std::string guess;
+  int named = 0;
+  for (const auto* family : program.get_subcommands(nullptr)) {
+    for (const auto& command : commands_of(*family)) {
+      if (std::ranges::find(words, command) == words.end()) continue;
+      guess += (named++ == 0 ? " Did you mean \"" : " or \"") + path_of(*family) + " " + command + "\"";
+    }
+  }
+  return named == 0 || named > kMostNamed ? "" : guess + "?";
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -59,7 +74,9 @@ std::optional<std::string> explain_unknown_word(const CLI::App& program, std::sp
       const auto name = word.substr(0, word.find('='));
       const auto* option = find_option(*level, name);
       if (option == nullptr) {
-        return "\"" + path_of(*level) + "\" has no option " + name + "." + guess_of(name, options_of(*level));
+        const auto meant = guess_of(name, options_of(*level));
+        return "\"" + path_of(*level) + "\" has no option " + name + "." +
+               (meant.empty() ? " It has: " + list_of(options_of(*level, false)) + "." : meant);
       }
       if (option->get_expected_max() > 0 && name == word) ++at;
       continue;
@@ -68,6 +85,8 @@ std::optional<std::string> explain_unknown_word(const CLI::App& program, std::sp
     if (word.starts_with("-") || commands.empty()) continue;
     if (std::ranges::find(commands, word) == commands.end()) {
       auto meant = guess_of(word, commands);
+      const auto words = arguments.subspan(at, std::min<std::size_t>(2, arguments.size() - at));
+      if (meant.empty() && level == &program) meant = commands_elsewhere(program, words);
       if (meant.empty() && (level == &program || level->get_name() == "job")) meant = kind_meant(word);
       return "\"" + path_of(*level) + "\" has no command \"" + word + "\"." +
              (meant.empty() ? " It has: " + list_of(commands) + "." : meant);

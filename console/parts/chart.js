@@ -20,7 +20,7 @@ export function Chart({ title, times, lines, unit = "" }) {
         width: Math.max(200, box.clientWidth), height: 130, cursor: { y: false }, legend: { live: true },
         tzDate: utc ? (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "UTC") : undefined,
         scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
-        axes: [{ ...axis, size: 26, values: (u, splits) => splits.map((s) => clock(s, utc, u.scales.x.max - u.scales.x.min < shortSpan)) }, axis],
+        axes: [{ ...axis, size: 26, space: 70, values: (u, splits) => splits.map((s) => clock(s, utc, u.scales.x.max - u.scales.x.min < shortSpan)) }, axis],
         series: [{ label: "at", value: (u, s) => clock(s ?? u.data[0].at(-1), utc, true) }, ...lines.map((line) => ({ label: line.name, stroke: colour(line.colour), width: 1.5, fill: `${colour(line.colour)}22`,
           value: (u, v, series) => { const shown = v ?? u.data[series].at(-1); return shown == null ? "–" : `${Math.round(shown * 10) / 10}${unit}`; } }))],
       }, data, box);

@@ -74,7 +74,8 @@ export function Id({ value, href, short = 0, byEnd = false }) {
   const text = value || "–";
   const part = byEnd ? `…${text.slice(-short)}` : `${text.slice(0, short)}…`;
   const shown = short && text.length > short + 4 ? part : text;
-  return href ? html`<a class="mono" href=${href} title=${visible(text)}><bdi>${visible(shown)}</bdi></a>` : html`<span class="mono" title=${visible(text)}><bdi>${visible(shown)}</bdi></span>`;
+  const look = short ? "mono short" : "mono";
+  return href ? html`<a class=${look} href=${href} title=${visible(text)}><bdi>${visible(shown)}</bdi></a>` : html`<span class=${look} title=${visible(text)}><bdi>${visible(shown)}</bdi></span>`;
 }
 
 export function Copyable({ value }) {

@@ -60,7 +60,7 @@ function Groups({ filter, linkOf }) {
         { name: "Messages", number: true, of: (group) => html`<strong>${count(group.count)}</strong><div><progress max=${largest} value=${group.count} aria-label="Share of the largest group"></progress></div>` },
         { name: "Kind", of: (group) => group.kind }, { name: "Table", of: (group) => group.source && html`<${Text} value=${group.source} />` },
         { name: "Reason", wide: true, of: (group) => html`<a href=${linkOf(group.fingerprint)}><${Text} value=${group.reason || "no reason is known"} most=${300} /></a>` },
-        { name: "Last 24 hours", of: (group) => html`<${Spark} values=${group.trend} />` }, { name: "First", of: (group) => html`<${When} at=${group.firstMovedAt} />` }, { name: "Last", of: (group) => html`<${When} at=${group.lastMovedAt} />` },
+        { name: "Last 24 hours", of: (group) => html`<${Spark} values=${group.trend} />` }, { name: "First, last", of: (group) => html`<div><${When} at=${group.firstMovedAt} /></div><div><${When} at=${group.lastMovedAt} /></div>` },
         { name: "", of: (group) => may && html`<div class="actions"><button type="button" onClick=${() => setActing({ verb: "Redrive", group })}>Redrive all…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "Delete", group })}>Delete all…</button></div>` }]} />
     ${live.value && html`<p class="dim small">${live.value.complete ? "" : `${count(live.value.counted)} messages are counted; there are more. `}Counted <${When} at=${live.value.asOf} />.</p>`}
     ${groups?.length > 0 && may && html`<div class="more"><button type="button" onClick=${() => setActing({ verb: "Redrive", group: null })}>Redrive all that match…</button></div>`}

@@ -146,14 +146,20 @@ Result<CallbackPolicy> CallbackPolicy::create(std::string_view hosts, std::strin
 }
 
 Result<void> CallbackPolicy::admit(const CallbackUrl& url) const {
-  if (!enabled()) return refuse(url, "callback_hosts is empty");
-  if (!hosts_.contains(url)) return refuse(url, entry_of(url) + " is not in callback_hosts");
-  if (!url.tls && !http_hosts_.contains(url))
-    return refuse(url, "without TLS " + entry_of(url) + " would have to be in callback_http_hosts");
-  if (url.address && !may_connect(url, *url.address)) {
-    return refuse(
-        url, "the address is not a public one, so " + entry_of(url) + " would have to be in callback_private_hosts");
+  std::string why;
+  const auto lacks = [&why](const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; };
+  if (!enabled()) {
+    lacks("callback_hosts is empty (once it is set, the workers need callback_secrets, too)");
+  } else if (!hosts_.contains(url)) {
+    lacks(entry_of(url) + " is not in callback_hosts");
   }
+  if (!url.tls && !http_hosts_.contains(url))
+    lacks("without TLS " + entry_of(url) + " would have to be in callback_http_hosts");
+  // A name is looked up when it is called; where more is missing, the address of localhost is told beforehand.
+  const bool is_private = url.address ? !is_public_address(*url.address) : url.host == "localhost" && !why.empty();
+  if (is_private && !private_hosts_.contains(url))
+    lacks("the address is not a public one, so " + entry_of(url) + " would have to be in callback_private_hosts");
+  if (!why.empty()) return refuse(url, why);
   return {};
 }
 

@@ -42,7 +42,7 @@ class CallbackPolicy {
   static Result<CallbackPolicy> create(std::string_view hosts, std::string_view private_hosts,
                                        std::string_view http_hosts);  // kConfigInvalid
   [[nodiscard]] bool enabled() const { return !hosts_.empty(); }
-  /// kCallbackRefused; the message names the setting.
+  /// kCallbackRefused; the message names all settings that lack the host.
   [[nodiscard]] Result<void> admit(const CallbackUrl& url) const;
   [[nodiscard]] bool may_connect(const CallbackUrl& url, const boost::asio::ip::address& address) const;
 

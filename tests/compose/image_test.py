@@ -20,7 +20,7 @@ from stack import wait_until  # noqa: E402
 
 SKIPPED = 77
 PROGRAMS = ("blob_store", "queue_service", "table_store", "api", "worker-1", "worker-2")
-MEMORY_MIB = 150  # of all processes together, without the pages of files
+MEMORY_MIB = 120  # of all processes together, without the pages of files
 image = "tidemarktest" + secrets.token_hex(4)
 
 

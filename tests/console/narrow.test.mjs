@@ -21,13 +21,19 @@ overOneStack(async () => {
   job = await stack.submit({ kind: "copy", source: "Orders", destination: "CopiesOfOrdersForTheAnnualReport", filter: "" });
   await inState(stack, job.id, "succeeded");
   await stack.call("PUT", "/v1/schedules/nightly-archive-of-all-orders", { cron: "30 2 * * *", job: { kind: "copy", source: "Orders", destination: "Nightly", filter: "" } });
+  await stack.call("POST", "/v1/schedules/nightly-archive-of-all-orders/run");
   await stack.call("PUT", "/v1/indexes/by-customer-of-the-whole-company", { kind: "lists", source: "Orders", by: ["Customer"], destination: "ByCustomerOfTheWholeCompany" });
   await stack.call("PATCH", "/v1/limits", { scope: "table", name: "Orders", maxRunning: 2 });
+  await stack.call("PUT", "/v1/queues/thumbnails-for-the-web-shop", {});
+  await stack.call("POST", "/v1/queues/thumbnails-for-the-web-shop/messages", { text: JSON.stringify({ picture: "a.png", sizes: [90, 180, 360], of: "the collection of this winter" }) });
+  await stack.call("PUT", "/v1/containers/pictures");
+  await stack.ofBlob("PUT", "pictures/2026/one.txt", "one", { "x-ms-blob-type": "BlockBlob" });
+  await stack.call("PUT", "/v1/kinds/resize", { leaseSeconds: 30 });
   await until(async () => (await stack.call("GET", "/v1/indexes/by-customer-of-the-whole-company")).state === "ready", "the index is ready");
 });
 
 const views = () => ["/", "/jobs", `/jobs/${job.id}`, "/jobs/new", "/poison", "/poison?show=messages", `/poison/${bad.id}`, "/indexes", "/indexes/by-customer-of-the-whole-company", "/schedules", "/schedules/nightly-archive-of-all-orders",
-  "/limits", "/workers", "/audit", "/runbooks", "/runbooks/store-away", "/explain?table=Orders&partitionKey=p1&rowKey=001"];
+  "/limits", "/workers", "/audit", "/runbooks", "/runbooks/store-away", "/kinds", "/tables", "/tables/Orders", "/tables/Orders?partitionKey=p1&rowKey=001", "/queues", "/queues/thumbnails-for-the-web-shop", "/containers", "/containers/pictures?flat=1", "/explain?table=Orders&partitionKey=p1&rowKey=001"];
 
 const nameOf = (view) => view.replace(/\?.*/, "").replace(job.id, "one").replace(bad.id, "one").replaceAll("/", "-").slice(1) || "overview";
 
@@ -84,6 +90,12 @@ describe("a phone", () => {
     const cell = rows("Jobs").first().locator("td").nth(3);
     assert.equal(await cell.evaluate((each) => getComputedStyle(each, "::before").content), '"State"');
     assert.equal(await page.getByRole("columnheader", { name: "State" }).count(), 1, "it is still a table for those who hear it");
+    for (const size of [phone, tablet]) {
+      await page.setViewportSize(size);
+      await see("/tables");
+      const label = await rows("Tables").first().locator("td").first().evaluate((each) => { const style = getComputedStyle(each, "::before"); return [style.content, style.marginLeft, style.float]; });
+      assert.deepEqual(label, ['"Name"', "0px", "none"], "the label is inside of the card");
+    }
   });
 
   test("lets one act: pause a kind, redrive a message, open a dialog that fits", async () => {

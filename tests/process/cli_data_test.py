@@ -5,6 +5,8 @@ import os
 import re
 import sys
 import unittest
+from datetime import datetime, timedelta
+from urllib.parse import unquote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -47,14 +49,14 @@ class DataTest(StackCase):
         self.assertIn("must be NAME=VALUE", self.command("queue", "create", "letters", "--metadata", "ab", code=2).stderr)
         ids = [self.command("queue", "put", "letters", "first").stdout.strip(),
                self.command("queue", "put", "letters", stdin="second\nline").stdout.strip()]
-        self.command("queue", "put", "letters", "hidden", "--visible-in", "300")
+        self.command("queue", "put", "letters", "hidden", "--visible-in", "5m")
         peeked = self.command("queue", "peek", "letters")
         self.assertRegex(peeked.stdout, f"^{ids[0]}  put .*, dequeued 0\nfirst\n$")
         self.assertEqual(peeked.stderr, "(1 shown; there are more: --count shows more of them, and `tidemark queue messages letters --all` all)\n")
         both = self.json("queue", "peek", "letters", "--count", "9")["messages"]
         self.assertEqual([(each["id"], each["text"]) for each in both], list(zip(ids, ("first", "second\nline"))))
 
-        got = self.command("queue", "get", "letters", "--visibility", "300")
+        got = self.command("queue", "get", "letters", "--visibility", "5m")
         lease = re.match(f"{ids[0]}  lease (\\d+)  put .*, dequeued 1\nfirst\n", got.stdout)
         self.assertTrue(lease, got.stdout)
         self.assertEqual(got.stderr, "to delete one: tidemark queue delete letters ID --lease N\n")
@@ -97,10 +99,19 @@ class DataTest(StackCase):
             self.assertEqual(listed, {"policies": [{"id": "kept", "permissions": "r"}, {"id": "one", "permissions": letters}]})
             self.assertIn("letters of", self.command("policy", "set", kind, name, "--id", "one", "--permissions", "z", code=1).stderr)
             self.command("policy", "remove", kind, name, "kept")
-            self.assertIn("has no policy kept", self.command("policy", "remove", kind, name, "kept", code=3).stderr)
+            self.assertIn("has no policy kept", self.command("policy", "remove", kind, name, "--id", "kept", code=3).stderr)
             self.command("policy", "set", kind, name, "--file", "-", stdin=json.dumps(listed))
             self.assertEqual(self.json("policy", "list", kind, name), listed)
         self.command("policy", "set", "table", "Granted", code=2)
+
+    def test_durations(self):
+        self.command("queue", "create", "timed")
+        put = self.json("queue", "put", "timed", "x", "--time-to-live", "2d")
+        lives = datetime.fromisoformat(put["expiresAt"][:19]) - datetime.fromisoformat(put["insertedAt"][:19])
+        self.assertEqual(lives, timedelta(days=2))
+        url = self.command("sas", "queue", "timed", "--permissions", "r", "--expires-in", "90m").stdout
+        ends = datetime.strptime(re.search(r"[?&]se=([^&]+)", unquote(url)).group(1), "%Y-%m-%dT%H:%M:%SZ")
+        self.assertAlmostEqual((ends - datetime.utcnow()).total_seconds(), 5400, delta=120)
 
     def test_what_is_not_shown_is_told(self):
         self.fill("Many", 30)
@@ -129,8 +140,8 @@ class DataTest(StackCase):
         self.command("index", "put", "by-n", "--kind", "lists", "--source", "Planned", "--by", "Number", "--destination", "ByN",
                      "--answers-queries", "--wait")
         told = wait_until(lambda: "by-n" in (text := self.command("entity", "plan", "Planned", "--filter", "Number eq 1").stdout) and text, "the index answers")
-        self.assertEqual(told, "table, by index by-n\n")
-        self.assertEqual(self.command("entity", "plan", "Planned", "--filter", "Number gt 1").stdout, "table\n")
+        self.assertEqual(told, "index by-n: only the entities that it lists are read\n")
+        self.assertEqual(self.command("entity", "plan", "Planned", "--filter", "Number gt 1").stdout, "table: the whole table is read\n")
 
     def test_a_failed_import_leaves_no_table(self):
         twice = '{"PartitionKey":"p","RowKey":"r"}\n' * 2  # the first is written before the second
@@ -192,6 +203,22 @@ class WordsTest(unittest.TestCase):
     def test_commands(self):
         self.assertEqual(self.told("queue", "cler", "x"), 'error: "tidemark queue" has no command "cler". Did you mean "clear"?')
         self.assertEqual(self.told("contaner", "list"), 'error: "tidemark" has no command "contaner". Did you mean "container"?')
+
+    def test_commands_of_other_families(self):
+        self.assertIn('no command "query". Did you mean "tidemark table query" or "tidemark entity plan" or', self.told("query", "plan", "T", "--filter", ""))
+        self.assertIn('no command "redrive". Did you mean "tidemark poison redrive"?', self.told("redrive", "x"))
+        self.assertIn('no command "message". It has: up, down', self.told("message", "list"))  # too many are called list
+
+    def test_an_option_that_is_like_no_other(self):
+        self.assertEqual(self.told("table", "show", "T", "--nmae"), 'error: "tidemark table show" has no option --nmae. It has: --help.')
+        self.assertIn("It has: --help, --webhook, --secret,", self.told("on-change", "put", "T", "x", "--url", "http://h/"))
+
+    def test_durations(self):
+        for line, least in (("sas table T --permissions r --expires-in", 1), ("feed put T --retention", 1), ("queue get q --visibility", 1),
+                            ("queue put q text --visible-in", 0), ("queue put q text --time-to-live", -1)):
+            for wrong in ("1x", "h", "1.5h", "", str(least - 1), "100000d"):
+                told = self.told(*line.split(), wrong)
+                self.assertEqual(told, f"error: {line.split()[-1]}: it must be seconds, or such as 30m, 1h, 7d, not {wrong}")
 
     def test_the_help_is_in_groups(self):
         text = tidemark("--help").stdout

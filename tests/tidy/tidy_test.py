@@ -43,7 +43,10 @@ class Tidy(unittest.TestCase):
         project = re.search(r"project\(tidemark VERSION (\S+)", (TOP / "CMakeLists.txt").read_text())[1]
         described = json.loads((TOP / "api/rest/openapi.json").read_text())["info"]["version"]
         newest = re.search(r"(?m)^## ([\d.]+)", (TOP / "CHANGELOG.md").read_text())[1]
-        self.assertEqual({described, newest}, {project})
+        others = [re.search(pattern, (TOP / path).read_text())[1] for path, pattern in (
+            ("compose/Dockerfile", r"image\.version=(\S+)"), ("clients/python/pyproject.toml", r'(?m)^version = "([\d.]+)"'),
+            ("clients/typescript/package.json", r'"version": "([\d.]+)"'), ("clients/csharp/Tidemark.Client.csproj", r"<Version>([\d.]+)<"))]
+        self.assertEqual({described, newest, *others}, {project})
 
     def test_every_header_opens_with_its_purpose_and_is_included_once(self):
         wrong = [path for path, text in files()

@@ -26,6 +26,26 @@ bool admitted(const CallbackPolicy& policy, const std::string& text) {
   return url && policy.admit(*url).has_value();
 }
 
+TEST(CallbackPolicy, NamesAllThatIsMissingAtOnce) {
+  const auto told = [](const CallbackPolicy& policy, const std::string& text) {
+    const auto done = policy.admit(*parse_callback_url(text));
+    return done ? std::string() : done.error().message;
+  };
+  for (const std::string host : {"localhost:9999", "127.0.0.1:9999"}) {
+    const auto url = "http://" + host + "/hook";
+    for (const auto* setting :
+         {"callback_hosts", "callback_secrets", "callback_http_hosts", "callback_private_hosts"}) {
+      EXPECT_NE(told(policy_of(""), url).find(setting), std::string::npos) << told(policy_of(""), url);
+    }
+    EXPECT_EQ(told(policy_of(host, host, host), url), "");
+  }
+  EXPECT_EQ(
+      told(policy_of("*:*", "", "*:*"), "http://127.0.0.1:9/"),
+      "Callbacks to http://127.0.0.1:9 are not allowed: the address is not a public one, so 127.0.0.1:9 would have "
+      "to be in callback_private_hosts.");
+  EXPECT_EQ(told(policy_of("*:*", "", "*:*"), "http://localhost:9/"), "") << "it is looked up when it is called";
+}
+
 TEST(CallbackUrl, IsReadAndRebuilt) {
   struct Case {
     const char *given, *text, *host;

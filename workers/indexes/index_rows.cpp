@@ -1,7 +1,6 @@
 #include "workers/indexes/index_rows.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "workers/indexes/index_kinds.h"
 #include "workers/indexes/source_walk.h"
@@ -18,13 +17,17 @@ void InTheWay::add(InTheWay more) {
   if (count == 0) one = std::move(more.one);
   count += more.count;
   entities += more.entities;
-  std::ranges::move(more.examples, std::back_inserter(examples));
-  if (examples.size() > kExamplesInTheWay) examples.resize(kExamplesInTheWay);
+  for (auto& example : more.examples) add_example(std::move(example));
 }
 
 void InTheWay::add(const std::string& table, const std::string& partition_key, const std::string& row_key) {
   if (++count == 1) one = {partition_key, row_key};
-  if (examples.size() < kExamplesInTheWay) examples.push_back(table + "/" + partition_key + "/" + row_key);
+  add_example(table + "/" + partition_key + "/" + row_key);
+}
+
+void InTheWay::add_example(std::string key) {
+  if (examples.size() == kExamplesInTheWay || std::ranges::find(examples, key) != examples.end()) return;
+  examples.push_back(std::move(key));
 }
 
 std::vector<Entity> states_before(const ChangedEntity& changed) {

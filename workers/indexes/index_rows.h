@@ -22,10 +22,11 @@ using table_store::Entity;
 struct InTheWay {
   std::uint64_t count = 0;
   std::uint64_t entities = 0;         // for lists: entities whose keys are left out
-  std::vector<std::string> examples;  // a few
+  std::vector<std::string> examples;  // a few keys, each once
   jobs::EntityKey one;                // the first
   void add(const std::string& table, const std::string& partition_key, const std::string& row_key);
   void add(InTheWay more);
+  void add_example(std::string key);
 };
 
 /// An entity whose rows were wrong.
