@@ -21,8 +21,6 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wove
                     -Xclang -fno-pch-timestamp -fpch-instantiate-templates  # the first for ccache
                     -ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)  # programs use parts of the libraries
-# GoogleTest's macros name the file of a test: without the path of the checkout, several checkouts share these objects, too.
-add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 # Boost.Asio and Beast are compiled once (common/base/asio_impl.cpp); all other sources see only declarations.
 add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                         BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)  # the depth of nested coroutines in a request

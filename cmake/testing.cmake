@@ -66,6 +66,8 @@ function(tidemark_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
   tidemark_unity(${name} ${ARG_SOURCES})
   tidemark_precompiled(${name} precompiled_header_of_tests ${TIDEMARK_TEST_OPTIONS})
+  # GoogleTest's macros name the file of a test: without the path of the checkout, several checkouts share its objects, too.
+  target_compile_options(${name} PRIVATE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
   tidemark_add_test(${name} LABEL ${ARG_LABEL} ENVIRONMENT GTEST_BRIEF=1 ${TIDEMARK_OVERWRITTEN_HEAP} ${ARG_UNPARSED_ARGUMENTS}
     COMMAND ${name} ${ARG_ARGS})
 endfunction()
