@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostRecords = 2000;  // the newest
 constexpr std::uint32_t kPage = 500;
 constexpr std::uint32_t kMostWaiting = 500;  // from each queue
-constexpr std::uint32_t kMostPoison = 500;   // from those that read one table
+constexpr std::uint32_t kMostPoison = 500;   // from those that read the table, and from those that read the others
 constexpr std::size_t kMostTables = 4;       // beside the requested one
 constexpr int kMostDueTimes = 400;           // for one schedule
 constexpr int kMostEvaluations = 20'000;     // for all schedules
@@ -47,8 +47,8 @@ class Explainer {
   Task<Result<Explanation>> run(std::string table, EntityKey key) {
     CO_TRY(co_await read_records());
     for (const auto& queue : from_.job_queues) CO_TRY(co_await read_waiting(queue));
-    CO_TRY(co_await read_poison(of_kind("unarchive")));  // these read no table
-    CO_TRY(co_await read_poison(that_read(table)));
+    // Jobs that restore read no table.
+    CO_TRY(co_await read_poison({of_kind("unarchive"), that_read(table)}));
     auto schedules = CO_TRY(co_await from_.schedules.all());
     out_.looked_at_schedules = schedules.size();
     for (const auto& job : jobs_) places_.connect(job.reach);
@@ -60,7 +60,9 @@ class Explainer {
     for (const auto& name : places_.tables()) {
       if (!iequals_ascii(name, table) && others.size() < kMostTables) others.insert(to_lower_ascii(name));
     }
-    for (const auto& other : others) CO_TRY(co_await read_poison(that_read(other)));
+    std::vector<PoisonFilter> of_others;
+    for (const auto& other : others) of_others.push_back(that_read(other));
+    if (!of_others.empty()) CO_TRY(co_await read_poison(std::move(of_others)));
     for (auto& job : jobs_) {
       CO_TRY(co_await judge(std::move(job)));
     }
@@ -108,8 +110,8 @@ class Explainer {
     co_return Result<void>{};
   }
 
-  Task<Result<void>> read_poison(PoisonFilter which) {
-    auto page = CO_TRY(co_await from_.poison.list(kMostPoison, {}, std::move(which)));
+  Task<Result<void>> read_poison(std::vector<PoisonFilter> which) {
+    auto page = CO_TRY(co_await from_.poison.list_any(kMostPoison, {}, std::move(which)));
     for (auto& record : page.records) {
       if (!record.job_id.empty()) add(std::move(record.job_id), parse_job_message(record.body), false, {});
     }

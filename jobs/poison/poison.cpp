@@ -69,14 +69,16 @@ bool may_match(const PoisonFilter& filter, const Message& message) {
 }
 
 /// Adds matching messages until there are `limit` records; returns how many messages were looked at.
-std::size_t take_matching(const std::vector<Message>& messages, const PoisonFilter& which, std::size_t limit,
-                          std::vector<PoisonRecord>& records) {
+std::size_t take_matching(const std::vector<Message>& messages, const std::vector<PoisonFilter>& which,
+                          std::size_t limit, std::vector<PoisonRecord>& records) {
   std::size_t taken = 0;
   while (taken < messages.size() && records.size() < limit) {
     const auto& message = messages[taken++];
-    if (!may_match(which, message)) continue;
+    if (std::ranges::none_of(which, [&](const auto& each) { return may_match(each, message); })) continue;
     auto record = poison_record_of(message);
-    if (matches(which, record)) records.push_back(std::move(record));
+    if (std::ranges::any_of(which, [&](const auto& each) { return matches(each, record); })) {
+      records.push_back(std::move(record));
+    }
   }
   return taken;
 }
@@ -162,11 +164,12 @@ bool matches(const PoisonFilter& filter, const PoisonRecord& record) {
   return !filter.moved_before || moved < *filter.moved_before;
 }
 
-Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string continuation, PoisonFilter which) {
+Task<Result<PoisonPage>> PoisonStore::list_any(std::uint32_t limit, std::string continuation,
+                                               std::vector<PoisonFilter> which) {
   PoisonPage out;
   out.continuation = std::move(continuation);
   // Few messages of a page may match a filter, so more are read than there is room for.
-  bool looks_far = which != PoisonFilter{};
+  bool looks_far = std::ranges::find(which, PoisonFilter{}) == which.end();
   const auto until = jobs_.now() + kSearchPatience;
   for (int pages = 0; pages < kPagesPerList && (pages == 0 || jobs_.now() < until); ++pages) {
     const auto before = out.records.size();

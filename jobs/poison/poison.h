@@ -87,7 +87,11 @@ class PoisonStore {
   PoisonStore(JobStore& jobs, queue_service::QueueClient& queues) : jobs_(jobs), queues_(queues) {}
 
   /// Lists the matching messages. A page may be shorter than `limit`, even empty, and still have a continuation.
-  Task<Result<PoisonPage>> list(std::uint32_t limit, std::string continuation, PoisonFilter which = {});
+  Task<Result<PoisonPage>> list(std::uint32_t limit, std::string continuation, PoisonFilter which = {}) {
+    return list_any(limit, std::move(continuation), {std::move(which)});
+  }
+  /// Lists in the same way the messages that match one of the filters.
+  Task<Result<PoisonPage>> list_any(std::uint32_t limit, std::string continuation, std::vector<PoisonFilter> which);
   /// Counts the matching messages by fingerprint, the most frequent first.
   Task<Result<PoisonGroups>> groups(PoisonFilter which);
   /// Here and below `id` is that of the message or of its job. kPoisonNotFound. With an epoch, finds only the message
