@@ -337,7 +337,7 @@ void World::check_quiet() {
 RunOutcome World::run() {
   const auto begun = scheduler_.now();
   for (int i = 0; i < scheduler_.host_count(); ++i) start(i);
-  scheduler_.run_until(begun + 1min, [this] { return notes_.ready || violated(); });
+  scheduler_.run_until(begun + 5min, [this] { return notes_.ready || violated(); });
   if (!notes_.ready) complain("the run did not begin");
   faults_.start([this](int host) { crash_soon(host); }, freezable());
   scheduler_.after(plan_.faults_last, [this] { calm_down(); });
