@@ -1,6 +1,6 @@
 // Keeps the shown values up to date: requests them again from time to time, not while the page is hidden or paused, and
 // less often while the api is away. One request of a kind is under way at a time.
-import { useCallback, useEffect, useRef, useState } from "../vendor/preact/hooks.js";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useSettings } from "../shell/settings.js";
 import { textOf } from "./exact.js";
 import { whenBack } from "./health.js";
@@ -24,7 +24,7 @@ export function useLive(load, inputs, every = 5_000) {
   pace.current = every;
   const loaded = useRef(null);
 
-  useEffect(() => { set({ value: undefined, error: null, busy: true }); }, inputs);
+  useLayoutEffect(() => { set({ value: undefined, error: null, busy: true }); }, inputs);
 
   useEffect(() => {
     const abort = new AbortController();
@@ -111,7 +111,7 @@ export function usePages(load, inputs, every = 5_000) {
   const first = older.first || newest.value;
   const round = useRef(0);  // a page that was requested before the inputs changed is useless
   const begin = () => { round.current += 1; setOlder(nothing); };
-  useEffect(begin, inputs);
+  useLayoutEffect(begin, inputs);
   const next = older.continuation === null ? first?.continuation : older.continuation;
   const more = async () => {
     const own = round.current;

@@ -1,7 +1,7 @@
 // A dialog for a value that the api describes: a form of its members, and below it the same as JSON. Each follows the
 // other.
 import { html } from "./html.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useLayoutEffect, useState } from "../vendor/preact/hooks.js";
 import { description } from "../net/description.js";
 import { parseExact, textOf } from "../net/exact.js";
 import { useLive } from "../net/live.js";
@@ -15,12 +15,15 @@ export function EditDialog({ title, what, value, toForm, toValue, fields, save, 
   const document = live.value;
   const [state, set] = useState({ form: null, json: textOf(value, 2), wrong: "" });
   const fromJson = (json) => {
+    if (!document) { set({ form: null, json, wrong: "" }); return; }
     try { set({ form: toForm(document, parseExact(json)), json, wrong: "" }); } catch (error) { set({ ...state, json, wrong: error.message, unread: true }); }
   };
   const fromForm = (form) => {
     try { set({ form, json: textOf(toValue(document, form), 2), wrong: "" }); } catch (error) { set({ ...state, form, wrong: error.message, unread: false }); }
   };
-  useEffect(() => { if (document) fromJson(state.json); }, [document]);
+  // A layout effect, here and wherever state follows a value: an effect comes a frame later, and by then somebody may have
+  // typed what it would overwrite.
+  useLayoutEffect(() => fromJson(state.json), [document]);
   const [act, busy, error] = useAction(async () => save(state.json));
   return html`<${Dialog} title=${title} wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); act(); }}>
     ${before}

@@ -1,6 +1,6 @@
 // A list with columns: keys move and select, rows open, more rows come by continuation.
 import { html } from "./html.js";
-import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { Busy, Empty, Failure } from "./basic.js";
@@ -60,7 +60,7 @@ export function More({ pages, what, among }) {
 /// A search field to which `/` goes; its text is part of the address.
 export function Search({ label, value, onChange, hint, options }) {
   const [text, set] = useState(value || "");
-  useEffect(() => set(value || ""), [value]);
+  useLayoutEffect(() => set(value || ""), [value]);
   const name = `list-${label.replace(/\W/g, "")}`;
   return html`<form class="search" role="search" aria-label=${label} onSubmit=${(e) => { e.preventDefault(); onChange(text.trim()); }}>
     <label><span class="sr">${label}</span><input data-search type="search" value=${text} placeholder=${hint || label} list=${options ? name : undefined} autocomplete="off" spellcheck=${false}

@@ -1,6 +1,6 @@
 // Names of tables, queues and containers, offered while somebody types one.
 import { html } from "./html.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useEffect, useLayoutEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at } from "../net/api.js";
 
 const most = 20;
@@ -32,7 +32,7 @@ export function NameInput({ of, value, onInput, ...attributes }) {
 /// A search by the beginning of a name; `/` goes to it, and its text is part of the address.
 export function NameSearch({ of, value = "", onChange }) {
   const [text, set] = useState(value);
-  useEffect(() => set(value), [value]);
+  useLayoutEffect(() => set(value), [value]);
   const take = (typed) => { set(typed); if (typed === "") onChange(""); };
   return html`<form class="search" role="search" aria-label="Names that begin with" onSubmit=${(e) => { e.preventDefault(); onChange(text.trim()); }}>
     <label><span class="sr">Names that begin with</span><${NameInput} of=${of} name="prefix" type="search" data-search="" placeholder="Names that begin with" value=${text} onInput=${take} /></label></form>`;

@@ -1,7 +1,7 @@
 // Containers and blobs: folders by the names' slashes, a blob with its properties and the beginning of its content,
 // upload, download and deletion.
 import { html } from "../parts/html.js";
-import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { parseSome } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
@@ -60,7 +60,7 @@ function Container({ container, query }) {
   }, [container, prefix, flat], 10_000);
   const [acting, setActing] = useState("");
   const [selected, setSelected] = useState(new Set());
-  useEffect(() => setSelected(new Set()), [container, prefix, flat]);
+  useLayoutEffect(() => setSelected(new Set()), [container, prefix, flat]);
   const ours = isOurs(container);
   const may = useMay("operator") && !ours;
   const close = () => setActing("");

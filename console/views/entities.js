@@ -1,6 +1,6 @@
 // The entities of a table that a filter finds, one line each: columns that are chosen, values that are edited in place.
 import { html } from "../parts/html.js";
-import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { addressOf, deleteEntity, isConflict, linkTo, presentEntity, replaceEntity } from "../net/entities.js";
 import { rowId, search, usePages } from "../net/live.js";
@@ -48,7 +48,7 @@ function typeInAll(items, name) {
 function useWritten(inputs) {
   const [written, set] = useState({ now: new Map(), gone: new Set() });
   const forget = () => set({ now: new Map(), gone: new Set() });
-  useEffect(forget, inputs);
+  useLayoutEffect(forget, inputs);
   return { over: (items) => items?.filter((each) => !written.gone.has(each[rowId])).map((each) => written.now.get(each[rowId]) || each), forget,
     put: (entity) => set((was) => ({ ...was, now: new Map(was.now).set(keyOf(entity), { ...entity, [rowId]: keyOf(entity) }) })),
     remove: (ids) => set((was) => ({ ...was, gone: new Set([...was.gone, ...ids]) })) };
@@ -161,12 +161,12 @@ const kinds = ["archive", "copy", "merge", "delete"];
 export function Entities({ table, query }) {
   const filter = query.filter || "";
   const [text, setText] = useState(filter);
-  useEffect(() => setText(filter), [filter]);
+  useLayoutEffect(() => setText(filter), [filter]);
   const plan = usePlan(table, text);
   const [index, setIndex] = useState("");
   const [acting, setActing] = useState("");
   const [selected, setSelected] = useState(new Set());
-  useEffect(() => setSelected(new Set()), [table, filter]);
+  useLayoutEffect(() => setSelected(new Set()), [table, filter]);
   const load = (signal) => async (continuation) => {
     const page = await api.get(at(`/v1/tables/${part(table)}/entities`, { filter, limit: pageSize, continuation }), { signal, exact: true });
     setIndex(page.index || "");

@@ -1,6 +1,6 @@
 // The story of one entity: its present and past places, the jobs that put it there, and those that would take it next.
 import { html } from "../parts/html.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useLayoutEffect, useState } from "../vendor/preact/hooks.js";
 import { api, part } from "../net/api.js";
 import { useLive } from "../net/live.js";
 import { Badge, Card, Empty, Failure, Head } from "../parts/basic.js";
@@ -30,7 +30,7 @@ function storyOf(found) {
 
 export function Explain({ query }) {
   const [form, set] = useState({ table: query.table || "", partitionKey: query.partitionKey || "", rowKey: query.rowKey || "" });
-  useEffect(() => set({ table: query.table || "", partitionKey: query.partitionKey || "", rowKey: query.rowKey || "" }), [query.table, query.partitionKey, query.rowKey]);
+  useLayoutEffect(() => set({ table: query.table || "", partitionKey: query.partitionKey || "", rowKey: query.rowKey || "" }), [query.table, query.partitionKey, query.rowKey]);
   const asked = query.table !== undefined;
   const keys = (value) => `table=${part(value.table || "")}&partitionKey=${part(value.partitionKey || "")}&rowKey=${part(value.rowKey || "")}`;
   const live = useLive((signal) => (asked ? api.get(`/v1/explain?${keys(query)}`, { signal }) : null), [query.table, query.partitionKey, query.rowKey], 0);

@@ -1,6 +1,6 @@
 // Poison messages: by kind of failure, by queue, one by one, and the actions on one, some or all of them.
 import { html } from "../parts/html.js";
-import { useEffect, useState } from "../vendor/preact/hooks.js";
+import { useLayoutEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { description } from "../net/description.js";
 import { hasMembers, parseExact, textOf } from "../net/exact.js";
@@ -174,7 +174,7 @@ function Edit({ message: newest, onClose, onSaved }) {
     try { setForm(formOf(document, parseExact(after))); setMode(to); setFormWrong(""); } catch (error) { setMode("text"); setFormWrong(error.message); }
   };
   const ready = document && taken !== undefined && !wrong;
-  useEffect(() => { if (ready && message.kind === "transaction") turn("form"); }, [Boolean(ready)]);
+  useLayoutEffect(() => { if (ready && message.kind === "transaction") turn("form"); }, [Boolean(ready)]);
   const change = (next) => {
     setForm(next);
     try { setAfter(textOf(sorted(specIn(document, next)), 2)); setFormWrong(""); } catch (error) { setFormWrong(error.message); }
