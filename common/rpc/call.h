@@ -79,6 +79,7 @@ class Method<Call, std::tuple<std::string, Fields...>> {
   Task<Result<typename Call::Reply>> operator()(Fields... fields) const {
     return call(caller_, Call{caller_.account, std::move(fields)...});
   }
+  [[nodiscard]] const Caller& caller() const { return caller_; }
 
  private:
   const Caller& caller_;

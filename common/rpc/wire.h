@@ -133,7 +133,10 @@ bool read_result(ByteReader& in, Result<T>& into) {
     into = {};
     return true;
   } else {
-    return read(in, into.emplace());
+    T value{};
+    if (!read(in, value)) return false;
+    into = std::move(value);
+    return true;
   }
 }
 

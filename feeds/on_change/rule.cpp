@@ -204,12 +204,9 @@ Result<jobs::JobSpec> fill(const Rule& rule, const Values& values) {
 
 bool is_match(const table_store::Filter& filter, const Change& change,
               const std::optional<std::vector<table_store::Property>>& properties) {
-  table_store::Entity entity;
-  entity.partition_key = change.partition_key;
-  entity.row_key = change.row_key;
-  entity.version = change.version;
-  if (properties) entity.properties = *properties;
-  return filter.matches(entity);
+  static const std::vector<table_store::Property> kNone;
+  return filter.matches(
+      table_store::EntityParts{change.partition_key, change.row_key, change.version, properties ? *properties : kNone});
 }
 
 void check_template(jobs::SpecMembers& in, const json& job) {

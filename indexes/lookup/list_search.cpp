@@ -124,11 +124,7 @@ class ListSearch final : public Search {
       auto read = co_await (contents_ ? contents_->read(source_.tables, request) : source_.tables.query(request));
       if (read.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
       auto rows = CO_TRY(std::move(read));
-      request.continuation = std::move(rows.continuation);
-      // A piece that is divided gets a row before its own.
-      if (!request.continuation.empty() && !rows.entities.empty()) {
-        request.continuation = table_store::text_behind(rows.entities.back());
-      }
+      request.continuation = table_store::text_behind(rows);
       std::vector<EntryPlace> places;
       for (const auto& row : rows.entities) add_entries(row, resume, places);
       CO_TRY(co_await look_at(std::move(places)));

@@ -225,11 +225,18 @@ Task<Result<void>> JobStore::withdraw(std::string id) {
     request.deciding = table_store::Deciding::kWithdraws;
     request.at = CO_TRY(deciding_place(*transaction, id));
     auto reply = co_await tables_in(transaction->deciding_account())->take_steps(std::move(request));
-    if (reply.failed_with(ErrorCode::kFenced)) continue;  // a later delivery has it, or it has just ended
-    const auto taken = CO_TRY(std::move(reply));
-    const auto* decided = std::get_if<table_store::StepsTaken>(&taken);
-    if (decided == nullptr || !decided->decision) co_return fail(ErrorCode::kInternalError);
-    if (!decided->decision->withdrawn) co_return fail(ErrorCode::kTransactionDecided);
+    std::optional<Decision> decision;
+    if (reply.failed_with(ErrorCode::kFenced)) {
+      // A later delivery has it, which may have decided before it claimed the record, or it has just ended.
+      decision = CO_TRY(co_await tables_in(transaction->deciding_account())->read_operation(id)).decision;
+      if (!decision) continue;
+    } else {
+      const auto taken = CO_TRY(std::move(reply));
+      const auto* decided = std::get_if<table_store::StepsTaken>(&taken);
+      if (decided == nullptr || !decided->decision) co_return fail(ErrorCode::kInternalError);
+      decision = decided->decision;
+    }
+    if (!decision->withdrawn) co_return fail(ErrorCode::kTransactionDecided);
     co_return Result<void>{};
   }
   co_return contended(id);

@@ -36,6 +36,8 @@ shards::Peers* QueueService::peers() const { return core_->stored.peers; }
 
 std::size_t QueueService::shards() const { return core_->shards.size(); }
 
+Clock& QueueService::clock() const { return core_->clock; }
+
 std::size_t QueueService::shard_of(std::string_view account, std::string_view queue) const {
   return core_->of(account, queue).number;
 }

@@ -90,6 +90,7 @@ class QueueService : public ::tidemark::shards::OperationLedgers, public kv::Acc
   template <class Call>
   Task<Result<typename Call::Reply>> call(Call call);
   [[nodiscard]] std::size_t shard_of(std::string_view account, std::string_view queue) const;
+  [[nodiscard]] Clock& clock() const;
   /// This process serves the shard from now on: continues the work that was under way there.
   Task<Result<void>> gained(std::size_t shard);
   /// This process no longer serves the shard: long polls of its queues end.

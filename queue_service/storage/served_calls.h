@@ -1,5 +1,6 @@
 // Which function carries out which call (client/queue_calls.h, owner_calls.h), and QueueService::call().
 #pragma once
+#include "common/rpc/gathered.h"
 #include "queue_service/storage/owner_calls.h"
 #include "queue_service/storage/queue_service.h"
 
@@ -46,6 +47,7 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::DropPart, &QueueService::drop_part>,
     // Messages.
     rpc::By<calls::Put, &handlers::put>,
+    rpc::By<rpc::Several<calls::Put>, rpc::carry_out_each<calls::Put>>,
     rpc::By<calls::PutIntoPart, &QueueService::put>,
     rpc::By<calls::Receive, &handlers::receive, &handlers::messages_of>,
     rpc::By<calls::Take, &handlers::take>,
@@ -75,9 +77,11 @@ using ServedCalls = rpc::Served<
     // Steps of transactions.
     rpc::By<calls::OpenOperation, &QueueService::open_operation>,
     rpc::By<calls::CloseOperation, &QueueService::close_operation>,
+    rpc::By<rpc::Several<calls::CloseOperation>, rpc::carry_out_each<calls::CloseOperation>>,
     rpc::By<::tidemark::shards::calls::ChangeLedger, &QueueService::change_ledger>,
     // Figures.
     rpc::By<calls::Figures, &QueueService::figures>,
+    rpc::By<rpc::Several<calls::Figures>, rpc::carry_out_each<calls::Figures>>,
     rpc::By<calls::AllFigures, &handlers::all_figures>>;
 // clang-format on
 

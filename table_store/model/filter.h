@@ -14,12 +14,20 @@ namespace tidemark::table_store {
 
 struct FilterNode;
 
+/// An entity whose parts are kept elsewhere.
+struct EntityParts {
+  std::string_view partition_key, row_key;
+  Version version = 0;
+  const std::vector<Property>& properties;
+};
+
 class Filter {
  public:
   /// Parses a filter. An empty or blank text matches everything. kInvalidInput (with the position), kNotImplemented
   /// (functions, arithmetic). Depth and length are bounded.
   static Result<Filter> parse(std::string_view text);
   [[nodiscard]] bool matches(const Entity& entity) const;
+  [[nodiscard]] bool matches(const EntityParts& entity) const;
   /// Decodes only the properties that the filter names, and only if the keys do not decide. A damaged block is read up
   /// to the damage.
   [[nodiscard]] bool matches(const EntityView& entity) const;

@@ -94,7 +94,7 @@ class Slots {
   }
 
  private:
-  void fill(const Entity& entity) {
+  void fill(const EntityParts& entity) {
     for (const auto& property : entity.properties) {
       if (const auto slot = slot_of(property.name)) values_[*slot] = view_of(property.value);
     }
@@ -179,8 +179,12 @@ bool compare_values(const ValueView& value, CompareOp op, const Value& literal) 
 }
 
 bool Filter::matches(const Entity& entity) const {
+  return matches(EntityParts{entity.partition_key, entity.row_key, entity.version, entity.properties});
+}
+
+bool Filter::matches(const EntityParts& entity) const {
   if (root_ == nullptr) return true;
-  Row<Entity> row{entity, Slots(*names_)};
+  Row<EntityParts> row{entity, Slots(*names_)};
   return evaluate(*root_, row);
 }
 

@@ -29,6 +29,10 @@ Result<std::optional<Continuation>> continuation_in(std::string_view text) {
 }
 
 // Row keys cannot have control characters, so no row lies between this one and the key with such a character added.
-std::string text_behind(const Entity& row) { return text_of(Continuation{row.partition_key, row.row_key + '\x01'}); }
+std::string text_behind(const QueryPage& page) {
+  if (page.continuation.empty() || page.entities.empty()) return page.continuation;
+  const auto& last = page.entities.back();
+  return text_of(Continuation{last.partition_key, last.row_key + '\x01'});
+}
 
 }  // namespace tidemark::table_store

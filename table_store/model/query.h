@@ -16,9 +16,6 @@ struct Continuation {
 std::string text_of(const std::optional<Continuation>& next);
 /// kInvalidInput.
 Result<std::optional<Continuation>> continuation_in(std::string_view text);
-/// Returns the continuation just behind a row. A page's own continuation names the next row that there was, so a row
-/// that is put before that one meanwhile would be missed.
-std::string text_behind(const Entity& row);
 
 struct QueryRequest {
   std::string table;
@@ -59,6 +56,11 @@ struct QueryPage {
   std::uint64_t searched = 0;    // entities before the continuation that were read, whether they match or not
   std::string index;             // the index whose lists were used; empty: none
 };
+
+/// Returns the continuation just behind the last entity of the page; empty at the end. The page's own continuation
+/// names the next row that there was, so a row that is put before that one meanwhile, such as a piece of a list that
+/// was divided, would be missed.
+std::string text_behind(const QueryPage& page);
 
 /// Names of tables, in case-insensitive order.
 struct TablePage {

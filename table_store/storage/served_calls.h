@@ -1,5 +1,6 @@
 // Which function carries out which call (client/table_calls.h, owner_calls.h), and TableService::call().
 #pragma once
+#include "common/rpc/gathered.h"
 #include "table_store/client/listing_client.h"
 #include "table_store/storage/owner_calls.h"
 #include "table_store/storage/table_service.h"
@@ -23,6 +24,7 @@ Task<Result<void>> set_service_properties(TableService& service, calls::SetServi
 // clang-format off
 using ServedCalls = rpc::Served<
     rpc::By<calls::Get, &TableService::get>,
+    rpc::By<rpc::Several<calls::Get>, rpc::carry_out_each<calls::Get>>,
     rpc::By<calls::GetAll, &handlers::get_all>,
     rpc::By<calls::Query, &handlers::query>,
     rpc::By<calls::Mutate, &handlers::mutate>,
@@ -42,6 +44,7 @@ using ServedCalls = rpc::Served<
     rpc::By<calls::ReadChanges, &TableService::changes>,
     rpc::By<calls::MoveAll, &TableService::move_all>,
     rpc::By<calls::TakeSteps, &TableService::take_steps>,
+    rpc::By<rpc::Several<calls::TakeSteps>, rpc::carry_out_each<calls::TakeSteps>>,
     rpc::By<calls::OpenOperation, &TableService::open_operation>,
     rpc::By<calls::CloseOperation, &TableService::close_operation>,
     rpc::By<calls::ReadOperation, &TableService::read_operation>,

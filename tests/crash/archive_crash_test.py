@@ -140,12 +140,12 @@ class FailPointTest(CrashTest):
 
     def cases(self, point):
         """Returns the jobs that pass a point."""
-        if point.startswith("batch.steps"):
+        if point.startswith(("batch.steps", "batch.message", "batch.close")):
             return [self.transaction_batch_case]
         if point.startswith("transaction.undo"):
             return [self.transaction_undo_case]
         return {
-            "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
+            "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case, self.hold_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
             "sweep": [self.redrive_case, self.purge_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
             "move": [self.archive_case, self.unarchive_case, self.undo_case, self.rekey_case],
@@ -237,23 +237,29 @@ class FailPointTest(CrashTest):
         self.assertEqual(self.tables.scan(destination), by_key(entities))
 
     def transaction_batch_case(self, point):
-        """Tests transactions of entities, which a worker carries out together: each adds once."""
-        source, _ = self.fill([{"PartitionKey": "p", "RowKey": "r", "Number": 0}])
-        target = {"table": source, "partitionKey": "p", "rowKey": "r"}
+        """Tests transactions of entities and messages, which a worker carries out together: each takes its steps once."""
+        source, _ = self.fill([{"PartitionKey": p, "RowKey": "r", "Number": 0} for p in "pq"])
+        queue = source.lower()
+        self.queues.create(queue)
+        target, other = ({"table": source, "partitionKey": p, "rowKey": "r"} for p in "pq")
         jobs = [self.api.submit({"kind": "transaction", "maxAttempts": 100,
                                  "guards": [{"as": "g", **target}],
                                  "steps": [{"merge": {"of": "g", "add": {"Number": 1}}},
-                                           {"put": {"table": source, "partitionKey": "{job.id}", "rowKey": "", "entity": {}}}]})
+                                           {"put": {"table": source, "partitionKey": "{job.id}", "rowKey": "", "entity": {}}},
+                                           {"message": {"queue": queue, "text": "{job.id}"}},
+                                           {"merge": {**other, "add": {"Number": 1}}}]})
                 for _ in range(12)]
         self.await_death(self.worker("dying", fail_point=point))
         worker = self.worker("clean")
         for job_id in jobs:
             job = self.await_end(job_id)
-            self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2), job)
+            self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 4), job)
         self.await_empty_queue()
         self.assertEqual(worker.terminate(), 0, worker.log())
-        self.assertEqual(self.tables.get(source, "p", "r")["Number"], len(jobs))
-        self.assertEqual(len(self.tables.scan(source)), len(jobs) + 1)
+        for partition in "pq":
+            self.assertEqual(self.tables.get(source, partition, "r")["Number"], len(jobs))
+        self.assertEqual(len(self.tables.scan(source)), len(jobs) + 2)
+        self.assertEqual(sorted(m["MessageText"] for m in self.queues.take(queue, 32)), sorted(jobs))
 
     def index_case(self, point):
         entities = entities_of(5, 6)
@@ -568,6 +574,37 @@ class FailPointTest(CrashTest):
         poison = [p for p in self.api.poison() if p["jobId"] == job_id]
         self.assertEqual(len(poison), 1, poison)
         self.assertIn("NoSuchTable", poison[0]["reason"])
+
+    def hold_case(self, point):
+        """A job that becomes poison holds up the one behind it until it was sent back, wherever its worker dies."""
+        source, notes = self.fill([])
+        self.tables.create_table(notes)
+        self.tables.put(notes, {"PartitionKey": "n", "RowKey": "1"})  # in the way of the first job
+        self.api.call("PUT", f"/v1/tables/{source}/feed", {"values": "both"})
+        self.api.call("PUT", f"/v1/tables/{source}/onChange/hold", {"filter": "", "when": "matches", "ifPoison": "hold", "job": {
+            "kind": "transaction", "maxAttempts": 1, "steps": [
+                {"insert": {"table": notes, "partitionKey": "n", "rowKey": "{new.Number}", "entity": {}}}]}})
+        dying = self.worker("dying", fail_point=point)
+        for number in (1, 2):
+            self.tables.put(source, {"PartitionKey": "p", "RowKey": "r", "Number": number})
+        self.await_death(dying)
+        worker = self.worker("clean")
+
+        def job(number):
+            mine = (j for j in self.api.jobs() if j["spec"].get("cause", {}).get("rule") == f"{source}/hold")
+            return next((self.api.job(j["id"]) for j in mine if j["spec"]["values"]["new"]["Number"] == number), {})
+        wait_until(lambda: job(2).get("waiting", {}).get("reason") == "poison", "the second job waits for the first", JOB_LIMIT_S)
+        first = job(1)
+        self.assertEqual((first["state"], sorted(row for _, row in self.tables.scan(notes))), ("poisoned", ["1"]))
+        self.tables.delete(notes, "n", "1")
+        wait_until(lambda: [p for p in self.api.poison() if p["jobId"] == first["id"]], "the message in the poison queue", JOB_LIMIT_S)
+        self.api.call("POST", f"/v1/poison/{first['id']}/redrive")
+        for number in (1, 2):
+            self.assertEqual(self.await_end(job(number)["id"])["state"], "succeeded")
+        self.assertEqual(sorted(row for _, row in self.tables.scan(notes)), ["1", "2"])
+        self.await_empty_queue()
+        self.api.call("DELETE", f"/v1/tables/{source}/onChange/hold")
+        self.assertEqual(worker.terminate(), 0, worker.log())
 
     def retry_case(self, point):
         """The table store dies while a worker waits for its answer: a transient error."""

@@ -80,6 +80,10 @@ void TableOracle::committed(const Committed& committed) {
     context.operation = fence->operation_id;
     context.epoch = fence->epoch;
     context.counts = !fence->count_applied_as.empty();
+  } else if (!noted.ledger.empty()) {
+    // One of several calls in a message, which are made after the message was taken: its cause may be another call.
+    context.operation = operation_in(noted.ledger);
+    context.by_user = false;
   }
   look_at(noted.changes, context);
 }

@@ -1,4 +1,4 @@
-// Jobs of one entity each that are carried out together.
+// Small jobs that are carried out together.
 #include <map>
 
 #include "workers/runtime/job_batch.h"
@@ -232,6 +232,129 @@ TEST_F(WorkersBatch, SurvivesALostReply) {
     EXPECT_TRUE(all("Source").empty()) << lost;
     EXPECT_EQ(messages_left(), 0U) << lost;
   }
+}
+
+/// Transactions that each take one from an entity of their own, put a message, and add one to a common entity.
+class WorkersBatchOfTransactions : public WorkersBatch {
+ protected:
+  void SetUp() override {
+    WorkersBatch::SetUp();
+    ASSERT_TRUE(run(queues_.ensure_queue("mail")).has_value());
+    put("sum", "all", 0);
+  }
+  std::string submit_one() {
+    const auto row = std::to_string(made_++);
+    put("p", row, 10);
+    return submit(
+               R"({"kind":"transaction","guards":[{"as":"g","table":"Source","partitionKey":"p","rowKey":")" + row +
+               R"("}],"steps":[{"merge":{"of":"g","add":{"Number":-1}}},{"message":{"queue":"mail","text":"{job.id}"}},)"
+               R"({"merge":{"table":"Source","partitionKey":"sum","rowKey":"all","add":{"Number":1}}}]})")
+        .id;
+  }
+  std::vector<std::string> submit_some(int count) {
+    std::vector<std::string> ids;
+    for (int i = 0; i < count; ++i) ids.push_back(submit_one());
+    return ids;
+  }
+  std::int32_t number(const std::string& partition, const std::string& row) {
+    const auto entity = run(tables_.get("Source", partition, row));
+    return entity && *entity ? std::get<std::int32_t>(*(*entity)->find("Number")) : -1;
+  }
+  /// Checks that each of them has taken each of its steps once.
+  void expect_done(const std::vector<std::string>& ids, const std::string& when = {}) {
+    for (const auto& id : ids) {
+      EXPECT_EQ(record(id).state, jobs::JobState::kSucceeded) << when << record(id).error;
+      EXPECT_EQ(record(id).done, 3U) << when;
+      EXPECT_TRUE(run(tables_.read_operation(id))->closed) << when;
+      EXPECT_TRUE(run(queues_.open_operation(id, 1, 0))->closed) << when;
+    }
+    for (int i = 0; i < made_; ++i) EXPECT_EQ(number("p", std::to_string(i)), 9) << when;
+    EXPECT_EQ(number("sum", "all"), made_) << when;
+    EXPECT_EQ(messages("mail"), static_cast<std::uint64_t>(made_)) << when;
+    EXPECT_EQ(messages_left(), 0U) << when;
+  }
+  void fail_calls_of(std::string method) {
+    auto refuse = [method = std::move(method)](std::string called) -> Task<Result<void>> {
+      if (called == method) co_return fail(ErrorCode::kServerBusy);
+      co_return Result<void>{};
+    };
+    table_link_.before = refuse;
+    queue_link_.before = refuse;
+  }
+  void let_all_pass() { table_link_.before = queue_link_.before = nullptr; }
+  int made_ = 0;
+};
+
+TEST_F(WorkersBatchOfTransactions, MakeTheirCallsTogether) {
+  const auto ids = submit_some(5);
+  const auto messages = receive_all();
+  watch_calls();
+  const auto outcome = run_batch(messages);
+  EXPECT_EQ(count_calls(), (std::map<std::string, int>{{"table.query", 1},
+                                                       {"table.get_all", 1},
+                                                       {"table.get.several", 1},
+                                                       {"queue.figures.several", 1},
+                                                       {"table.take_steps.several", 2},
+                                                       {"queue.put.several", 1},
+                                                       {"queue.close.several", 1},
+                                                       {"queue.complete_all", 1}}));
+  EXPECT_EQ(outcome.ended.size(), 5U);
+  expect_done(ids);
+}
+
+TEST_F(WorkersBatchOfTransactions, OneThatIsDecidedGoesOnInTheSameDelivery) {
+  for (const std::string failing : {"queue.put", "queue.close"}) {
+    const auto ids = submit_some(1);
+    auto messages = receive_all();
+    fail_calls_of(failing);
+    auto outcome = run_batch(messages);
+    EXPECT_TRUE(run(jobs_.cancel(ids.front())).failed_with(ErrorCode::kTransactionDecided)) << failing;
+    let_all_pass();
+    ASSERT_EQ(outcome.left.size(), 1U) << failing;
+    EXPECT_EQ(work(std::move(outcome.left.front())).end, RunEnd::kSucceeded) << failing;
+    expect_done(ids, failing);
+  }
+}
+
+TEST_F(WorkersBatchOfTransactions, SurviveALostReply) {
+  for (const std::string lost : {"table.get.several", "queue.figures.several", "table.take_steps.several",
+                                 "queue.put.several", "queue.close.several", "queue.complete_all"}) {
+    const auto ids = submit_some(3);
+    auto messages = receive_all();
+    table_link_.lose_reply_to = queue_link_.lose_reply_to = lost;
+    auto outcome = run_batch(messages);
+    table_link_.lose_reply_to.clear();
+    queue_link_.lose_reply_to.clear();
+    for (auto& message : outcome.left) work(std::move(message));
+    expect_done(ids, lost);
+  }
+}
+
+TEST_F(WorkersBatchOfTransactions, CallsThatAreTooLargeTogetherAreMadeAlone) {
+  const auto ids = submit_some(3);
+  const auto messages = receive_all();
+  auto refuse = [this](std::string method) -> Task<Result<void>> {
+    ++calls_[method];
+    if (method.ends_with(".several")) co_return fail(ErrorCode::kRequestBodyTooLarge);
+    co_return Result<void>{};
+  };
+  table_link_.before = refuse;
+  queue_link_.before = refuse;
+  const auto outcome = run_batch(messages);
+  EXPECT_EQ(calls_["table.take_steps"], 6);
+  EXPECT_EQ(calls_["queue.put"], 3);
+  EXPECT_EQ(outcome.ended.size(), 3U);
+  let_all_pass();
+  expect_done(ids);
+}
+
+TEST_F(WorkersBatchOfTransactions, NothingIsDecidedIfAQueueIsMissing) {
+  const auto ids = submit_some(2);
+  const auto messages = receive_all();
+  ASSERT_TRUE(run(queues_.delete_queue("mail")).has_value());
+  EXPECT_EQ(run_batch(messages).left.size(), 2U);
+  for (const auto& id : ids) EXPECT_FALSE(run(tables_.read_operation(id))->decision.has_value());
+  EXPECT_EQ(number("sum", "all"), 0);
 }
 
 }  // namespace

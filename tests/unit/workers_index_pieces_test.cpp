@@ -1,5 +1,6 @@
 // Pieces of lists that are divided and joined. When a long list has become short, it is in few pieces.
 #include "index_rows_fixture.h"
+#include "workers/indexes/walk.h"
 
 namespace tidemark::workers {
 namespace {
@@ -162,6 +163,45 @@ TEST_F(WorkersIndexPieces, OfManyGroupsBecomeSmallAtOnce) {
     expect_true(index);
     EXPECT_EQ(progress(index).wrong_ever, 0U) << index.name;
   }
+}
+
+/// The entities are gone, and new ones divide pieces between two pages of the walk.
+TEST_F(WorkersIndexPieces, AreWalkedThroughThoughTheyAreDividedMeanwhile) {
+  indexes::piece_units() = 1'000;
+  const auto index =
+      declare("across", R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour"})");
+  const auto keeper = start_keeper("w1");
+  write_keys("red", 0, kLeft);
+  wait_until_ready(index);
+  run_beside(keeper->stop());
+  erase_keys(0, kLeft);
+  write_keys("red", kLeft, 4 * kLeft);
+
+  Fences fences(indexes::operation_of(index.id), 1'000);
+  auto rows = make_index_rows({tables_, *clock_, index, fences, nullptr});
+  ASSERT_TRUE(rows.has_value());
+  WalkRoom room(1 << 20);
+  WalkReader reader(tables_, *clock_, room, 100, index, **rows);
+  Walk walk;
+  walk.over_rows = true;
+  int pages = 0;
+  do {
+    auto page = run_beside(reader.deal_with_page(walk, WalkReader::Mode::kVerifying));
+    ASSERT_TRUE(page.has_value()) << page.error().message;
+    walk.continuation = page->continuation;
+    if (pages++ > 0) continue;
+    std::vector<table_store::ChangedEntity> changed;
+    for (auto& each : originals()) {
+      table_store::ChangedEntity entity;
+      entity.partition_key = each.partition_key;
+      entity.row_key = each.row_key;
+      entity.now = std::move(each);
+      changed.push_back(std::move(entity));
+    }
+    ASSERT_TRUE(run_beside((*rows)->reconcile(std::move(changed))).has_value());
+  } while (!walk.continuation.empty());
+  EXPECT_GT(pages, 3);
+  EXPECT_EQ(actual(index), wanted(index));
 }
 
 /// The pieces are as an earlier version left them.

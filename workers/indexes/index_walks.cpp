@@ -28,7 +28,7 @@ Task<Result<void>> IndexOwner::remove_orphans() {
     auto answer = co_await services_.tables.query(walks_->rows_page(std::move(continuation)));
     if (answer.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};  // the rows were in that table
     auto page = CO_TRY(std::move(answer));
-    continuation = std::move(page.continuation);
+    continuation = table_store::text_behind(page);
     CO_TRY(co_await rows_->check(std::move(page.entities)));
   } while (!continuation.empty() && !stopping_);
   if (stopping_) co_return fail(ErrorCode::kCancelled);

@@ -141,6 +141,7 @@ Task<Result<ListRows::OtherPieces>> ListRows::other_pieces(GroupPlace place, std
     auto read = co_await context_.tables.query(request);
     if (read.failed_with(ErrorCode::kTableNotFound)) co_return others;
     auto page = CO_TRY(std::move(read));
+    request.continuation = table_store::text_behind(page);
     for (const auto& row : page.entities) {
       if (!place.has(row.row_key) || std::ranges::find(but, row.row_key) != but.end()) continue;
       if (!sums_) others.totals.count += jobs::property_or<std::int32_t>(row, "Count");
@@ -154,7 +155,6 @@ Task<Result<ListRows::OtherPieces>> ListRows::other_pieces(GroupPlace place, std
       if (piece->entries.size() > kExamplesOfViolation) piece->entries.resize(kExamplesOfViolation);
       std::ranges::move(piece->entries, std::back_inserter(others.some));
     }
-    request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty());
   co_return others;
 }

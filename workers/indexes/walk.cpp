@@ -136,7 +136,8 @@ Task<Result<WalkPage>> WalkReader::walk_rows(std::string from) {
   if (answer.failed_with(ErrorCode::kTableNotFound)) co_return WalkPage{};
   auto page = CO_TRY(std::move(answer));
   const auto checked = page.entities.size();
-  co_return WalkPage{std::move(page.continuation), checked, CO_TRY(co_await rows_.check(std::move(page.entities)))};
+  auto next = table_store::text_behind(page);
+  co_return WalkPage{std::move(next), checked, CO_TRY(co_await rows_.check(std::move(page.entities)))};
 }
 
 Task<Result<WalkPage>> WalkReader::walk_blobs(std::string from) {

@@ -216,11 +216,12 @@ Task<Result<void>> IndexBuild::walk_rows() {
   request.top = rows_->rows_at_once();
   request.continuation = continuation_;
   auto page = CO_TRY(co_await context_.tables.query(std::move(request)));
+  auto next = table_store::text_behind(page);
   if (!page.entities.empty()) {
     const auto permit = CO_TRY(co_await context_.admit(0, page.entities.size(), {{spec_.destination, std::nullopt}}));
     CO_TRY(co_await fail_points::kIndexRows.around(rows_->check(std::move(page.entities))));
   }
-  continuation_ = std::move(page.continuation);
+  continuation_ = std::move(next);
   if (continuation_.empty()) stage_ = Stage::kLastChanges;
   co_return Result<void>{};
 }

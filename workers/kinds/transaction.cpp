@@ -78,41 +78,69 @@ class Transaction {
   /// The ledger of the operation in one account of one store.
   struct Ledger {
     std::function<Task<Result<OperationLedger>>()> open, close;
+    std::function<bool(const jobs::StepSpec&)> has;  // the step is marked in it
     bool closed = false;
   };
   /// Lists the ledgers in the order in which they are closed: the tables, which have the decision, come last.
   Result<void> list_ledgers() {
-    const auto add = [this](auto client) {
+    const auto add = [this](auto client, std::function<bool(const jobs::StepSpec&)> has) {
       const auto id = context_.job_id();
       const auto epoch = context_.epoch();
       const auto since = context_.record().edited_epoch;
       ledgers_.push_back({[=] { return client->open_operation(id, epoch, since); },
-                          [=] { return client->close_operation(id, epoch, since); }});
+                          [=] { return client->close_operation(id, epoch, since); }, std::move(has)});
     };
-    for (const auto& account : accounts_of<jobs::MessageStepSpec>()) add(queues_in(account));
-    for (const auto& account : accounts_of<jobs::BlobStepSpec>()) add(TRY(blobs_in(account)));
-    for (const auto& account : jobs::ledger_accounts(context_.record())) add(tables_in(account));
+    for (const auto& account : accounts_of<jobs::MessageStepSpec>()) {
+      add(queues_in(account), is_in<jobs::MessageStepSpec>(account));
+    }
+    for (const auto& account : accounts_of<jobs::BlobStepSpec>()) {
+      add(TRY(blobs_in(account)), is_in<jobs::BlobStepSpec>(account));
+    }
+    const auto in_tables = [](const jobs::StepSpec& step) {
+      return !std::holds_alternative<jobs::MessageStepSpec>(step) && !std::holds_alternative<jobs::BlobStepSpec>(step);
+    };
+    for (const auto& account : jobs::ledger_accounts(context_.record())) add(tables_in(account), in_tables);
     return {};
+  }
+  template <class Step>
+  static std::function<bool(const jobs::StepSpec&)> is_in(const std::string& account) {
+    return [account](const jobs::StepSpec& step) {
+      const auto* it = std::get_if<Step>(&step);
+      return it != nullptr && it->account == account;
+    };
   }
 
   /// Keeps earlier workers out, and learns what they did. Nothing was done before the first delivery.
   Task<Result<void>> look_back() {
     CO_TRY(list_ledgers());
     if (context_.epoch() == 1) co_return Result<void>{};
-    bool ended = false;
+    co_return co_await open_ledgers();
+  }
+
+  Task<Result<void>> open_ledgers() {
     for (auto& ledger : ledgers_) {
       const auto opened = CO_TRY(co_await fail_points::kOpen.around(ledger.open()));
       for (const auto& mark : opened.steps) taken_.insert(mark.step);
       if (opened.decision) decision_ = opened.decision;
       ledger.closed = opened.closed;
-      ended = ended || opened.closed;
     }
     if (decision_) CO_TRY(accept_decision());
-    const bool complete = decision_ && (decision_->withdrawn || taken_.size() == spec_.steps.size());
-    if (!ended || complete) co_return Result<void>{};
+    const bool withdrawn = decision_ && decision_->withdrawn;
+    if (withdrawn || std::ranges::none_of(ledgers_, [&](const auto& each) { return cut_off(each); })) {
+      co_return Result<void>{};
+    }
     co_return fail(ErrorCode::kJobInvalid,
                    "The operation of this transaction was closed before all of its steps had been "
                    "taken, so nothing more can be done in its name.");
+  }
+
+  /// Tells whether the ledger was closed before all of its steps had been taken.
+  [[nodiscard]] bool cut_off(const Ledger& ledger) const {
+    if (!ledger.closed) return false;
+    for (std::size_t i = 0; i < spec_.steps.size(); ++i) {
+      if (ledger.has(spec_.steps[i]) && !taken_.contains(static_cast<std::uint32_t>(i + 1))) return true;
+    }
+    return !decision_;
   }
 
   /// Fills in the steps by an earlier decision.
@@ -126,7 +154,7 @@ class Transaction {
   /// Reads the guards, fills everything in, and decides. Sets decision_ and steps_.
   Task<Result<void>> decide() {
     for (int reading = 0; reading < kMostReadings; ++reading) {
-      auto read = CO_TRY(co_await jobs::read_guards(context_.jobs, spec_, context_.job_id()));
+      auto read = CO_TRY(co_await jobs::read_guards(jobs::reader_of(context_.jobs), spec_, context_.job_id()));
       if (read.broken) co_return co_await withdraw(*read.broken);
       steps_ = CO_TRY(jobs::fill_in(spec_, read.values));
       CO_TRY(co_await look_for_places());
@@ -139,7 +167,8 @@ class Transaction {
       const auto taken = CO_TRY(co_await take_steps_in(spec_.deciding_account(), std::move(request)));
       if (taken.broken_guard) continue;  // an entity has changed since it was read
       decision_ = taken.decision;
-      if (taken.decided_before) co_return accept_decision();
+      // Also at the first delivery, if it was begun together with others (runtime/small_transaction.h).
+      if (taken.decided_before) co_return co_await open_ledgers();
       for (std::uint32_t number = 1; number <= taken.taken; ++number) taken_.insert(number);
       co_return Result<void>{};
     }

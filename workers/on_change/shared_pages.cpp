@@ -11,6 +11,9 @@ using namespace std::chrono_literals;
 constexpr Duration kKept = 1s;
 constexpr std::size_t kMostKept = 16;
 constexpr Duration kLookAgain = 1s;
+// The pace of a table that changes all the time: a page wakes all owners that share it, each of which takes a few us.
+constexpr Duration kForEachOwner = 50us;
+constexpr Duration kMostBetweenPages = 10ms;
 
 }  // namespace
 
@@ -26,6 +29,7 @@ Task<Result<SharedPages::Page>> SharedPages::read(std::string table, std::string
   auto [found, is_new] = entries_.try_emplace(key);
   if (!is_new) {
     const auto entry = found->second;
+    ++entry->owners;
     while (!entry->outcome) {
       const auto ticket = entry->ready.ticket();
       co_await entry->ready.wait(ticket, clock_, kLookAgain);
@@ -33,11 +37,18 @@ Task<Result<SharedPages::Page>> SharedPages::read(std::string table, std::string
     co_return *entry->outcome;
   }
   const auto entry = found->second = std::make_shared<Entry>();
+  auto& small_page = small_pages_[table];
+  if (const auto last = std::exchange(small_page, {}).lock()) {
+    const auto pace = std::min<Duration>(kForEachOwner * static_cast<std::int64_t>(last->owners), kMostBetweenPages);
+    const auto rest = last->read_at + pace - clock_.monotonic();
+    if (rest > Duration::zero()) co_await sleep_for(clock_, rest);
+  }
   auto page = co_await tables_.changes(std::move(table), std::move(request));
   const bool is_kept = page && !page->changes.empty();
   entry->outcome = page ? Result<Page>(std::make_shared<const table_store::FeedPage>(std::move(*page)))
                         : Result<Page>(fail(std::move(page.error())));
   entry->read_at = clock_.monotonic();
+  if (is_kept && (*entry->outcome)->get()->changes.size() < limit) small_page = entry;
   if (!is_kept) entries_.erase(key);
   entry->ready.notify_all();
   co_return *entry->outcome;

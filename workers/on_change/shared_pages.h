@@ -1,5 +1,6 @@
 // The pages of change feeds that the owners of one worker read. Owners at the same place of a table, such as many rules
-// that wait for its next change, share one request and its page. Runs on the owners' strand.
+// that wait for its next change, share one request and its page. Pages of a table that changes all the time are read at
+// a pace, so that each has several changes. Runs on the owners' strand.
 #pragma once
 #include <map>
 #include <memory>
@@ -23,13 +24,15 @@ class SharedPages {
   struct Entry {
     std::optional<Result<Page>> outcome;  // nothing: the request is under way
     Duration read_at{};
+    std::size_t owners = 1;
     Signal ready;
   };
   void forget_old();
 
   table_store::TableClient& tables_;
   Clock& clock_;
-  std::map<std::string, std::shared_ptr<Entry>> entries_;  // by table, token and limit
+  std::map<std::string, std::shared_ptr<Entry>> entries_;    // by table, token and limit
+  std::map<std::string, std::weak_ptr<Entry>> small_pages_;  // by table: its last page, if that was not full
 };
 
 }  // namespace tidemark::workers

@@ -8,6 +8,8 @@ inline const FailStep kClaim("claim");
 inline const FailStep kOpen("open");
 inline const FailStep kBatchMove("batch.move");
 inline const FailStep kBatchSteps("batch.steps");
+inline const FailStep kBatchMessage("batch.message");
+inline const FailStep kBatchClose("batch.close");
 inline const FailStep kBatchComplete("batch.complete");
 inline const FailStep kMovePlan("move.plan");
 inline const FailStep kMoveCopy("move.copy");

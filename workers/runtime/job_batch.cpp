@@ -4,8 +4,8 @@
 
 #include "common/base/side_by_side.h"
 #include "jobs/kinds/reach.h"
-#include "jobs/kinds/transaction/filled_steps.h"
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/small_transaction.h"
 
 namespace tidemark::workers {
 namespace {
@@ -43,26 +43,17 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
   return move;
 }
 
-/// Tells whether the transaction reads and changes only entities of the jobs' account.
-bool is_small(const jobs::TransactionSpec& transaction) {
-  const auto at_home = [](const auto& guard) { return guard.account.empty(); };
-  return std::ranges::all_of(transaction.guards, at_home) &&
-         std::ranges::all_of(transaction.steps, [&](const auto& step) {
-           const auto* entity = jobs::entity_of(step);
-           return entity != nullptr && transaction.target_of(*entity).account.empty();
-         });
-}
-
 std::vector<PartitionRef> places_of(const table_store::Move& move) {
   std::vector<PartitionRef> places{{move.source, move.partition_key}};
   if (!move.destination.empty()) places.push_back({move.destination, move.partition_key});
   return places;
 }
 
-std::vector<PartitionRef> places_of(const table_store::StepsRequest& request) {
-  std::vector<PartitionRef> places;
-  for (const auto& step : request.steps) places.push_back({step.table, step.partition_key});
-  return places;
+table_store::Fence fence_of(const SmallJob& job) {
+  return {.operation_id = job.job_id,
+          .epoch = job.message.epoch,
+          .count_applied_as = {},
+          .cause = jobs::chain_of(job.spec)};
 }
 
 }  // namespace
@@ -76,11 +67,9 @@ std::optional<SmallJob> small_job(const queue_service::Message& message, std::st
   SmallJob job;
   if (const auto* transaction = std::get_if<jobs::TransactionSpec>(&parsed->spec.work)) {
     if (!is_small(*transaction)) return std::nullopt;
-    job.work = table_store::StepsRequest{};
   } else {
-    auto move = small_move(parsed->spec);
-    if (!move) return std::nullopt;
-    job.work = std::move(*move);
+    job.move = small_move(parsed->spec);
+    if (!job.move) return std::nullopt;
   }
   job.job_id = job_id_of(message, parsed, {});
   job.message = message;
@@ -93,16 +82,21 @@ struct JobBatch::Batch {
   std::vector<SmallJob> jobs;
   Time taken;
   Time begun;
-  std::vector<std::size_t> tried;  // the jobs whose work was sent
-  std::vector<bool> done;          // for each job
+  std::vector<std::optional<jobs::JobRecord>> records;  // for each job, as it was submitted
+  std::vector<bool> done;                               // for each job
 };
 
 Task<BatchOutcome> JobBatch::run(std::string queue, std::vector<SmallJob> jobs, Time taken) {
   Batch batch{std::move(queue), std::move(jobs), taken, services_.clock.now(), {}, {}};
   batch.done.resize(batch.jobs.size());
-  if (co_await prepare(batch) && !batch.tried.empty()) {
+  co_await gate_.refresh();
+  std::vector<std::string> ids;
+  for (const auto& job : batch.jobs) ids.push_back(job.job_id);
+  auto records = co_await services_.jobs.find_all(std::move(ids));
+  if (records) {
+    batch.records = std::move(*records);
     std::ignore = co_await move(batch);
-    std::ignore = co_await take_steps(batch);
+    co_await take_steps(batch);
   }
   BatchOutcome outcome;
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
@@ -118,100 +112,65 @@ Task<BatchOutcome> JobBatch::run(std::string queue, std::vector<SmallJob> jobs, 
   co_return outcome;
 }
 
-Task<Result<void>> JobBatch::prepare(Batch& batch) {
-  co_await gate_.refresh();
-  std::vector<std::string> ids;
-  for (const auto& job : batch.jobs) ids.push_back(job.job_id);
-  auto records = CO_TRY(co_await services_.jobs.find_all(std::move(ids)));
-  const auto ready = co_await fill_in(batch);
-  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
-    auto& job = batch.jobs[i];
-    const std::string kind(jobs::kind_name(job.spec));
-    if (!ready[i]) continue;
-    const auto places = std::visit([](const auto& work) { return places_of(work); }, job.work);
-    if (!gate_.unrestricted(kind, places)) continue;
-    // At its first delivery, a job's record is still as its submission wrote it.
-    auto& record = records[i];
-    auto text = record ? record->spec : std::string();
-    auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name, std::move(text));
-    delivery.queue = jobs::name_of_queue(batch.queue);
-    jobs::RecordChange change;
-    change.state = jobs::JobState::kSucceeded;
-    const auto* steps = std::get_if<table_store::StepsRequest>(&job.work);
-    change.done = steps != nullptr ? steps->steps.size() : 1;
-    if (steps != nullptr) change.total = change.done;
-    change.phase = "finished";
-    change.attempt = attempt_of(job.message, options_.worker_name, batch.begun, services_.clock.now(), "succeeded");
-    auto companion = services_.jobs.end_at_once(std::move(record), delivery, change);
-    if (!companion) continue;
-    std::visit(
-        [&](auto& work) {
-          work.companion = std::move(*companion);
-          work.fence = {.operation_id = job.job_id,
-                        .epoch = job.message.epoch,
-                        .count_applied_as = steps == nullptr ? std::string(kDone) : std::string(),
-                        .cause = jobs::chain_of(job.spec)};
-        },
-        job.work);
-    batch.tried.push_back(i);
-  }
-  co_return Result<void>{};
+bool JobBatch::in_time(const Batch& batch) const { return services_.clock.now() < batch.taken + options_.lease; }
+
+std::optional<table_store::Companion> JobBatch::end_of(Batch& batch, std::size_t number, std::uint64_t done) const {
+  const auto& job = batch.jobs[number];
+  // At its first delivery, a job's record is still as its submission wrote it.
+  const auto& record = batch.records[number];
+  auto text = record ? record->spec : std::string();
+  auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name, std::move(text));
+  delivery.queue = jobs::name_of_queue(batch.queue);
+  jobs::RecordChange change;
+  change.state = jobs::JobState::kSucceeded;
+  change.done = done;
+  if (!job.move) change.total = done;
+  change.phase = "finished";
+  change.attempt = attempt_of(job.message, options_.worker_name, batch.begun, services_.clock.now(), "succeeded");
+  return services_.jobs.end_at_once(record, delivery, change);
 }
 
 Task<Result<void>> JobBatch::move(Batch& batch) {
-  // Carrying on too late is harmless, but another delivery may have the jobs by now.
-  if (services_.clock.now() >= batch.taken + options_.lease) co_return Result<void>{};
   std::vector<table_store::Move> moves;
-  std::vector<std::size_t> places;
-  for (const auto i : batch.tried) {
-    auto* move = std::get_if<table_store::Move>(&batch.jobs[i].work);
-    if (move == nullptr) continue;
-    moves.push_back(std::move(*move));
-    places.push_back(i);
+  std::vector<std::size_t> moved;
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    auto& job = batch.jobs[i];
+    if (!job.move || !gate_.unrestricted(std::string(jobs::kind_name(job.spec)), places_of(*job.move))) continue;
+    auto end = end_of(batch, i, 1);
+    if (!end) continue;
+    job.move->companion = std::move(*end);
+    job.move->fence = fence_of(job);
+    job.move->fence.count_applied_as = kDone;
+    moves.push_back(std::move(*job.move));
+    moved.push_back(i);
   }
-  if (moves.empty()) co_return Result<void>{};
+  // Carrying on too late is harmless, but another delivery may have the jobs by now.
+  if (moves.empty() || !in_time(batch)) co_return Result<void>{};
   const auto outcomes = CO_TRY(co_await fail_points::kBatchMove.around(services_.tables.move_all(std::move(moves))));
-  for (std::size_t n = 0; n < places.size(); ++n) batch.done[places[n]] = outcomes[n].has_value();
+  for (std::size_t n = 0; n < moved.size(); ++n) batch.done[moved[n]] = outcomes[n].has_value();
   co_return Result<void>{};
 }
 
-Task<std::vector<bool>> JobBatch::fill_in(Batch& batch) {
-  std::vector<bool> ready(batch.jobs.size(), true);
-  const auto fill = [&](std::size_t i) -> Task<Result<void>> {
-    auto& job = batch.jobs[i];
-    auto* request = std::get_if<table_store::StepsRequest>(&job.work);
-    if (request == nullptr) co_return Result<void>{};
-    ready[i] = false;
-    const auto& transaction = std::get<jobs::TransactionSpec>(job.spec.work);
-    auto read = co_await jobs::read_guards(services_.jobs, transaction, job.job_id);
-    if (!read || read->broken) co_return Result<void>{};
-    auto steps = jobs::fill_in(transaction, read->values);
-    auto place = jobs::deciding_place(transaction, job.job_id);
-    if (!steps || !place) co_return Result<void>{};
-    request->deciding = table_store::Deciding::kGoesAhead;
-    request->note = jobs::decision_note(transaction, read->values);
-    request->at = std::move(*place);
-    request->guards = std::move(read->guards);
-    for (auto& step : *steps) request->steps.push_back(std::move(std::get<jobs::FilledEntityStep>(step).change));
-    ready[i] = true;
-    co_return Result<void>{};
-  };
-  std::ignore = co_await side_by_side(services_.clock, batch.jobs.size(), fill, batch.jobs.size());
-  co_return ready;
-}
-
-Task<Result<void>> JobBatch::take_steps(Batch& batch) {
-  if (services_.clock.now() >= batch.taken + options_.lease) co_return Result<void>{};
+Task<void> JobBatch::take_steps(Batch& batch) {
+  std::vector<std::size_t> transactions;
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    if (!batch.jobs[i].move) transactions.push_back(i);
+  }
+  if (transactions.empty()) co_return;
+  StepCalls calls(services_);
   const auto take = [&](std::size_t n) -> Task<Result<void>> {
-    const auto i = batch.tried[n];
-    auto* request = std::get_if<table_store::StepsRequest>(&batch.jobs[i].work);
-    if (request == nullptr) co_return Result<void>{};
-    const auto reply = co_await fail_points::kBatchSteps.around(services_.tables.take_steps(std::move(*request)));
-    const auto* taken = reply ? std::get_if<table_store::StepsTaken>(&*reply) : nullptr;
-    batch.done[i] = taken != nullptr && taken->ended;
+    const auto i = transactions[n];
+    const auto& job = batch.jobs[i];
+    SmallTransaction transaction({.calls = calls,
+                                  .gate = gate_,
+                                  .spec = std::get<jobs::TransactionSpec>(job.spec.work),
+                                  .fence = fence_of(job),
+                                  .end = [&batch, i, this](std::uint64_t steps) { return end_of(batch, i, steps); },
+                                  .in_time = [&batch, this] { return in_time(batch); }});
+    batch.done[i] = (co_await transaction.run()).value_or(false);
     co_return Result<void>{};
   };
-  co_return co_await side_by_side(services_.clock, batch.tried.size(), take, batch.tried.size());
+  std::ignore = co_await side_by_side(services_.clock, transactions.size(), take, transactions.size());
 }
 
 Task<void> JobBatch::complete(Batch& batch) {

@@ -1,9 +1,9 @@
-// Carries out small jobs that arrived together: moves of one entity, and transactions that change only entities of the
-// jobs' account. One call reads their records. The work of a job, the closing of its operation and the end of its
-// record are one transaction of the table store; all moves are in one call. A last call deletes their messages. A job
-// that is not that simple (its record or entity is missing, something is in the way, a guard does not hold, its steps
-// are on several shards, a call failed) is left as it was, and JobRunner takes it. JobRunner also takes all deliveries
-// after the first, because this code does not look at the work of other deliveries.
+// Carries out small jobs that arrived together: moves of one entity, and transactions that change entities and put
+// messages (small_transaction.h). One call reads their records, and a last call deletes their messages. In between, the
+// work of a job, the closing of its operation and the end of its record are one transaction of the table store; all
+// moves are in one call. A job that is not that simple (its record or entity is missing, something is in the way, a
+// guard does not hold, a call failed) is left, and JobRunner takes it. JobRunner also takes all deliveries after the
+// first, because this code does not look at the work of other deliveries.
 //   crash before the transaction   nobody has worked on the job; its message comes back
 //   after it                       the record says succeeded; the message comes back and is dropped
 // There is no heartbeat: jobs that cannot be done within the lease are left. Runs on one strand; references must
@@ -19,7 +19,7 @@ struct SmallJob {
   queue_service::Message message;
   std::string job_id;
   jobs::JobSpec spec;
-  std::variant<table_store::Move, table_store::StepsRequest> work;  // the steps of a transaction are filled in later
+  std::optional<table_store::Move> move;  // nothing: the job is a transaction
 };
 /// Returns nothing if the message is not such a job, was delivered before, or belongs into another queue than the one
 /// it came from, or if the worker makes spans and the job's trace is recorded: such a job has its calls to itself.
@@ -40,11 +40,12 @@ class JobBatch {
 
  private:
   struct Batch;  // the state of one run
-  Task<Result<void>> prepare(Batch& batch);
-  /// Reads the guards of the transactions and fills in their steps. Returns those jobs that can go on.
-  Task<std::vector<bool>> fill_in(Batch& batch);
+  /// Tells whether no other delivery can have the messages.
+  [[nodiscard]] bool in_time(const Batch& batch) const;
+  /// Makes the end of a job's record; nothing: its record is not as it was submitted.
+  std::optional<table_store::Companion> end_of(Batch& batch, std::size_t number, std::uint64_t done) const;
   Task<Result<void>> move(Batch& batch);
-  Task<Result<void>> take_steps(Batch& batch);
+  Task<void> take_steps(Batch& batch);
   Task<void> complete(Batch& batch);
 
   RunnerOptions options_;

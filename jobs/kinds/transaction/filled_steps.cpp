@@ -166,7 +166,17 @@ Result<std::vector<FilledStep>> fill_in(const TransactionSpec& spec, const ReadV
   return out;
 }
 
-Task<Result<GuardsRead>> read_guards(const JobStore& store, const TransactionSpec& spec, std::string job_id) {
+namespace {
+Task<Result<std::optional<table_store::Entity>>> read_in(const JobStore& store, std::string account, std::string table,
+                                                         std::string partition_key, std::string row_key) {
+  const auto tables = store.tables_in(account);
+  co_return co_await tables->get(std::move(table), std::move(partition_key), std::move(row_key));
+}
+}  // namespace
+
+EntityReader reader_of(const JobStore& store) { return std::bind_front(&read_in, std::cref(store)); }
+
+Task<Result<GuardsRead>> read_guards(const EntityReader& read_entity, const TransactionSpec& spec, std::string job_id) {
   GuardsRead out;
   out.values = spec.values_before_guards(std::move(job_id));
   const auto references = spec.references();
@@ -176,8 +186,7 @@ Task<Result<GuardsRead>> read_guards(const JobStore& store, const TransactionSpe
                             CO_TRY(fill_in_text(guard.partition_key, out.values)),
                             CO_TRY(fill_in_text(guard.row_key, out.values)),
                             {}};
-    const auto tables = store.tables_in(guard.account);
-    const auto entity = CO_TRY(co_await tables->get(read.table, read.partition_key, read.row_key));
+    const auto entity = CO_TRY(co_await read_entity(guard.account, read.table, read.partition_key, read.row_key));
     if (entity) read.version = entity->version;
     if (auto why = judge(guard, entity); !why.empty()) {
       out.broken = BrokenGuard{i, std::move(why), entity ? shown_entity(*entity) : json()};
@@ -313,7 +322,7 @@ struct Showing {
 }  // namespace
 
 Task<Result<void>> TransactionSpec::plan(PlanSources& sources, JobPlan& plan) const {
-  auto read = co_await read_guards(sources.store, *this, "JOB");
+  auto read = co_await read_guards(reader_of(sources.store), *this, "JOB");
   if (!read && http_status_of(read.error().code) >= 500) co_return fail(std::move(read.error()));
   if (!read) {
     plan.problems.push_back("guards: " + read.error().message);

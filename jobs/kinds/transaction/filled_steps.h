@@ -2,6 +2,7 @@
 // a plan shows.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,8 +51,12 @@ struct GuardsRead {
   ReadValues values;                       // what the templates refer to
   std::optional<BrokenGuard> broken;       // the first one
 };
+/// Reads an entity of an account; an empty name stands for the jobs' account.
+using EntityReader = std::function<Task<Result<std::optional<table_store::Entity>>>(
+    std::string account, std::string table, std::string partition_key, std::string row_key)>;
+EntityReader reader_of(const JobStore& store);
 /// Reads the guards one by one, until one does not hold. kTableNotFound.
-Task<Result<GuardsRead>> read_guards(const JobStore& store, const TransactionSpec& spec, std::string job_id);
+Task<Result<GuardsRead>> read_guards(const EntityReader& read_entity, const TransactionSpec& spec, std::string job_id);
 /// Returns the note of a decision to go ahead: what the templates were filled in with, and which steps there were.
 std::string decision_note(const TransactionSpec& spec, const ReadValues& values);
 /// Returns the values in the note. kJobInvalid if the text has been edited since, and one of the steps that had been
