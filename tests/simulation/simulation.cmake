@@ -57,7 +57,7 @@ tidemark_simulation_bites(bites_without_epoch epoch Q)
 tidemark_simulation_bites(bites_without_moments moments H1)
 tidemark_simulation_bites(bites_without_steps steps T 331)
 tidemark_simulation_bites(bites_without_rule-ids rule-ids R1)
-tidemark_simulation_bites(bites_without_rule-place rule-place "not quiet" 791)  # a job that is missing is waited for in vain
+tidemark_simulation_bites(bites_without_rule-place rule-place "not quiet" 1081)  # a job that is missing is waited for in vain
 tidemark_simulation_bites(bites_without_record-epoch record-epoch W 51)
 # Without the fence, former owners write rows of indexes; without the proof, queries miss changes that an index has not
 # dealt with.
