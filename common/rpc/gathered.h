@@ -41,12 +41,6 @@ template <class Call>
 struct CarryOutEach {
   template <class Service>
   Task<Result<typename Several<Call>::Reply>> operator()(Service& service, Several<Call> several) const {
-    return run(service, std::move(several));
-  }
-
- private:
-  template <class Service>
-  static Task<Result<typename Several<Call>::Reply>> run(Service& service, Several<Call> several) {
     const auto count = several.calls.size();
     if (count == 0 || count > kMostTogether) co_return fail(ErrorCode::kInvalidInput);
     typename Several<Call>::Reply replies(count, fail(ErrorCode::kInternalError));

@@ -37,18 +37,17 @@ Task<Result<SharedPages::Page>> SharedPages::read(std::string table, std::string
     co_return *entry->outcome;
   }
   const auto entry = found->second = std::make_shared<Entry>();
-  auto& small_page = small_pages_[table];
-  if (const auto last = std::exchange(small_page, {}).lock()) {
+  if (const auto last = std::exchange(small_pages_[table], {}).lock()) {
     const auto pace = std::min<Duration>(kForEachOwner * static_cast<std::int64_t>(last->owners), kMostBetweenPages);
     const auto rest = last->read_at + pace - clock_.monotonic();
     if (rest > Duration::zero()) co_await sleep_for(clock_, rest);
   }
-  auto page = co_await tables_.changes(std::move(table), std::move(request));
+  auto page = co_await tables_.changes(table, std::move(request));
   const bool is_kept = page && !page->changes.empty();
   entry->outcome = page ? Result<Page>(std::make_shared<const table_store::FeedPage>(std::move(*page)))
                         : Result<Page>(fail(std::move(page.error())));
   entry->read_at = clock_.monotonic();
-  if (is_kept && (*entry->outcome)->get()->changes.size() < limit) small_page = entry;
+  if (is_kept && (*entry->outcome)->get()->changes.size() < limit) small_pages_[table] = entry;
   if (!is_kept) entries_.erase(key);
   entry->ready.notify_all();
   co_return *entry->outcome;
@@ -59,6 +58,7 @@ void SharedPages::forget_old() {
   std::erase_if(entries_, [&](const auto& each) {
     return each.second->outcome && (now - each.second->read_at > kKept || entries_.size() > kMostKept);
   });
+  std::erase_if(small_pages_, [](const auto& each) { return each.second.expired(); });
 }
 
 }  // namespace tidemark::workers
