@@ -145,11 +145,11 @@ class RightsTest(StackTest):
     def assert_entered(self, refusals):
         """Only 100 refusals are entered in a second, and the next entry tells how many were left out. Those are tried again
         until each has its entry, and then the entries account for every refusal."""
-        sent, told, missing = 0, 0, refusals
-        while missing:
-            sent += len(missing)
-            entries = {entry["requestId"]: entry for entry in self.entries()}
-            left_out = []
+        missing, sent, told = refusals, len(refusals), 0
+
+        def are_entered():
+            nonlocal missing, sent, told
+            entries, left_out = {entry["requestId"]: entry for entry in self.entries()}, []
             for method, template, role, request_id in missing:
                 entry = entries.get(request_id)
                 if entry is None:
@@ -161,6 +161,10 @@ class RightsTest(StackTest):
                 told += int(count[1]) if count else 0
             missing = [(method, template, role, self.try_operation(method, template, CALLERS[role])[1]["x-request-id"])
                        for method, template, role in left_out]
+            sent += len(missing)
+            return not missing
+
+        wait_until(are_entered, "every refusal has an entry")
         self.assertEqual(sent, len(refusals) + told, "each refusal has an entry or is counted by one")
 
     def test_what_strangers_try_is_counted_and_leaves_no_entry(self):
